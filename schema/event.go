@@ -1,0 +1,156 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Event is a CloudEvent 1.0 as ctxledger uses it. The zero value is not
+// valid; make events with [NewEvent] or [ParseMessage].
+type Event struct {
+	ID     string // unique per Source
+	Source string // URI-reference of the producer
+	Type   string // CloudEvents type attribute
+	// Subject is the id of the record that the fact is about.
+	Subject         string
+	Time            time.Time // when it happened, UTC
+	DataContentType string
+	DataSchema      string
+	Correlation
+	// Sequence is contiguous per (Source, SessionID) and nil for a producer
+	// that keeps none; scopes of such producers are never called complete.
+	Sequence      *int64
+	PartitionKey  string
+	CorrelationID string
+	CausationID   string
+	RecordedTime  time.Time // when a relay took it over, UTC; usually zero
+	TraceParent   string
+	TraceState    string
+	// DataClassification is the privacy class that the producer gives the data.
+	DataClassification string
+	// Extensions holds the attributes that this version does not know.
+	Extensions map[string]string
+	// Data is the payload verbatim: JSON text for every known type.
+	Data []byte
+}
+
+// ErrUnknownType is wrapped by [Event.Decode] for a type that this version of
+// the contract does not define. Such an event is kept as it came.
+var ErrUnknownType = errors.New("unknown event type")
+
+// NewEvent encodes fact into an event with the given identity and ids. It
+// writes schema_version and event_type into the fact. The same arguments give
+// the same bytes. A fact that has Common.SchemaVersion keeps it.
+func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Event, error) {
+	base := fact.Base()
+	base.Kind = fact.EventType()
+	if base.SchemaVersion == "" {
+		base.SchemaVersion = Version
+	}
+	data, err := json.Marshal(fact, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", base.Kind, err)
+	}
+	return &Event{
+		ID: id, Source: source, Type: base.Kind.CloudEventsType(),
+		Subject: fact.RecordID(), Time: at.UTC(),
+		DataContentType: "application/json", DataSchema: base.Kind.DataSchema(),
+		Correlation: ids, PartitionKey: ids.SessionID, Data: data,
+	}, nil
+}
+
+// EventType returns the standard's name of the event's type, or "" when the
+// type attribute is not one of ours.
+func (e *Event) EventType() Type {
+	t, err := ParseCloudEventsType(e.Type)
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// Decode reads the data as the fact that the type attribute names. It is
+// strict where silence would lose something: duplicate keys, invalid UTF-8
+// and values of the wrong type are errors of type [*Violation]; members that
+// this version does not know are ignored. The error wraps [ErrUnknownType]
+// when the type is not known.
+func (e *Event) Decode() (Fact, error) {
+	fact := e.EventType().New()
+	if fact == nil {
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
+	}
+	if err := json.Unmarshal(e.Data, fact); err != nil {
+		return nil, decodeViolation(err)
+	}
+	return fact, nil
+}
+
+func decodeViolation(err error) *Violation {
+	v := &Violation{Code: CodeMalformed, Fix: "send the data as the event type's schema describes it"}
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &semantic):
+		v.Code, v.Pointer = CodeType, string(semantic.JSONPointer)
+		v.Found = "JSON " + semantic.JSONKind.String()
+		if semantic.Err != nil {
+			v.Found = semantic.Err.Error()
+		}
+	case errors.As(err, &syntactic):
+		v.Pointer = string(syntactic.JSONPointer)
+		v.Found = syntactic.Err.Error()
+	default:
+		v.Found = err.Error()
+	}
+	return v
+}
+
+// Digest identifies the event's content: SHA-256 over the attributes sorted
+// by name, each name and value preceded by its length, and the SHA-256 of the
+// data bytes. It is the same in structured and in binary mode.
+func (e *Event) Digest() [32]byte {
+	h := sha256.New()
+	for _, a := range e.Attributes() {
+		writeField(h, a.Name)
+		writeField(h, a.Value)
+	}
+	data := sha256.Sum256(e.Data)
+	h.Write(data[:])
+	return [32]byte(h.Sum(nil))
+}
+
+func writeField(h hash.Hash, s string) {
+	var length [binary.MaxVarintLen64]byte
+	h.Write(length[:binary.PutUvarint(length[:], uint64(len(s)))])
+	h.Write([]byte(s))
+}
+
+// Identity is the first 8 bytes of a hash over (source, id). Two events with
+// the same identity are the same fact once source and id are compared; the
+// short hash only finds the candidates.
+func (e *Event) Identity() uint64 {
+	sum := identitySum(e.Source, e.ID)
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// MessageID is the Nats-Msg-Id of the event: a hash of source and id
+// together, since uniqueness is by the pair.
+func (e *Event) MessageID() string {
+	sum := identitySum(e.Source, e.ID)
+	return base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+func identitySum(source, id string) [32]byte {
+	h := sha256.New()
+	writeField(h, source)
+	writeField(h, id)
+	return [32]byte(h.Sum(nil))
+}

@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Key is a tenant's secret for digests. Content of low entropy is committed
+// to with it and never with a bare hash, so that a digest alone does not give
+// the content away. The secret appears in no string form of the key.
+type Key struct {
+	ID      string // public; named in every digest
+	Created time.Time
+	secret  [32]byte
+}
+
+// NewKey makes a key from 32 bytes of r, usually [rand.Reader].
+func NewKey(r io.Reader, now time.Time) (Key, error) {
+	k := Key{Created: now.UTC().Truncate(time.Second)}
+	if _, err := io.ReadFull(r, k.secret[:]); err != nil {
+		return Key{}, fmt.Errorf("read random bytes: %w", err)
+	}
+	sum := sha256.Sum256(append([]byte("ctxledger key id\x00"), k.secret[:]...))
+	k.ID = "k" + hex.EncodeToString(sum[:5])
+	return k, nil
+}
+
+// Digest commits to content: "hmac-sha256:<key id>:<hex>".
+func (k Key) Digest(content []byte) string {
+	mac := hmac.New(sha256.New, k.secret[:])
+	mac.Write(content)
+	return "hmac-sha256:" + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// String returns the id. Secrets are never printed.
+func (k Key) String() string { return "key " + k.ID }
+
+// GoString returns the id, so that %#v prints no secret either.
+func (k Key) GoString() string { return k.String() }
+
+// LogValue returns the id for structured logs.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.ID) }
+
+// IsZero reports whether k holds no key.
+func (k Key) IsZero() bool { return k.ID == "" }
+
+// KeyRing is a tenant's keys, oldest first. The last one makes new digests;
+// the others are kept because old digests name them.
+type KeyRing struct {
+	Tenant string
+	Keys   []Key
+}
+
+// Current returns the key for new digests, or the zero Key.
+func (r KeyRing) Current() Key {
+	if len(r.Keys) == 0 {
+		return Key{}
+	}
+	return r.Keys[len(r.Keys)-1]
+}
+
+// Rotate returns the ring with a new current key.
+func (r KeyRing) Rotate(now time.Time) (KeyRing, error) {
+	key, err := NewKey(rand.Reader, now)
+	if err != nil {
+		return r, err
+	}
+	return KeyRing{r.Tenant, append(r.Keys[:len(r.Keys):len(r.Keys)], key)}, nil
+}
+
+// Format writes the ring as text: a line "tenant <name>", then one line a key
+// with id, creation time and secret. The result is secret.
+func (r KeyRing) Format() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tenant %s\n", escapeToken(r.Tenant))
+	for _, k := range r.Keys {
+		fmt.Fprintf(&b, "key %s %s %s\n", k.ID, k.Created.Format(time.RFC3339), base64.StdEncoding.EncodeToString(k.secret[:]))
+	}
+	return b.Bytes()
+}
+
+// ParseKeyRing reads what [KeyRing.Format] wrote. Errors name the line and
+// never its content.
+func ParseKeyRing(text []byte) (KeyRing, error) {
+	var ring KeyRing
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
+		case fields[0] == "tenant" && len(fields) == 2:
+			tenant, ok := unescapeToken(fields[1])
+			if !ok {
+				return ring, fmt.Errorf("key ring line %d: the tenant is not escaped as %%XX", n)
+			}
+			ring.Tenant = tenant
+		case fields[0] == "key" && len(fields) == 4:
+			created, err := time.Parse(time.RFC3339, fields[2])
+			secret, err2 := base64.StdEncoding.DecodeString(fields[3])
+			if err != nil || err2 != nil || len(secret) != 32 {
+				return ring, fmt.Errorf("key ring line %d: want key <id> <RFC 3339 time> <32 bytes in base64>", n)
+			}
+			ring.Keys = append(ring.Keys, Key{fields[1], created, [32]byte(secret)})
+		default:
+			return ring, fmt.Errorf("key ring line %d: want tenant <name> or key <id> <time> <secret>", n)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return ring, fmt.Errorf("read key ring: %w", err)
+	}
+	return ring, nil
+}

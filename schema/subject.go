@@ -1,0 +1,149 @@
+package schema
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// Subject is where an event is published:
+//
+//	ctx.v1.<tenant>.<runtime>.<bucket>.<object>.<verb>
+//	ctx.v1.acme.bench-1.p3f.selection.completed
+//
+// The bucket is one of 256 by hash of the session: it is what partitions, and
+// it keeps session ids out of subjects, because the server remembers every
+// distinct subject for ever. Tenant and runtime are escaped, so that any id
+// round-trips and permissions per tenant are one wildcard.
+type Subject struct {
+	Tenant  string
+	Runtime string
+	Bucket  string // "p00" to "pff"
+	Object  string
+	Verb    string
+}
+
+const subjectPrefix = "ctx.v1."
+
+// AllSubjects matches every subject of the contract.
+const AllSubjects = subjectPrefix + ">"
+
+// DefaultTenant and DefaultRuntime stand in subjects for events that name
+// none.
+const (
+	DefaultTenant  = "default"
+	DefaultRuntime = "unnamed"
+)
+
+// SubjectOf returns the subject that e belongs on.
+func SubjectOf(e *Event) Subject {
+	object, verb := e.EventType().ObjectVerb()
+	return Subject{
+		Tenant: or(e.Tenant, DefaultTenant), Runtime: or(e.RuntimeID, DefaultRuntime),
+		Bucket: Bucket(e.SessionID), Object: object, Verb: verb,
+	}
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// Bucket returns the bucket of a session, "p00" to "pff". It is part of the
+// contract and never changes: FNV-1a 32 of the id, folded to 8 bits.
+func Bucket(session string) string {
+	h := fnv.New32a()
+	h.Write([]byte(session))
+	sum := h.Sum32()
+	return fmt.Sprintf("p%02x", byte(sum>>24)^byte(sum>>16)^byte(sum>>8)^byte(sum))
+}
+
+// String builds the subject. Every byte that NATS gives a meaning, forbids or
+// that could not be printed is escaped as %XX.
+func (s Subject) String() string {
+	return subjectPrefix + strings.Join([]string{
+		escapeToken(s.Tenant), escapeToken(s.Runtime), escapeToken(s.Bucket),
+		escapeToken(s.Object), escapeToken(s.Verb),
+	}, ".")
+}
+
+// ParseSubject undoes [Subject.String].
+func ParseSubject(subject string) (Subject, error) {
+	rest, ok := strings.CutPrefix(subject, subjectPrefix)
+	tokens := strings.Split(rest, ".")
+	if !ok || len(tokens) != 5 {
+		return Subject{}, fmt.Errorf("subject %q: want ctx.v1.<tenant>.<runtime>.<bucket>.<object>.<verb>", subject)
+	}
+	for i, token := range tokens {
+		plain, ok := unescapeToken(token)
+		if !ok {
+			return Subject{}, fmt.Errorf("subject %q: token %q is not escaped as %%XX", subject, token)
+		}
+		tokens[i] = plain
+	}
+	return Subject{tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]}, nil
+}
+
+// emptyToken stands for the empty string, which NATS does not allow; escaping
+// never yields it otherwise.
+const emptyToken = "%"
+
+func plainTokenByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+func escapeToken(s string) string {
+	if s == "" {
+		return emptyToken
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if plainTokenByte(s[i]) {
+			b.WriteByte(s[i])
+		} else {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		}
+	}
+	return b.String()
+}
+
+func unescapeToken(token string) (string, bool) {
+	if token == emptyToken {
+		return "", true
+	}
+	var b strings.Builder
+	for i := 0; i < len(token); i++ {
+		c := token[i]
+		if plainTokenByte(c) {
+			b.WriteByte(c)
+			continue
+		}
+		if c != '%' || i+2 >= len(token) {
+			return "", false
+		}
+		high, low := hexDigit(token[i+1]), hexDigit(token[i+2])
+		if high < 0 || low < 0 {
+			return "", false
+		}
+		decoded := byte(high<<4 | low)
+		if plainTokenByte(decoded) {
+			return "", false
+		}
+		b.WriteByte(decoded)
+		i += 2
+	}
+	return b.String(), b.Len() > 0
+}
+
+// hexDigit accepts upper case only, so that every id has one subject.
+func hexDigit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}

@@ -1,0 +1,155 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Type names a kind of fact by the standard's own name, such as
+// "context.selection.completed". It is the event_type of the data; the
+// CloudEvents type attribute is [Type.CloudEventsType].
+type Type string
+
+// The event types of version 1, in the order of the life of a window.
+const (
+	TypeScopeOpened         Type = "context.scope.opened"
+	TypeGrantIssued         Type = "context.grant.issued"
+	TypeGrantNarrowed       Type = "context.grant.narrowed"
+	TypeGrantDenied         Type = "context.grant.denied"
+	TypeResourceResolved    Type = "context.resource.resolved"
+	TypeResourceAccessed    Type = "context.resource.accessed"
+	TypeScratchpadLoaded    Type = "context.scratchpad.loaded"
+	TypeScratchpadWritten   Type = "context.scratchpad.written"
+	TypeSurfaceCreated      Type = "context.surface.created"
+	TypeSurfaceUpdated      Type = "context.surface.updated"
+	TypeItemAdded           Type = "context.item.added"
+	TypeItemUpdated         Type = "context.item.updated"
+	TypeItemRemoved         Type = "context.item.removed"
+	TypeLogAppended         Type = "context.log.appended"
+	TypeSelectionStarted    Type = "context.selection.started"
+	TypeSelectionCompleted  Type = "context.selection.completed"
+	TypeBudgetApplied       Type = "context.budget.applied"
+	TypePressureApplied     Type = "context.pressure.applied"
+	TypeElisionApplied      Type = "context.elision.applied"
+	TypeElisionReloaded     Type = "context.elision.reloaded"
+	TypeAssemblyCreated     Type = "context.assembly.created"
+	TypeInjectionApplied    Type = "context.injection.applied"
+	TypeInjectionRemoved    Type = "context.injection.removed"
+	TypeCompactionStarted   Type = "context.compaction.started"
+	TypeCompactionCompleted Type = "context.compaction.completed"
+	TypeCompactionFailed    Type = "context.compaction.failed"
+	TypeCompactionDiscarded Type = "context.compaction.discarded"
+	TypeSummaryCreated      Type = "context.summary.created"
+	TypeSummaryRefreshed    Type = "context.summary.refreshed"
+	TypeRedactionApplied    Type = "context.redaction.applied"
+	TypeMissingDetected     Type = "context.missing.detected"
+	TypeMissingRequested    Type = "context.missing.requested"
+	TypeMissingResolved     Type = "context.missing.resolved"
+	TypeUsageRecorded       Type = "context.usage.recorded"
+	TypeEnvelopeCreated     Type = "context.envelope.created"
+	TypeExported            Type = "context.exported"
+	TypeErasureApplied      Type = "context.erasure.applied"
+	TypeFactsDropped        Type = "context.facts.dropped"
+)
+
+// factories makes an empty fact for each known type. It is the one list of
+// types: a fact that is not here does not exist.
+var factories = map[Type]func() Fact{
+	TypeScopeOpened:         func() Fact { return new(ScopeOpened) },
+	TypeGrantIssued:         func() Fact { return new(GrantIssued) },
+	TypeGrantNarrowed:       func() Fact { return new(GrantNarrowed) },
+	TypeGrantDenied:         func() Fact { return new(GrantDenied) },
+	TypeResourceResolved:    func() Fact { return new(ResourceResolved) },
+	TypeResourceAccessed:    func() Fact { return new(ResourceAccessed) },
+	TypeScratchpadLoaded:    func() Fact { return new(ScratchpadLoaded) },
+	TypeScratchpadWritten:   func() Fact { return new(ScratchpadWritten) },
+	TypeSurfaceCreated:      func() Fact { return new(SurfaceCreated) },
+	TypeSurfaceUpdated:      func() Fact { return new(SurfaceUpdated) },
+	TypeItemAdded:           func() Fact { return new(ItemAdded) },
+	TypeItemUpdated:         func() Fact { return new(ItemUpdated) },
+	TypeItemRemoved:         func() Fact { return new(ItemRemoved) },
+	TypeLogAppended:         func() Fact { return new(LogAppended) },
+	TypeSelectionStarted:    func() Fact { return new(SelectionStarted) },
+	TypeSelectionCompleted:  func() Fact { return new(SelectionCompleted) },
+	TypeBudgetApplied:       func() Fact { return new(BudgetApplied) },
+	TypePressureApplied:     func() Fact { return new(PressureApplied) },
+	TypeElisionApplied:      func() Fact { return new(ElisionApplied) },
+	TypeElisionReloaded:     func() Fact { return new(ElisionReloaded) },
+	TypeAssemblyCreated:     func() Fact { return new(AssemblyCreated) },
+	TypeInjectionApplied:    func() Fact { return new(InjectionApplied) },
+	TypeInjectionRemoved:    func() Fact { return new(InjectionRemoved) },
+	TypeCompactionStarted:   func() Fact { return new(CompactionStarted) },
+	TypeCompactionCompleted: func() Fact { return new(CompactionCompleted) },
+	TypeCompactionFailed:    func() Fact { return new(CompactionFailed) },
+	TypeCompactionDiscarded: func() Fact { return new(CompactionDiscarded) },
+	TypeSummaryCreated:      func() Fact { return new(SummaryCreated) },
+	TypeSummaryRefreshed:    func() Fact { return new(SummaryRefreshed) },
+	TypeRedactionApplied:    func() Fact { return new(RedactionApplied) },
+	TypeMissingDetected:     func() Fact { return new(MissingDetected) },
+	TypeMissingRequested:    func() Fact { return new(MissingRequested) },
+	TypeMissingResolved:     func() Fact { return new(MissingResolved) },
+	TypeUsageRecorded:       func() Fact { return new(UsageRecorded) },
+	TypeEnvelopeCreated:     func() Fact { return new(EnvelopeCreated) },
+	TypeExported:            func() Fact { return new(Exported) },
+	TypeErasureApplied:      func() Fact { return new(ErasureApplied) },
+	TypeFactsDropped:        func() Fact { return new(FactsDropped) },
+}
+
+// Types returns every known type, sorted by name.
+func Types() []Type {
+	types := make([]Type, 0, len(factories))
+	for t := range factories {
+		types = append(types, t)
+	}
+	slices.Sort(types)
+	return types
+}
+
+const (
+	cloudEventsPrefix = "dev.ctxledger."
+	cloudEventsSuffix = ".v1"
+)
+
+// CloudEventsType returns the CloudEvents type attribute, such as
+// "dev.ctxledger.context.selection.completed.v1".
+func (t Type) CloudEventsType() string { return cloudEventsPrefix + string(t) + cloudEventsSuffix }
+
+// DataSchema returns the dataschema attribute, such as
+// "urn:ctxledger:schema:context.selection.completed:v1".
+func (t Type) DataSchema() string { return "urn:ctxledger:schema:" + string(t) + ":v1" }
+
+// Known reports whether this version of the contract defines t.
+func (t Type) Known() bool { return factories[t] != nil }
+
+// New returns an empty fact of type t, or nil when t is not known.
+func (t Type) New() Fact {
+	if make := factories[t]; make != nil {
+		return make()
+	}
+	return nil
+}
+
+// ObjectVerb splits t into the two tokens that a subject carries:
+// "context.selection.completed" is ("selection", "completed"), and the
+// two-part "context.exported" is ("context", "exported").
+func (t Type) ObjectVerb() (object, verb string) {
+	object, verb, found := strings.Cut(strings.TrimPrefix(string(t), "context."), ".")
+	if !found {
+		return "context", object
+	}
+	return object, verb
+}
+
+// ParseCloudEventsType turns a CloudEvents type attribute into a Type. The
+// error says what was expected; the type need not be known to this version.
+func ParseCloudEventsType(s string) (Type, error) {
+	name, ok := strings.CutPrefix(s, cloudEventsPrefix)
+	if ok {
+		name, ok = strings.CutSuffix(name, cloudEventsSuffix)
+	}
+	if !ok || name == "" {
+		return "", fmt.Errorf("type %q is not of the form dev.ctxledger.<event_type>.v1", s)
+	}
+	return Type(name), nil
+}

@@ -1,0 +1,183 @@
+package schema
+
+// The vocabularies of the Agent Context standard (seed 001). They are open:
+// a newer producer may use a word that is not here, and it is kept.
+
+// ContentMode says how an item carries its content.
+type ContentMode string
+
+// The values of [ContentMode].
+const (
+	ContentInline           ContentMode = "inline"
+	ContentRef              ContentMode = "ref"
+	ContentSummary          ContentMode = "summary"
+	ContentEmbeddedResource ContentMode = "embedded_resource"
+	ContentResourceLink     ContentMode = "resource_link"
+	ContentArtifactRef      ContentMode = "artifact_ref"
+	ContentToolResultRef    ContentMode = "tool_result_ref"
+	ContentOpaque           ContentMode = "opaque"
+)
+
+// OmissionReason says why a candidate was left out.
+type OmissionReason string
+
+// The values of [OmissionReason].
+const (
+	OmitBudgetLimit         OmissionReason = "budget_limit"
+	OmitLowRelevance        OmissionReason = "low_relevance"
+	OmitDuplicate           OmissionReason = "duplicate"
+	OmitStale               OmissionReason = "stale"
+	OmitPolicyBlocked       OmissionReason = "policy_blocked"
+	OmitPermissionMissing   OmissionReason = "permission_missing"
+	OmitUnsupportedMedia    OmissionReason = "unsupported_media"
+	OmitTooLarge            OmissionReason = "too_large"
+	OmitSensitive           OmissionReason = "sensitive"
+	OmitSupersededBySummary OmissionReason = "superseded_by_summary"
+	OmitNotVisibleToTarget  OmissionReason = "not_visible_to_target"
+	OmitCustom              OmissionReason = "custom"
+)
+
+// OverflowStrategy says what a budget does when the window does not fit.
+type OverflowStrategy string
+
+// The values of [OverflowStrategy].
+const (
+	OverflowReject               OverflowStrategy = "reject"
+	OverflowTruncateTail         OverflowStrategy = "truncate_tail"
+	OverflowTruncateMiddle       OverflowStrategy = "truncate_middle"
+	OverflowSummarizeOldest      OverflowStrategy = "summarize_oldest"
+	OverflowSummarizeLowPriority OverflowStrategy = "summarize_low_priority"
+	OverflowDeferToRetrieval     OverflowStrategy = "defer_to_retrieval"
+	OverflowAskForChoice         OverflowStrategy = "ask_for_choice"
+	OverflowPolicyBlock          OverflowStrategy = "policy_block"
+	OverflowCustom               OverflowStrategy = "custom"
+)
+
+// InjectionPoint says where in a request injected context stands.
+type InjectionPoint string
+
+// The values of [InjectionPoint].
+const (
+	InjectSystemPrompt        InjectionPoint = "system_prompt"
+	InjectDeveloperPrompt     InjectionPoint = "developer_prompt"
+	InjectMessageHistory      InjectionPoint = "message_history"
+	InjectUserMessageAppendix InjectionPoint = "user_message_appendix"
+	InjectToolArgument        InjectionPoint = "tool_argument"
+	InjectToolVisibleResource InjectionPoint = "tool_visible_resource"
+	InjectRuntimeMetadata     InjectionPoint = "runtime_metadata"
+	InjectUiPanel             InjectionPoint = "ui_panel"
+	InjectReviewExport        InjectionPoint = "review_export"
+	InjectPeerAgentMessage    InjectionPoint = "peer_agent_message"
+	InjectArtifactInput       InjectionPoint = "artifact_input"
+	InjectCustom              InjectionPoint = "custom"
+)
+
+// CompactionMethod says how a summary was made.
+type CompactionMethod string
+
+// The values of [CompactionMethod].
+const (
+	MethodExtractiveSummary      CompactionMethod = "extractive_summary"
+	MethodAbstractiveSummary     CompactionMethod = "abstractive_summary"
+	MethodStructuredDigest       CompactionMethod = "structured_digest"
+	MethodRollingSummary         CompactionMethod = "rolling_summary"
+	MethodSemanticMemoryUpdate   CompactionMethod = "semantic_memory_update"
+	MethodHumanCuratedSummary    CompactionMethod = "human_curated_summary"
+	MethodProviderContextEditing CompactionMethod = "provider_context_editing"
+	MethodCustom                 CompactionMethod = "custom"
+)
+
+// CompactionTrigger says what made a compaction start.
+type CompactionTrigger string
+
+// The values of [CompactionTrigger].
+const (
+	TriggerManual                 CompactionTrigger = "manual"
+	TriggerTokenPressure          CompactionTrigger = "token_pressure"
+	TriggerSessionLength          CompactionTrigger = "session_length"
+	TriggerTaskBoundary           CompactionTrigger = "task_boundary"
+	TriggerHandoff                CompactionTrigger = "handoff"
+	TriggerRetention              CompactionTrigger = "retention"
+	TriggerPrivacy                CompactionTrigger = "privacy"
+	TriggerProviderContextEditing CompactionTrigger = "provider_context_editing"
+	TriggerCustom                 CompactionTrigger = "custom"
+)
+
+// RedactionState says how much of an item is withheld.
+type RedactionState string
+
+// The values of [RedactionState].
+const (
+	RedactionNone          RedactionState = "none"
+	RedactionMasked        RedactionState = "masked"
+	RedactionRemoved       RedactionState = "removed"
+	RedactionSummarized    RedactionState = "summarized"
+	RedactionEncryptedRef  RedactionState = "encrypted_ref"
+	RedactionPolicyBlocked RedactionState = "policy_blocked"
+	RedactionUnknown       RedactionState = "unknown"
+)
+
+// Severity says how much a gap hurts.
+type Severity string
+
+// The values of [Severity].
+const (
+	SeverityInfo     Severity = "info"
+	SeverityLow      Severity = "low"
+	SeverityMedium   Severity = "medium"
+	SeverityHigh     Severity = "high"
+	SeverityBlocking Severity = "blocking"
+)
+
+// MissingStatus is the state of a gap.
+type MissingStatus string
+
+// The values of [MissingStatus].
+const (
+	StatusOpen      MissingStatus = "open"
+	StatusRequested MissingStatus = "requested"
+	StatusWaiting   MissingStatus = "waiting"
+	StatusResolved  MissingStatus = "resolved"
+	StatusDeclined  MissingStatus = "declined"
+	StatusBlocked   MissingStatus = "blocked"
+	StatusExpired   MissingStatus = "expired"
+)
+
+// Lifecycle is the state of an envelope.
+type Lifecycle string
+
+// The values of [Lifecycle].
+const (
+	LifecycleDraft     Lifecycle = "draft"
+	LifecycleAvailable Lifecycle = "available"
+	LifecycleSelected  Lifecycle = "selected"
+	LifecycleAssembled Lifecycle = "assembled"
+	LifecycleInjected  Lifecycle = "injected"
+	LifecycleCompacted Lifecycle = "compacted"
+	LifecycleRedacted  Lifecycle = "redacted"
+	LifecycleExpired   Lifecycle = "expired"
+	LifecycleArchived  Lifecycle = "archived"
+)
+
+// PressureOutcome says what a rung of the pressure ladder did (seed 000).
+type PressureOutcome string
+
+// The values of [PressureOutcome].
+const (
+	OutcomeApplied      PressureOutcome = "applied"
+	OutcomeSkipped      PressureOutcome = "skipped"
+	OutcomeInsufficient PressureOutcome = "insufficient"
+	OutcomeFailed       PressureOutcome = "failed"
+)
+
+// ElisionLevel says how much of an elided item is left (seed 004).
+type ElisionLevel string
+
+// The values of [ElisionLevel].
+const (
+	ElideTrivial    ElisionLevel = "trivial"
+	ElideSimple     ElisionLevel = "simple"
+	ElideOffloaded  ElisionLevel = "offloaded"
+	ElideSummarized ElisionLevel = "summarized"
+	ElideHybrid     ElisionLevel = "hybrid"
+)
