@@ -1,0 +1,84 @@
+package grant
+
+import "slices"
+
+// Promotion says how far above a grant its holder may write.
+type Promotion string
+
+// The promotions of seed 002's memory provider.
+const (
+	PromoteNone      Promotion = "none"      // not above the grant
+	PromoteParent    Promotion = "parent"    // the grant's parent
+	PromoteAncestors Promotion = "ancestors" // any ancestor of the grant
+)
+
+// WriteRule says which scopes besides the granted ones may be written. The zero
+// value allows the granted scopes alone.
+type WriteRule struct {
+	// Descendants permits writing below a grant.
+	Descendants bool
+	// Promotion permits writing above a grant. Empty, and any unknown value,
+	// means [PromoteNone].
+	Promotion Promotion
+}
+
+// Visible returns the scopes that s may read: each grant with its ancestors, in
+// order, without duplicates. Where roots is not nil, ancestors outside of every
+// root are left out: reading stops at the tenant's root. Scopes below a grant
+// are reached by name, as a grant of their own, and are not listed.
+//
+// Source: shared/vectors/grants.json, memrez and tenant_roots.
+func (s Set) Visible(roots Set) []Path {
+	var out []Path
+	for _, g := range s {
+		for _, scope := range g.Ancestors() {
+			if roots != nil && !roots.Contains(scope) {
+				continue
+			}
+			if !slices.Contains(out, scope) {
+				out = append(out, scope)
+			}
+		}
+	}
+	return out
+}
+
+// Readable returns scope as a path when s may read it: when it is a grant or an
+// ancestor of one within roots (see [Set.Visible]). The error is an [*Error]
+// where scope is no path, and otherwise a [*ScopeError].
+func (s Set) Readable(scope string, roots Set) (Path, error) {
+	path, err := ParsePath(scope)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(s.Visible(roots), path) {
+		return "", &ScopeError{Scope: scope, Grants: slices.Clone(s)}
+	}
+	return path, nil
+}
+
+// Writable returns scope as a path when s may write it under the rule. The error
+// is an [*Error] where scope is no path, and otherwise a [*ScopeError].
+func (s Set) Writable(scope string, rule WriteRule) (Path, error) {
+	path, err := ParsePath(scope)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range s {
+		if path == g || (rule.Descendants && g.Contains(path)) || rule.Promotion.reaches(g, path) {
+			return path, nil
+		}
+	}
+	promotion := rule.Promotion
+	if promotion == "" {
+		promotion = PromoteNone
+	}
+	return "", &ScopeError{Scope: scope, Grants: slices.Clone(s), Write: true, Promotion: promotion}
+}
+
+func (p Promotion) reaches(g, target Path) bool {
+	if target == g || !target.Contains(g) {
+		return false
+	}
+	return p == PromoteAncestors || (p == PromoteParent && target.below(g) == 1)
+}
