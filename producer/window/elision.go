@@ -1,0 +1,151 @@
+package window
+
+import "slices"
+
+// Level says how much of an elided item stays (seed 004).
+type Level string
+
+// The five levels of the ladder of elision.
+const (
+	Trivial    Level = "trivial"    // nothing: the item is removed
+	Simple     Level = "simple"     // a one-line stub
+	Offloaded  Level = "offloaded"  // the stub says where to reload it from
+	Summarized Level = "summarized" // the stub says what the agent did with it
+	Hybrid     Level = "hybrid"     // a level for each item, by the policy
+)
+
+// Valid reports whether l is one of the five levels.
+func (l Level) Valid() bool {
+	return slices.Contains([]Level{Trivial, Simple, Offloaded, Summarized, Hybrid}, l)
+}
+
+// Cut is one item that a pass is to elide, and what is to stand for it.
+type Cut struct {
+	Level      Level  // for this item; not Hybrid
+	StubTokens int    // size of the stub; 0 for Trivial
+	ReloadRef  string // where the content is; needed for Offloaded
+}
+
+// Style says how chosen items are elided.
+type Style struct {
+	// Level is that of the pass, and of each item unless it is Hybrid.
+	Level Level
+	// StubTokens is the size of a stub. Not used for Trivial and Hybrid.
+	StubTokens int
+	// ReloadRef names where an item's content can be read again. Needed for
+	// Offloaded, else unused.
+	ReloadRef func(Item) string
+	// Decide gives each item its own cut, or false to keep it. Needed for
+	// Hybrid, else unused. It must answer equally for equal items.
+	Decide func(Item) (Cut, bool)
+	// WholeCalls makes one stub stand for a tool call and its results, in the
+	// call's place. Otherwise the call stays and its results become stubs. A
+	// Trivial cut always removes both.
+	WholeCalls bool
+}
+
+// Elided is one item that a pass shortened or removed. Numbers are tokens of the
+// window before the pass.
+type Elided struct {
+	ID        string
+	Index     int // place of the item in the window, from 0
+	Position  int // tokens in front of it
+	Before    int // its size
+	Stub      int // size of what stands for it; 0 when it is removed
+	Level     Level
+	ReloadRef string
+}
+
+// Pass is an elision before anything is applied: what it would change and what
+// that would cost on the next call.
+type Pass struct {
+	Policy  string // the policy's name
+	Trigger string // what set it off; empty when it did not fire
+	Level   Level
+	Elided  []Elided // in window order
+	Window  []Item   // the window after it; an elided item is of KindStub
+
+	TokensBefore int
+	TokensAfter  int
+	// FirstChanged is the length of the prefix that stays as it is, in tokens;
+	// TokensBefore when nothing changes.
+	FirstChanged int
+	// Penalty is how many surviving and stub tokens have to be computed again:
+	// TokensAfter - FirstChanged. The next call's new tokens come on top.
+	Penalty int
+	// SavedPerCall is how many tokens each later call does not send any more.
+	SavedPerCall int
+}
+
+// BreakEven returns after how many later calls the pass has paid for itself; see
+// [CacheRates.BreakEven].
+func (p Pass) BreakEven(rates CacheRates) (calls float64, ok bool) {
+	return rates.BreakEven(p.Penalty, p.SavedPerCall)
+}
+
+// PlanElision plans one pass over the window and applies nothing. Pinned items
+// and stubs of earlier passes stay, and so does a whole tool call where one item
+// of it is pinned. The error is an [*InvalidError].
+//
+// Source: seed 004 (elision).
+func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
+	if err := style.validate(); err != nil {
+		return Pass{}, err
+	}
+	if err := validateItems(h.Items); err != nil {
+		return Pass{}, err
+	}
+	pass := Pass{Policy: policy.Name, Level: style.Level}
+	chosen := make([]bool, len(h.Items))
+	if policy.Select != nil {
+		indexes, trigger := policy.Select(h)
+		for _, i := range indexes {
+			if i < 0 || i >= len(h.Items) {
+				return Pass{}, &InvalidError{Field: "elision_policy", Ref: policy.Name, Problem: "chose an item outside of the window"}
+			}
+			chosen[i] = true
+		}
+		pass.Trigger = trigger
+	}
+	cuts, err := style.cuts(h.Items, chosen)
+	if err != nil {
+		return Pass{}, err
+	}
+	pass.apply(h.Items, cuts)
+	return pass, nil
+}
+
+// apply fills the pass from the cuts, which run parallel to the items.
+func (p *Pass) apply(items []Item, cuts []*Cut) {
+	p.FirstChanged = -1
+	p.Window = make([]Item, 0, len(items))
+	for i, it := range items {
+		it.CallIDs = slices.Clone(it.CallIDs)
+		cut := cuts[i]
+		if cut == nil {
+			p.Window = append(p.Window, it)
+			p.TokensBefore += it.Tokens
+			p.TokensAfter += it.Tokens
+			continue
+		}
+		if p.FirstChanged < 0 {
+			p.FirstChanged = p.TokensBefore
+		}
+		p.Elided = append(p.Elided, Elided{
+			ID: it.ID, Index: i, Position: p.TokensBefore, Before: it.Tokens,
+			Stub: cut.StubTokens, Level: cut.Level, ReloadRef: cut.ReloadRef,
+		})
+		p.TokensBefore += it.Tokens
+		p.TokensAfter += cut.StubTokens
+		if cut.StubTokens > 0 {
+			it.Kind, it.Tokens = KindStub, cut.StubTokens
+			p.Window = append(p.Window, it)
+		}
+	}
+	if p.FirstChanged < 0 {
+		p.FirstChanged = p.TokensBefore
+		return
+	}
+	p.Penalty = p.TokensAfter - p.FirstChanged
+	p.SavedPerCall = p.TokensBefore - p.TokensAfter
+}

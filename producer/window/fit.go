@@ -1,0 +1,197 @@
+package window
+
+import (
+	"math"
+	"slices"
+)
+
+// Fit plans the window of one model call (seed 000, context pressure). Items are
+// the candidates in the order in which they would be sent.
+//
+// The configured steps make up one fixed sequence of actions: drop this item,
+// then that one, replace these by a summary, and so on. The plan is the shortest
+// beginning of the sequence after which the request meets the target. So a
+// larger budget never omits more under the same policy and the same answers of
+// work.
+//
+// Work is called at most once for summarising and once for compacting, and only
+// when the earlier steps were not enough; it may be nil.
+//
+// Errors: [*InvalidError] for input that cannot be planned with, and then the
+// Plan is empty; [*LimitError] when what must stay does not fit, and then the
+// Plan is complete and tells how far the ladder came.
+func Fit(items []Item, budget Budget, policy Policy, work Work) (Plan, error) {
+	if err := budget.Validate(); err != nil {
+		return Plan{}, err
+	}
+	if err := policy.Validate(); err != nil {
+		return Plan{}, err
+	}
+	if err := validateItems(items); err != nil {
+		return Plan{}, err
+	}
+	l := newLadder(items, budget, policy, work)
+	if err := l.exclude(); err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Budget: budget, Limit: budget.Limit(), Target: l.target, TokensBefore: l.total}
+	plan.Pressed = l.total > l.target
+	for _, step := range policy.steps() {
+		plan.Steps = append(plan.Steps, l.run(step))
+	}
+	plan.TokensAfter = l.total
+	plan.Window = l.window()
+	plan.Omitted = l.omitted()
+	if l.total > plan.Limit {
+		return plan, &LimitError{Budget: budget, Tokens: l.total, Remaining: slices.Clone(plan.Window)}
+	}
+	return plan, nil
+}
+
+func validateItems(items []Item) error {
+	seen := make(map[string]struct{}, len(items))
+	total := 0
+	for _, it := range items {
+		switch _, dup := seen[it.ID]; {
+		case it.ID == "":
+			return &InvalidError{Field: "item.id", Problem: "is empty"}
+		case dup:
+			return &InvalidError{Field: "item.id", Ref: it.ID, Problem: "is there twice"}
+		case it.Tokens < 0:
+			return &InvalidError{Field: "item.tokens", Ref: it.ID, Problem: "is negative"}
+		case it.Tokens > math.MaxInt-total:
+			return &InvalidError{Field: "item.tokens", Ref: it.ID, Problem: "makes the sum overflow"}
+		case it.Excluded != "" && !it.Excluded.Valid():
+			return &InvalidError{Field: "item.excluded", Ref: it.ID, Problem: "is not one of the 12 omission reasons"}
+		}
+		seen[it.ID] = struct{}{}
+		total += it.Tokens
+	}
+	return nil
+}
+
+// ladder is the state of one Fit. Slices run parallel to items.
+type ladder struct {
+	items  []Item
+	policy Policy
+	work   Work
+	limit  int
+	target int
+
+	units    [][]int // items that stay or go together, by first item
+	tokens   []int   // current size
+	out      []Omission
+	gone     []bool
+	total    int
+	summary  *Item
+	insertAt int // index before which the summary stands
+}
+
+func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
+	l := &ladder{
+		items: items, policy: policy, work: work,
+		limit: budget.Limit(), target: policy.target(budget.Limit()),
+		units: units(items), tokens: make([]int, len(items)),
+		out: make([]Omission, len(items)), gone: make([]bool, len(items)),
+	}
+	for i, it := range items {
+		l.tokens[i] = it.Tokens
+		l.total += it.Tokens
+	}
+	return l
+}
+
+// exclude takes out what the runtime left out, and what belongs to it.
+func (l *ladder) exclude() error {
+	for _, unit := range l.units {
+		at := slices.IndexFunc(unit, func(i int) bool { return l.items[i].Excluded != "" })
+		if at < 0 {
+			continue
+		}
+		for _, i := range unit {
+			why := Omission{Reason: l.items[i].Excluded}
+			if why.Reason == "" {
+				if l.items[i].Pinned {
+					return &InvalidError{Field: "item.excluded", Ref: l.items[unit[at]].ID,
+						Problem: "belongs to the same tool call as a pinned item"}
+				}
+				why.Reason = l.items[unit[at]].Excluded
+				why.Note = "goes with " + l.items[unit[at]].ID
+			}
+			l.omit(i, why)
+		}
+	}
+	return nil
+}
+
+func (l *ladder) omit(i int, why Omission) {
+	why.ID, why.Tokens = l.items[i].ID, l.items[i].Tokens
+	l.out[i], l.gone[i] = why, true
+	l.total -= l.tokens[i]
+}
+
+func (l *ladder) window() []Item {
+	out := make([]Item, 0, len(l.items)+1)
+	for i, it := range l.items {
+		if l.summary != nil && i == l.insertAt {
+			out = append(out, *l.summary)
+		}
+		if !l.gone[i] {
+			it.Tokens = l.tokens[i]
+			it.CallIDs = slices.Clone(it.CallIDs)
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+func (l *ladder) omitted() []Omission {
+	var out []Omission
+	for i, gone := range l.gone {
+		if gone {
+			out = append(out, l.out[i])
+		}
+	}
+	return out
+}
+
+// units groups the items that share tool calls, also over several others. The
+// groups come in the order of their first items, their items in list order.
+func units(items []Item) [][]int {
+	root := make([]int, len(items))
+	var find func(int) int
+	find = func(i int) int {
+		for root[i] != i {
+			root[i] = root[root[i]]
+			i = root[i]
+		}
+		return i
+	}
+	first := map[string]int{}
+	for i, it := range items {
+		root[i] = i
+		for _, call := range it.CallIDs {
+			j, seen := first[call]
+			if !seen {
+				first[call] = i
+				continue
+			}
+			a, b := find(i), find(j)
+			root[max(a, b)] = min(a, b)
+		}
+	}
+	at := make([]int, len(items))
+	out := make([][]int, 0, len(items))
+	backing := make([]int, len(items))
+	for i := range items {
+		r := find(i)
+		if r == i {
+			at[i] = len(out)
+			backing[i] = i
+			out = append(out, backing[i:i+1:i+1])
+			continue
+		}
+		out[at[r]] = append(out[at[r]], i)
+	}
+	return out
+}

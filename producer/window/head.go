@@ -1,0 +1,172 @@
+package window
+
+import "slices"
+
+// Injection is a message that the harness attached to the newest user message:
+// the time, a reminder, the persona.
+type Injection struct {
+	Kind       string // e.g. "persona", "clock"; at most one of a kind is current
+	Ref        string // item id
+	Tokens     int
+	AttachedTo string // item id of the user message; filled in by Head
+	Persona    string // the persona's name, for the kind PersonaKind
+	// Superseded is true for one that a newer of its kind replaced and that
+	// waits for the next elision pass (see UntilPass).
+	Superseded bool
+}
+
+// PersonaKind is the injection kind that [Head.SetPersona] uses.
+const PersonaKind = "persona"
+
+// Removal is an injection that left the window.
+type Removal struct {
+	Injection  Injection
+	Pass       string // the elision pass that removed it; empty where replaced
+	ReplacedBy string // ref of the one that took its place; may be empty
+}
+
+// Cue is the short system message that tells the model of a new persona. It is
+// an item of the conversation like any other and stays when injections go.
+type Cue struct {
+	Ref    string // item id
+	From   string // the persona before
+	To     string // the persona from now on
+	Tokens int
+}
+
+// HeadChange is what one transition did, in the order: removed, cue, injected.
+type HeadChange struct {
+	Removed  []Removal
+	Cue      *Cue
+	Injected []Injection
+}
+
+// ReplaceMode says what becomes of an injection when a newer of its kind comes.
+type ReplaceMode string
+
+// The two ways that seed 004 leaves open, with opposite bills.
+const (
+	// AtOnce removes the older one: at most one of a kind is ever in the window,
+	// and what followed the older one is computed again (vector E07).
+	AtOnce ReplaceMode = "at_once"
+	// UntilPass leaves the older one where it is until the next elision pass: no
+	// token is computed again, and stale ones are sent along (vector E08).
+	UntilPass ReplaceMode = "until_pass"
+)
+
+// Head is what is injected at the head of a conversation. It is a value: each
+// transition returns a new one and what happened, and changes nothing in place.
+// The zero value is an empty head without a user message, which replaces at once.
+//
+// Source: seed 004 (conversation-head injection, persona management).
+type Head struct {
+	mode     ReplaceMode
+	user     string
+	persona  string
+	attached []Injection
+}
+
+// NewHead returns an empty head. An unknown mode means [AtOnce].
+func NewHead(mode ReplaceMode) Head { return Head{mode: mode} }
+
+// Attached returns what is in the window, oldest first.
+func (h Head) Attached() []Injection { return slices.Clone(h.attached) }
+
+// Persona returns the current persona's name; empty before the first.
+func (h Head) Persona() string { return h.persona }
+
+// UserMessage makes the message the head of the conversation. What is attached
+// to an older one stays until it is replaced or a pass removes it.
+func (h Head) UserMessage(id string) Head {
+	h.user = id
+	return h
+}
+
+// Inject attaches an injection to the newest user message and supersedes the
+// current one of its kind. The error is an [*InvalidError]: without a kind, a
+// ref of its own, or a user message there is nothing to attach.
+func (h Head) Inject(in Injection) (Head, HeadChange, error) {
+	if err := h.validate(in); err != nil {
+		return h, HeadChange{}, err
+	}
+	in.AttachedTo, in.Superseded = h.user, false
+	var change HeadChange
+	var kept []Injection
+	for _, old := range h.attached {
+		switch {
+		case old.Kind != in.Kind:
+			kept = append(kept, old)
+		case h.mode == UntilPass && old.AttachedTo != h.user:
+			old.Superseded = true
+			kept = append(kept, old)
+		default:
+			change.Removed = append(change.Removed, Removal{Injection: old, ReplacedBy: in.Ref})
+		}
+	}
+	h.attached = append(kept, in)
+	change.Injected = []Injection{in}
+	return h, change, nil
+}
+
+// SetPersona injects the persona. Where another persona was current, the cue is
+// emitted as well, with From and To filled in; naming the same persona again
+// only refreshes it. The cue needs a Ref when it is emitted.
+func (h Head) SetPersona(in Injection, cue Cue) (Head, HeadChange, error) {
+	in.Kind = PersonaKind
+	if in.Persona == "" {
+		return h, HeadChange{}, &InvalidError{Field: "injection.persona", Ref: in.Ref, Problem: "is empty"}
+	}
+	changed := h.persona != "" && h.persona != in.Persona
+	if changed && cue.Ref == "" {
+		return h, HeadChange{}, &InvalidError{Field: "cue.ref", Problem: "is empty, and the persona changes"}
+	}
+	next, change, err := h.Inject(in)
+	if err != nil {
+		return h, HeadChange{}, err
+	}
+	if changed {
+		cue.From, cue.To = h.persona, in.Persona
+		change.Cue = &cue
+	}
+	next.persona = in.Persona
+	return next, change, nil
+}
+
+// Pass is the next elision pass. Every injection that is attached to an older
+// user message than the newest is removed; those that are current come back at
+// the new head under the same ref.
+func (h Head) Pass(id string) (Head, HeadChange) {
+	var change HeadChange
+	var kept []Injection
+	for _, in := range h.attached {
+		if in.AttachedTo == h.user {
+			kept = append(kept, in)
+			continue
+		}
+		removal := Removal{Injection: in, Pass: id}
+		if !in.Superseded {
+			removal.ReplacedBy = in.Ref
+			in.AttachedTo = h.user
+			change.Injected = append(change.Injected, in)
+		}
+		change.Removed = append(change.Removed, removal)
+	}
+	h.attached = append(kept, change.Injected...)
+	return h, change
+}
+
+func (h Head) validate(in Injection) error {
+	switch {
+	case h.user == "":
+		return &InvalidError{Field: "injection", Ref: in.Ref, Problem: "has no user message to attach to"}
+	case in.Kind == "":
+		return &InvalidError{Field: "injection.kind", Ref: in.Ref, Problem: "is empty"}
+	case in.Ref == "":
+		return &InvalidError{Field: "injection.ref", Problem: "is empty"}
+	case in.Tokens < 0:
+		return &InvalidError{Field: "injection.tokens", Ref: in.Ref, Problem: "is negative"}
+	case slices.ContainsFunc(h.attached, func(a Injection) bool { return a.Ref == in.Ref && a.AttachedTo != h.user }):
+		return &InvalidError{Field: "injection.ref", Ref: in.Ref, Problem: "is attached to an older message"}
+	}
+	return nil
+}

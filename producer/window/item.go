@@ -1,0 +1,75 @@
+package window
+
+// Kind says what an item is to the ladder and to an elision pass; the layer it
+// is shown under is the runtime's own word.
+type Kind string
+
+// The kinds. An item of any other kind is never touched, as [KindFixed].
+const (
+	KindFixed      Kind = "fixed"       // system prompt, tool definitions and the like
+	KindRetrieved  Kind = "retrieved"   // brought in by search or memory
+	KindMessage    Kind = "message"     // said by the user or the model
+	KindToolCall   Kind = "tool_call"   // the model's call of a tool
+	KindToolResult Kind = "tool_result" // what the tool returned
+	KindSummary    Kind = "summary"     // stands for earlier items
+	KindStub       Kind = "stub"        // stands for an elided item
+)
+
+// Roles that the rules know. Any other role is carried along.
+const (
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// Item is one unit of context that could be in the window. It carries sizes and
+// relations, never text.
+type Item struct {
+	ID    string // unique in the list, not empty
+	Layer string // the runtime's layer, e.g. "memory"; not interpreted
+	Kind  Kind
+	Role  string // who says it; a message of RoleSystem is never trimmed
+
+	Tokens   int // size in tokens, 0 or more
+	Priority int // among retrieved items the lowest goes first
+
+	// Essential keeps a retrieved item from being dropped as retrieved context.
+	Essential bool
+	// Pinned keeps the item as it is through every step and pass.
+	Pinned bool
+	// CallIDs are the tool calls that the item makes or answers. Items that
+	// share one, also over several others, stay or go together.
+	CallIDs []string
+
+	// Excluded says why the runtime left the item out before planning, e.g.
+	// PolicyBlocked. Empty means that it is a candidate for the window.
+	Excluded Reason
+
+	// Reads is the file or resource that a tool result shows, in whatever form
+	// the runtime compares by. Empty means none, or unknown.
+	Reads string
+	// Marker names an event at which an elision policy may act, e.g. "git commit".
+	Marker string
+}
+
+// conversation reports whether the item is part of what was said and done.
+func (it Item) conversation() bool {
+	switch it.Kind {
+	case KindMessage, KindToolCall, KindToolResult, KindStub:
+		return it.Role != RoleSystem
+	}
+	return false
+}
+
+func (it Item) userMessage() bool { return it.Kind == KindMessage && it.Role == RoleUser }
+
+// lastUser returns the index of the newest user message, or -1.
+func lastUser(items []Item) int {
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].userMessage() {
+			return i
+		}
+	}
+	return -1
+}

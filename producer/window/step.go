@@ -1,0 +1,301 @@
+package window
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Work is what only the runtime can do: write a summary, shorten tool outputs.
+// For SummarizeMessages it returns one Replacement, whose ID is a new item's;
+// for CompactToolOutputs up to one per source item, named by Of[0]. It fills ID,
+// After and, for compaction, Of; the rest is the planner's. A replacement that
+// is not smaller than what it stands for is not applied.
+//
+// Work runs synchronously. A panic in it becomes the step's outcome; stopping
+// one that hangs is the caller's, who should give it a context. For an equal
+// plan it must answer equally.
+type Work func(Request) ([]Replacement, error)
+
+// Request asks the runtime for replacements.
+type Request struct {
+	Step   Step
+	Source []string // item ids, in window order
+	Tokens int      // their size now
+	// Target is the most tokens that the replacements may have together for the
+	// step to be enough; below 0 no replacement is.
+	Target int
+}
+
+// run runs one step and reports it.
+func (l *ladder) run(step Step) Rung {
+	rung := Rung{Number: step.Number(), Step: step, TokensBefore: l.total}
+	switch {
+	case step == ContextLimit:
+		rung.Outcome = Skipped
+		if l.total > l.limit {
+			rung.Outcome = Failed
+		}
+	case l.total <= l.target:
+		rung.Outcome = Skipped
+	default:
+		l.apply(step, &rung)
+	}
+	rung.TokensAfter = l.total
+	if rung.Outcome == "" {
+		rung.Outcome = Insufficient
+		if l.total <= l.target {
+			rung.Outcome = Applied
+		}
+	}
+	return rung
+}
+
+func (l *ladder) apply(step Step, rung *Rung) {
+	switch step {
+	case DropRetrieved:
+		l.drop(rung, l.droppable())
+	case TrimMessages:
+		l.drop(rung, l.old(l.policy.TrimKeepFirst, l.policy.TrimKeepLast, false))
+	case SummarizeMessages:
+		l.summarize(rung)
+	case CompactToolOutputs:
+		l.compact(rung)
+	}
+}
+
+// drop omits units, in this order, until the target is met.
+func (l *ladder) drop(rung *Rung, candidates [][]int) {
+	if len(candidates) == 0 {
+		rung.Note = "nothing may be left out"
+	}
+	for _, unit := range candidates {
+		if l.total <= l.target {
+			return
+		}
+		if l.size(unit) == 0 {
+			continue
+		}
+		for _, i := range unit {
+			why := Omission{Reason: BudgetLimit, Step: rung.Step}
+			if l.items[i].Tokens > l.limit {
+				why.Reason = TooLarge
+			}
+			l.omit(i, why)
+			rung.Dropped = append(rung.Dropped, l.items[i].ID)
+		}
+	}
+}
+
+// droppable returns the retrieved context that may go: the lowest priority
+// first, and among equals the last one first, since retrievers list the best
+// first.
+func (l *ladder) droppable() [][]int {
+	var out [][]int
+	for _, unit := range l.units {
+		if l.every(unit, func(it Item) bool { return it.Kind == KindRetrieved && !it.Essential && !it.Pinned }) {
+			out = append(out, unit)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b []int) int {
+		return cmp.Or(cmp.Compare(l.priority(a), l.priority(b)), cmp.Compare(b[0], a[0]))
+	})
+	return out
+}
+
+// old returns the conversation units that lie wholly between the first keepFirst
+// and the last keepLast items, oldest first.
+func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
+	var talk []int
+	for i, it := range l.items {
+		if !l.gone[i] && (it.conversation() || summaries && it.Kind == KindSummary) {
+			talk = append(talk, i)
+		}
+	}
+	if keepFirst >= len(talk) || keepLast >= len(talk)-keepFirst {
+		return nil
+	}
+	from, to := talk[keepFirst], talk[len(talk)-1-keepLast]
+	newest := lastUser(l.items)
+	var out [][]int
+	for _, unit := range l.units {
+		if unit[0] < from || unit[len(unit)-1] > to || slices.Contains(unit, newest) {
+			continue
+		}
+		if l.every(unit, func(it Item) bool {
+			return !it.Pinned && (it.conversation() || summaries && it.Kind == KindSummary)
+		}) {
+			out = append(out, unit)
+		}
+	}
+	return out
+}
+
+// every reports whether ok holds for all items of the unit and all are still in
+// the window.
+func (l *ladder) every(unit []int, ok func(Item) bool) bool {
+	for _, i := range unit {
+		if l.gone[i] || !ok(l.items[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *ladder) priority(unit []int) int {
+	p := l.items[unit[0]].Priority
+	for _, i := range unit[1:] {
+		p = max(p, l.items[i].Priority)
+	}
+	return p
+}
+
+func (l *ladder) size(unit []int) int {
+	sum := 0
+	for _, i := range unit {
+		sum += l.tokens[i]
+	}
+	return sum
+}
+
+func (l *ladder) summarize(rung *Rung) {
+	source := slices.Concat(l.old(0, l.policy.SummarizeKeepLast, true)...)
+	slices.Sort(source)
+	if len(source) == 0 {
+		rung.Note = "nothing may be summarised"
+		return
+	}
+	request := l.request(rung.Step, source)
+	answer, err := l.ask(request)
+	switch {
+	case err != nil:
+		rung.Outcome, rung.Note = Failed, err.Error()
+		return
+	case len(answer) != 1:
+		rung.Outcome, rung.Note = Failed, fmt.Sprintf("%d summaries came back, not one", len(answer))
+		return
+	}
+	r := Replacement{Of: request.Source, ID: answer[0].ID, Before: request.Tokens, After: answer[0].After}
+	if note := l.refuse(r); note != "" {
+		rung.Outcome, rung.Note = Failed, note
+		return
+	}
+	for _, i := range source {
+		l.omit(i, Omission{Reason: SupersededBySummary, Step: rung.Step, ReplacedBy: r.ID})
+		rung.Dropped = append(rung.Dropped, l.items[i].ID)
+	}
+	l.summary = &Item{ID: r.ID, Layer: l.items[source[0]].Layer, Kind: KindSummary, Role: RoleSystem, Tokens: r.After}
+	l.insertAt = source[0]
+	l.total += r.After
+	rung.Replaced = []Replacement{r}
+}
+
+// refuse says why a summary cannot stand for its source, or "".
+func (l *ladder) refuse(r Replacement) string {
+	switch {
+	case r.ID == "":
+		return "the summary has no id"
+	case slices.ContainsFunc(l.items, func(it Item) bool { return it.ID == r.ID }):
+		return "the summary has the id of another item"
+	case r.After < 0:
+		return "the summary has a negative size"
+	case r.After >= r.Before:
+		return "the summary is not smaller than what it stands for"
+	}
+	return ""
+}
+
+func (l *ladder) compact(rung *Rung) {
+	source := l.compactable()
+	if len(source) == 0 {
+		rung.Note = "no tool output may be compacted"
+		return
+	}
+	sizes, err := l.compacted(l.request(rung.Step, source))
+	if err != nil {
+		rung.Outcome, rung.Note = Failed, err.Error()
+		return
+	}
+	refused := 0
+	for _, i := range source {
+		if l.total <= l.target {
+			return
+		}
+		r, ok := sizes[l.items[i].ID]
+		if !ok || r.After < 0 || r.After >= l.tokens[i] {
+			refused++
+			continue
+		}
+		r.Of, r.Before = []string{l.items[i].ID}, l.tokens[i]
+		l.total -= l.tokens[i] - r.After
+		l.tokens[i] = r.After
+		rung.Replaced = append(rung.Replaced, r)
+	}
+	if refused > 0 {
+		rung.Note = fmt.Sprintf("%d of %d tool outputs came back no smaller, or not at all", refused, len(source))
+	}
+	if refused == len(source) {
+		rung.Outcome = Failed
+	}
+}
+
+// compactable returns the tool results but the newest few, oldest first; those
+// that are no larger than a stub stay.
+func (l *ladder) compactable() []int {
+	var results []int
+	for i, it := range l.items {
+		if it.Kind == KindToolResult && !l.gone[i] {
+			results = append(results, i)
+		}
+	}
+	results = results[:max(0, len(results)-l.policy.CompactKeepLast)]
+	return slices.DeleteFunc(results, func(i int) bool {
+		return l.items[i].Pinned || l.tokens[i] <= l.policy.CompactStubTokens
+	})
+}
+
+func (l *ladder) compacted(request Request) (map[string]Replacement, error) {
+	sizes := make(map[string]Replacement, len(request.Source))
+	if stub := l.policy.CompactStubTokens; stub > 0 {
+		for _, id := range request.Source {
+			sizes[id] = Replacement{After: stub}
+		}
+		return sizes, nil
+	}
+	answer, err := l.ask(request)
+	for _, r := range answer {
+		if len(r.Of) == 1 {
+			sizes[r.Of[0]] = r
+		}
+	}
+	return sizes, err
+}
+
+func (l *ladder) request(step Step, source []int) Request {
+	r := Request{Step: step, Source: make([]string, len(source))}
+	for k, i := range source {
+		r.Source[k] = l.items[i].ID
+		r.Tokens += l.tokens[i]
+	}
+	r.Target = l.target - (l.total - r.Tokens)
+	return r
+}
+
+// ask calls the runtime. Error texts of its function stay out of the plan: they
+// could quote content.
+func (l *ladder) ask(r Request) (answer []Replacement, err error) {
+	if l.work == nil {
+		return nil, fmt.Errorf("the runtime supplied no function")
+	}
+	defer func() {
+		if recover() != nil {
+			answer, err = nil, fmt.Errorf("the runtime's function panicked")
+		}
+	}()
+	r.Source = slices.Clone(r.Source)
+	answer, err = l.work(r)
+	if err != nil {
+		return nil, fmt.Errorf("the runtime's function returned an error")
+	}
+	return answer, nil
+}
