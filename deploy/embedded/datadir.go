@@ -1,0 +1,151 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// The layout of a data folder, which is 0700 because of what it holds:
+//
+//	lock               held while servers run
+//	credentials.json   passwords, made once (0600)
+//	servers.json       addresses of the running servers (0600)
+//	nats/              JetStream's files
+//	clickhouse/        config.xml, users.xml (0600), clickhouse.log, output.txt
+//	clickhouse/data/   ClickHouse's files; its `status` is locked by the engine
+//	clickhouse/backups/  where BACKUP ... TO File() may write
+const (
+	lockFile        = "lock"
+	credentialsFile = "credentials.json"
+	addressesFile   = "servers.json"
+)
+
+// lockDir creates dir and holds it for this process.
+func lockDir(dir string) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fail(ErrConfig, err, "the data folder %s cannot be created (%v): name another", dir, errors.Unwrap(err))
+	}
+	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fail(ErrConfig, err, "the data folder %s cannot be locked (%v): name one that you may write to", dir, err)
+	}
+	if !got {
+		return nil, fail(ErrFolderInUse, nil, "another ctxledger runs on the data folder %s: stop it, or name another folder", dir)
+	}
+	return lock, nil
+}
+
+// credentials are the passwords of one data folder.
+type credentials struct {
+	Writer string `json:"clickhouse_writer"`
+	Reader string `json:"clickhouse_reader"`
+	NATS   string `json:"nats"`
+}
+
+// openCredentials reads dir's passwords, or makes them once. The caller holds
+// the folder.
+func openCredentials(dir string) (credentials, error) {
+	path := filepath.Join(dir, credentialsFile)
+	var c credentials
+	data, err := os.ReadFile(path)
+	if err == nil {
+		if err = json.Unmarshal(data, &c); err == nil && (c.Writer == "" || c.Reader == "" || c.NATS == "") {
+			err = errors.New("a password is missing")
+		}
+		if err != nil {
+			return c, fail(ErrConfig, err, "%s is damaged (%v): remove it and start again, and new passwords are made", path, err)
+		}
+		return c, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return c, fmt.Errorf("read the passwords: %w", err)
+	}
+	c = credentials{Writer: randomPassword(), Reader: randomPassword(), NATS: randomPassword()}
+	if err := writeJSON(path, c); err != nil {
+		return c, fmt.Errorf("keep the passwords: %w", err)
+	}
+	return c, nil
+}
+
+func randomPassword() string {
+	var b [24]byte
+	rand.Read(b[:]) // never fails: see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Addresses say how to reach running servers. The DSNs and the URL contain
+// passwords; a field is empty where that server was not started.
+type Addresses struct {
+	PID           int    `json:"pid"`                      // of the process that runs them
+	NATSURL       string `json:"nats_url,omitempty"`       // nats://user:password@127.0.0.1:port
+	ClickHouseDSN string `json:"clickhouse_dsn,omitempty"` // the writer's, native protocol
+	ReaderDSN     string `json:"reader_dsn,omitempty"`     // the reader's, native protocol
+	HTTPURL       string `json:"http_url,omitempty"`       // ClickHouse over HTTP, without user
+}
+
+// Find returns the addresses of the servers that another process runs on dir,
+// or ErrNotRunning.
+func Find(dir string) (Addresses, error) {
+	var a Addresses
+	none := fail(ErrNotRunning, nil, "no ctxledger runs on the data folder %s: start one with `ctxledger up --data %[1]s`", dir)
+	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY))
+	got, err := lock.TryRLock()
+	if got {
+		lock.Unlock()
+	}
+	if errors.Is(err, fs.ErrNotExist) || got {
+		return a, none
+	}
+	if err != nil {
+		return a, fmt.Errorf("find the running servers: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, addressesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, none // about to be ready, or about to be gone
+	}
+	if err != nil {
+		return a, fmt.Errorf("find the running servers: %w", err)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		return a, fmt.Errorf("find the running servers: %w", err)
+	}
+	return a, nil
+}
+
+// writeJSON replaces path whole, readable by its owner only.
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(path, append(data, '\n'))
+}
+
+// writeFile replaces path whole and synced, readable by its owner only.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), workPrefix+"*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

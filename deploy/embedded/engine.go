@@ -1,0 +1,268 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// orphanWait is how long a start waits for the engine of a parent that was
+	// killed. Such an engine ends within about 5 s.
+	orphanWait = 15 * time.Second
+	// The pause before a restart doubles from the first to the last, and starts
+	// over once an engine has lived for healthyAfter.
+	firstBackoff = 50 * time.Millisecond
+	lastBackoff  = 5 * time.Second
+	healthyAfter = 10 * time.Second
+	// portTries is how often free ports are chosen when others take them first.
+	portTries = 5
+)
+
+// engine supervises the ClickHouse child. From a successful start until stop it
+// has a running child, or is about to have one, on the same ports.
+type engine struct {
+	config    Config
+	dir       string // Dir/clickhouse
+	creds     credentials
+	program   program
+	log       *slog.Logger
+	tcp, http int
+
+	restarts atomic.Int64
+	stopOnce sync.Once
+	stopping chan struct{} // closed by stop
+	done     chan error    // how the last child ended, from supervise, once
+	stopErr  error
+
+	mu    sync.Mutex
+	child *engineChild // guarded by mu; the latest
+}
+
+func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
+
+func startEngine(ctx context.Context, c Config, creds credentials) (*engine, error) {
+	for _, p := range []struct {
+		what string
+		port int
+	}{{"ClickHouse", c.ClickHousePort}, {"ClickHouse over HTTP", c.HTTPPort}} {
+		if p.port != 0 {
+			if err := checkPort(p.what, p.port); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p, err := findProgram(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		config:   c,
+		dir:      filepath.Join(c.Dir, "clickhouse"),
+		creds:    creds,
+		program:  p,
+		log:      c.log().With("server", "clickhouse"),
+		stopping: make(chan struct{}),
+		done:     make(chan error, 1),
+	}
+	if err := e.waitForOrphan(ctx); err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		if err := e.choosePorts(); err != nil {
+			return nil, err
+		}
+		child, err := e.launch(ctx)
+		if err == nil {
+			e.child = child
+			break
+		}
+		free := c.ClickHousePort == 0 || c.HTTPPort == 0
+		if !errors.Is(err, ErrPortInUse) || !free || try == portTries {
+			return nil, err
+		}
+	}
+	go e.supervise(e.child)
+	return e, nil
+}
+
+func (e *engine) choosePorts() error {
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	e.tcp, e.http = ports[0], ports[1]
+	if e.config.ClickHousePort != 0 {
+		e.tcp = e.config.ClickHousePort
+	}
+	if e.config.HTTPPort != 0 {
+		e.http = e.config.HTTPPort
+	}
+	return nil
+}
+
+// launch starts a child and returns it when it is ready, or not at all.
+func (e *engine) launch(ctx context.Context) (*engineChild, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.StartTimeout, fail(ErrEngineStart, nil,
+		"ClickHouse was not ready after %s: see %s, and how busy this machine is", e.config.StartTimeout, filepath.Join(e.dir, "clickhouse.log")))
+	defer cancel()
+	child, err := e.startChild()
+	if err != nil {
+		return nil, err
+	}
+	p := newProbe(e.tcp, e.http, e.creds)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-child.exited:
+			child.release()
+			return nil, e.exitError(child)
+		case <-e.stopping:
+			child.stop(e.config.StopTimeout)
+			return nil, fail(ErrEngineStart, nil, "ClickHouse was stopped while it started")
+		case <-ctx.Done():
+			child.kill()
+			return nil, fmt.Errorf("start ClickHouse: %w", context.Cause(ctx))
+		case <-tick.C:
+		}
+		if err := p.ready(ctx); err == nil {
+			return child, nil
+		}
+		if strings.Contains(child.lastWords(), addressInUse) {
+			child.kill() // at its prompt, with a port missing
+			return nil, e.exitError(child)
+		}
+	}
+}
+
+// What the engine prints when it ends too early.
+const (
+	addressInUse = "Address already in use"
+	folderInUse  = "Another server instance in same directory"
+)
+
+// exitError says why a child ended before it was ready. Its exit status says
+// nothing: it is 0 for a folder in use.
+func (e *engine) exitError(c *engineChild) error {
+	words := c.lastWords()
+	switch {
+	case strings.Contains(words, addressInUse):
+		port := e.tcp
+		if strings.Contains(words, address(e.http)) {
+			port = e.http
+		}
+		return portInUse("ClickHouse", port, nil)
+	case strings.Contains(words, folderInUse):
+		return e.folderInUse()
+	case words == "":
+		words = "it printed nothing, and ended with " + c.cmd.ProcessState.String()
+	}
+	return fail(ErrEngineStart, c.err, "ClickHouse ended before it was ready (%s): see %s", words, filepath.Join(e.dir, "clickhouse.log"))
+}
+
+func (e *engine) folderInUse() error {
+	return fail(ErrFolderInUse, nil, "another ClickHouse runs on %s: stop it, or name another data folder", e.dataDir())
+}
+
+// waitForOrphan waits until no engine holds the folder any more.
+func (e *engine) waitForOrphan(ctx context.Context) error {
+	deadline := time.Now().Add(orphanWait)
+	for said := false; statusHeld(filepath.Join(e.dataDir(), "status")); {
+		if !said {
+			e.log.Info("waiting for the engine of an earlier start to end")
+			said = true
+		}
+		if time.Now().After(deadline) {
+			return e.folderInUse()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the earlier engine: %w", context.Cause(ctx))
+		case <-e.stopping:
+			return fail(ErrEngineStart, nil, "ClickHouse was stopped while it started")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// statusHeld tells whether a living engine holds its status file. The lock is
+// surer than the pid inside, which another process may have by now.
+func statusHeld(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// supervise restarts the child whenever it ends, until stop.
+func (e *engine) supervise(child *engineChild) {
+	backoff := firstBackoff
+	for {
+		select {
+		case <-e.stopping:
+			e.done <- child.stop(e.config.StopTimeout)
+			return
+		case <-child.exited:
+		}
+		child.release()
+		e.log.Warn("ClickHouse ended and is started again", "status", child.cmd.ProcessState.String(), "words", child.lastWords())
+		if time.Since(child.started) > healthyAfter {
+			backoff = firstBackoff
+		}
+		next, err := e.relaunch(&backoff)
+		if err != nil {
+			e.done <- nil // stopped meanwhile; launch has ended its child
+			return
+		}
+		child = next
+		e.mu.Lock()
+		e.child = child
+		e.mu.Unlock()
+		e.restarts.Add(1)
+		e.log.Info("ClickHouse is ready again")
+	}
+}
+
+// relaunch tries until a child is ready; its only error is that stop was called.
+func (e *engine) relaunch(backoff *time.Duration) (*engineChild, error) {
+	for {
+		pause := *backoff/2 + rand.N(*backoff)
+		*backoff = min(2**backoff, lastBackoff)
+		select {
+		case <-e.stopping:
+			return nil, context.Canceled
+		case <-time.After(pause):
+		}
+		err := e.waitForOrphan(context.Background())
+		if err == nil {
+			var child *engineChild
+			if child, err = e.launch(context.Background()); err == nil {
+				return child, nil
+			}
+		}
+		e.log.Error("ClickHouse could not be started again", "error", err)
+	}
+}
+
+// stop ends the engine in order, bounded by StopTimeout.
+func (e *engine) stop() error {
+	e.stopOnce.Do(func() {
+		close(e.stopping)
+		e.stopErr = <-e.done
+	})
+	return e.stopErr
+}

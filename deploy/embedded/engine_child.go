@@ -1,0 +1,146 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// blockingQuery opens the ports and then reads the inherited pipe until its
+// other end is closed, by Close or by the parent's death.
+const blockingQuery = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT count() FROM file('/dev/fd/3', 'LineAsString', 'line String')"
+
+// engineChild is one run of the engine.
+type engineChild struct {
+	cmd      *exec.Cmd
+	pipe     *os.File // closing it stops the engine
+	terminal *os.File // nil where there is none; closed with the pipe
+	output   string   // path of what it printed
+	started  time.Time
+	exited   chan struct{} // closed once the process is gone
+	err      error         // how it went; valid after exited
+}
+
+// startChild runs the engine in a session of its own, with nothing of the
+// parent's but the two descriptors in the picture of the package comment.
+func (e *engine) startChild() (*engineChild, error) {
+	config, err := writeSettings(e.dir, e.creds, e.config.MaxMemory)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"--config-file=" + config,
+		"--path=" + e.dataDir(),
+		fmt.Sprintf("--tcp_port=%d", e.tcp),
+		fmt.Sprintf("--http_port=%d", e.http),
+		"--listen_host=" + loopback,
+		"--log-level=information",
+		"--progress=off",
+		"--query=" + blockingQuery,
+	}
+	c := &engineChild{output: filepath.Join(e.dir, "output.txt"), exited: make(chan struct{})}
+	output, err := os.OpenFile(c.output, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start ClickHouse: %w", err)
+	}
+	defer output.Close()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start ClickHouse: %w", err)
+	}
+	defer read.Close()
+	c.pipe = write
+	master, slave, err := openTerminal()
+	if err == nil {
+		defer slave.Close()
+		c.terminal = master
+		args = append(args, "--interactive", "--disable_suggestion", "--history_file="+filepath.Join(e.dir, "history"))
+	} else {
+		e.log.Debug("no pseudo-terminal: a malformed byte on a port will restart ClickHouse", "error", err)
+	}
+
+	cmd := exec.Command(e.program.path)
+	cmd.Args = append(append([]string{e.program.name}, e.program.prefix...), args...)
+	cmd.Dir = e.dir
+	cmd.Env = append(os.Environ(), "HOME="+e.dir, "TZ=UTC", "TERM=dumb")
+	if e.program.library != "" {
+		cmd.Env = append(cmd.Env, childLibrary+"="+e.program.library)
+		if e.config.removeDir {
+			cmd.Env = append(cmd.Env, childRemoveDir+"="+e.config.Dir)
+		}
+	}
+	if slave != nil {
+		cmd.Stdin = slave
+	}
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.ExtraFiles = []*os.File{read} // descriptor 3
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.cmd, c.started = cmd, time.Now()
+	if err := cmd.Start(); err != nil {
+		c.release()
+		return nil, fail(ErrEngineStart, err, "the ClickHouse process cannot be started: %v", err)
+	}
+	go func() {
+		c.err = cmd.Wait()
+		close(c.exited)
+	}()
+	return c, nil
+}
+
+func (c *engineChild) release() {
+	c.pipe.Close()
+	if c.terminal != nil {
+		c.terminal.Close()
+	}
+}
+
+// stop ends the engine in order, and by force after the limit.
+func (c *engineChild) stop(limit time.Duration) error {
+	c.release()
+	select {
+	case <-c.exited:
+		return nil
+	case <-time.After(limit):
+	}
+	c.kill()
+	return fmt.Errorf("stop ClickHouse: it did not end within %s and was killed", limit)
+}
+
+func (c *engineChild) kill() {
+	// The group is the child's own session, so nobody else is hit.
+	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		c.cmd.Process.Kill()
+	}
+	<-c.exited
+	c.release()
+}
+
+// lastWords returns the line of the engine's output that says most about why it
+// ended: the last exception, or else the last line.
+func (c *engineChild) lastWords() string {
+	data, err := os.ReadFile(c.output)
+	if err != nil {
+		return ""
+	}
+	var last, exception string
+	for line := range bytes.Lines(data) {
+		text := strings.TrimSpace(string(line))
+		if text == "" || strings.HasPrefix(text, "Logging ") {
+			continue
+		}
+		last = text
+		if strings.Contains(text, "Exception") || strings.Contains(text, "<Fatal>") {
+			exception = text
+		}
+	}
+	if exception != "" {
+		return exception
+	}
+	return last
+}

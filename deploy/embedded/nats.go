@@ -1,0 +1,117 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// jetStreamMaxMemory caps streams that are kept in memory. The ledger's are on
+// disk.
+const jetStreamMaxMemory = 256 << 20
+
+// startNATS runs a JetStream server in this process, with its files in
+// Dir/nats, and returns when clients can connect.
+func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server, error) {
+	if c.NATSPort != 0 {
+		if err := checkPort("NATS", c.NATSPort); err != nil {
+			return nil, err
+		}
+	}
+	port := c.NATSPort
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	dir := filepath.Join(c.Dir, "nats")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("start NATS: %w", err)
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName:         "ctxledger",
+		Host:               loopback,
+		Port:               port,
+		Username:           natsUser,
+		Password:           creds.NATS,
+		JetStream:          true,
+		StoreDir:           dir,
+		JetStreamMaxMemory: jetStreamMaxMemory,
+		JetStreamMaxStore:  c.JetStreamMaxStore,
+		SyncAlways:         c.SyncAlways,
+		NoLog:              true, // the logger below, and none of its own
+		NoSigs:             true,
+	})
+	if err != nil {
+		return nil, fail(ErrNATSStart, err, "the NATS server refused its configuration: %v", err)
+	}
+	logger := &natsLogger{log: c.log().With("server", "nats"), fatal: make(chan string, 1)}
+	s.SetLoggerV2(logger, false, false, false)
+	s.Start()
+	deadline := time.Now().Add(c.StartTimeout)
+	for !s.ReadyForConnections(50 * time.Millisecond) {
+		var err error
+		select {
+		case line := <-logger.fatal:
+			err = fail(ErrNATSStart, nil, "the NATS server did not start on %s: %s", dir, line)
+		case <-ctx.Done():
+			err = fmt.Errorf("start NATS: %w", context.Cause(ctx))
+		default:
+			if time.Now().After(deadline) {
+				err = fail(ErrNATSStart, nil, "the NATS server was not ready after %s: look at its log, and at how busy this machine is", c.StartTimeout)
+			}
+		}
+		if err != nil {
+			stopNATS(s, c.StopTimeout)
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// stopNATS flushes JetStream to disk and stops the server, within the limit.
+func stopNATS(s *server.Server, limit time.Duration) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Shutdown()
+		s.WaitForShutdown()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("stop NATS: still busy after %s", limit)
+	}
+}
+
+func natsURL(s *server.Server, creds credentials) string {
+	u := url.URL{Scheme: "nats", User: url.UserPassword(natsUser, creds.NATS), Host: s.Addr().String()}
+	return u.String()
+}
+
+// natsLogger hands the server's words to slog and keeps the first fatal one:
+// the server only logs why it cannot start.
+type natsLogger struct {
+	log   *slog.Logger
+	fatal chan string
+}
+
+func (l *natsLogger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *natsLogger) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
+func (l *natsLogger) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l *natsLogger) Debugf(format string, v ...any)  {}
+func (l *natsLogger) Tracef(format string, v ...any)  {}
+
+func (l *natsLogger) Fatalf(format string, v ...any) {
+	line := fmt.Sprintf(format, v...)
+	l.log.Error(line)
+	select {
+	case l.fatal <- line:
+	default:
+	}
+}

@@ -1,0 +1,92 @@
+package embedded
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// program is how to start the engine: this binary with a library, or a
+// `clickhouse` program.
+type program struct {
+	path    string   // what is executed
+	name    string   // argv[0]
+	prefix  []string // arguments before those of clickhouse local
+	library string   // empty for a `clickhouse` program
+}
+
+// findProgram takes the first engine that is to be had, in the order of the
+// package comment.
+func findProgram(ctx context.Context, c Config) (program, error) {
+	if library := os.Getenv("CTXLEDGER_LIBCHDB"); library != "" {
+		if info, err := os.Stat(library); err != nil || !info.Mode().IsRegular() {
+			return program{}, fail(ErrNoEngine, err, "CTXLEDGER_LIBCHDB names %s, which is no readable file: name a libchdb library of version 26.6 or newer, or unset it", library)
+		}
+		return reexecuted(library)
+	}
+	if p, found, err := findClickHouse(ctx); found || err != nil {
+		return p, err
+	}
+	library, err := fetchInto(ctx, c.CacheDir, c.Progress)
+	if err != nil {
+		return program{}, err
+	}
+	return reexecuted(library)
+}
+
+func reexecuted(library string) (program, error) {
+	if !mainCalled.Load() {
+		return program{}, fail(ErrNoMain, nil, "the ClickHouse engine runs in a second process of this binary: call embedded.Main() first of all in main and in TestMain")
+	}
+	self := "/proc/self/exe" // stays right when the binary is replaced or removed
+	if runtime.GOOS != "linux" {
+		var err error
+		if self, err = os.Executable(); err != nil {
+			return program{}, fail(ErrEngineStart, err, "the path of this program is not known (%v): put a `clickhouse` program on the PATH", err)
+		}
+	}
+	return program{path: self, name: childName, library: library}, nil
+}
+
+// findClickHouse looks for a program that can do SYSTEM START LISTEN, which
+// came to clickhouse local in 26.6.
+func findClickHouse(ctx context.Context) (p program, found bool, err error) {
+	named := os.Getenv("CTXLEDGER_CLICKHOUSE")
+	if named == "off" {
+		return program{}, false, nil
+	}
+	name := named
+	if name == "" {
+		name = "clickhouse"
+	}
+	path, err := exec.LookPath(name)
+	if err == nil && canListen(ctx, path) {
+		return program{path: path, name: path, prefix: []string{"local"}}, true, nil
+	}
+	if named != "" {
+		return program{}, false, fail(ErrNoEngine, err, "CTXLEDGER_CLICKHOUSE names %s, which is no `clickhouse` program of version 26.6 or newer: name another, unset it, or set it to off", named)
+	}
+	return program{}, false, nil
+}
+
+var versionPattern = regexp.MustCompile(`version (\d+)\.(\d+)\.`)
+
+func canListen(ctx context.Context, path string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "local", "--version").Output()
+	if err != nil {
+		return false
+	}
+	m := versionPattern.FindSubmatch(out)
+	if m == nil {
+		return false
+	}
+	year, _ := strconv.Atoi(string(m[1]))
+	month, _ := strconv.Atoi(string(m[2]))
+	return year > 26 || year == 26 && month >= 6
+}

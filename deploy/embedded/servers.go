@@ -1,0 +1,151 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Servers are running servers. Safe for concurrent use.
+type Servers struct {
+	config    Config
+	lock      *flock.Flock
+	creds     credentials
+	nats      *server.Server // nil without
+	engine    *engine        // nil without
+	addresses Addresses
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Start starts what c asks for and returns when it is ready: NATS accepts
+// connections, ClickHouse has answered SELECT 1 over both of its protocols and
+// has the database. The first Start on a machine may fetch the engine, which
+// ctx can end. Nothing is left running when it returns an error.
+//
+// Errors: ErrConfig, ErrFolderInUse, ErrPortInUse, ErrEngineStart,
+// ErrNATSStart, ErrNoMain, ErrNoEngine, and those of Fetch.
+func Start(ctx context.Context, c Config) (_ *Servers, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	s := &Servers{config: c}
+	if s.lock, err = lockDir(c.Dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.creds, err = openCredentials(c.Dir); err != nil {
+		return nil, err
+	}
+	s.addresses.PID = os.Getpid()
+	if !c.NoNATS {
+		if s.nats, err = startNATS(ctx, c, s.creds); err != nil {
+			return nil, err
+		}
+		s.addresses.NATSURL = natsURL(s.nats, s.creds)
+	}
+	if !c.NoClickHouse {
+		if s.engine, err = startEngine(ctx, c, s.creds); err != nil {
+			return nil, err
+		}
+		if err := s.createDatabase(ctx, c.Database); err != nil {
+			return nil, err
+		}
+		s.nameDatabase(c.Database)
+		s.addresses.HTTPURL = "http://" + address(s.engine.http)
+	}
+	if err := writeJSON(filepath.Join(c.Dir, addressesFile), s.addresses); err != nil {
+		return nil, fmt.Errorf("write the addresses: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Servers) createDatabase(ctx context.Context, name string) error {
+	// The name has passed validDatabase.
+	if err := newProbe(s.engine.tcp, s.engine.http, s.creds).exec(ctx, "CREATE DATABASE IF NOT EXISTS "+name); err != nil {
+		return fmt.Errorf("create the database %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Servers) nameDatabase(name string) {
+	dsn := func(user, password string) string {
+		u := url.URL{Scheme: "clickhouse", User: url.UserPassword(user, password), Host: address(s.engine.tcp), Path: "/" + name}
+		return u.String()
+	}
+	s.addresses.ClickHouseDSN = dsn(writerUser, s.creds.Writer)
+	s.addresses.ReaderDSN = dsn(readerUser, s.creds.Reader)
+}
+
+// Addresses returns how to reach the servers. They stay the same until Close.
+func (s *Servers) Addresses() Addresses { return s.addresses }
+
+// NATSURL is nats://user:password@127.0.0.1:port, or empty without NATS.
+func (s *Servers) NATSURL() string { return s.addresses.NATSURL }
+
+// ClickHouseDSN is clickhouse://user:password@127.0.0.1:port/database for the
+// writer, who may do everything; empty without ClickHouse.
+func (s *Servers) ClickHouseDSN() string { return s.addresses.ClickHouseDSN }
+
+// ReaderDSN is the same for a user who can only read the ledger's databases and
+// a few system tables, within limits of time, memory and rows that a query may
+// change only within bounds.
+func (s *Servers) ReaderDSN() string { return s.addresses.ReaderDSN }
+
+// HTTPURL is where ClickHouse speaks HTTP, without user and password.
+func (s *Servers) HTTPURL() string { return s.addresses.HTTPURL }
+
+// Restarts counts how often ClickHouse had to be started again.
+func (s *Servers) Restarts() int {
+	if s.engine == nil {
+		return 0
+	}
+	return int(s.engine.restarts.Load())
+}
+
+// EnginePID is the process id of the running ClickHouse, 0 without. It changes
+// when the engine is restarted.
+func (s *Servers) EnginePID() int {
+	if s.engine == nil {
+		return 0
+	}
+	s.engine.mu.Lock()
+	defer s.engine.mu.Unlock()
+	return s.engine.child.cmd.Process.Pid
+}
+
+// Close stops both servers in order and frees the folder. It takes at most
+// StopTimeout for each; an engine that is not done by then is killed, which
+// loses nothing acknowledged. Closing twice returns the first result.
+func (s *Servers) Close() error {
+	s.closeOnce.Do(func() {
+		var errs []error
+		if err := os.Remove(filepath.Join(s.config.Dir, addressesFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove the addresses: %w", err))
+		}
+		if s.nats != nil {
+			errs = append(errs, stopNATS(s.nats, s.config.StopTimeout))
+		}
+		if s.engine != nil {
+			errs = append(errs, s.engine.stop())
+		}
+		errs = append(errs, s.lock.Unlock())
+		s.closeErr = errors.Join(errs...)
+	})
+	return s.closeErr
+}

@@ -1,0 +1,37 @@
+package embedded
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal opens a pseudo-terminal for the engine's standard input (the
+// package comment says why). Neither end becomes anybody's controlling terminal,
+// and both are closed on exec. The descriptors come from unix.Open because
+// os.OpenFile would make them non-blocking, which the engine would inherit.
+func openTerminal() (master, slave *os.File, err error) {
+	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := unix.Open("/dev/ptmx", flags, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	master = os.NewFile(uintptr(fd), "/dev/ptmx")
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		master.Close()
+		return nil, nil, fmt.Errorf("unlock a pseudo-terminal: %w", err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		master.Close()
+		return nil, nil, fmt.Errorf("find the pseudo-terminal's other end: %w", err)
+	}
+	name := fmt.Sprintf("/dev/pts/%d", number)
+	fd, err = unix.Open(name, flags, 0)
+	if err != nil {
+		master.Close()
+		return nil, nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	return master, os.NewFile(uintptr(fd), name), nil
+}
