@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+)
+
+// LastCommit returns the newest committed range of a stream, and false when
+// there is none. It is the only checkpoint.
+func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, bool, error) {
+	rows, err := l.conn.Query(l.with(ctx, clickhouse.Parameters{"incarnation": incarnation.String()}), statement("last_commit"))
+	if err != nil {
+		return Range{}, false, fmt.Errorf("read last commit: %w", err)
+	}
+	defer rows.Close()
+	r := Range{Incarnation: incarnation}
+	if !rows.Next() {
+		return r, false, rows.Err()
+	}
+	var digest string
+	if err := rows.Scan(&r.First, &r.Last, &r.Messages, &digest, &r.RecordedAt); err != nil {
+		return r, false, fmt.Errorf("read last commit: %w", err)
+	}
+	copy(r.Digest[:], digest)
+	return r, true, rows.Err()
+}
+
+// Known is an identity that the ledger holds: the event's position, and the
+// digest that tells a repeat from a conflict.
+type Known struct {
+	Source   string
+	EventID  string
+	Position Position
+	Digest   [32]byte
+}
+
+// Lookup returns every event whose identity hash is among identities. Hashes
+// collide; the caller compares source and id.
+func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, error) {
+	rows, err := l.conn.Query(l.with(ctx, clickhouse.Parameters{"identities": arrayParameter(identities)}), statement("lookup_identities"))
+	if err != nil {
+		return nil, fmt.Errorf("look up identities: %w", err)
+	}
+	defer rows.Close()
+	var found []Known
+	for rows.Next() {
+		var k Known
+		var digest string
+		if err := rows.Scan(&k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
+			return nil, fmt.Errorf("look up identities: %w", err)
+		}
+		copy(k.Digest[:], digest)
+		found = append(found, k)
+	}
+	return found, rows.Err()
+}
+
+// Identities calls add with the identity hash of every event in the ledger,
+// to fill a filter at start.
+func (l *Ledger) Identities(ctx context.Context, add func(uint64)) error {
+	rows, err := l.conn.Query(ctx, statement("identities"))
+	if err != nil {
+		return fmt.Errorf("read identities: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var identity uint64
+		if err := rows.Scan(&identity); err != nil {
+			return fmt.Errorf("read identities: %w", err)
+		}
+		add(identity)
+	}
+	return rows.Err()
+}
+
+// KillInserts ends every insert into this stream's tables that is still
+// running and returns once none is. A writer that takes over calls it before
+// its own first insert, so all that run are of earlier epochs.
+func (l *Ledger) KillInserts(ctx context.Context, incarnation uuid.UUID) error {
+	prefix := queryPrefix(Range{Incarnation: incarnation})
+	err := l.conn.Exec(l.with(ctx, clickhouse.Parameters{"prefix": prefix}), statement("kill_inserts"))
+	if err != nil {
+		return fmt.Errorf("kill inserts of earlier writers: %w", err)
+	}
+	return nil
+}
+
+func (l *Ledger) with(ctx context.Context, p clickhouse.Parameters) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithParameters(p))
+}
+
+// nonce keeps the query ids of retries apart: a server refuses the id of a
+// query that still runs.
+func nonce() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func arrayParameter(values []uint64) string {
+	text := make([]byte, 0, 21*len(values)+2)
+	text = append(text, '[')
+	for i, v := range values {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "%d", v)
+	}
+	return string(append(text, ']'))
+}
+

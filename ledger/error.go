@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// ClickHouse's error codes that a caller decides by. They are the server's
+// own numbers.
+const (
+	codeUnknownTable    = 60
+	codeReadonly        = 164
+	codeTimeoutExceeded = 159
+	codeMemoryLimit     = 241
+	codeTooManyParts    = 252
+	codeQueryCanceled   = 394
+	codeUnknownDatabase = 81
+	codeResultLimit     = 396
+	codeRowsLimit       = 158
+)
+
+// permanentCodes are errors that the same insert would meet again: the tables
+// are not what this program expects. Everything else is waited out.
+var permanentCodes = []int32{codeUnknownTable, codeUnknownDatabase, 16, 47, 53, 62, 117, 164, 497}
+
+// Transient reports whether an insert or a query that failed with err may
+// succeed when it is tried again: the server is down, slow, full or out of
+// memory. A good event is never given up for such an error.
+func Transient(err error) bool {
+	if err == nil {
+		return false
+	}
+	var server *clickhouse.Exception
+	if errors.As(err, &server) {
+		return !slices.Contains(permanentCodes, server.Code)
+	}
+	return true
+}
+
+// NotMigrated reports whether err says that tables are missing.
+func NotMigrated(err error) bool { return hasCode(err, codeUnknownTable, codeUnknownDatabase) }
+
+func hasCode(err error, codes ...int32) bool {
+	var server *clickhouse.Exception
+	return errors.As(err, &server) && slices.Contains(codes, server.Code)
+}

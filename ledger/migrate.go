@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+//go:embed statements/*.sql
+var statementFiles embed.FS
+
+// statement returns the SQL of a file in statements/. A missing file is a
+// programming error.
+func statement(name string) string {
+	text, err := statementFiles.ReadFile("statements/" + name + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// A Migration is one file of migrations/, NNNN_verb.sql. Released ones never
+// change; a new state is a new file.
+type Migration struct {
+	Version    uint32
+	Name       string
+	Statements []string
+}
+
+// Migrations returns all migrations in order.
+func Migrations() []Migration {
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	slices.Sort(files)
+	list := make([]Migration, len(files))
+	for i, file := range files {
+		text, err := migrationFiles.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		name := strings.TrimSuffix(strings.TrimPrefix(file, "migrations/"), ".sql")
+		number, _, _ := strings.Cut(name, "_")
+		version, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			panic(fmt.Sprintf("migration %s: the name must start with a number", name))
+		}
+		list[i] = Migration{Version: uint32(version), Name: name, Statements: splitStatements(string(text))}
+	}
+	return list
+}
+
+// splitStatements cuts a file at semicolons that end a line, and leaves out
+// comments.
+func splitStatements(text string) []string {
+	var statements []string
+	var current []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "--") {
+			continue
+		}
+		ended := strings.HasSuffix(strings.TrimSpace(line), ";")
+		current = append(current, strings.TrimSuffix(strings.TrimRight(line, " "), ";"))
+		if ended {
+			statements, current = append(statements, strings.TrimSpace(strings.Join(current, "\n"))), nil
+		}
+	}
+	if rest := strings.TrimSpace(strings.Join(current, "\n")); rest != "" {
+		statements = append(statements, rest)
+	}
+	return statements
+}
+
+// Migrate brings the database to the newest state and returns the names of
+// the migrations that it applied. It may be called again at any time, also
+// after it was interrupted: every statement is idempotent.
+func (l *Ledger) Migrate(ctx context.Context) ([]string, error) {
+	all := Migrations()
+	if err := l.exec(ctx, all[0].Statements); err != nil {
+		return nil, fmt.Errorf("migration %s: %w", all[0].Name, err)
+	}
+	done, err := l.migrated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var applied []string
+	for _, m := range all {
+		if slices.Contains(done, m.Version) {
+			continue
+		}
+		if err := l.exec(ctx, m.Statements); err != nil {
+			return applied, fmt.Errorf("migration %s: %w", m.Name, err)
+		}
+		params := clickhouse.Parameters{"version": strconv.Itoa(int(m.Version)), "name": m.Name}
+		if err := l.conn.Exec(l.with(ctx, params), statement("record_migration")); err != nil {
+			return applied, fmt.Errorf("record migration %s: %w", m.Name, err)
+		}
+		applied = append(applied, m.Name)
+	}
+	return applied, nil
+}
+
+// Pending returns the names of the migrations that Migrate would apply.
+func (l *Ledger) Pending(ctx context.Context) ([]string, error) {
+	done, err := l.migrated(ctx)
+	if err != nil && !NotMigrated(err) {
+		return nil, err
+	}
+	var names []string
+	for _, m := range Migrations() {
+		if !slices.Contains(done, m.Version) {
+			names = append(names, m.Name)
+		}
+	}
+	return names, nil
+}
+
+func (l *Ledger) migrated(ctx context.Context) ([]uint32, error) {
+	rows, err := l.conn.Query(ctx, statement("migrated"))
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	defer rows.Close()
+	var versions []uint32
+	for rows.Next() {
+		var v uint32
+		if err := rows.Scan(&v); err != nil {
+			return nil, fmt.Errorf("read migrations: %w", err)
+		}
+		versions = append(versions, v)
+	}
+	return versions, rows.Err()
+}
+
+func (l *Ledger) exec(ctx context.Context, statements []string) error {
+	for _, s := range statements {
+		if err := l.conn.Exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

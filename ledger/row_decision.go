@@ -1,0 +1,69 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// decisionRow is a row of the table decisions: a surface or a selection. The
+// arrays from ItemRefs on run over the candidates in parallel.
+type decisionRow struct {
+	Head
+	RecordKind    string               `ch:"record_kind"`
+	RecordID      string               `ch:"record_id"`
+	SurfaceID     string               `ch:"surface_id"`
+	SurfaceKind   string               `ch:"surface_kind"`
+	CallID        string               `ch:"call_id"`
+	Query         string               `ch:"query"`
+	Intent        string               `ch:"intent"`
+	Policy        string               `ch:"policy"`
+	Rationale     string               `ch:"rationale"`
+	Actor         string               `ch:"actor"`
+	Model         string               `ch:"model"`
+	BudgetRef     string               `ch:"budget_ref"`
+	Part          *int64               `ch:"part"`
+	Parts         *int64               `ch:"parts"`
+	CandidateRefs []string             `ch:"candidate_refs"`
+	ItemRefs      []string             `ch:"item_refs"`
+	Outcomes      []string             `ch:"outcomes"` // selected, omitted
+	Ranks         []*int64             `ch:"ranks"`
+	Scores        []*float64           `ch:"scores"`
+	Tokens        []*int64             `ch:"tokens"`
+	Reasons       []string             `ch:"reasons"`
+	Notes         []string             `ch:"notes"`
+	Signals       []map[string]float64 `ch:"signals"`
+	Metadata      string               `ch:"metadata"`
+}
+
+func surfaceRow(h Head, verb string, c *schema.Common, s *schema.Surface) decisionRow {
+	return decisionRow{
+		Head: h, RecordKind: "surface_" + verb, RecordID: s.SurfaceID, SurfaceID: s.SurfaceID, SurfaceKind: s.SurfaceKind,
+		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: jsonText(c.Metadata),
+	}
+}
+
+func selectionRow(h Head, verb string, c *schema.Common, s *schema.Selection) decisionRow {
+	return decisionRow{
+		Head: h, RecordKind: "selection_" + verb, RecordID: s.SelectionID, SurfaceID: s.SurfaceID, CallID: s.CallID,
+		Query: s.Query, Intent: s.Intent, Actor: s.ActorRef.ID(), Model: s.ModelRef.ID(), Part: s.Part, Parts: s.Parts,
+		CandidateRefs: schema.RefIDs(s.Candidates), Metadata: jsonText(c.Metadata),
+	}
+}
+
+func decidedRow(h Head, f *schema.SelectionCompleted) decisionRow {
+	row := selectionRow(h, "completed", &f.Common, &f.Selection)
+	row.Policy, row.Rationale, row.BudgetRef = f.Policy.ID(), f.Rationale, f.BudgetRef.ID()
+	row.addCandidates("selected", f.Selected)
+	row.addCandidates("omitted", f.Omitted)
+	return row
+}
+
+func (r *decisionRow) addCandidates(outcome string, list []schema.Candidate) {
+	for _, c := range list {
+		r.ItemRefs = append(r.ItemRefs, c.ItemRef.ID())
+		r.Outcomes = append(r.Outcomes, outcome)
+		r.Ranks = append(r.Ranks, c.Rank)
+		r.Scores = append(r.Scores, c.Score)
+		r.Tokens = append(r.Tokens, c.Tokens)
+		r.Reasons = append(r.Reasons, string(c.Reason))
+		r.Notes = append(r.Notes, c.Note)
+		r.Signals = append(r.Signals, c.Signals)
+	}
+}

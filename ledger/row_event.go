@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// eventRow is a row of the table events: all attributes and the data.
+type eventRow struct {
+	Head
+	Subject            string            `ch:"subject"`
+	DataContentType    string            `ch:"data_content_type"`
+	DataSchema         string            `ch:"data_schema"`
+	PartitionKey       string            `ch:"partition_key"`
+	CorrelationID      string            `ch:"correlation_id"`
+	CausationID        string            `ch:"causation_id"`
+	RecordedTime       *time.Time        `ch:"recorded_time"`
+	TraceParent        string            `ch:"traceparent"`
+	TraceState         string            `ch:"tracestate"`
+	DataClassification string            `ch:"data_classification"`
+	Extensions         map[string]string `ch:"extensions"`
+	Data               string            `ch:"data"`
+	Digest             string            `ch:"digest"` // 32 bytes
+	Identity           uint64            `ch:"identity"`
+}
+
+func newEventRow(e *schema.Event, at Position) eventRow {
+	digest := e.Digest()
+	row := eventRow{
+		Head: headOf(e, at), Subject: e.Subject,
+		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
+		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
+		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
+		Extensions: e.Extensions, Data: string(e.Data), Digest: string(digest[:]), Identity: e.Identity(),
+	}
+	if !e.RecordedTime.IsZero() {
+		row.RecordedTime = &e.RecordedTime
+	}
+	return row
+}
+
+// Event turns the row back into the event that it was made from.
+func (r *eventRow) event() *schema.Event {
+	e := &schema.Event{
+		ID: r.EventID, Source: r.Source, Type: r.EventType, Subject: r.Subject, Time: r.EventTime.UTC(),
+		DataContentType: r.DataContentType, DataSchema: r.DataSchema, Correlation: r.Correlation, Sequence: r.Sequence,
+		PartitionKey: r.PartitionKey, CorrelationID: r.CorrelationID, CausationID: r.CausationID,
+		TraceParent: r.TraceParent, TraceState: r.TraceState, DataClassification: r.DataClassification,
+		Extensions: r.Extensions, Data: []byte(r.Data),
+	}
+	if t := schema.Type(r.EventType); t.Known() {
+		e.Type = t.CloudEventsType()
+	}
+	if r.RecordedTime != nil {
+		e.RecordedTime = r.RecordedTime.UTC()
+	}
+	return e
+}
+
+// quarantineRow is a row of the table quarantine: a message that was refused,
+// with its exact bytes.
+type quarantineRow struct {
+	Incarnation   uuid.UUID `ch:"incarnation"`
+	StreamSeq     uint64    `ch:"stream_seq"`
+	RecordedAt    time.Time `ch:"recorded_at"`
+	Tenant        string    `ch:"tenant"`
+	Source        string    `ch:"source"`
+	EventID       string    `ch:"event_id"`
+	StreamSubject string    `ch:"stream_subject"`
+	Header        string    `ch:"header"` // JSON object of arrays
+	Data          string    `ch:"data"`
+	Code          string    `ch:"code"` // of the first violation
+	Pointer       string    `ch:"pointer"`
+	Reason        string    `ch:"reason"`
+	Codes         []string  `ch:"codes"`
+}
+
+// duplicateRow is a row of the table duplicates: an event whose identity was
+// in the ledger already.
+type duplicateRow struct {
+	Incarnation      uuid.UUID `ch:"incarnation"`
+	StreamSeq        uint64    `ch:"stream_seq"`
+	RecordedAt       time.Time `ch:"recorded_at"`
+	Tenant           string    `ch:"tenant"`
+	SessionID        string    `ch:"session_id"`
+	Source           string    `ch:"source"`
+	EventID          string    `ch:"event_id"`
+	FirstIncarnation uuid.UUID `ch:"first_incarnation"`
+	FirstSeq         uint64    `ch:"first_seq"`
+}
+
+// commitRow is a row of the table commits.
+type commitRow struct {
+	Incarnation       uuid.UUID         `ch:"incarnation"`
+	First             uint64            `ch:"first_seq"`
+	Last              uint64            `ch:"last_seq"`
+	Messages          uint64            `ch:"messages"`
+	Digest            string            `ch:"digest"` // 32 bytes
+	Rows              map[string]uint64 `ch:"rows"`
+	Epoch             uint64            `ch:"epoch"`
+	ProjectionVersion uint32            `ch:"projection_version"`
+	RecordedAt        time.Time         `ch:"recorded_at"`
+}

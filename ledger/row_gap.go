@@ -1,0 +1,70 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// redactionRow is a row of the table redactions.
+type redactionRow struct {
+	Head
+	RecordID            string   `ch:"record_id"`
+	CallID              string   `ch:"call_id"`
+	TargetRef           string   `ch:"target_ref"`
+	RedactionState      string   `ch:"redaction_state"`
+	Method              string   `ch:"method"`
+	RedactedFields      []string `ch:"redacted_fields"`
+	Reason              string   `ch:"reason"`
+	PolicyRefs          []string `ch:"policy_refs"`
+	Actor               string   `ch:"actor"`
+	ReplacementRef      string   `ch:"replacement_ref"`
+	FingerprintKeys     []string `ch:"fingerprint_keys"`
+	FingerprintLengths  []int64  `ch:"fingerprint_lengths"`
+	FingerprintPrefixes []string `ch:"fingerprint_prefixes"`
+	FingerprintHMACs    []string `ch:"fingerprint_hmacs"`
+	Metadata            string   `ch:"metadata"`
+}
+
+func newRedactionRow(h Head, f *schema.RedactionApplied) redactionRow {
+	row := redactionRow{
+		Head: h, RecordID: f.RedactionID, CallID: f.CallID, TargetRef: f.TargetRef.ID(), RedactionState: string(f.RedactionState),
+		Method: f.Method, RedactedFields: f.RedactedFields, Reason: f.Reason, PolicyRefs: schema.RefIDs(f.PolicyRefs),
+		Actor: f.ActorRef.ID(), ReplacementRef: f.ReplacementRef.ID(), Metadata: jsonText(f.Metadata),
+	}
+	for _, p := range f.Fingerprints {
+		row.FingerprintKeys = append(row.FingerprintKeys, p.KeyID)
+		row.FingerprintLengths = append(row.FingerprintLengths, p.Length)
+		row.FingerprintPrefixes = append(row.FingerprintPrefixes, p.PrefixHash)
+		row.FingerprintHMACs = append(row.FingerprintHMACs, p.HMAC)
+	}
+	return row
+}
+
+// missingRow is a row of the table missing: one step in the life of a gap.
+type missingRow struct {
+	Head
+	Change            string   `ch:"change"`
+	MissingID         string   `ch:"missing_id"`
+	Scope             string   `ch:"scope"`
+	CallID            string   `ch:"call_id"`
+	Question          string   `ch:"question"`
+	NeededFor         string   `ch:"needed_for"`
+	Severity          string   `ch:"severity"`
+	CandidateSources  string   `ch:"candidate_sources"`
+	CandidateItemRefs []string `ch:"candidate_item_refs"`
+	BlockedActions    []string `ch:"blocked_actions"`
+	RequestedFrom     string   `ch:"requested_from"`
+	RequestedAction   string   `ch:"requested_action"`
+	UserSummary       string   `ch:"user_summary"`
+	Status            string   `ch:"status"`
+	ResolutionRefs    []string `ch:"resolution_refs"`
+	PolicyRefs        []string `ch:"policy_refs"`
+	Metadata          string   `ch:"metadata"`
+}
+
+func newMissingRow(h Head, change string, c *schema.Common, m *schema.Missing) missingRow {
+	return missingRow{
+		Head: h, Change: change, MissingID: m.MissingID, Scope: m.Scope, CallID: m.CallID, Question: m.Question,
+		NeededFor: m.NeededFor, Severity: string(m.Severity), CandidateSources: jsonText(m.CandidateSources),
+		CandidateItemRefs: schema.RefIDs(m.CandidateItemRefs), BlockedActions: m.BlockedActions, RequestedFrom: m.RequestedFrom.ID(),
+		RequestedAction: m.RequestedAction, UserSummary: m.UserSummary, Status: string(m.Status),
+		ResolutionRefs: schema.RefIDs(m.ResolutionRefs), PolicyRefs: schema.RefIDs(c.PolicyRefs), Metadata: jsonText(c.Metadata),
+	}
+}

@@ -1,0 +1,78 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// itemRow is a row of the table items: one version of a context item.
+type itemRow struct {
+	Head
+	Change          string   `ch:"change"`
+	ItemID          string   `ch:"item_id"`
+	ContextKind     string   `ch:"context_kind"`
+	Title           string   `ch:"title"`
+	ContentMode     string   `ch:"content_mode"`
+	ContentRef      string   `ch:"content_ref"`
+	ContentDigest   string   `ch:"content_digest"`
+	MimeType        string   `ch:"mime_type"`
+	Language        string   `ch:"language"`
+	SourceURIs      []string `ch:"source_uris"`
+	SourceKinds     []string `ch:"source_kinds"`
+	SourceDigests   []string `ch:"source_digests"`
+	TokenEstimate   *int64   `ch:"token_estimate"`
+	Estimator       string   `ch:"estimator"`
+	ByteSize        *int64   `ch:"byte_size"`
+	TrustLevel      string   `ch:"trust_level"`
+	Sensitivity     string   `ch:"sensitivity"`
+	RedactionState  string   `ch:"redaction_state"`
+	RedactionReason string   `ch:"redaction_reason"`
+	PolicyRefs      []string `ch:"policy_refs"`
+	Visibility      []string `ch:"visibility"`
+	Priority        *float64 `ch:"priority"`
+	Layer           string   `ch:"layer"`
+	Role            string   `ch:"role"`
+	Reason          string   `ch:"reason"` // of a removal
+	Metadata        string   `ch:"metadata"`
+}
+
+func newItemRow(h Head, change string, c *schema.Common, i *schema.Item) itemRow {
+	row := itemRow{
+		Head: h, Change: change, ItemID: i.ItemID, ContextKind: i.ContextKind, Title: i.Title,
+		ContentMode: string(i.ContentMode), ContentRef: i.ContentRef.ID(), ContentDigest: i.ContentDigest,
+		MimeType: i.MimeType, Language: i.Language, TokenEstimate: i.TokenEstimate, Estimator: i.Estimator,
+		ByteSize: i.ByteSize, TrustLevel: i.TrustLevel, Sensitivity: i.Sensitivity,
+		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
+		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: jsonText(c.Metadata),
+	}
+	for _, s := range i.SourceRefs {
+		row.SourceURIs = append(row.SourceURIs, s.URI)
+		row.SourceKinds = append(row.SourceKinds, s.SourceKind)
+		row.SourceDigests = append(row.SourceDigests, s.Digest)
+	}
+	return row
+}
+
+// logItemRow is a row of the table log_items.
+type logItemRow struct {
+	Head
+	LogItemID     string `ch:"log_item_id"`
+	LogID         string `ch:"log_id"`
+	Position      *int64 `ch:"position"`
+	ItemType      string `ch:"item_type"`
+	Role          string `ch:"role"`
+	Name          string `ch:"name"`
+	CallID        string `ch:"call_id"`
+	Status        string `ch:"status"`
+	ItemRef       string `ch:"item_ref"`
+	ParentRef     string `ch:"parent_ref"`
+	Tokens        *int64 `ch:"tokens"`
+	ByteSize      *int64 `ch:"byte_size"`
+	ContentDigest string `ch:"content_digest"`
+	Metadata      string `ch:"metadata"`
+}
+
+func newLogItemRow(h Head, f *schema.LogAppended) logItemRow {
+	return logItemRow{
+		Head: h, LogItemID: f.LogItemID, LogID: f.LogID, Position: f.Position, ItemType: f.ItemType, Role: f.Role,
+		Name: f.Name, CallID: f.CallID, Status: f.Status, ItemRef: f.ItemRef.ID(), ParentRef: f.ParentRef.ID(),
+		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: jsonText(f.Metadata),
+	}
+}

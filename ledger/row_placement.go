@@ -1,0 +1,73 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// placementRow is a row of the table placements: an assembly, an injection or
+// a removal. The block arrays run over an assembly's blocks.
+type placementRow struct {
+	Head
+	RecordKind      string     `ch:"record_kind"`
+	RecordID        string     `ch:"record_id"`
+	CallID          string     `ch:"call_id"`
+	AssemblyID      string     `ch:"assembly_id"`
+	Target          string     `ch:"target"`
+	InjectionPoint  string     `ch:"injection_point"`
+	InjectionKind   string     `ch:"injection_kind"`
+	AttachedTo      string     `ch:"attached_to"`
+	Ephemeral       bool       `ch:"ephemeral"`
+	PersonaFrom     string     `ch:"persona_from"`
+	PersonaTo       string     `ch:"persona_to"`
+	CueItemRef      string     `ch:"cue_item_ref"`
+	ReplacedBy      string     `ch:"replaced_by"`
+	RemovedByPass   string     `ch:"removed_by_pass"`
+	ItemRefs        []string   `ch:"item_refs"`
+	Tokens          *int64     `ch:"tokens"`
+	Digest          string     `ch:"digest"`
+	RedactionState  string     `ch:"redaction_state"`
+	BudgetRef       string     `ch:"budget_ref"`
+	Blocks          []string   `ch:"blocks"`
+	BlockItems      [][]string `ch:"block_items"`
+	BlockPositions  []*int64   `ch:"block_positions"`
+	BlockLayers     []string   `ch:"block_layers"`
+	BlockRoles      []string   `ch:"block_roles"`
+	BlockWrappers   []string   `ch:"block_wrappers"`
+	BlockTokens     []*int64   `ch:"block_tokens"`
+	BlockDigests    []string   `ch:"block_digests"`
+	BlockRedactions []string   `ch:"block_redactions"`
+	Metadata        string     `ch:"metadata"`
+}
+
+func assemblyRow(h Head, f *schema.AssemblyCreated) placementRow {
+	row := placementRow{
+		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
+		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
+		Metadata: jsonText(f.Metadata),
+	}
+	for _, b := range f.OrderedBlocks {
+		row.Blocks = append(row.Blocks, b.Block)
+		row.BlockItems = append(row.BlockItems, schema.RefIDs(b.ItemRefs))
+		row.BlockPositions = append(row.BlockPositions, b.Position)
+		row.BlockLayers = append(row.BlockLayers, b.Layer)
+		row.BlockRoles = append(row.BlockRoles, b.Role)
+		row.BlockWrappers = append(row.BlockWrappers, b.Wrapper)
+		row.BlockTokens = append(row.BlockTokens, b.Tokens)
+		row.BlockDigests = append(row.BlockDigests, b.Digest)
+		row.BlockRedactions = append(row.BlockRedactions, string(b.RedactionState))
+	}
+	return row
+}
+
+func injectionRow(h Head, kind string, c *schema.Common, i *schema.Injection) placementRow {
+	return placementRow{
+		Head: h, RecordKind: kind, RecordID: i.InjectionID, CallID: i.CallID, AssemblyID: i.AssemblyID, Target: i.Target,
+		InjectionPoint: string(i.InjectionPoint), InjectionKind: i.InjectionKind, AttachedTo: i.AttachedTo.ID(), Ephemeral: i.Ephemeral,
+		PersonaFrom: i.PersonaFrom, PersonaTo: i.PersonaTo, CueItemRef: i.CueItemRef.ID(), ItemRefs: schema.RefIDs(i.ItemRefs),
+		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), Metadata: jsonText(c.Metadata),
+	}
+}
+
+func removalRow(h Head, f *schema.InjectionRemoved) placementRow {
+	row := injectionRow(h, "removal", &f.Common, &f.Injection)
+	row.ReplacedBy, row.RemovedByPass = f.ReplacedBy.ID(), f.RemovedByPass
+	return row
+}

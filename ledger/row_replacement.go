@@ -1,0 +1,104 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// replacementRow is a row of the table replacements: a compaction, an elision
+// pass or a summary. The elided arrays run over the elided items.
+type replacementRow struct {
+	Head
+	RecordKind            string   `ch:"record_kind"`
+	Change                string   `ch:"change"`
+	RecordID              string   `ch:"record_id"`
+	CallID                string   `ch:"call_id"`
+	Scope                 string   `ch:"scope"`
+	SourceItemRefs        []string `ch:"source_item_refs"`
+	SourceThreadID        string   `ch:"source_thread_id"`
+	FirstItemRef          string   `ch:"first_item_ref"`
+	LastItemRef           string   `ch:"last_item_ref"`
+	FirstPosition         *int64   `ch:"first_position"`
+	LastPosition          *int64   `ch:"last_position"`
+	ItemCount             *int64   `ch:"item_count"`
+	SourceTokens          *int64   `ch:"source_tokens"`
+	SummaryRef            string   `ch:"summary_ref"`
+	Method                string   `ch:"method"`
+	Trigger               string   `ch:"trigger"`
+	Policy                string   `ch:"policy"`
+	Level                 string   `ch:"level"`
+	Coverage              string   `ch:"coverage"`
+	LossNotes             []string `ch:"loss_notes"`
+	Validation            string   `ch:"validation"`
+	ReplacementPolicy     string   `ch:"replacement_policy"`
+	ReinjectedKinds       []string `ch:"reinjected_kinds"`
+	ReinjectedRefs        []string `ch:"reinjected_refs"`
+	ReinjectedTokens      []*int64 `ch:"reinjected_tokens"`
+	RetainedTailRefs      []string `ch:"retained_tail_refs"`
+	TokensBefore          *int64   `ch:"tokens_before"`
+	TokensAfter           *int64   `ch:"tokens_after"`
+	TokensSaved           *int64   `ch:"tokens_saved"`
+	FirstChangedPosition  *int64   `ch:"first_changed_position"`
+	SummarizerCallID      string   `ch:"summarizer_call_id"`
+	Reason                string   `ch:"reason"`
+	ElidedRefs            []string `ch:"elided_refs"`
+	ElidedToolCallIDs     []string `ch:"elided_tool_call_ids"`
+	ElidedPositions       []*int64 `ch:"elided_positions"`
+	ElidedBefore          []*int64 `ch:"elided_before"`
+	ElidedAfter           []*int64 `ch:"elided_after"`
+	ElidedLevels          []string `ch:"elided_levels"`
+	ElidedReloadRefs      []string `ch:"elided_reload_refs"`
+	SummaryKind           string   `ch:"summary_kind"`
+	ContentRef            string   `ch:"content_ref"`
+	ContentDigest         string   `ch:"content_digest"`
+	Tokens                *int64   `ch:"tokens"`
+	CoversThroughPosition *int64   `ch:"covers_through_position"`
+	OpenQuestions         []string `ch:"open_questions"`
+	RefreshPolicy         string   `ch:"refresh_policy"`
+	EphemeralContextID    string   `ch:"ephemeral_context_id"`
+	Metadata              string   `ch:"metadata"`
+}
+
+func compactionRow(h Head, change string, c *schema.Common, f *schema.Compaction) replacementRow {
+	row := replacementRow{
+		Head: h, RecordKind: "compaction", Change: change, RecordID: f.CompactionID, CallID: f.CallID, Scope: f.Scope,
+		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), SummaryRef: f.SummaryRef.ID(), Method: string(f.Method), Trigger: string(f.Trigger),
+		Coverage: jsonText(f.Coverage), LossNotes: f.LossNotes, Validation: jsonText(f.Validation), ReplacementPolicy: f.ReplacementPolicy,
+		RetainedTailRefs: schema.RefIDs(f.RetainedTailRefs), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter,
+		SummarizerCallID: f.SummarizerCallID, Reason: f.Reason, Metadata: jsonText(c.Metadata),
+	}
+	if w := f.SourceWindow; w != nil {
+		row.SourceThreadID, row.FirstItemRef, row.LastItemRef = w.ThreadID, w.FirstItemRef.ID(), w.LastItemRef.ID()
+		row.FirstPosition, row.LastPosition, row.ItemCount, row.SourceTokens = w.FirstPosition, w.LastPosition, w.ItemCount, w.Tokens
+	}
+	for _, r := range f.Reinjected {
+		row.ReinjectedKinds = append(row.ReinjectedKinds, r.Kind)
+		row.ReinjectedRefs = append(row.ReinjectedRefs, r.Ref.ID())
+		row.ReinjectedTokens = append(row.ReinjectedTokens, r.Tokens)
+	}
+	return row
+}
+
+func elisionRow(h Head, change string, c *schema.Common, f *schema.Elision) replacementRow {
+	row := replacementRow{
+		Head: h, RecordKind: "elision", Change: change, RecordID: f.PassID, CallID: f.CallID, Policy: f.Policy, Trigger: f.Trigger,
+		Level: string(f.Level), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, TokensSaved: f.TokensSaved,
+		FirstChangedPosition: f.FirstChangedPosition, Metadata: jsonText(c.Metadata),
+	}
+	for _, e := range f.ElidedItemRefs {
+		row.ElidedRefs = append(row.ElidedRefs, e.ItemRef.ID())
+		row.ElidedToolCallIDs = append(row.ElidedToolCallIDs, e.ToolCallID)
+		row.ElidedPositions = append(row.ElidedPositions, e.Position)
+		row.ElidedBefore = append(row.ElidedBefore, e.TokensBefore)
+		row.ElidedAfter = append(row.ElidedAfter, e.TokensAfter)
+		row.ElidedLevels = append(row.ElidedLevels, string(e.Level))
+		row.ElidedReloadRefs = append(row.ElidedReloadRefs, e.ReloadRef.ID())
+	}
+	return row
+}
+
+func summaryRow(h Head, change string, c *schema.Common, f *schema.Summary) replacementRow {
+	return replacementRow{
+		Head: h, RecordKind: "summary", Change: change, RecordID: f.SummaryID, SummaryRef: f.SummaryID, SummaryKind: f.SummaryKind,
+		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), ContentRef: f.ContentRef.ID(), ContentDigest: f.ContentDigest, Tokens: f.Tokens,
+		CoversThroughPosition: f.CoversThroughPosition, LossNotes: f.LossNotes, OpenQuestions: f.OpenQuestions,
+		RefreshPolicy: f.RefreshPolicy, EphemeralContextID: f.EphemeralContextID, Metadata: jsonText(c.Metadata),
+	}
+}

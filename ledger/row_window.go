@@ -1,0 +1,153 @@
+package ledger
+
+import "github.com/ctxledger/ctxledger/schema"
+
+// windowRow is a row of the table windows: a budget, a rung of the pressure
+// ladder or a usage record. The segment arrays run over segments or layers,
+// the truncated arrays over truncated items.
+type windowRow struct {
+	Head
+	RecordKind          string   `ch:"record_kind"`
+	RecordID            string   `ch:"record_id"`
+	CallID              string   `ch:"call_id"`
+	Model               string   `ch:"model"`
+	Estimator           string   `ch:"estimator"`
+	Target              string   `ch:"target"`
+	MaxTokens           *int64   `ch:"max_tokens"`
+	ReservedTokens      *int64   `ch:"reserved_tokens"`
+	EstimatedTokens     *int64   `ch:"estimated_tokens"`
+	ActualTokens        *int64   `ch:"actual_tokens"`
+	ActualBytes         *int64   `ch:"actual_bytes"`
+	ActualItems         *int64   `ch:"actual_items"`
+	OverflowStrategy    string   `ch:"overflow_strategy"`
+	Step                *int64   `ch:"step"`
+	StepName            string   `ch:"step_name"`
+	Policy              string   `ch:"policy"`
+	Outcome             string   `ch:"outcome"`
+	TokensBefore        *int64   `ch:"tokens_before"`
+	TokensAfter         *int64   `ch:"tokens_after"`
+	LimitTokens         *int64   `ch:"limit_tokens"`
+	ItemRefs            []string `ch:"item_refs"`
+	Reason              string   `ch:"reason"`
+	Segments            []string `ch:"segments"`
+	SegmentRoles        []string `ch:"segment_roles"`
+	SegmentLayers       []string `ch:"segment_layers"`
+	SegmentTokens       []*int64 `ch:"segment_tokens"`
+	SegmentItems        []*int64 `ch:"segment_items"`
+	SegmentReserved     []*int64 `ch:"segment_reserved"`
+	SegmentPlacements   []string `ch:"segment_placements"`
+	SegmentChanged      []*bool  `ch:"segment_changed"`
+	TruncatedRefs       []string `ch:"truncated_refs"`
+	TruncatedBefore     []*int64 `ch:"truncated_before"`
+	TruncatedAfter      []*int64 `ch:"truncated_after"`
+	TruncatedStrategies []string `ch:"truncated_strategies"`
+	SystemTokens        *int64   `ch:"system_tokens"`
+	ToolsTokens         *int64   `ch:"tools_tokens"`
+	HistoryTokens       *int64   `ch:"history_tokens"`
+	TotalTokens         *int64   `ch:"total_tokens"`
+	WindowFirst         *int64   `ch:"window_first"`
+	WindowNext          *int64   `ch:"window_next"`
+	Metadata            string   `ch:"metadata"`
+}
+
+func budgetRow(h Head, f *schema.BudgetApplied) windowRow {
+	row := windowRow{
+		Head: h, RecordKind: "budget", RecordID: f.BudgetID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
+		Target: f.Target, MaxTokens: f.MaxTokens, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
+		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
+		OverflowStrategy: string(f.OverflowStrategy), Metadata: jsonText(f.Metadata),
+	}
+	for _, s := range f.WindowSegments {
+		items := int64(len(s.ItemRefs))
+		row.Segments = append(row.Segments, s.Segment)
+		row.SegmentRoles = append(row.SegmentRoles, s.Role)
+		row.SegmentLayers = append(row.SegmentLayers, s.Layer)
+		row.SegmentTokens = append(row.SegmentTokens, s.Actual)
+		row.SegmentItems = append(row.SegmentItems, &items)
+		row.SegmentReserved = append(row.SegmentReserved, s.Reserved)
+		row.SegmentPlacements = append(row.SegmentPlacements, "")
+		row.SegmentChanged = append(row.SegmentChanged, nil)
+	}
+	for _, t := range f.TruncationRecords {
+		row.TruncatedRefs = append(row.TruncatedRefs, t.ItemRef.ID())
+		row.TruncatedBefore = append(row.TruncatedBefore, t.TokensBefore)
+		row.TruncatedAfter = append(row.TruncatedAfter, t.TokensAfter)
+		row.TruncatedStrategies = append(row.TruncatedStrategies, t.Strategy)
+	}
+	return row
+}
+
+func pressureRow(h Head, f *schema.PressureApplied) windowRow {
+	return windowRow{
+		Head: h, RecordKind: "pressure", RecordID: f.PressureID, CallID: f.CallID, Model: f.Model,
+		Step: f.Step, StepName: f.Name, Policy: f.Policy, Outcome: string(f.Outcome),
+		TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, LimitTokens: f.LimitTokens,
+		ItemRefs: schema.RefIDs(f.ItemRefs), Reason: f.Reason, Metadata: jsonText(f.Metadata),
+	}
+}
+
+func usageRow(h Head, f *schema.UsageRecorded) windowRow {
+	row := windowRow{
+		Head: h, RecordKind: "usage", RecordID: f.CallID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
+		SystemTokens: f.SystemTokens, ToolsTokens: f.ToolsTokens, HistoryTokens: f.HistoryTokens, TotalTokens: f.TotalTokens,
+		WindowFirst: f.WindowFirst, WindowNext: f.WindowNext, Metadata: jsonText(f.Metadata),
+	}
+	for _, l := range f.Layers {
+		row.Segments = append(row.Segments, l.Layer)
+		row.SegmentRoles = append(row.SegmentRoles, "")
+		row.SegmentLayers = append(row.SegmentLayers, l.Layer)
+		row.SegmentTokens = append(row.SegmentTokens, l.Tokens)
+		row.SegmentItems = append(row.SegmentItems, l.Items)
+		row.SegmentReserved = append(row.SegmentReserved, nil)
+		row.SegmentPlacements = append(row.SegmentPlacements, l.Placement)
+		row.SegmentChanged = append(row.SegmentChanged, l.Changed)
+	}
+	return row
+}
+
+// callRow is a row of the table calls: what the provider billed.
+type callRow struct {
+	Head
+	CallID               string   `ch:"call_id"`
+	Model                string   `ch:"model"`
+	UncachedInput        *int64   `ch:"uncached_input"`
+	CacheRead            *int64   `ch:"cache_read"`
+	CacheWrite5m         *int64   `ch:"cache_write_5m"`
+	CacheWrite1h         *int64   `ch:"cache_write_1h"`
+	CacheWrite           *int64   `ch:"cache_write"`
+	Output               *int64   `ch:"output"`
+	Reasoning            *int64   `ch:"reasoning"`
+	WindowTokens         *int64   `ch:"window_tokens"`
+	EstimatedTokens      *int64   `ch:"estimated_tokens"`
+	LineageID            string   `ch:"lineage_id"`
+	AssemblyID           string   `ch:"assembly_id"`
+	SystemDigest         string   `ch:"system_digest"`
+	ToolsDigest          string   `ch:"tools_digest"`
+	GapSeconds           *float64 `ch:"gap_seconds"`
+	CacheLifetimeSeconds *int64   `ch:"cache_lifetime_seconds"`
+	Cost                 *float64 `ch:"cost"`
+	Currency             string   `ch:"currency"`
+	PriceRef             string   `ch:"price_ref"`
+	StopReason           string   `ch:"stop_reason"`
+	WindowFirst          *int64   `ch:"window_first"`
+	WindowNext           *int64   `ch:"window_next"`
+	ProviderUsage        string   `ch:"provider_usage"`
+	Metadata             string   `ch:"metadata"`
+}
+
+func newCallRow(h Head, f *schema.UsageRecorded) callRow {
+	u := f.Usage
+	row := callRow{
+		Head: h, CallID: f.CallID, Model: f.Model,
+		UncachedInput: u.UncachedInput, CacheRead: u.CacheRead, CacheWrite5m: u.CacheWrite5m, CacheWrite1h: u.CacheWrite1h,
+		CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning, EstimatedTokens: f.TotalTokens,
+		LineageID: f.LineageID, AssemblyID: f.AssemblyID, SystemDigest: f.SystemDigest, ToolsDigest: f.ToolsDigest,
+		GapSeconds: f.GapSeconds, CacheLifetimeSeconds: f.CacheLifetimeSeconds, Cost: f.Cost, Currency: f.Currency,
+		PriceRef: f.PriceRef.ID(), StopReason: f.StopReason, WindowFirst: f.WindowFirst, WindowNext: f.WindowNext,
+		ProviderUsage: jsonText(f.ProviderUsage), Metadata: jsonText(f.Metadata),
+	}
+	if window, known := u.Window(); known {
+		row.WindowTokens = &window
+	}
+	return row
+}

@@ -1,0 +1,1 @@
+KILL QUERY WHERE startsWith(query_id, {prefix:String}) SYNC

@@ -1,0 +1,1 @@
+SELECT version FROM migrations FINAL ORDER BY version

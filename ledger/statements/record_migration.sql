@@ -1,0 +1,1 @@
+INSERT INTO migrations SELECT {version:UInt32}, {name:String}

@@ -1,0 +1,89 @@
+package ledger
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"golang.org/x/sync/errgroup"
+)
+
+// insertTimeLimit bounds one insert on the server. It is below the lease's
+// expiry, so that a writer that lost its lease cannot still be writing when
+// another has taken over.
+const insertTimeLimit = 8 // seconds
+
+// parallelInserts is how many tables of a batch are written at a time. An
+// insert of few rows is mostly round trips and file creation.
+const parallelInserts = 4
+
+// Write stores a batch: one block per table, then the row of commits that
+// makes the range count. It returns once the server has accepted all of it;
+// what the server has fsynced is its own configuration. The caller must have
+// journalled the range before, and must hold the lease of epoch.
+//
+// A failed Write may have stored any prefix of the tables. Writing the same
+// batch again is safe: the tokens make the server drop blocks that it has,
+// and the keys collapse rows that it does not recognise.
+func (l *Ledger) Write(ctx context.Context, b *Batch, epoch uint64) error {
+	var tables errgroup.Group
+	tables.SetLimit(parallelInserts)
+	for _, t := range b.tables() {
+		if t.rows.Len() > 0 {
+			tables.Go(func() error { return l.insert(ctx, t.table, t.rows, b.Range, epoch) })
+		}
+	}
+	if err := tables.Wait(); err != nil {
+		return err
+	}
+	commit := []commitRow{{
+		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
+		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: ProjectionVersion, RecordedAt: b.RecordedAt,
+	}}
+	return l.insert(ctx, "commits", reflect.ValueOf(commit), b.Range, epoch)
+}
+
+// token names one block: which stream, which table, which messages with which
+// bytes, projected how. It can never name other rows.
+func token(table string, r Range) string {
+	return fmt.Sprintf("%s:%s:%d-%d:%s:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), ProjectionVersion)
+}
+
+// queryPrefix starts the query id of every insert of an incarnation, so that
+// a take-over can kill what an earlier writer left running.
+func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
+
+func (l *Ledger) insert(ctx context.Context, table string, rows reflect.Value, r Range, epoch uint64) error {
+	columns := columnsOf(rows.Type().Elem())
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	// A send must not be cut off by the caller's cancellation: its outcome
+	// would be unknown for no reason.
+	ctx = clickhouse.Context(context.WithoutCancel(ctx),
+		clickhouse.WithQueryID(fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, table, r.First, r.Last, nonce())),
+		clickhouse.WithSettings(clickhouse.Settings{
+			"insert_deduplication_token": token(table, r),
+			"insert_deduplicate":         1,
+			"async_insert":               0,
+			"max_execution_time":         insertTimeLimit,
+		}))
+	batch, err := l.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return fmt.Errorf("prepare insert into %s: %w", table, err)
+	}
+	for i, c := range columns {
+		if err := batch.Column(i).Append(gather(rows, c)); err != nil {
+			_ = batch.Abort()
+			return fmt.Errorf("insert into %s: column %s: %w", table, c.name, err)
+		}
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("insert into %s: %w", table, err)
+	}
+	return nil
+}
