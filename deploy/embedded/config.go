@@ -49,7 +49,8 @@ type Config struct {
 	// to 30 s.
 	StartTimeout time.Duration
 	// StopTimeout bounds Close; after it the engine is killed, which loses
-	// nothing acknowledged. Defaults to 10 s.
+	// nothing acknowledged. The engine itself waits up to 5 s for connections
+	// that clients hold open, so close those first. Defaults to 10 s.
 	StopTimeout time.Duration
 
 	// Progress is told about the fetch, the only long step. Nil is quiet.

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -28,14 +30,20 @@ const (
 	addressesFile   = "servers.json"
 )
 
+// lockPatience covers a process that was killed a moment ago and that the kernel
+// is still taking apart.
+const lockPatience = time.Second
+
 // lockDir creates dir and holds it for this process.
 func lockDir(dir string) (*flock.Flock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fail(ErrConfig, err, "the data folder %s cannot be created (%v): name another", dir, errors.Unwrap(err))
 	}
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))
-	got, err := lock.TryLock()
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	got, err := lock.TryLockContext(ctx, 20*time.Millisecond)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fail(ErrConfig, err, "the data folder %s cannot be locked (%v): name one that you may write to", dir, err)
 	}
 	if !got {

@@ -51,6 +51,18 @@ type engine struct {
 
 func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
 
+func newEngine(c Config, creds credentials, p program) *engine {
+	return &engine{
+		config:   c,
+		dir:      filepath.Join(c.Dir, "clickhouse"),
+		creds:    creds,
+		program:  p,
+		log:      c.log().With("server", "clickhouse"),
+		stopping: make(chan struct{}),
+		done:     make(chan error, 1),
+	}
+}
+
 func startEngine(ctx context.Context, c Config, creds credentials) (*engine, error) {
 	for _, p := range []struct {
 		what string
@@ -66,15 +78,7 @@ func startEngine(ctx context.Context, c Config, creds credentials) (*engine, err
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{
-		config:   c,
-		dir:      filepath.Join(c.Dir, "clickhouse"),
-		creds:    creds,
-		program:  p,
-		log:      c.log().With("server", "clickhouse"),
-		stopping: make(chan struct{}),
-		done:     make(chan error, 1),
-	}
+	e := newEngine(c, creds, p)
 	if err := e.waitForOrphan(ctx); err != nil {
 		return nil, err
 	}

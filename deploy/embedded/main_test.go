@@ -7,5 +7,8 @@ import (
 
 func TestMain(m *testing.M) {
 	Main()
+	if dir := os.Getenv(holdDir); dir != "" {
+		hold(dir)
+	}
 	os.Exit(m.Run())
 }

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -33,18 +34,17 @@ func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server
 		return nil, fmt.Errorf("start NATS: %w", err)
 	}
 	s, err := server.NewServer(&server.Options{
-		ServerName:         "ctxledger",
-		Host:               loopback,
-		Port:               port,
-		Username:           natsUser,
-		Password:           creds.NATS,
-		JetStream:          true,
-		StoreDir:           dir,
-		JetStreamMaxMemory: jetStreamMaxMemory,
-		JetStreamMaxStore:  c.JetStreamMaxStore,
-		SyncAlways:         c.SyncAlways,
-		NoLog:              true, // the logger below, and none of its own
-		NoSigs:             true,
+		ServerName:                 "ctxledger",
+		Host:                       loopback,
+		Port:                       port,
+		CustomClientAuthentication: natsPassword(creds.NATS),
+		JetStream:                  true,
+		StoreDir:                   dir,
+		JetStreamMaxMemory:         jetStreamMaxMemory,
+		JetStreamMaxStore:          c.JetStreamMaxStore,
+		SyncAlways:                 c.SyncAlways,
+		NoLog:                      true, // the logger below, and none of its own
+		NoSigs:                     true,
 	})
 	if err != nil {
 		return nil, fail(ErrNATSStart, err, "the NATS server refused its configuration: %v", err)
@@ -92,6 +92,15 @@ func stopNATS(s *server.Server, limit time.Duration) error {
 func natsURL(s *server.Server, creds credentials) string {
 	u := url.URL{Scheme: "nats", User: url.UserPassword(natsUser, creds.NATS), Host: s.Addr().String()}
 	return u.String()
+}
+
+// natsPassword lets in whoever knows it, under the one user name. The server's
+// own password option would warn at each start, or cost a bcrypt per connection.
+type natsPassword string
+
+func (p natsPassword) Check(client server.ClientAuthentication) bool {
+	given := client.GetOpts()
+	return given.Username == natsUser && subtle.ConstantTimeCompare([]byte(given.Password), []byte(p)) == 1
 }
 
 // natsLogger hands the server's words to slog and keeps the first fatal one:

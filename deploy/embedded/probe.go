@@ -31,7 +31,7 @@ func newProbe(tcp, http_ int, creds credentials) *probe {
 		},
 		http: fmt.Sprintf("http://%s@%s/", url.UserPassword(writerUser, creds.Writer), address(http_)),
 		client: &http.Client{
-			Timeout:   5 * time.Second,
+			Timeout:   2 * time.Second,
 			Transport: &http.Transport{DisableKeepAlives: true},
 		},
 	}

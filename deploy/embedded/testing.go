@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,7 +65,7 @@ func startSharedEngine() (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := DefaultConfig(filepath.Join(dir, "data"))
+	c := DefaultConfig(dir)
 	c.NoNATS, c.removeDir = true, true
 	s, err := Start(context.Background(), c)
 	if err != nil {

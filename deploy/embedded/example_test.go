@@ -1,0 +1,33 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// What a program's main does. In a test, StartTest and StartShared do the rest.
+func ExampleStart() {
+	embedded.Main() // first of all; in a test, first of all in TestMain
+
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	config := embedded.DefaultConfig(dir)
+	config.NoClickHouse = true // so that this example never downloads anything
+	config.Progress = embedded.ProgressTo(os.Stderr)
+	servers, err := embedded.Start(context.Background(), config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer servers.Close()
+	fmt.Println(strings.HasPrefix(servers.NATSURL(), "nats://ctxledger:"))
+	// Output: true
+}
