@@ -1,108 +1,146 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/cloudevents/sdk-go/v2/types"
 )
 
 // Attribute is one CloudEvents attribute in its canonical string form.
 type Attribute struct{ Name, Value string }
 
-// textAttributes maps the attributes that are plain strings to their fields.
-// The correlation ids are added from [CorrelationFields].
-var textAttributes = func() map[string]func(*Event) *string {
-	m := map[string]func(*Event) *string{
-		"id":                 func(e *Event) *string { return &e.ID },
-		"source":             func(e *Event) *string { return &e.Source },
-		"type":               func(e *Event) *string { return &e.Type },
-		"subject":            func(e *Event) *string { return &e.Subject },
-		"datacontenttype":    func(e *Event) *string { return &e.DataContentType },
-		"dataschema":         func(e *Event) *string { return &e.DataSchema },
-		"partitionkey":       func(e *Event) *string { return &e.PartitionKey },
-		"correlationid":      func(e *Event) *string { return &e.CorrelationID },
-		"causationid":        func(e *Event) *string { return &e.CausationID },
-		"traceparent":        func(e *Event) *string { return &e.TraceParent },
-		"tracestate":         func(e *Event) *string { return &e.TraceState },
-		"dataclassification": func(e *Event) *string { return &e.DataClassification },
+// attribute describes one attribute that this version knows. Exactly one of
+// text and format is set: the first for plain strings, the second for the
+// attributes that have a type of their own.
+type attribute struct {
+	name   string
+	header string // in binary mode
+	text   func(*Event) *string
+	format func(*Event) string
+}
+
+func (a *attribute) value(e *Event) string {
+	if a.text != nil {
+		return *a.text(e)
+	}
+	return a.format(e)
+}
+
+// attributes lists every known attribute, sorted by name; attributeIndex finds
+// one by its name. The correlation ids come from [CorrelationFields].
+var attributes, attributeIndex = func() ([]attribute, map[string]int) {
+	list := []attribute{
+		{name: "specversion", format: func(*Event) string { return "1.0" }},
+		{name: "id", text: func(e *Event) *string { return &e.ID }},
+		{name: "source", text: func(e *Event) *string { return &e.Source }},
+		{name: "type", text: func(e *Event) *string { return &e.Type }},
+		{name: "subject", text: func(e *Event) *string { return &e.Subject }},
+		{name: "time", format: func(e *Event) string { return formatTime(e.Time) }},
+		{name: "datacontenttype", format: (*Event).contentType},
+		{name: "dataschema", text: func(e *Event) *string { return &e.DataSchema }},
+		{name: "sequence", format: func(e *Event) string { return formatSequence(e.Sequence) }},
+		{name: "partitionkey", text: func(e *Event) *string { return &e.PartitionKey }},
+		{name: "correlationid", text: func(e *Event) *string { return &e.CorrelationID }},
+		{name: "causationid", text: func(e *Event) *string { return &e.CausationID }},
+		{name: "recordedtime", format: func(e *Event) string { return formatTime(e.RecordedTime) }},
+		{name: "traceparent", text: func(e *Event) *string { return &e.TraceParent }},
+		{name: "tracestate", text: func(e *Event) *string { return &e.TraceState }},
+		{name: "dataclassification", text: func(e *Event) *string { return &e.DataClassification }},
 	}
 	for _, f := range CorrelationFields {
-		m[f.Attribute] = func(e *Event) *string { return f.Of(&e.Correlation) }
+		list = append(list, attribute{name: f.Attribute, text: func(e *Event) *string { return f.Of(&e.Correlation) }})
 	}
-	return m
+	slices.SortFunc(list, func(a, b attribute) int { return cmp.Compare(a.name, b.name) })
+	index := make(map[string]int, len(list))
+	for i := range list {
+		list[i].header = attributePrefix + list[i].name
+		index[list[i].name] = i
+	}
+	return list, index
 }()
 
 // Attributes returns every attribute that e has, specversion included, sorted
-// by name, in canonical string form.
+// by name, in canonical string form. An empty attribute is no attribute.
 func (e *Event) Attributes() []Attribute {
-	list := make([]Attribute, 0, 24)
-	list = append(list, Attribute{"specversion", "1.0"})
-	for name, field := range textAttributes {
-		if value := *field(e); value != "" {
+	list := make([]Attribute, 0, 24+len(e.Extensions))
+	for i := range attributes {
+		if value := attributes[i].value(e); value != "" {
+			list = append(list, Attribute{attributes[i].name, value})
+		}
+	}
+	if len(e.Extensions) == 0 {
+		return list
+	}
+	for name, value := range e.Extensions {
+		if value != "" {
 			list = append(list, Attribute{name, value})
 		}
 	}
-	if !e.Time.IsZero() {
-		list = append(list, Attribute{"time", formatTime(e.Time)})
-	}
-	if !e.RecordedTime.IsZero() {
-		list = append(list, Attribute{"recordedtime", formatTime(e.RecordedTime)})
-	}
-	if e.Sequence != nil {
-		list = append(list, Attribute{"sequence", formatSequence(*e.Sequence)})
-	}
-	for name, value := range e.Extensions {
-		list = append(list, Attribute{name, value})
-	}
-	slices.SortFunc(list, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 
-// set stores the attribute called name, which must be in lower case.
+// contentType is the type of the data; data of no stated type is JSON, as the
+// CloudEvents JSON format has it.
+func (e *Event) contentType() string {
+	if e.DataContentType == "" && len(e.Data) > 0 {
+		return jsonType
+	}
+	return e.DataContentType
+}
+
+// set stores the attribute called name, which must be in lower case. An empty
+// value stores nothing.
 func (e *Event) set(name, value string) error {
-	if !validAttributeName(name) {
-		return fmt.Errorf("attribute name %q: want lower-case letters and digits", name)
+	index, known := attributeIndex[name]
+	switch {
+	case name == "specversion":
+		if value != "1.0" {
+			return fmt.Errorf("specversion %q: only 1.0 is supported", clip(value))
+		}
+		return nil
+	case !known && !validExtensionName(name):
+		return fmt.Errorf("attribute name %q: want lower-case letters and digits", clip(name))
+	case value == "":
+		return nil
+	case !known:
+		if e.Extensions == nil {
+			e.Extensions = make(map[string]string)
+		}
+		e.Extensions[name] = value
+		return nil
+	case attributes[index].text != nil:
+		*attributes[index].text(e) = value
+		return nil
 	}
 	switch name {
-	case "specversion":
-		if value != "1.0" {
-			return fmt.Errorf("specversion %q: only 1.0 is supported", value)
-		}
-		return nil
-	case "time", "recordedtime":
-		t, err := types.ParseTime(value)
-		if err != nil {
-			return fmt.Errorf("%s %q: want an RFC 3339 time", name, value)
-		}
-		if y := t.UTC().Year(); y < minYear || y > maxYear {
-			return fmt.Errorf("%s %q: want a year from %d to %d, which a DateTime64(9) can hold", name, value, minYear, maxYear)
-		}
-		if name == "time" {
-			e.Time = t.UTC()
-		} else {
-			e.RecordedTime = t.UTC()
-		}
+	case "datacontenttype":
+		e.DataContentType = value
 		return nil
 	case "sequence":
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < 0 {
-			return fmt.Errorf("sequence %q: want a decimal number from 0", value)
+		n, err := strconv.ParseUint(value, 10, 63)
+		if err != nil {
+			return fmt.Errorf("sequence %q: want a decimal number from 0", clip(value))
 		}
-		e.Sequence = &n
+		sequence := int64(n)
+		e.Sequence = &sequence
 		return nil
 	}
-	if field, ok := textAttributes[name]; ok {
-		*field(e) = value
-		return nil
+	t, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil {
+		return fmt.Errorf("%s %q: want an RFC 3339 time", name, clip(value))
 	}
-	if e.Extensions == nil {
-		e.Extensions = make(map[string]string)
+	if t = t.UTC(); !validTime(t) {
+		return fmt.Errorf("%s %q: want a year from %d to %d, which a DateTime64(9) can hold", name, value, minYear, maxYear)
 	}
-	e.Extensions[name] = value
+	if name == "time" {
+		e.Time = t
+	} else {
+		e.RecordedTime = t
+	}
 	return nil
 }
 
@@ -112,18 +150,49 @@ const (
 	maxYear = 2261
 )
 
-func validAttributeName(name string) bool {
+func validTime(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= minYear && year <= maxYear
+}
+
+// validExtensionName holds the naming rule of CloudEvents; "data" is the name
+// of something else.
+func validExtensionName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return false
 		}
 	}
-	return name != ""
+	return name != "" && name != "data"
 }
 
-// formatTime writes t in UTC with as many fractional digits as it has.
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// formatTime writes t in UTC with as many fractional digits as it has, and
+// nothing for the zero time.
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
 
 // formatSequence pads to 12 digits, so that the sequences of a session also
 // sort as strings.
-func formatSequence(n int64) string { return fmt.Sprintf("%012d", n) }
+func formatSequence(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	digits := strconv.FormatInt(*n, 10)
+	if len(digits) >= 12 {
+		return digits
+	}
+	return "000000000000"[:12-len(digits)] + digits
+}
+
+// clip shortens what a message quotes of its input.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,21 +1,13 @@
 package schema
 
 import (
-	"errors"
-	"fmt"
-	"mime"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
-
-	cloudevents "github.com/cloudevents/sdk-go/v2/event"
-	"github.com/cloudevents/sdk-go/v2/types"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Message is a NATS message without a NATS client: what the CloudEvents NATS
-// protocol binding maps an event to. Header converts to nats.Header.
+// protocol binding (1.0.3) maps an event to. Header converts to nats.Header.
 type Message struct {
 	Subject string
 	Header  map[string][]string
@@ -28,21 +20,27 @@ const MsgIDHeader = "Nats-Msg-Id"
 const (
 	contentTypeHeader = "Content-Type"
 	attributePrefix   = "ce-"
-	structuredJSON    = "application/cloudevents+json"
+	jsonType          = "application/json"
+	cloudEventsType   = "application/cloudevents"
+	structuredJSON    = cloudEventsType + "+json"
 )
 
 // Binary maps the event in binary content mode: attributes in percent-encoded
-// ce- headers, the data bytes as the payload.
+// ce- headers, datacontenttype among them, the data bytes as the payload.
 func (e *Event) Binary() Message {
-	header := make(map[string][]string, 24)
-	for _, a := range e.Attributes() {
-		if a.Name == "datacontenttype" {
-			header[contentTypeHeader] = []string{a.Value}
-			continue
+	list := e.Attributes()
+	header := make(map[string][]string, len(list)+1)
+	values := make([]string, len(list)+1) // one allocation for all headers
+	for i, a := range list {
+		name := attributePrefix + a.Name
+		if known, ok := attributeIndex[a.Name]; ok {
+			name = attributes[known].header
 		}
-		header[attributePrefix+a.Name] = []string{percentEncode(a.Value)}
+		values[i] = percentEncode(a.Value)
+		header[name] = values[i : i+1 : i+1]
 	}
-	header[MsgIDHeader] = []string{e.MessageID()}
+	values[len(list)] = e.MessageID()
+	header[MsgIDHeader] = values[len(list):]
 	return Message{Subject: SubjectOf(e).String(), Header: header, Data: e.Data}
 }
 
@@ -61,174 +59,113 @@ func (e *Event) Structured() (Message, error) {
 }
 
 // ParseMessage reads an event in either content mode. Header names are
-// compared without case. A message without Content-Type is read as structured
-// when it has no ce-specversion header, as the official SDKs write it. The
-// error is a [*Violation]; the message itself is never changed.
+// compared without case. Also read is what the official Go SDK's JetStream
+// bindings write: a structured message without Content-Type (told by the
+// absence of ce-specversion), and binary headers that are not percent-encoded.
+// A Content-Type in binary mode stands for a missing ce-datacontenttype. The
+// error is a [*Violation]; the message itself is never changed, and the
+// event's data aliases the payload.
 func ParseMessage(header map[string][]string, payload []byte) (*Event, error) {
-	h, err := foldHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	contentType := h["content-type"]
-	media, _, _ := mime.ParseMediaType(contentType)
-	switch {
-	case strings.HasPrefix(media, "application/cloudevents-batch"):
-		return nil, &Violation{Code: CodeBatch, Found: contentType, Fix: "publish one event a message; batches are a transport matter"}
-	case media == structuredJSON, contentType == "" && h[attributePrefix+"specversion"] == "":
-		return ParseStructured(payload)
-	case strings.HasPrefix(media, "application/cloudevents"):
-		return nil, &Violation{Code: CodeMode, Found: contentType, Fix: "use " + structuredJSON + " or binary mode"}
-	}
-	return parseBinary(h, payload)
-}
-
-// foldHeader lowers header names and takes the one value of each. Headers
-// that are neither ce- nor Content-Type are left out.
-func foldHeader(header map[string][]string) (map[string]string, error) {
-	folded := make(map[string]string, len(header))
+	read := headerReader{event: Event{Data: payload}}
 	for name, values := range header {
-		lower := strings.ToLower(name)
-		if lower != "content-type" && !strings.HasPrefix(lower, attributePrefix) {
-			continue
-		}
-		if _, twice := folded[lower]; twice || len(values) > 1 {
-			return nil, &Violation{Code: CodeDuplicate, Pointer: "/" + lower, Found: "the header more than once", Fix: "send each attribute once"}
-		}
-		if len(values) == 1 {
-			folded[lower] = values[0]
-		}
+		read.add(name, values)
 	}
-	return folded, nil
-}
-
-func parseBinary(h map[string]string, payload []byte) (*Event, error) {
-	e := &Event{Data: payload, DataContentType: h["content-type"]}
-	if e.DataContentType == "" {
-		e.DataContentType = h[attributePrefix+"datacontenttype"]
-	}
-	if _, ok := h[attributePrefix+"specversion"]; !ok {
+	media := mediaType(read.contentType)
+	switch {
+	case read.fault != nil && read.fault.Pointer == "/content-type":
+		return nil, read.fault
+	case strings.HasPrefix(media, cloudEventsType+"-batch"):
+		return nil, &Violation{Code: CodeBatch, Found: clip(read.contentType), Fix: "publish one event a message; batches are a transport matter"}
+	case media == structuredJSON, media == cloudEventsType, media == "" && !read.hasVersion:
+		return ParseStructured(payload)
+	case strings.HasPrefix(media, cloudEventsType):
+		return nil, &Violation{Code: CodeMode, Found: clip(read.contentType), Fix: "use " + structuredJSON + " or binary mode"}
+	case !read.hasVersion:
 		return nil, &Violation{Code: CodeRequired, Pointer: "/specversion", Found: "no ce-specversion header", Fix: "send a CloudEvent in binary or structured mode"}
+	case read.fault != nil:
+		return nil, read.fault
 	}
-	for name, value := range h {
-		name, isAttribute := strings.CutPrefix(name, attributePrefix)
-		if !isAttribute || name == "datacontenttype" {
-			continue
-		}
-		decoded := percentDecode(value)
-		if !utf8.ValidString(decoded) {
-			return nil, &Violation{Code: CodeMalformed, Pointer: "/" + name, Found: "invalid UTF-8", Fix: "percent-encode the UTF-8 bytes"}
-		}
-		if err := e.set(name, decoded); err != nil {
-			return nil, &Violation{Code: CodeAttribute, Pointer: "/" + name, Found: err.Error(), Fix: "correct the ce-" + name + " header"}
-		}
+	e := &read.event
+	if e.DataContentType == "" {
+		e.DataContentType = read.contentType
 	}
 	return e, e.checkEnvelope()
 }
 
-// ParseStructured reads one event in the CloudEvents JSON format. It refuses
-// duplicate keys and invalid UTF-8 anywhere in the document. The data keeps
-// its bytes as they stand in the document.
-func ParseStructured(document []byte) (*Event, error) {
-	if err := checkJSON(document); err != nil {
-		return nil, err
-	}
-	if jsontext.Value(document).Kind() != '{' {
-		return nil, &Violation{Code: CodeNotCloudEvent, Found: "JSON that is not an object", Fix: "send one CloudEvent as a JSON object"}
-	}
-	var ce cloudevents.Event
-	if err := ce.UnmarshalJSON(document); err != nil {
-		return nil, &Violation{Code: CodeNotCloudEvent, Found: err.Error(), Fix: "send a CloudEvents 1.0 JSON object with specversion, id, source and type"}
-	}
-	return FromCloudEvent(ce)
+// headerReader gathers the headers of one message. Go walks a map in no order,
+// so of several faults it keeps the one whose pointer sorts first.
+type headerReader struct {
+	event       Event
+	contentType string
+	hasVersion  bool
+	seen        uint64 // a bit for each of the known attributes
+	fault       *Violation
 }
 
-func checkJSON(document []byte) error {
-	dec := jsontext.NewDecoder(strings.NewReader(string(document)))
-	_, err := dec.ReadValue()
-	if err == nil {
-		if _, extra := dec.ReadToken(); extra == nil {
-			err = errors.New("more than one JSON value")
-		}
+func (r *headerReader) refuse(code Code, pointer, found, fix string) {
+	if r.fault == nil || pointer < r.fault.Pointer {
+		r.fault = &Violation{code, pointer, found, fix}
 	}
-	if err == nil {
-		return nil
-	}
-	v := &Violation{Code: CodeNotJSON, Found: err.Error(), Fix: "send one JSON object a line, in UTF-8, without duplicate keys"}
-	var syntactic *jsontext.SyntacticError
-	if errors.As(err, &syntactic) {
-		v.Pointer, v.Found = string(syntactic.JSONPointer), syntactic.Err.Error()
-	}
-	return v
 }
 
-// FromCloudEvent takes over an event of the official SDK. Extension values
-// become their canonical strings. The error is a [*Violation].
-func FromCloudEvent(ce cloudevents.Event) (*Event, error) {
-	e := &Event{
-		ID: ce.ID(), Source: ce.Source(), Type: ce.Type(), Subject: ce.Subject(),
-		DataContentType: ce.DataContentType(), DataSchema: ce.DataSchema(), Data: ce.Data(),
+// add takes one header. Those that are neither ce- nor Content-Type are no
+// concern of the binding.
+func (r *headerReader) add(header string, values []string) {
+	name := strings.ToLower(header)
+	if len(values) == 0 {
+		return
 	}
-	if ce.SpecVersion() != cloudevents.CloudEventsVersionV1 {
-		return nil, &Violation{Code: CodeAttribute, Pointer: "/specversion", Found: ce.SpecVersion(), Fix: "send CloudEvents 1.0"}
-	}
-	if e.DataContentType == "" && len(e.Data) > 0 {
-		e.DataContentType = "application/json"
-	}
-	if !ce.Time().IsZero() {
-		if err := e.set("time", formatTime(ce.Time())); err != nil {
-			return nil, &Violation{Code: CodeAttribute, Pointer: "/time", Found: err.Error(), Fix: "correct the time"}
+	if name == "content-type" {
+		if r.contentType != "" || len(values) > 1 {
+			r.refuse(CodeDuplicate, "/content-type", "the header more than once", "send it once")
 		}
+		r.contentType = values[0]
+		return
 	}
-	for name, value := range ce.Extensions() {
-		text, err := types.Format(value)
-		if err == nil && text != "" {
-			err = e.set(strings.ToLower(name), text)
-		}
-		if err != nil {
-			return nil, &Violation{Code: CodeAttribute, Pointer: "/" + name, Found: err.Error(), Fix: "correct the attribute"}
-		}
+	name, isAttribute := strings.CutPrefix(name, attributePrefix)
+	if !isAttribute {
+		return
 	}
-	return e, e.checkEnvelope()
+	twice := len(values) > 1
+	if index, known := attributeIndex[name]; known {
+		twice = twice || r.seen&(1<<index) != 0
+		r.seen |= 1 << index
+	} else if _, have := r.event.Extensions[name]; have {
+		twice = true
+	}
+	if len(name)+len(attributePrefix) != len(header) { // lower case made other letters of it
+		r.refuse(CodeAttribute, "/"+name, "a header name that is not ASCII", "use lower-case letters and digits")
+		return
+	}
+	if twice {
+		r.refuse(CodeDuplicate, "/"+name, "the header more than once", "send each attribute once")
+		return
+	}
+	value := percentDecode(unquote(values[0]))
+	if !utf8.ValidString(value) {
+		r.refuse(CodeMalformed, "/"+name, "invalid UTF-8", "percent-encode the UTF-8 bytes")
+		return
+	}
+	if err := r.event.set(name, value); err != nil {
+		r.refuse(CodeAttribute, "/"+name, err.Error(), "correct the ce-"+clip(name)+" header")
+	}
+	r.hasVersion = r.hasVersion || name == "specversion"
 }
 
-// CloudEvent returns the event as the official SDK's type.
-func (e *Event) CloudEvent() (cloudevents.Event, error) {
-	ce := cloudevents.New(cloudevents.CloudEventsVersionV1)
-	ce.SetID(e.ID)
-	ce.SetSource(e.Source)
-	ce.SetType(e.Type)
-	if e.Subject != "" {
-		ce.SetSubject(e.Subject)
+// mediaType returns the type of a Content-Type in lower case, without its
+// parameters.
+func mediaType(contentType string) string {
+	if contentType == jsonType {
+		return jsonType
 	}
-	if e.DataSchema != "" {
-		ce.SetDataSchema(e.DataSchema)
-	}
-	if !e.Time.IsZero() {
-		ce.SetTime(e.Time)
-	}
-	core := []string{"id", "source", "type", "subject", "dataschema", "time", "specversion", "datacontenttype"}
-	for _, a := range e.Attributes() {
-		if !slices.Contains(core, a.Name) {
-			ce.SetExtension(a.Name, a.Value)
-		}
-	}
-	if e.DataContentType != "" {
-		ce.SetDataContentType(e.DataContentType)
-		ce.DataEncoded = e.Data
-		media, _, _ := mime.ParseMediaType(e.DataContentType)
-		ce.DataBase64 = media != "application/json" && !strings.HasSuffix(media, "+json")
-	}
-	return ce, ce.Validate()
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(media))
 }
 
-// MarshalJSON writes the event in the CloudEvents JSON format, with the data
-// bytes verbatim.
-func (e *Event) MarshalJSON() ([]byte, error) {
-	ce, err := e.CloudEvent()
-	if err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
-	}
-	return ce.MarshalJSON()
+// isJSON reports whether data of this type is JSON text.
+func isJSON(contentType string) bool {
+	media := mediaType(contentType)
+	return media == "" || media == jsonType || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
 // percentEncode escapes as the binding's header rules say: space, double
@@ -265,4 +202,24 @@ func percentDecode(s string) string {
 		return s
 	}
 	return decoded
+}
+
+// unquote undoes the quoted-string form that older versions of the binding
+// allowed. What is not one whole quoted string is taken as it stands.
+func unquote(s string) string {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return s
+	}
+	var b strings.Builder
+	inner := s[1 : len(s)-1]
+	for i := 0; i < len(inner); i++ {
+		switch {
+		case inner[i] == '"', inner[i] == '\\' && i+1 == len(inner):
+			return s
+		case inner[i] == '\\':
+			i++
+		}
+		b.WriteByte(inner[i])
+	}
+	return b.String()
 }

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
+	"reflect"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,7 +62,7 @@ func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Eve
 	return &Event{
 		ID: id, Source: source, Type: base.Kind.CloudEventsType(),
 		Subject: fact.RecordID(), Time: at.UTC(),
-		DataContentType: "application/json", DataSchema: base.Kind.DataSchema(),
+		DataContentType: jsonType, DataSchema: base.Kind.DataSchema(),
 		Correlation: ids, PartitionKey: ids.SessionID, Data: data,
 	}, nil
 }
@@ -93,44 +93,91 @@ func (e *Event) Decode() (Fact, error) {
 	return fact, nil
 }
 
+// decodeViolation says what kind of value stood where, and never the value.
 func decodeViolation(err error) *Violation {
-	v := &Violation{Code: CodeMalformed, Fix: "send the data as the event type's schema describes it"}
+	v := &Violation{Code: CodeMalformed, Pointer: "/data", Fix: "send the data as the event type's schema describes it"}
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
+	var reference *referenceError
 	switch {
 	case errors.As(err, &semantic):
-		v.Code, v.Pointer = CodeType, string(semantic.JSONPointer)
-		v.Found = "JSON " + semantic.JSONKind.String()
-		if semantic.Err != nil {
-			v.Found = semantic.Err.Error()
+		v.Code, v.Pointer = CodeType, "/data"+clip(string(semantic.JSONPointer))
+		v.Found = kindName(semantic.JSONKind)
+		if errors.As(err, &reference) {
+			v.Fix = reference.fix
+		} else if semantic.GoType != nil {
+			v.Fix = "send " + wanted(semantic.GoType)
 		}
 	case errors.As(err, &syntactic):
-		v.Pointer = string(syntactic.JSONPointer)
-		v.Found = syntactic.Err.Error()
+		v.Pointer = "/data" + clip(string(syntactic.JSONPointer))
+		v.Found = clip(syntactic.Err.Error())
 	default:
-		v.Found = err.Error()
+		v.Found = "data that is not JSON"
 	}
 	return v
 }
 
-// Digest identifies the event's content: SHA-256 over the attributes sorted
-// by name, each name and value preceded by its length, and the SHA-256 of the
-// data bytes. It is the same in structured and in binary mode.
-func (e *Event) Digest() [32]byte {
-	h := sha256.New()
-	for _, a := range e.Attributes() {
-		writeField(h, a.Name)
-		writeField(h, a.Value)
+// kindName names a kind of JSON value for a sentence.
+func kindName(kind jsontext.Kind) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
 	}
-	data := sha256.Sum256(e.Data)
-	h.Write(data[:])
-	return [32]byte(h.Sum(nil))
+	return "no JSON value"
 }
 
-func writeField(h hash.Hash, s string) {
-	var length [binary.MaxVarintLen64]byte
-	h.Write(length[:binary.PutUvarint(length[:], uint64(len(s)))])
-	h.Write([]byte(s))
+// wanted names what a Go type is written as.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int64:
+		return "a whole number of 64 bits"
+	case reflect.Float64:
+		return "a number of 64 bits"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return "an RFC 3339 time"
+	}
+	return "an object"
+}
+
+// Digest identifies the event's content: SHA-256 over the attributes sorted
+// by name, each name and value preceded by its length as a uvarint, and the
+// SHA-256 of the data bytes, which for JSON leave out white space around the
+// value. It is the same in structured and in binary mode.
+func (e *Event) Digest() [32]byte {
+	data := e.Data
+	if isJSON(e.DataContentType) {
+		data = trimSpace(data)
+	}
+	content := sha256.Sum256(data)
+	b := make([]byte, 0, 1024)
+	for _, a := range e.Attributes() {
+		b = appendField(appendField(b, a.Name), a.Value)
+	}
+	return sha256.Sum256(append(b, content[:]...))
+}
+
+func appendField(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // Identity is the first 8 bytes of a hash over (source, id). Two events with
@@ -149,8 +196,5 @@ func (e *Event) MessageID() string {
 }
 
 func identitySum(source, id string) [32]byte {
-	h := sha256.New()
-	writeField(h, source)
-	writeField(h, id)
-	return [32]byte(h.Sum(nil))
+	return sha256.Sum256(appendField(appendField(make([]byte, 0, 256), source), id))
 }

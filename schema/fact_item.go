@@ -1,6 +1,12 @@
 package schema
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Surface is what was available to choose from.
 type Surface struct {
@@ -34,14 +40,33 @@ func (*SurfaceUpdated) EventType() Type { return TypeSurfaceUpdated }
 // SourceRef says where content came from.
 type SourceRef struct {
 	SourceID         string           `json:"source_id,omitempty"`
-	URI              string           `json:"uri"`
+	URI              string           `json:"uri,omitzero"`
 	SourceKind       string           `json:"source_kind,omitempty"`
-	Selector         any              `json:"selector,omitempty"`
+	Selector         any              `json:"selector,omitzero"`
 	Digest           string           `json:"digest,omitempty"`
 	Authority        string           `json:"authority,omitempty"`
 	ExternalMappings []map[string]any `json:"external_mappings,omitempty"`
 	RetrievedAt      *time.Time       `json:"retrieved_at,omitempty"`
 	ModifiedAt       *time.Time       `json:"modified_at,omitempty"`
+}
+
+// UnmarshalJSONFrom reads the object form, or the bare string that the
+// standard also allows: a URI when it has a colon, an id otherwise.
+func (s *SourceRef) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '"' {
+		type plain SourceRef
+		return json.UnmarshalDecode(dec, (*plain)(s))
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if text := token.String(); strings.Contains(text, ":") {
+		*s = SourceRef{URI: text}
+	} else {
+		*s = SourceRef{SourceID: text}
+	}
+	return nil
 }
 
 // Item is one unit of context. ContentDigest commits to the content by a
@@ -52,7 +77,7 @@ type Item struct {
 	ContextKind     string         `json:"context_kind,omitempty"`
 	Title           string         `json:"title,omitempty"`
 	ContentMode     ContentMode    `json:"content_mode,omitempty"`
-	Content         any            `json:"content,omitempty"`
+	Content         any            `json:"content,omitzero"`
 	ContentRef      Ref            `json:"content_ref,omitzero"`
 	ContentDigest   string         `json:"content_digest,omitempty"`
 	MimeType        string         `json:"mime_type,omitempty"`
@@ -61,7 +86,7 @@ type Item struct {
 	TokenEstimate   *int64         `json:"token_estimate,omitempty"`
 	Estimator       string         `json:"estimator,omitempty"` // what counted the tokens
 	ByteSize        *int64         `json:"byte_size,omitempty"`
-	Freshness       any            `json:"freshness,omitempty"`
+	Freshness       any            `json:"freshness,omitzero"`
 	TrustLevel      string         `json:"trust_level,omitempty"`
 	Sensitivity     string         `json:"sensitivity,omitempty"`
 	RedactionState  RedactionState `json:"redaction_state,omitempty"`

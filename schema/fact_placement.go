@@ -44,7 +44,7 @@ type Injection struct {
 	InjectionKind  string         `json:"injection_kind,omitempty"` // window, head, persona, reminder, memory, tool_visible, …
 	ItemRefs       []Ref          `json:"item_refs,omitempty"`
 	AttachedTo     Ref            `json:"attached_to,omitzero"`
-	Ephemeral      bool           `json:"ephemeral,omitempty"`
+	Ephemeral      bool           `json:"ephemeral,omitzero"`
 	PersonaFrom    string         `json:"persona_from,omitempty"`
 	PersonaTo      string         `json:"persona_to,omitempty"`
 	CueItemRef     Ref            `json:"cue_item_ref,omitzero"`

@@ -33,7 +33,7 @@ type Compaction struct {
 	Trigger           CompactionTrigger `json:"trigger,omitempty"`
 	Coverage          map[string]any    `json:"coverage,omitempty"`
 	LossNotes         []string          `json:"loss_notes,omitempty"`
-	Validation        any               `json:"validation,omitempty"`
+	Validation        any               `json:"validation,omitzero"`
 	ReplacementPolicy string            `json:"replacement_policy,omitempty"`
 	Reinjected        []Reinjected      `json:"reinjected,omitempty"`
 	RetainedTailRefs  []Ref             `json:"retained_tail_refs,omitempty"`
@@ -89,7 +89,7 @@ type Summary struct {
 	CoversThroughPosition *int64   `json:"covers_through_position,omitempty"` // of the item log
 	LossNotes             []string `json:"loss_notes,omitempty"`
 	OpenQuestions         []string `json:"open_questions,omitempty"`
-	Freshness             any      `json:"freshness,omitempty"`
+	Freshness             any      `json:"freshness,omitzero"`
 	RefreshPolicy         string   `json:"refresh_policy,omitempty"`
 	EphemeralContextID    string   `json:"ephemeral_context_id,omitempty"` // of a running log's sub-context
 }

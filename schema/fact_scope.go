@@ -10,7 +10,7 @@ type ScopeOpened struct {
 	RootRunID         string         `json:"root_run_id,omitempty"`
 	ThreadID          string         `json:"thread_id,omitempty"`
 	ParentThreadID    string         `json:"parent_thread_id,omitempty"`
-	ThreadOverridden  bool           `json:"thread_overridden,omitempty"`
+	ThreadOverridden  bool           `json:"thread_overridden,omitzero"`
 	ScopeKind         string         `json:"scope_kind,omitempty"` // session, agent, subagent, task
 	Depth             *int64         `json:"depth,omitempty"`      // 0 at the root
 	MaxDepth          *int64         `json:"max_depth,omitempty"`
@@ -33,9 +33,9 @@ func (f *ScopeOpened) RecordID() string { return f.RunID }
 type Grant struct {
 	GrantID   string    `json:"grant_id" ctx:"required"`
 	Grants    []string  `json:"grants,omitempty"` // what the issuer holds or mints
-	Requested *[]string `json:"requested,omitempty"`
+	Requested *[]string `json:"requested,omitzero"`
 	Effective []string  `json:"effective,omitempty"`
-	Inherited bool      `json:"inherited,omitempty"`
+	Inherited bool      `json:"inherited,omitzero"`
 	Issuer    string    `json:"issuer,omitempty"`
 	Rule      string    `json:"rule,omitempty"`   // the rule that decided
 	Code      string    `json:"code,omitempty"`   // on denial

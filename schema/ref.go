@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -46,6 +44,11 @@ func (r Ref) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.String(string(r)))
 }
 
+// referenceError says what a reference should be. It quotes nothing.
+type referenceError struct{ fix string }
+
+func (e *referenceError) Error() string { return e.fix }
+
 // UnmarshalJSONFrom reads a string or an object.
 func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	switch dec.PeekKind() {
@@ -56,7 +59,7 @@ func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		}
 		*r = Ref(token.String())
 		if r.isObject() {
-			return fmt.Errorf("a reference string must not start with %q", "{")
+			return &referenceError{"send the id as a string that does not start with {, or an object"}
 		}
 		return nil
 	case '{':
@@ -71,11 +74,10 @@ func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		*r = Ref(value)
 		return nil
 	default:
-		value, err := dec.ReadValue()
-		if err != nil {
+		if err := dec.SkipValue(); err != nil {
 			return err
 		}
-		return fmt.Errorf("a reference is a string or an object, not %s", value.Kind())
+		return &referenceError{"send a reference as a string or an object"}
 	}
 }
 

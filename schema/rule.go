@@ -30,32 +30,58 @@ func checkRules(fact Fact) Violations {
 		return checkMissing(&f.Missing)
 	case *MissingRequested:
 		return checkMissing(&f.Missing)
+	case *SummaryCreated:
+		return checkSummary(&f.Summary)
+	case *SummaryRefreshed:
+		return checkSummary(&f.Summary)
+	case *ItemAdded:
+		return checkItem(&f.Item)
+	case *ItemUpdated:
+		return checkItem(&f.Item)
+	case *PressureApplied:
+		return checkStep(f)
+	case *EnvelopeCreated:
+		return checkRanges(f.Sequences)
+	case *FactsDropped:
+		return checkRanges(f.Sequences)
 	}
 	return nil
 }
 
 // checkSourceWindow is rule 3: a compaction says what it replaces.
 func checkSourceWindow(c *Compaction) Violations {
-	if len(c.SourceItemRefs) > 0 || c.SourceWindow != nil {
+	if len(c.SourceItemRefs) > 0 || c.SourceWindow != nil && *c.SourceWindow != (SourceWindow{}) {
 		return nil
 	}
 	return Violations{{CodeNoSourceWindow, "/data/source_item_refs", "neither source_item_refs nor source_window",
 		"refer to the items, or to the stretch of the log, that the summary stands for"}}
 }
 
+// checkSummary is rule 3 for the summary itself.
+func checkSummary(s *Summary) Violations {
+	if len(s.SourceItemRefs) > 0 || s.CoversThroughPosition != nil {
+		return nil
+	}
+	return Violations{{CodeNoSourceWindow, "/data/source_item_refs", "neither source_item_refs nor covers_through_position",
+		"refer to the items that the summary stands for, or to the last position of the log that it covers"}}
+}
+
 // checkSelection is rule 4: every candidate is selected or omitted, not both,
 // and each omission has a reason. A part of a split selection is exempt from
 // the sum, which only the whole can meet.
 func checkSelection(s *SelectionCompleted) (found Violations) {
-	fate := make(map[string]string, len(s.Candidates))
+	refuse := func(code Code, pointer, what, fix string) {
+		found = append(found, &Violation{code, pointer, what, fix})
+	}
+	fate := make(map[string]string, len(s.Selected)+len(s.Omitted))
 	place := func(list []Candidate, pointer, as string) {
 		for i, c := range list {
 			id, at := c.ItemRef.ID(), pointer+"/"+strconv.Itoa(i)
 			switch {
 			case id == "":
-				found = append(found, &Violation{CodeRequired, at + "/item_ref", "nothing", "name the item"})
+				refuse(CodeRequired, at+"/item_ref", "nothing", "name the item")
 			case fate[id] != "":
-				found = append(found, &Violation{CodeNotConserved, at, strconv.Quote(id) + " is " + fate[id] + " and " + as, "give each candidate one outcome"})
+				refuse(CodeNotConserved, at, quote(id)+" is "+fate[id]+" and "+as, "give each candidate one outcome")
 			default:
 				fate[id] = as
 			}
@@ -65,26 +91,40 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	place(s.Omitted, "/data/omitted_item_refs", "omitted")
 	for i, c := range s.Omitted {
 		if c.Reason == "" {
-			found = append(found, &Violation{CodeNoReason, "/data/omitted_item_refs/" + strconv.Itoa(i) + "/reason", "nothing",
-				"say why " + strconv.Quote(c.ItemRef.ID()) + " was left out, such as budget_limit or low_relevance"})
+			refuse(CodeNoReason, "/data/omitted_item_refs/"+strconv.Itoa(i)+"/reason", "nothing",
+				"say why "+quote(c.ItemRef.ID())+" was left out, such as budget_limit or low_relevance")
 		}
 	}
-	if s.Parts != nil && *s.Parts > 1 {
+	if (s.Part == nil) != (s.Parts == nil) || s.Part != nil && (*s.Part < 1 || *s.Part > *s.Parts) {
+		refuse(CodeRange, "/data/part", "a part that is not one of parts", "number the parts from 1 to parts, and send both")
+	}
+	if s.Parts != nil && *s.Parts > 1 || len(s.Candidates) == 0 {
 		return found
 	}
+	candidate := make(map[string]bool, len(s.Candidates))
 	for i, c := range s.Candidates {
-		if fate[c.ID()] == "" {
-			found = append(found, &Violation{CodeNotConserved, "/data/candidate_item_refs/" + strconv.Itoa(i), strconv.Quote(c.ID()) + " is neither selected nor omitted", "give each candidate one outcome"})
+		id, at := c.ID(), "/data/candidate_item_refs/"+strconv.Itoa(i)
+		switch {
+		case candidate[id]:
+			refuse(CodeNotConserved, at, quote(id)+" is a candidate twice", "list each candidate once")
+		case fate[id] == "":
+			refuse(CodeNotConserved, at, quote(id)+" is neither selected nor omitted", "give each candidate one outcome")
 		}
-		delete(fate, c.ID())
+		candidate[id] = true
 	}
-	if len(s.Candidates) > 0 {
-		for id, as := range fate {
-			found = append(found, &Violation{CodeNotConserved, "/data/candidate_item_refs", strconv.Quote(id) + " is " + as + " but was no candidate", "list every candidate"})
+	missing := func(list []Candidate, pointer, as string) {
+		for i, c := range list {
+			if id := c.ItemRef.ID(); id != "" && !candidate[id] {
+				refuse(CodeNotConserved, pointer+"/"+strconv.Itoa(i), quote(id)+" is "+as+" but was no candidate", "list every candidate")
+			}
 		}
 	}
+	missing(s.Selected, "/data/selected_item_refs", "selected")
+	missing(s.Omitted, "/data/omitted_item_refs", "omitted")
 	return found
 }
+
+func quote(id string) string { return strconv.Quote(clip(id)) }
 
 // checkRedaction is rule 5: a redaction names its policy.
 func checkRedaction(r *RedactionApplied) Violations {
@@ -101,6 +141,39 @@ func checkWithheld(content string, state RedactionState, pointer string) Violati
 		return nil
 	}
 	return Violations{{CodeWithheld, pointer, "content of an item that is " + string(state), "send the block without content"}}
+}
+
+// checkItem is rule 5 for an item's own content.
+func checkItem(i *Item) Violations {
+	content := ""
+	if i.Content != nil {
+		content = "any"
+	}
+	return checkWithheld(content, i.RedactionState, "/data/content")
+}
+
+// checkStep holds a pressure step to the five rungs of seed 000.
+func checkStep(p *PressureApplied) Violations {
+	if p.Step == nil || *p.Step >= 1 && *p.Step <= 5 {
+		return nil
+	}
+	return Violations{{CodeRange, "/data/step", strconv.FormatInt(*p.Step, 10), "the ladder has steps 1 to 5"}}
+}
+
+// checkRanges holds the sequences of a scope to closed ranges in order.
+func checkRanges(list []SequenceRanges) (found Violations) {
+	for i, s := range list {
+		next := int64(0)
+		for j, r := range s.Ranges {
+			if r[0] < next || r[1] < r[0] {
+				found = append(found, &Violation{CodeRange, "/data/sequences/" + strconv.Itoa(i) + "/ranges/" + strconv.Itoa(j),
+					"a range that is reversed, negative, or not after the one before it", "send closed ranges [first, last] in order, without overlap"})
+				break
+			}
+			next = r[1] + 1
+		}
+	}
+	return found
 }
 
 // checkMissing holds what makes a gap answerable: an owner, an action and a

@@ -2,14 +2,14 @@ package schema
 
 import (
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/types"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of one event.
@@ -19,103 +19,117 @@ const (
 	MaxEventBytes = 64 << 10
 	// MaxIDBytes is the limit of an id, a source and every other attribute.
 	MaxIDBytes = 1024
+	// MaxDepth is how deep objects and arrays may nest in an event's data.
+	MaxDepth = 64
 )
 
 // Validate decodes the event and checks it against the contract. It returns
-// the fact and every violation found, not only the first; a nil fact means
-// that the data could not be read at all. An unknown type yields a single
-// violation with [CodeUnknownType]: a publisher refuses such an event, a
-// reader keeps it.
+// the fact and every violation found, not only the first, in an order that
+// depends on the event alone; a nil fact means that the data could not be read
+// at all. An unknown type yields a violation with [CodeUnknownType], a
+// publisher refuses such an event; where it is the only one a reader keeps it.
 func Validate(e *Event) (Fact, Violations) {
-	var found Violations
-	add := func(err error) {
-		var v *Violation
-		if errors.As(err, &v) {
-			found = append(found, v)
-		}
-	}
-	add(e.checkEnvelope())
+	found := e.checkAttributes()
 	if len(e.Data) > MaxEventBytes {
 		found = append(found, &Violation{CodeTooLarge, "/data", strconv.Itoa(len(e.Data)) + " bytes",
 			"keep data within " + strconv.Itoa(MaxEventBytes) + " bytes: refer to content instead of holding it, or split the candidates into parts"})
 	}
+	found = append(found, checkStatusAttributes(e)...)
 	fact, err := e.Decode()
 	if errors.Is(err, ErrUnknownType) {
-		return nil, append(found, &Violation{CodeUnknownType, "/type", e.Type, "use one of the types that `ctxledger schema list` names"})
+		return nil, append(found, &Violation{CodeUnknownType, "/type", clip(e.Type), "use one of the types that `ctxledger schema list` names"})
 	}
 	if err != nil {
-		add(err)
-		return nil, found
+		var v *Violation
+		errors.As(err, &v)
+		return nil, append(found, v)
 	}
 	if e.Time.IsZero() {
 		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
 	if base := fact.Base(); base.Kind != fact.EventType() {
-		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", string(base.Kind), "set event_type to " + string(fact.EventType())})
+		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", strconv.Quote(clip(string(base.Kind))), "set event_type to " + string(fact.EventType())})
 	}
 	found = append(found, checkFields(fact)...)
-	found = append(found, checkCorrelation(e)...)
+	found = append(found, checkMembers(e, fact)...)
 	return fact, append(found, checkRules(fact)...)
 }
 
-// checkEnvelope holds the CloudEvents rules that every event must meet before
-// its type matters. The error is a [*Violation].
+// checkEnvelope returns the first violation of the rules that every CloudEvent
+// must meet before its type matters. The error is a [*Violation].
 func (e *Event) checkEnvelope() error {
-	for _, required := range []Attribute{{"id", e.ID}, {"source", e.Source}, {"type", e.Type}} {
-		if required.Value == "" {
-			return &Violation{CodeRequired, "/" + required.Name, "nothing", "every CloudEvent has an id, a source and a type"}
-		}
-	}
-	for _, a := range e.Attributes() {
-		if len(a.Value) > MaxIDBytes {
-			return &Violation{CodeTooLarge, "/" + a.Name, strconv.Itoa(len(a.Value)) + " bytes", fmt.Sprintf("keep attributes within %d bytes", MaxIDBytes)}
-		}
-		if !utf8.ValidString(a.Value) || strings.ContainsFunc(a.Value, unicode.IsControl) {
-			return &Violation{CodeAttribute, "/" + a.Name, "control characters or invalid UTF-8", "CloudEvents strings hold printable Unicode"}
-		}
-	}
-	if types.ParseURIRef(e.Source) == nil {
-		return &Violation{CodeAttribute, "/source", strconv.Quote(e.Source), "make the source a URI-reference, such as urn:ctxledger:runtime:<runtime>:<instance>"}
+	if found := e.checkAttributes(); len(found) > 0 {
+		return found[0]
 	}
 	return nil
 }
 
-// checkCorrelation is boundary rule 6: an id at the top level of data must be
-// the id that the attributes carry.
-func checkCorrelation(e *Event) (found Violations) {
-	dec := jsontext.NewDecoder(strings.NewReader(string(e.Data)))
-	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
-		return nil
+func (e *Event) checkAttributes() (found Violations) {
+	refuse := func(code Code, name, what, fix string) {
+		found = append(found, &Violation{code, "/" + name, what, fix})
 	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil
+	for _, required := range [...]Attribute{{"id", e.ID}, {"source", e.Source}, {"type", e.Type}} {
+		if required.Value == "" {
+			refuse(CodeRequired, required.Name, "nothing", "every CloudEvent has an id, a source and a type")
 		}
-		field := correlationColumns[name.String()]
-		if field == nil || dec.PeekKind() != '"' {
-			if dec.SkipValue() != nil {
-				return nil
+	}
+	check := func(name, value string) {
+		if len(value) > MaxIDBytes {
+			refuse(CodeTooLarge, name, strconv.Itoa(len(value))+" bytes", "keep attributes within "+strconv.Itoa(MaxIDBytes)+" bytes")
+		}
+		if !printable(value) {
+			refuse(CodeAttribute, name, "control characters or invalid UTF-8", "CloudEvents strings hold printable Unicode")
+		}
+	}
+	for i := range attributes {
+		if attributes[i].text != nil {
+			check(attributes[i].name, *attributes[i].text(e))
+		}
+	}
+	check("datacontenttype", e.DataContentType)
+	if len(e.Extensions) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(e.Extensions)) {
+			if _, known := attributeIndex[name]; known || !validExtensionName(name) {
+				refuse(CodeAttribute, pointerToken(clip(name)), "an extension of that name", "use lower-case letters and digits, and the event's own field where it has one")
+				continue
 			}
-			continue
+			check(name, e.Extensions[name])
 		}
-		value, err := dec.ReadToken()
-		if err != nil {
-			return nil
+	}
+	for _, at := range [...]struct {
+		name  string
+		valid bool
+	}{{"time", e.Time.IsZero() || validTime(e.Time)}, {"recordedtime", e.RecordedTime.IsZero() || validTime(e.RecordedTime)}} {
+		if !at.valid {
+			refuse(CodeAttribute, at.name, "a time out of range", "send a year from "+strconv.Itoa(minYear)+" to "+strconv.Itoa(maxYear))
 		}
-		if have := *field.Of(&e.Correlation); value.String() != have {
-			found = append(found, &Violation{CodeIDMismatch, "/data/" + field.Column,
-				fmt.Sprintf("data says %q, attribute %s says %q", value.String(), field.Attribute, have),
-				"send the id as the attribute " + field.Attribute + " too"})
-		}
+	}
+	if e.Sequence != nil && *e.Sequence < 0 {
+		refuse(CodeAttribute, "sequence", strconv.FormatInt(*e.Sequence, 10), "count from 0")
+	}
+	if e.Source != "" && !validSource(e.Source) {
+		refuse(CodeAttribute, "source", strconv.Quote(clip(e.Source)), "make the source a URI-reference, such as urn:ctxledger:runtime:<runtime>:<instance>")
 	}
 	return found
 }
 
-var correlationColumns = func() map[string]*CorrelationField {
-	m := make(map[string]*CorrelationField)
-	for i := range CorrelationFields {
-		m[CorrelationFields[i].Column] = &CorrelationFields[i]
+// printable reports whether s is UTF-8 without control characters.
+func printable(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+		}
 	}
-	return m
-}()
+	return true
+}
+
+// validSource reports whether s is a URI-reference. The form that most
+// producers use needs no parser.
+func validSource(s string) bool {
+	name, urn := strings.CutPrefix(s, "urn:")
+	plain := func(c rune) bool { return c < 0x80 && (plainTokenByte(byte(c)) || c == ':' || c == '.') }
+	if urn && name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
+		return true
+	}
+	return types.ParseURIRef(s) != nil
+}

@@ -36,6 +36,10 @@ const (
 	CodeNoPolicy       Code = "redaction_without_policy"
 	CodeWithheld       Code = "withheld_content"
 	CodeIDConflict     Code = "id_conflict"
+	CodeTooDeep        Code = "too_deep"
+	CodeRuntimeStatus  Code = "runtime_status"
+	CodePermission     Code = "permission"
+	CodeAnswer         Code = "marked_as_answer"
 )
 
 // Error returns the violation as one line.

@@ -1,0 +1,279 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The closed lists behind boundary rules 1 to 3. Words are compared without
+// case and without "_", "-", "." and spaces, so that turn_status, turnStatus
+// and "Turn Status" are one word. An event of any type is refused when
+//
+//   - a member has a name of StatusNames and says something (not null);
+//   - a member named like one of the status fields, or like something that
+//     has a status, holds a string of StatusValues;
+//   - a member named like one of the event fields holds a string that puts
+//     the two together, such as "turn.completed";
+//   - a member named like a status value is true.
+//
+// Below metadata, and the other members that hold what others wrote, only the
+// first applies.
+var (
+	// withStatus has a status that a runtime owns, and no state that is a
+	// context's own.
+	withStatus = []string{"turn", "task", "run", "step", "attempt", "tool", "tool_call", "tool_use", "action", "approval", "permission"}
+	// withStatusOnly has one too, but its state may be context.
+	withStatusOnly = []string{"session", "thread", "agent", "subagent", "runtime", "workflow"}
+
+	statusAspects = []string{"status", "outcome", "completed", "completed_at", "finished", "finished_at", "failed", "failed_at",
+		"succeeded", "succeeded_at", "cancelled", "cancelled_at", "canceled", "canceled_at", "aborted", "approved", "approved_at", "approved_by",
+		"denied", "denied_at", "denied_by", "rejected", "granted", "granted_at", "granted_by"}
+	stateAspects = []string{"state", "verdict", "decision", "success", "failure"}
+
+	statusFields = []string{"status", "state", "outcome", "result", "decision", "verdict", "phase", "disposition"}
+	eventFields  = []string{"type", "event", "event_type", "kind"}
+	statusValues = []string{"complete", "completed", "done", "finished", "succeeded", "success", "successful",
+		"failed", "failure", "error", "errored", "cancelled", "canceled", "aborted", "timed_out",
+		"approved", "denied", "rejected", "granted"}
+	statusFlags = []string{"completed", "failed", "succeeded", "cancelled", "canceled", "aborted", "approved", "denied", "rejected", "granted",
+		"is_completed", "is_failed", "is_succeeded", "is_cancelled", "is_canceled", "is_aborted", "is_approved", "is_denied", "is_rejected", "is_granted"}
+
+	// freeFields hold what somebody else wrote, or the provider's own words.
+	freeFields = []string{"metadata", "local_metadata", "inherited_metadata", "content", "provider_usage"}
+
+	// permissionNames grant something, and permissionValues say that something
+	// is granted, in one of the fields that permissionFields names.
+	permissionNames = []string{"permission_granted", "permissions_granted", "granted_permission", "granted_permissions", "permission_grant", "permission_grants",
+		"grant", "grants", "grant_id", "granted", "granted_by", "granted_at", "approved", "approved_by", "approved_at", "approval_granted", "approval_id",
+		"authorized", "authorised", "authorized_by", "authorised_by", "authorization", "authorisation",
+		"allowed", "allowed_actions", "allow", "allowed_by", "permitted", "permitted_actions", "unblocked_actions", "effective_grants"}
+	permissionFields = append([]string{"permission", "permissions", "approval", "access", "resolution", "answer", "response"}, statusFields...)
+	permissionValues = []string{"granted", "grant", "approved", "approve", "allowed", "allow", "authorized", "authorised", "permitted",
+		"permission_granted", "approval_granted", "access_granted"}
+
+	answerNames = []string{"answer", "is_answer", "final_answer", "is_final_answer", "final_answer_text", "answer_text", "final_text", "final_response",
+		"is_final_response", "final_message", "final_output"}
+	answerFields = []string{"summary_kind", "context_kind", "kind", "type", "role", "purpose", "content_kind", "output_kind", "marked_as", "use_as",
+		"replacement_policy", "method", "item_type"}
+	answerValues = []string{"answer", "final", "final_answer", "final_response", "final_message", "final_output", "assistant_answer", "turn_answer"}
+)
+
+// A BoundaryList is one of the closed lists that boundary rules are decided
+// by, for documentation.
+type BoundaryList struct {
+	Rule  int      `json:"rule"`
+	Holds string   `json:"holds"`
+	Words []string `json:"words"`
+}
+
+// BoundaryLists returns the closed lists of boundary rules 1 to 3. Words are
+// compared without case and without "_", "-", "." and spaces.
+func BoundaryLists() []BoundaryList {
+	lists := []BoundaryList{
+		{1, "names of members that declare runtime status, at any depth, metadata included", statusNames()},
+		{1, "names of members whose string value is checked", slices.Concat(statusFields, withStatus, withStatusOnly)},
+		{1, "string values that declare runtime status there", statusValues},
+		{1, "names of members whose value is checked for an event of a runtime, such as turn.completed", eventFields},
+		{1, "names of members that declare runtime status when true", statusFlags},
+		{1, "names of members below which only the first list applies", freeFields},
+		{2, "names of members that grant permission in a missing-context record, metadata included", permissionNames},
+		{2, "names of members whose string value is checked in a missing-context record", permissionFields},
+		{2, "string values that grant permission there", permissionValues},
+		{3, "names of members that mark a compaction or summary as an answer, metadata included", answerNames},
+		{3, "names of members whose string value is checked in a compaction or summary", answerFields},
+		{3, "string values that mark an answer there", answerValues},
+	}
+	for i := range lists {
+		lists[i].Words = slices.Clone(lists[i].Words)
+	}
+	return lists
+}
+
+func statusNames() []string {
+	names := []string{"completion_status", "approval_granted", "permission_granted"}
+	for _, owner := range withStatus {
+		for _, aspect := range slices.Concat(statusAspects, stateAspects) {
+			names = append(names, owner+"_"+aspect)
+		}
+	}
+	for _, owner := range withStatusOnly {
+		for _, aspect := range statusAspects {
+			names = append(names, owner+"_"+aspect)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// A meaning is what a name of a member means to the rules. The zero meaning
+// is a name that no rule has heard of.
+type meaning struct {
+	status, statusField, eventField, statusFlag bool
+	permission, permissionField                 bool
+	answer, answerField                         bool
+	free                                        bool
+	correlation                                 *CorrelationField
+}
+
+// meanings is keyed by folded names, ownNames by the names of our own types
+// as they stand, so that most members cost one look-up and no folding. A name
+// that means nothing is nil.
+var (
+	meanings       = listedMeanings()
+	ownNames       = ownMeanings()
+	valuesOfStatus = foldedSet(statusValues)
+	valuesOfEvents = runtimeEvents()
+	valuesOfGrants = foldedSet(permissionValues)
+	valuesOfAnswer = foldedSet(answerValues)
+)
+
+func listedMeanings() map[string]*meaning {
+	m := make(map[string]*meaning)
+	mark := func(words []string, set func(*meaning)) {
+		for _, word := range words {
+			key := fold(word)
+			if m[key] == nil {
+				m[key] = &meaning{}
+			}
+			set(m[key])
+		}
+	}
+	mark(statusNames(), func(m *meaning) { m.status = true })
+	mark(slices.Concat(statusFields, withStatus, withStatusOnly), func(m *meaning) { m.statusField = true })
+	mark(eventFields, func(m *meaning) { m.eventField = true })
+	mark(statusFlags, func(m *meaning) { m.statusFlag = true })
+	mark(freeFields, func(m *meaning) { m.free = true })
+	mark(permissionNames, func(m *meaning) { m.permission = true })
+	mark(permissionFields, func(m *meaning) { m.permissionField = true })
+	mark(answerNames, func(m *meaning) { m.answer = true })
+	mark(answerFields, func(m *meaning) { m.answerField = true })
+	return m
+}
+
+// ownMeanings adds the correlation ids, which are compared as they stand.
+func ownMeanings() map[string]*meaning {
+	m := make(map[string]*meaning)
+	var add func(t reflect.Type)
+	add = func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				if name := jsonName(f); name != "" {
+					m[name] = meanings[fold(name)]
+				}
+				add(f.Type)
+			}
+		}
+	}
+	for _, t := range Types() {
+		add(reflect.TypeOf(t.New()))
+	}
+	for i := range CorrelationFields {
+		f := &CorrelationFields[i]
+		known := meaning{correlation: f}
+		if listed := meanings[fold(f.Column)]; listed != nil {
+			known = *listed
+			known.correlation = f
+		}
+		m[f.Column] = &known
+	}
+	return m
+}
+
+// runtimeEvents are the words that name both what has a status and a status.
+func runtimeEvents() map[string]bool {
+	words := make(map[string]bool)
+	for _, owner := range slices.Concat(withStatus, withStatusOnly) {
+		for _, value := range statusValues {
+			words[fold(owner+"_"+value)] = true
+		}
+	}
+	return words
+}
+
+func foldedSet(words []string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, word := range words {
+		set[fold(word)] = true
+	}
+	return set
+}
+
+func meaningOf(name []byte) *meaning {
+	if known, own := ownNames[string(name)]; own {
+		return known
+	}
+	var room [longestWord]byte
+	return meanings[string(foldInto(room[:0], name))]
+}
+
+// longestWord bounds what is folded; a test holds it against the lists.
+const longestWord = 32
+
+func fold(word string) string { return string(foldInto(nil, []byte(word))) }
+
+// foldInto appends word in lower case without separators. A word that gets
+// too long for any list ends as the empty word.
+func foldInto(b, word []byte) []byte {
+	for _, c := range word {
+		switch {
+		case c == '_', c == '-', c == '.', c == ' ':
+			continue
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if len(b) == longestWord {
+			return b[:0]
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// checkMembers holds the rules that look at every member of the data: 1, 2, 3
+// and 6.
+func checkMembers(e *Event, fact Fact) Violations {
+	b := boundary{event: e}
+	b.kind = fact.EventType()
+	switch f := fact.(type) {
+	case *MissingDetected, *MissingRequested, *MissingResolved:
+		b.missing = true
+	case *CompactionStarted, *CompactionCompleted, *CompactionFailed, *CompactionDiscarded:
+		b.summary, b.compaction = true, true
+	case *SummaryCreated, *SummaryRefreshed:
+		b.summary = true
+	case *ItemAdded:
+		b.summary = f.ContentMode == ContentSummary
+	case *ItemUpdated:
+		b.summary = f.ContentMode == ContentSummary
+	}
+	return b.check()
+}
+
+// checkStatusAttributes is rule 1 for what stands outside the data: the names
+// of extensions, and the type of an event that this version does not know.
+func checkStatusAttributes(e *Event) (found Violations) {
+	refuse := func(pointer, what string) {
+		found = append(found, &Violation{CodeRuntimeStatus, pointer, strconv.Quote(what), notOurs})
+	}
+	kind := e.EventType()
+	if !kind.Known() && valuesOfEvents[fold(strings.TrimPrefix(string(kind), "context."))] {
+		refuse("/type", clip(e.Type))
+	}
+	for name := range e.Extensions {
+		if m := meanings[fold(name)]; m != nil && m.status {
+			refuse("/"+name, name)
+		}
+	}
+	slices.SortFunc(found, func(a, b *Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return found
+}
+
+const notOurs = "leave it to the runtime: context records what was in the window, and refers to a turn, task or tool call by its id"

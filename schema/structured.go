@@ -1,0 +1,255 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
+	"github.com/cloudevents/sdk-go/v2/types"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ParseStructured reads one event in the CloudEvents JSON format. It refuses
+// duplicate keys and invalid UTF-8 anywhere in the document. The data keeps
+// its bytes as they stand in the document, which it aliases. A member that is
+// null, or an empty string, is absent.
+func ParseStructured(document []byte) (*Event, error) {
+	d := documentReader{document: document, dec: jsontext.NewDecoder(bytes.NewBuffer(document))}
+	if d.dec.PeekKind() != '{' {
+		return nil, d.refuse()
+	}
+	if err := d.members(); err != nil {
+		return nil, notJSON(err)
+	}
+	if d.fault == nil {
+		d.takeData()
+	}
+	if d.fault != nil {
+		return nil, d.fault
+	}
+	return &d.event, d.event.checkEnvelope()
+}
+
+// documentReader reads one document of the JSON format.
+type documentReader struct {
+	document     []byte
+	dec          *jsontext.Decoder
+	event        Event
+	hasVersion   bool
+	data, data64 jsontext.Value
+	fault        *Violation // the first one that is not a matter of JSON
+}
+
+// refuse says why the document is no JSON object.
+func (d *documentReader) refuse() *Violation {
+	if _, err := d.dec.ReadValue(); err != nil {
+		if err == io.EOF {
+			err = errors.New("nothing")
+		}
+		return notJSON(err)
+	}
+	return &Violation{CodeNotCloudEvent, "", "JSON that is not an object", "send one CloudEvent as a JSON object"}
+}
+
+// members reads to the end of the document and returns what is wrong with its
+// JSON, if anything.
+func (d *documentReader) members() error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	for d.dec.PeekKind() == '"' {
+		token, err := d.dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		value, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := int(d.dec.InputOffset())
+		value = d.document[end-len(value) : end : end]
+		switch name {
+		case "data":
+			d.data = value
+		case "data_base64":
+			d.data64 = value
+		default:
+			d.take(name, value)
+		}
+	}
+	if _, err := d.dec.ReadToken(); err != nil { // the closing brace
+		return err
+	}
+	if _, err := d.dec.ReadToken(); err != io.EOF {
+		return errors.Join(errors.New("more than one JSON value"), err)
+	}
+	return nil
+}
+
+func (d *documentReader) take(name string, value jsontext.Value) {
+	d.hasVersion = d.hasVersion || name == "specversion"
+	text, err := attributeText(value)
+	if err == nil && !(value.Kind() == 'n' && name != "specversion") {
+		err = d.event.set(name, text)
+	}
+	if err != nil && d.fault == nil {
+		d.fault = &Violation{CodeAttribute, "/" + pointerToken(clip(name)), err.Error(), "correct the attribute"}
+	}
+}
+
+// attributeText returns the canonical string of an attribute's JSON value.
+func attributeText(value jsontext.Value) (string, error) {
+	switch value.Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, value)
+		return string(text), err
+	case 't', 'f':
+		return string(value), nil
+	case 'n':
+		return "", nil
+	case '0':
+		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			return strconv.FormatInt(n, 10), nil
+		}
+		return "", errors.New("a number that is not a whole one of 64 bits")
+	}
+	return "", fmt.Errorf("%s, where CloudEvents allows strings, booleans and integers", kindName(value.Kind()))
+}
+
+// takeData settles which bytes are the event's data.
+func (d *documentReader) takeData() {
+	e := &d.event
+	fail := func(pointer, found, fix string) {
+		d.fault = &Violation{CodeNotCloudEvent, pointer, found, fix}
+	}
+	switch {
+	case !d.hasVersion:
+		fail("/specversion", "JSON without specversion", "send a CloudEvents 1.0 JSON object with specversion, id, source and type")
+	case d.data != nil && d.data64 != nil:
+		fail("/data_base64", "data and data_base64", "send one of them")
+	case d.data64 != nil:
+		text, err := attributeText(d.data64)
+		if err == nil {
+			e.Data, err = base64.StdEncoding.DecodeString(text)
+		}
+		if err != nil || d.data64.Kind() != '"' {
+			fail("/data_base64", "what is not base64", "send the bytes in base64")
+		}
+	case d.data == nil:
+	case isJSON(e.DataContentType):
+		e.Data = d.data
+	case d.data.Kind() == '"':
+		text, _ := attributeText(d.data)
+		e.Data = []byte(text)
+	default:
+		fail("/data", kindName(d.data.Kind())+" of type "+clip(e.DataContentType), "send data that is not JSON as a string, or in data_base64")
+	}
+	e.DataContentType = e.contentType()
+}
+
+func notJSON(err error) *Violation {
+	v := &Violation{Code: CodeNotJSON, Found: err.Error(), Fix: "send one JSON object a line, in UTF-8, without duplicate keys"}
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		v.Pointer, v.Found = clip(string(syntactic.JSONPointer)), clip(syntactic.Err.Error())
+	}
+	return v
+}
+
+// MarshalJSON writes the event in the CloudEvents JSON format, attributes
+// sorted by name, with the data bytes verbatim if they are JSON and in base64
+// otherwise. The error is the envelope's first [*Violation].
+func (e *Event) MarshalJSON() ([]byte, error) {
+	if err := e.checkEnvelope(); err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", clip(e.ID), err)
+	}
+	list := e.Attributes()
+	b := make([]byte, 0, 48*len(list)+len(e.Data))
+	for i, a := range list {
+		b = append(b, "{,"[min(i, 1)])
+		b, _ = jsontext.AppendQuote(b, a.Name)
+		b = append(b, ':')
+		b, _ = jsontext.AppendQuote(b, a.Value) // checkEnvelope saw valid UTF-8
+	}
+	switch {
+	case len(e.Data) == 0:
+	case isJSON(e.DataContentType):
+		if !jsontext.Value(e.Data).IsValid() {
+			return nil, fmt.Errorf("encode event %s: %w", clip(e.ID), &Violation{CodeMalformed, "/data", "bytes that are not JSON", "send JSON, or say in datacontenttype what it is"})
+		}
+		b = append(append(b, `,"data":`...), trimSpace(e.Data)...)
+	default:
+		b = append(b, `,"data_base64":"`...)
+		b = append(base64.StdEncoding.AppendEncode(b, e.Data), '"')
+	}
+	return append(b, '}'), nil
+}
+
+// trimSpace removes the white space that JSON allows around a value.
+func trimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
+
+// FromCloudEvent takes over an event of the official SDK. Extension values
+// become their canonical strings. The error is a [*Violation].
+func FromCloudEvent(ce cloudevents.Event) (*Event, error) {
+	e := &Event{
+		ID: ce.ID(), Source: ce.Source(), Type: ce.Type(), Subject: ce.Subject(),
+		DataContentType: ce.DataContentType(), DataSchema: ce.DataSchema(), Data: ce.Data(),
+	}
+	if ce.SpecVersion() != cloudevents.CloudEventsVersionV1 {
+		return nil, &Violation{Code: CodeAttribute, Pointer: "/specversion", Found: ce.SpecVersion(), Fix: "send CloudEvents 1.0"}
+	}
+	e.DataContentType = e.contentType()
+	if err := e.set("time", formatTime(ce.Time())); err != nil {
+		return nil, &Violation{Code: CodeAttribute, Pointer: "/time", Found: err.Error(), Fix: "correct the time"}
+	}
+	extensions := ce.Extensions()
+	for _, name := range slices.Sorted(maps.Keys(extensions)) {
+		text, err := types.Format(extensions[name])
+		if err == nil {
+			err = e.set(strings.ToLower(name), text)
+		}
+		if err != nil {
+			return nil, &Violation{Code: CodeAttribute, Pointer: "/" + name, Found: err.Error(), Fix: "correct the attribute"}
+		}
+	}
+	return e, e.checkEnvelope()
+}
+
+// CloudEvent returns the event as the official SDK's type.
+func (e *Event) CloudEvent() (cloudevents.Event, error) {
+	ce := cloudevents.New(cloudevents.CloudEventsVersionV1)
+	for _, a := range e.Attributes() {
+		switch a.Name {
+		case "specversion":
+		case "id":
+			ce.SetID(a.Value)
+		case "source":
+			ce.SetSource(a.Value)
+		case "type":
+			ce.SetType(a.Value)
+		case "subject":
+			ce.SetSubject(a.Value)
+		case "dataschema":
+			ce.SetDataSchema(a.Value)
+		case "datacontenttype":
+			ce.SetDataContentType(a.Value)
+		case "time":
+			ce.SetTime(e.Time)
+		default:
+			ce.SetExtension(a.Name, a.Value)
+		}
+	}
+	if len(e.Data) > 0 {
+		ce.DataEncoded = e.Data
+		ce.DataBase64 = !isJSON(e.DataContentType)
+	}
+	return ce, ce.Validate()
+}
