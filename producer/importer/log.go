@@ -1,0 +1,154 @@
+package importer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// entry is one entry of a thread's item log, as far as windows need it.
+type entry struct {
+	position int64
+	item     string
+	record   string
+	toolCall string
+	layer    string
+	tokens   *int64 // nil when unknown
+}
+
+// itemLog is a thread's append-only log and the stretch of it that the next
+// call's window is projected from.
+type itemLog struct {
+	next    int64
+	window  []entry          // in order of position
+	results map[string]entry // tool call → its result, of the whole log
+	after   map[string]int64 // record → position of the entry after it, of the whole log
+}
+
+func newItemLog() itemLog {
+	return itemLog{results: make(map[string]entry), after: make(map[string]int64)}
+}
+
+// append adds an entry at the next position and returns the position.
+func (l *itemLog) append(e entry) int64 {
+	e.position = l.next
+	l.next++
+	l.window = append(l.window, e)
+	if _, known := l.results[e.toolCall]; e.layer == layerToolResults && !known {
+		l.results[e.toolCall] = e
+	}
+	return e.position
+}
+
+// passed notes that a record's entries are in the log.
+func (l *itemLog) passed(record string) { l.after[record] = l.next }
+
+// skipped notes a record without entries: it stands where its parent stands.
+func (l *itemLog) skipped(record, parent string) {
+	at, known := l.after[parent]
+	if !known {
+		at = l.next
+	}
+	l.after[record] = at
+}
+
+// rewind drops from the window what a user left behind by going back to an
+// earlier record and prompting from there. Going back beyond the window's
+// start drops nothing, since that window cannot be told any more.
+func (l *itemLog) rewind(parent string) {
+	at, known := l.after[parent]
+	if !known || at == l.next || len(l.window) == 0 || at <= l.window[0].position {
+		return
+	}
+	end, _ := slices.BinarySearchFunc(l.window, at, func(e entry, at int64) int { return cmp.Compare(e.position, at) })
+	l.window = l.window[:end]
+}
+
+// first is the position that the window starts at, nil when it is empty.
+func (l *itemLog) first() *int64 {
+	if len(l.window) == 0 {
+		return nil
+	}
+	return &l.window[0].position
+}
+
+// elide marks the result of a tool call as replaced by a stub.
+func (l *itemLog) elide(toolCall string) {
+	for i := range l.window {
+		if e := &l.window[i]; e.toolCall == toolCall && (e.layer == layerToolResults || e.layer == layerMedia) {
+			e.layer, e.tokens = layerElided, nil
+		}
+	}
+}
+
+// layerSize is how much of a window one layer fills.
+type layerSize struct {
+	items   int64
+	tokens  int64
+	unknown bool  // at least one item of unknown size
+	changes int64 // sum over positions, so that a swapped item is seen
+}
+
+func (l *itemLog) layers() map[string]layerSize {
+	sizes := make(map[string]layerSize)
+	for _, e := range l.window {
+		s := sizes[e.layer]
+		s.items++
+		s.changes += e.position
+		if e.tokens == nil {
+			s.unknown = true
+		} else {
+			s.tokens += *e.tokens
+		}
+		sizes[e.layer] = s
+	}
+	return sizes
+}
+
+// stretch is a part of the log that a summary stands for.
+type stretch struct {
+	thread  string
+	entries []entry
+}
+
+// compact ends the window: what a summary replaces is returned and what
+// retained names stays.
+func (l *itemLog) compact(thread string, retained func(entry) bool) (source stretch, tail []entry) {
+	source.thread = thread
+	for _, e := range l.window {
+		if retained(e) {
+			tail = append(tail, e)
+		} else {
+			source.entries = append(source.entries, e)
+		}
+	}
+	l.window = tail
+	return source, tail
+}
+
+// window is the stretch as a reference.
+func (s stretch) window() *schema.SourceWindow {
+	w := &schema.SourceWindow{ThreadID: s.thread}
+	if len(s.entries) == 0 {
+		return w
+	}
+	first, last := s.entries[0], s.entries[len(s.entries)-1]
+	count := int64(len(s.entries))
+	w.FirstItemRef, w.LastItemRef = schema.Ref(first.item), schema.Ref(last.item)
+	w.FirstPosition, w.LastPosition, w.ItemCount = &first.position, &last.position, &count
+	w.Tokens = sumTokens(s.entries)
+	return w
+}
+
+// sumTokens is nil when one entry's tokens are unknown.
+func sumTokens(entries []entry) *int64 {
+	var sum int64
+	for _, e := range entries {
+		if e.tokens == nil {
+			return nil
+		}
+		sum += *e.tokens
+	}
+	return &sum
+}
