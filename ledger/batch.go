@@ -23,9 +23,14 @@ type Range struct {
 	First       uint64    `json:"first"`
 	Last        uint64    `json:"last"`
 	Messages    uint64    `json:"messages"`
-	Digest      [32]byte  `json:"digest,format:hex"`
+	Digest      [32]byte  `json:"digest"`
 	// RecordedAt is when the stream stored the last message.
 	RecordedAt time.Time `json:"recorded_at"`
+}
+
+// Same reports whether o names the same messages with the same bytes.
+func (r Range) Same(o Range) bool {
+	return r.Incarnation == o.Incarnation && r.First == o.First && r.Last == o.Last && r.Messages == o.Messages && r.Digest == o.Digest
 }
 
 // Batch is what one range becomes: the rows of every table. It is a pure

@@ -25,11 +25,15 @@ const (
 // are not what this program expects. Everything else is waited out.
 var permanentCodes = []int32{codeUnknownTable, codeUnknownDatabase, 16, 47, 53, 62, 117, 164, 497}
 
+// ErrMismatch means that the rows do not fit the table: the database is not in
+// the state that this program expects. Run migrate; waiting does not help.
+var ErrMismatch = errors.New("the rows do not fit the table")
+
 // Transient reports whether an insert or a query that failed with err may
 // succeed when it is tried again: the server is down, slow, full or out of
 // memory. A good event is never given up for such an error.
 func Transient(err error) bool {
-	if err == nil {
+	if err == nil || errors.Is(err, ErrMismatch) {
 		return false
 	}
 	var server *clickhouse.Exception

@@ -79,7 +79,7 @@ func (l *Ledger) insert(ctx context.Context, table string, rows reflect.Value, r
 	for i, c := range columns {
 		if err := batch.Column(i).Append(gather(rows, c)); err != nil {
 			_ = batch.Abort()
-			return fmt.Errorf("insert into %s: column %s: %w", table, c.name, err)
+			return fmt.Errorf("insert into %s: column %s: %w: %w", table, c.name, ErrMismatch, err)
 		}
 	}
 	if err := batch.Send(); err != nil {
