@@ -38,7 +38,7 @@ func (im *claudeImport) compaction(r *record) error {
 		SummaryRef: schema.Ref(im.index.summaries[r.uuid]),
 		Method:     schema.MethodAbstractiveSummary, Trigger: compactionTrigger(meta.Trigger),
 		ReplacementPolicy: "replace_window",
-		RetainedTailRefs:  stretch{t.key.thread, tail}.refs(),
+		RetainedTailRefs:  stretch{thread: t.key.thread, entries: tail}.refs(),
 		TokensBefore:      im.size(r, "compactMetadata.preTokens", meta.PreTokens),
 		TokensAfter:       im.size(r, "compactMetadata.postTokens", meta.PostTokens),
 	}}
@@ -47,6 +47,9 @@ func (im *claudeImport) compaction(r *record) error {
 	}
 	if fact.TokensBefore != nil {
 		fact.Metadata["pre_tokens"] = *fact.TokensBefore
+	}
+	if source.partial {
+		fact.Metadata["partial_window"] = true
 	}
 	if r.LogicalParentUUID != "" {
 		fact.Metadata["logical_parent_uuid"] = r.LogicalParentUUID
@@ -195,12 +198,14 @@ func (im *claudeImport) elision(r *record) error {
 	elided, before := im.elided(r, meta)
 	if len(elided) == 0 {
 		im.problem(r.line, &lineError{ReasonNothingElided, "the boundary names no tool result"})
+		t.log.passed(r.uuid)
+		return nil
 	}
+	im.report.Microcompactions++
 	for _, e := range elided {
 		t.log.elide(e.ToolCallID)
 	}
 	t.log.passed(r.uuid)
-	im.report.Microcompactions++
 	saved := im.size(r, "microcompactMetadata.tokensSaved", meta.TokensSaved)
 	preTokens := im.size(r, "microcompactMetadata.preTokens", meta.PreTokens)
 	parts := (len(elided) + maxElided - 1) / maxElided

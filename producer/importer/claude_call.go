@@ -72,14 +72,17 @@ func (im *claudeImport) describeWindow(r *record, fact *schema.UsageRecorded) {
 	fact.LineageID = t.key.thread
 	next := t.log.next
 	fact.WindowNext, fact.WindowFirst = &next, t.log.first()
-	if fact.WindowFirst == nil {
-		fact.WindowFirst = &next
+	if gaps := next - t.log.start() - int64(len(t.log.window)); gaps > 0 {
+		fact.Metadata["entries_not_in_window"] = gaps
+	}
+	if t.log.partial {
+		fact.Metadata["partial_window"] = true
 	}
 	if gap := r.at.Sub(t.lastCallTime).Seconds(); !t.lastCallTime.IsZero() && gap >= 0 {
 		fact.GapSeconds = &gap
 	}
 	layers := t.log.layers()
-	history, known := int64(0), im.opts.Count != nil
+	history, known := int64(0), im.opts.Count != nil && !t.log.partial
 	for _, name := range slices.Sorted(maps.Keys(layers)) {
 		size := layers[name]
 		usage := schema.LayerUsage{Layer: name, Items: &size.items}

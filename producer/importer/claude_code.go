@@ -219,6 +219,7 @@ func (im *claudeImport) thread(key threadKey, number int) *thread {
 		im.sessions[key.session] = s
 	}
 	t := newThread(key, s)
+	t.log.partial = im.finder.headless[key]
 	im.threads[key] = t
 	return t
 }

@@ -58,7 +58,7 @@ func (im *claudeImport) message(r *record) error {
 
 // isPrompt reports whether the record begins a turn.
 func (r *claudeRecord) isPrompt(blocks []claudeBlock) bool {
-	if r.Type == "assistant" || r.IsMeta || r.IsCompactSummary || len(blocks) == 0 {
+	if r.Type != "user" || r.IsMeta || r.IsCompactSummary || len(blocks) == 0 {
 		return false
 	}
 	for i := range blocks {
@@ -139,11 +139,11 @@ func (im *claudeImport) noteTool(t *thread, c *content) {
 
 // role is the role that the piece has in the log's terms.
 func (r *claudeRecord) role(c *content) string {
-	if c.itemType == "function_call_output" {
-		return "tool"
-	}
-	if r.Type == "assistant" {
+	switch {
+	case r.Type == "assistant":
 		return "assistant"
+	case c.toolCall != "":
+		return "tool"
 	}
 	return "user"
 }

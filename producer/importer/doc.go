@@ -47,7 +47,11 @@
 // images and documents, whose tokens no log tells; and elided for tool results
 // that a microcompaction replaced by stubs, which are counted as items and
 // whose tokens are unknown since the log does not hold the stubs. A layer with
-// one item of unknown size has no token count. The system prompt and the tool
+// one item of unknown size has no token count. A log that begins in the middle
+// of a session (its first record names a parent that is not there) does not
+// hold the first window's start: until the first compaction its calls carry
+// metadata partial_window, layers count what the log holds, and where the
+// window starts and how much it holds is absent. The system prompt and the tool
 // definitions are not in the log, so system, tools and total tokens are
 // always absent.
 //

@@ -21,6 +21,7 @@ type entry struct {
 // call's window is projected from.
 type itemLog struct {
 	next    int64
+	partial bool             // the window begins before the log does
 	window  []entry          // in order of position
 	results map[string]entry // tool call → its result, of the whole log
 	after   map[string]int64 // record → position of the entry after it, of the whole log
@@ -65,12 +66,21 @@ func (l *itemLog) rewind(parent string) {
 	l.window = l.window[:end]
 }
 
-// first is the position that the window starts at, nil when it is empty.
-func (l *itemLog) first() *int64 {
+// start is the position of the window's first entry that the log holds.
+func (l *itemLog) start() int64 {
 	if len(l.window) == 0 {
+		return l.next
+	}
+	return l.window[0].position
+}
+
+// first is the position that the window starts at, nil when it is unknown.
+func (l *itemLog) first() *int64 {
+	if l.partial {
 		return nil
 	}
-	return &l.window[0].position
+	first := l.start()
+	return &first
 }
 
 // elide marks the result of a tool call as replaced by a stub.
@@ -87,7 +97,7 @@ type layerSize struct {
 	items   int64
 	tokens  int64
 	unknown bool  // at least one item of unknown size
-	changes int64 // sum over positions, so that a swapped item is seen
+	changes int64 // sum over positions, so that an exchanged item is seen
 }
 
 func (l *itemLog) layers() map[string]layerSize {
@@ -109,13 +119,15 @@ func (l *itemLog) layers() map[string]layerSize {
 // stretch is a part of the log that a summary stands for.
 type stretch struct {
 	thread  string
+	partial bool // it begins before the log does
 	entries []entry
 }
 
 // compact ends the window: what a summary replaces is returned and what
 // retained names stays.
 func (l *itemLog) compact(thread string, retained func(entry) bool) (source stretch, tail []entry) {
-	source.thread = thread
+	source.thread, source.partial = thread, l.partial
+	l.partial = false
 	for _, e := range l.window {
 		if retained(e) {
 			tail = append(tail, e)
@@ -127,7 +139,8 @@ func (l *itemLog) compact(thread string, retained func(entry) bool) (source stre
 	return source, tail
 }
 
-// window is the stretch as a reference.
+// window is the stretch as a reference. Of a partial one neither the number
+// of items nor of tokens is known.
 func (s stretch) window() *schema.SourceWindow {
 	w := &schema.SourceWindow{ThreadID: s.thread}
 	if len(s.entries) == 0 {
@@ -136,8 +149,10 @@ func (s stretch) window() *schema.SourceWindow {
 	first, last := s.entries[0], s.entries[len(s.entries)-1]
 	count := int64(len(s.entries))
 	w.FirstItemRef, w.LastItemRef = schema.Ref(first.item), schema.Ref(last.item)
-	w.FirstPosition, w.LastPosition, w.ItemCount = &first.position, &last.position, &count
-	w.Tokens = sumTokens(s.entries)
+	w.FirstPosition, w.LastPosition = &first.position, &last.position
+	if !s.partial {
+		w.ItemCount, w.Tokens = &count, sumTokens(s.entries)
+	}
 	return w
 }
 

@@ -19,10 +19,11 @@ func (k threadKey) main() bool { return k.session == k.thread }
 type threadFinder struct {
 	session    string             // of the last record that named one
 	sidechains map[callKey]string // (session, record) → thread, where no agent id says so
+	headless   map[threadKey]bool // whether the thread's first record follows one that the log lacks
 }
 
 func newThreadFinder() *threadFinder {
-	return &threadFinder{sidechains: make(map[callKey]string)}
+	return &threadFinder{sidechains: make(map[callKey]string), headless: make(map[threadKey]bool)}
 }
 
 // find returns the record's thread, and false when neither the record nor one
@@ -46,6 +47,9 @@ func (f *threadFinder) find(r *claudeRecord) (threadKey, bool) {
 		}
 		f.sidechains[callKey{f.session, r.UUID}] = root
 		key.thread = root
+	}
+	if _, begun := f.headless[key]; !begun && r.UUID != "" {
+		f.headless[key] = r.ParentUUID != ""
 	}
 	return key, true
 }
