@@ -88,7 +88,9 @@ func (h *held) find(text string, literal bool) []Hit {
 	if len(hits) == 0 {
 		return nil
 	}
-	hits = h.outside(text, hits)
+	if hits = h.outside(text, hits); len(hits) == 0 {
+		return nil
+	}
 	slices.SortStableFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.value, b.value))
 	})
