@@ -222,10 +222,12 @@ func pieceEnd(text string) int {
 	return len(text)
 }
 
-// cutRune returns the first n bytes of s at most, without a rune cut in two.
+// cutRune returns the first n bytes of s, fewer where that would cut a rune.
 func cutRune(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	for back := 0; back < utf8.UTFMax && back < n; back++ {
+		if utf8.RuneStart(s[n-back]) {
+			return s[:n-back]
+		}
 	}
 	return s[:n]
 }

@@ -116,7 +116,7 @@ func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
 		return nil
 	}
 	from, to := talk[keepFirst], talk[len(talk)-1-keepLast]
-	newest := lastUser(l.items)
+	newest := l.newestUser()
 	var out [][]int
 	for _, unit := range l.units {
 		if unit[0] < from || unit[len(unit)-1] > to || slices.Contains(unit, newest) {
@@ -129,6 +129,16 @@ func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
 		}
 	}
 	return out
+}
+
+// newestUser returns the index of the newest user message in the window, or -1.
+func (l *ladder) newestUser() int {
+	for i := len(l.items) - 1; i >= 0; i-- {
+		if !l.gone[i] && l.items[i].userMessage() {
+			return i
+		}
+	}
+	return -1
 }
 
 // every reports whether ok holds for all items of the unit and all are still in
