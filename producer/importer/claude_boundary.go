@@ -112,15 +112,18 @@ func (s stretch) refs() []schema.Ref {
 	return refs
 }
 
-// ref refers to the stretch as a range of positions of the thread's item log.
+// ref refers to the stretch as a range of positions of the thread's item log,
+// or to the thread alone when this log holds nothing of the stretch.
 func (s stretch) ref() schema.Ref {
-	first, last := s.entries[0].position, s.entries[len(s.entries)-1].position
-	object, err := json.Marshal(map[string]any{
-		"id": fmt.Sprintf("%s@%d-%d", s.thread, first, last), "kind": "log_range", "thread_id": s.thread,
-		"first_position": first, "last_position": last, "item_count": len(s.entries),
-	}, json.Deterministic(true))
-	if err != nil {
-		return ""
+	members := map[string]any{"id": s.thread, "kind": "log_range", "thread_id": s.thread}
+	if len(s.entries) > 0 {
+		first, last := s.entries[0].position, s.entries[len(s.entries)-1].position
+		members["id"] = fmt.Sprintf("%s@%d-%d", s.thread, first, last)
+		members["first_position"], members["last_position"], members["item_count"] = first, last, len(s.entries)
+	}
+	object, err := json.Marshal(members, json.Deterministic(true))
+	if err != nil { // strings and integers always encode
+		return schema.Ref(s.thread)
 	}
 	return schema.Ref(object)
 }
@@ -169,11 +172,14 @@ func (im *claudeImport) summary(r *record, text *summaryText) error {
 	if text.known && !text.unknown {
 		fact.Tokens = &text.tokens
 	}
-	if t.covered != nil && len(t.covered.entries) > 0 {
-		last := t.covered.entries[len(t.covered.entries)-1].position
-		fact.CoversThroughPosition, fact.SourceItemRefs = &last, []schema.Ref{t.covered.ref()}
+	covered := stretch{thread: t.key.thread}
+	if t.covered != nil {
+		covered, t.covered = *t.covered, nil
 	}
-	t.covered = nil
+	fact.SourceItemRefs = []schema.Ref{covered.ref()}
+	if n := len(covered.entries); n > 0 {
+		fact.CoversThroughPosition = &covered.entries[n-1].position
+	}
 	im.report.Summaries++
 	if im.opts.StoreText && text.size > 0 && text.size < maxInlineBytes {
 		inline := *fact
