@@ -8,9 +8,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,29 +23,38 @@ import (
 type Key struct {
 	ID      string // public; named in every digest
 	Created time.Time
-	secret  [32]byte
+	// secret is a function because fmt prints unexported fields of
+	// unexported fields without asking for their methods, and a pointer is
+	// followed for a verb that does not fit. A function is never called.
+	secret func() []byte
 }
 
 // NewKey makes a key from 32 bytes of r, usually [rand.Reader].
 func NewKey(r io.Reader, now time.Time) (Key, error) {
-	k := Key{Created: now.UTC().Truncate(time.Second)}
-	if _, err := io.ReadFull(r, k.secret[:]); err != nil {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(r, secret); err != nil {
 		return Key{}, fmt.Errorf("read random bytes: %w", err)
 	}
-	sum := sha256.Sum256(append([]byte("ctxledger key id\x00"), k.secret[:]...))
-	k.ID = "k" + hex.EncodeToString(sum[:5])
-	return k, nil
+	sum := sha256.Sum256(append([]byte("ctxledger key id\x00"), secret...))
+	return Key{"k" + hex.EncodeToString(sum[:5]), now.UTC().Truncate(time.Second), func() []byte { return secret }}, nil
 }
 
-// Digest commits to content: "hmac-sha256:<key id>:<hex>".
+// Digest commits to content: "hmac-sha256:<key id>:<hex>". The zero Key
+// commits to nothing and returns "".
 func (k Key) Digest(content []byte) string {
-	mac := hmac.New(sha256.New, k.secret[:])
+	if k.secret == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, k.secret())
 	mac.Write(content)
 	return "hmac-sha256:" + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
 }
 
 // String returns the id. Secrets are never printed.
 func (k Key) String() string { return "key " + k.ID }
+
+// Format writes the id for every verb.
+func (k Key) Format(f fmt.State, _ rune) { io.WriteString(f, k.String()) }
 
 // GoString returns the id, so that %#v prints no secret either.
 func (k Key) GoString() string { return k.String() }
@@ -84,7 +95,10 @@ func (r KeyRing) Format() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tenant %s\n", escapeToken(r.Tenant))
 	for _, k := range r.Keys {
-		fmt.Fprintf(&b, "key %s %s %s\n", k.ID, k.Created.Format(time.RFC3339), base64.StdEncoding.EncodeToString(k.secret[:]))
+		if k.secret == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "key %s %s %s\n", k.ID, k.Created.Format(time.RFC3339), base64.StdEncoding.EncodeToString(k.secret()))
 	}
 	return b.Bytes()
 }
@@ -93,6 +107,7 @@ func (r KeyRing) Format() []byte {
 // never its content.
 func ParseKeyRing(text []byte) (KeyRing, error) {
 	var ring KeyRing
+	var named bool
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		fields := strings.Fields(lines.Text())
@@ -101,22 +116,36 @@ func ParseKeyRing(text []byte) (KeyRing, error) {
 		case fields[0] == "tenant" && len(fields) == 2:
 			tenant, ok := unescapeToken(fields[1])
 			if !ok {
-				return ring, fmt.Errorf("key ring line %d: the tenant is not escaped as %%XX", n)
+				return KeyRing{}, fmt.Errorf("key ring line %d: the tenant is not escaped as %%XX", n)
 			}
-			ring.Tenant = tenant
+			if named {
+				return KeyRing{}, fmt.Errorf("key ring line %d: a second tenant; keep one ring a file", n)
+			}
+			ring.Tenant, named = tenant, true
 		case fields[0] == "key" && len(fields) == 4:
-			created, err := time.Parse(time.RFC3339, fields[2])
-			secret, err2 := base64.StdEncoding.DecodeString(fields[3])
-			if err != nil || err2 != nil || len(secret) != 32 {
-				return ring, fmt.Errorf("key ring line %d: want key <id> <RFC 3339 time> <32 bytes in base64>", n)
+			key, err := parseKey(fields[1], fields[2], fields[3])
+			if err != nil {
+				return KeyRing{}, fmt.Errorf("key ring line %d: %w", n, err)
 			}
-			ring.Keys = append(ring.Keys, Key{fields[1], created, [32]byte(secret)})
+			if slices.ContainsFunc(ring.Keys, func(k Key) bool { return k.ID == key.ID }) {
+				return KeyRing{}, fmt.Errorf("key ring line %d: a second key of the same id", n)
+			}
+			ring.Keys = append(ring.Keys, key)
 		default:
-			return ring, fmt.Errorf("key ring line %d: want tenant <name> or key <id> <time> <secret>", n)
+			return KeyRing{}, fmt.Errorf("key ring line %d: want tenant <name> or key <id> <time> <secret>", n)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return ring, fmt.Errorf("read key ring: %w", err)
+		return KeyRing{}, fmt.Errorf("read key ring: %w", err)
 	}
 	return ring, nil
+}
+
+func parseKey(id, created, secret string) (Key, error) {
+	at, err := time.Parse(time.RFC3339, created)
+	bytes, err2 := base64.StdEncoding.DecodeString(secret)
+	if err != nil || err2 != nil || len(bytes) != 32 || !validTime(at) {
+		return Key{}, errors.New("want key <id> <RFC 3339 time> <32 bytes in base64>")
+	}
+	return Key{id, at.UTC().Truncate(time.Second), func() []byte { return bytes }}, nil
 }

@@ -249,7 +249,7 @@ func (e *Event) CloudEvent() (cloudevents.Event, error) {
 	}
 	if len(e.Data) > 0 {
 		ce.DataEncoded = e.Data
-		ce.DataBase64 = !isJSON(e.DataContentType)
+		ce.DataBase64 = mediaType(e.contentType()) != jsonType // the SDK takes +json for text
 	}
 	return ce, ce.Validate()
 }

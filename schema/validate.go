@@ -19,6 +19,10 @@ const (
 	MaxEventBytes = 64 << 10
 	// MaxIDBytes is the limit of an id, a source and every other attribute.
 	MaxIDBytes = 1024
+	// MaxTokenBytes is the limit of tenant and runtime as they stand in a
+	// subject, where escaping makes three bytes of one. NATS closes a
+	// connection over a longer line than 4 KiB.
+	MaxTokenBytes = 256
 	// MaxDepth is how deep objects and arrays may nest in an event's data.
 	MaxDepth = 64
 )
@@ -44,6 +48,7 @@ func Validate(e *Event) (Fact, Violations) {
 		errors.As(err, &v)
 		return nil, append(found, v)
 	}
+	found = append(found, checkIDs(e, fact)...)
 	if e.Time.IsZero() {
 		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
@@ -53,6 +58,23 @@ func Validate(e *Event) (Fact, Violations) {
 	found = append(found, checkFields(fact)...)
 	found = append(found, checkMembers(e, fact)...)
 	return fact, append(found, checkRules(fact)...)
+}
+
+// checkIDs holds the ids that become keys to what subjects and tables bear.
+func checkIDs(e *Event, fact Fact) (found Violations) {
+	for _, a := range [...]Attribute{{"tenant", e.Tenant}, {"runtimeid", e.RuntimeID}} {
+		if len(a.Value) > MaxTokenBytes/3 && len(escapeToken(a.Value)) > MaxTokenBytes {
+			found = append(found, &Violation{CodeTooLarge, "/" + a.Name, strconv.Itoa(len(a.Value)) + " bytes",
+				"keep it within " + strconv.Itoa(MaxTokenBytes) + " bytes once escaped, since it stands in the subject"})
+		}
+	}
+	switch id := fact.RecordID(); {
+	case len(id) > MaxIDBytes:
+		found = append(found, &Violation{CodeTooLarge, "/data", "an id of " + strconv.Itoa(len(id)) + " bytes", "keep the record's id within " + strconv.Itoa(MaxIDBytes) + " bytes"})
+	case !printable(id):
+		found = append(found, &Violation{CodeAttribute, "/data", "an id with control characters", "give the record an id of printable Unicode"})
+	}
+	return found
 }
 
 // checkEnvelope returns the first violation of the rules that every CloudEvent

@@ -1,0 +1,167 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	stdjson "encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
+)
+
+var keyTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+// knownKey has the secret 00 01 … 1f.
+func knownKey(t testing.TB) (Key, []byte) {
+	t.Helper()
+	secret := make([]byte, 32)
+	for i := range secret {
+		secret[i] = byte(i)
+	}
+	k, err := NewKey(bytes.NewReader(secret), keyTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, secret
+}
+
+func TestKeyDigest(t *testing.T) {
+	t.Parallel()
+	k, _ := knownKey(t)
+	// Python: hmac.new(bytes(range(32)), b"hello", "sha256").hexdigest()
+	const want = "hmac-sha256:k08f74bb63d:53c40272a70c15ca4ee0af4df1f155fd6c41e00ce2307d8987ecd4bb36a7e990"
+	if got := k.Digest([]byte("hello")); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	if (Key{}).Digest([]byte("hello")) != "" {
+		t.Error("the zero key made a digest")
+	}
+	if _, err := NewKey(strings.NewReader("short"), keyTime); err == nil {
+		t.Error("a key of 5 bytes was made")
+	}
+}
+
+func TestKeyPrintsNoSecret(t *testing.T) {
+	t.Parallel()
+	k, secret := knownKey(t)
+	ring := KeyRing{"acme", []Key{k}}
+	type hidden struct {
+		k    Key
+		ring KeyRing
+		p    *Key
+	}
+	type open struct {
+		K    Key
+		Ring *KeyRing
+	}
+	values := map[string]any{
+		"key": k, "pointer": &k, "ring": ring, "ring pointer": &ring, "slice": []Key{k}, "map": map[string]Key{"k": k},
+		"unexported": hidden{k, ring, &k}, "unexported pointer": &hidden{k, ring, &k}, "exported": open{k, &ring},
+	}
+	var decimal []string
+	for _, b := range secret {
+		decimal = append(decimal, fmt.Sprint(b))
+	}
+	marks := []string{
+		string(secret[8:16]), hex.EncodeToString(secret[8:16]), strings.ToUpper(hex.EncodeToString(secret[8:16])),
+		base64.StdEncoding.EncodeToString(secret)[:20], strings.Join(decimal[8:12], " "), strings.Join(decimal[8:12], ", "),
+		"0x8, 0x9, 0xa", "8 9 a b", "08 09 0a", "10 11 12 13",
+	}
+	for name, value := range values {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var printed []string
+			for _, verb := range []string{"v", "+v", "#v", "s", "+s", "x", "X", "#x", "% x", "d", "+d", "q", "T", "t", "o", "b", "c", "U", "e"} {
+				printed = append(printed, fmt.Sprintf("%"+verb, value))
+			}
+			printed = append(printed, fmt.Sprint(value), fmt.Sprintln(value))
+			if text, err := json.Marshal(value); err == nil {
+				printed = append(printed, string(text))
+			}
+			if text, err := stdjson.Marshal(value); err == nil {
+				printed = append(printed, string(text))
+			}
+			var log bytes.Buffer
+			slog.New(slog.NewTextHandler(&log, nil)).Info("m", "value", value)
+			slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "value", value)
+			printed = append(printed, log.String())
+			for _, text := range printed {
+				for _, mark := range marks {
+					if strings.Contains(text, mark) {
+						t.Errorf("the secret shows in %q", text)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestKeyRingRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ring := KeyRing{Tenant: rapid.String().Draw(t, "tenant")}
+		for range rapid.IntRange(0, 4).Draw(t, "keys") {
+			var err error
+			if ring, err = ring.Rotate(keyTime); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := ParseKeyRing(ring.Format())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Tenant != ring.Tenant || len(got.Keys) != len(ring.Keys) || got.Current().Digest([]byte("x")) != ring.Current().Digest([]byte("x")) {
+			t.Fatalf("got %v, want %v", got, ring)
+		}
+	})
+}
+
+func TestKeyRingRotateKeepsTheOldRing(t *testing.T) {
+	t.Parallel()
+	first, err := KeyRing{Tenant: "acme"}.Rotate(keyTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _ := first.Rotate(keyTime)
+	third, _ := first.Rotate(keyTime)
+	if second.Keys[1].ID == third.Keys[1].ID || len(first.Keys) != 1 || !(KeyRing{}).Current().IsZero() {
+		t.Error("two rotations of one ring share their keys")
+	}
+}
+
+func TestParseKeyRingErrors(t *testing.T) {
+	t.Parallel()
+	const secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	for name, text := range map[string]string{
+		"tenant not escaped": "tenant a.b\n",
+		"two tenants":        "tenant a\ntenant b\n",
+		"short secret":       "key k1 2026-03-02T09:00:00Z " + secret[:20] + "\n",
+		"no base64":          "key k1 2026-03-02T09:00:00Z !!" + secret[2:] + "\n",
+		"bad time":           "key k1 yesterday " + secret + "\n",
+		"time out of range":  "key k1 9999-12-31T23:59:59-23:59 " + secret + "\n",
+		"same id":            "key k1 2026-03-02T09:00:00Z " + secret + "\nkey k1 2026-03-02T09:00:00Z " + secret + "\n",
+		"unknown word":       "secret " + secret + "\n",
+		"too many fields":    "key k1 2026-03-02T09:00:00Z " + secret + " " + secret + "\n",
+		"a line of 1 MB":     "key " + strings.Repeat("x", 1<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ring, err := ParseKeyRing([]byte(text))
+			if err == nil || len(ring.Keys) > 0 {
+				t.Fatalf("%v, %v", ring, err)
+			}
+			if strings.Contains(err.Error(), secret[4:12]) {
+				t.Errorf("the error holds the secret: %v", err)
+			}
+		})
+	}
+	if ring, err := ParseKeyRing([]byte("# a comment\n\n tenant %\r\n")); err != nil || ring.Tenant != "" {
+		t.Errorf("%v, %v", ring, err)
+	}
+}
