@@ -224,7 +224,8 @@ func TestModes(t *testing.T) {
 func TestBothModesOneDigest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`[ -~é€😀"%\\]{0,12}`)
+		// No space at the ends, which the official SDK trims.
+		text := rapid.StringMatching(`([!-~é€😀"%\\]([ -~é€😀]{0,9}[!-~é€😀])?)?`)
 		e := &Event{
 			ID: "i" + text.Draw(t, "id"), Source: "urn:x:" + rapid.StringMatching(`[a-z0-9:./-]{1,12}`).Draw(t, "source"),
 			Type: "t" + text.Draw(t, "type"), Subject: text.Draw(t, "subject"), Correlation: Correlation{Tenant: text.Draw(t, "tenant"), TurnID: text.Draw(t, "turn")},
