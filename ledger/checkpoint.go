@@ -113,4 +113,3 @@ func arrayParameter(values []uint64) string {
 	}
 	return string(append(text, ']'))
 }
-

@@ -69,3 +69,15 @@ func withoutSecret(err error, dsn string) error {
 	}
 	return err
 }
+
+// Ping reports whether the server answers.
+func (l *Ledger) Ping(ctx context.Context) error { return l.conn.Ping(ctx) }
+
+// Version returns the server's version.
+func (l *Ledger) Version() (string, error) {
+	v, err := l.conn.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("ask clickhouse for its version: %w", err)
+	}
+	return v.Version.String(), nil
+}

@@ -59,7 +59,9 @@ func TestWriteEveryType(t *testing.T) {
 	t.Log(b.Rows())
 	r, ok, err := l.LastCommit(t.Context(), b.Incarnation)
 	t.Log(r, ok, err)
-	if err := l.KillInserts(t.Context(), b.Incarnation); err != nil { t.Fatal(err) }
+	if err := l.KillInserts(t.Context(), b.Incarnation); err != nil {
+		t.Fatal(err)
+	}
 	known, err := l.Lookup(t.Context(), []uint64{1, 2})
 	t.Log(known, err)
 }

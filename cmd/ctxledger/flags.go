@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+)
+
+// globalFlags are the settings of every command. A flag wins over the
+// environment, and that over ctxledger.yaml.
+type globalFlags struct {
+	nats        string
+	natsContext string
+	clickhouse  string
+	data        string
+	config      string
+	verbose     bool
+}
+
+// settings pairs the flags with their environment variables. A variable with
+// _FILE behind its name holds the path of a file with the value, for secrets.
+var settings = []struct{ flag, env string }{
+	{"nats", "CTXLEDGER_NATS_URL"},
+	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
+	{"clickhouse", "CTXLEDGER_CLICKHOUSE_DSN"},
+	{"data", "CTXLEDGER_DATA"},
+}
+
+func (g *globalFlags) register(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.nats, "nats", "", "NATS address, nats://host:4222 (CTXLEDGER_NATS_URL)")
+	f.StringVar(&g.natsContext, "nats-context", "", "a context of the nats command line (CTXLEDGER_NATS_CONTEXT)")
+	f.StringVar(&g.clickhouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
+	f.StringVar(&g.data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
+	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error")
+}
+
+// complete fills what no flag gave from the environment and the settings file.
+func (g *globalFlags) complete(cmd *cobra.Command) error {
+	file, err := readSettings(g.config)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		flag := cmd.Root().PersistentFlags().Lookup(s.flag)
+		if flag.Changed {
+			if err := refuseSecret(s.flag, s.env, flag.Value.String()); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := fromEnvironment(s.env)
+		if err != nil {
+			return err
+		}
+		if value == "" {
+			value = file[s.flag]
+		}
+		if value != "" {
+			_ = flag.Value.Set(value) // a string flag takes any value
+		}
+	}
+	if g.data == "" {
+		g.data = defaultData()
+	}
+	return nil
+}
+
+func fromEnvironment(name string) (string, error) {
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	path := os.Getenv(name + "_FILE")
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", usageError("read %s_FILE: %w", name, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// refuseSecret keeps passwords out of the list of processes.
+func refuseSecret(flag, env, value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	if _, has := u.User.Password(); has {
+		return usageError("--%s holds a password, which every user of this machine could read: give the address in %s, or in a file that %s_FILE names", flag, env, env)
+	}
+	return nil
+}
+
+func readSettings(path string) (map[string]string, error) {
+	given := path != ""
+	if !given {
+		if path = os.Getenv("CTXLEDGER_CONFIG"); path == "" {
+			path = "ctxledger.yaml"
+		} else {
+			given = true
+		}
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !given {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usageError("read settings: %w", err)
+	}
+	var file map[string]string
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, usageError("settings file %s: want lines of the form name: value: %s", path, yaml.FormatError(err, false, false))
+	}
+	for name := range file {
+		if !knownSetting(name) {
+			return nil, usageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse and data", path, name)
+		}
+	}
+	return file, nil
+}
+
+func knownSetting(name string) bool {
+	for _, s := range settings {
+		if s.flag == name {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultData is where one user's ledger lives unless told otherwise.
+func defaultData() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "ctxledger")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("ctxledger-%d", os.Getuid()))
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "ctxledger")
+	}
+	return filepath.Join(home, ".local", "share", "ctxledger")
+}

@@ -1,0 +1,121 @@
+// Package instance runs a whole ctxledger in one process: the embedded NATS
+// and ClickHouse where no address was given, the streams, the tables and the
+// projector. `up` and `demo` are made of it.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// Config says what to run.
+type Config struct {
+	Embedded embedded.Config
+	// NATSURL and ClickHouseDSN name servers that run elsewhere; the embedded
+	// ones are started where they are empty.
+	NATSURL, ClickHouseDSN string
+	NATSOptions            []nats.Option
+	Log                    *slog.Logger
+}
+
+// Instance is a running ctxledger.
+type Instance struct {
+	Servers   *embedded.Servers // nil when both addresses were given
+	NATS      *nats.Conn
+	JetStream jetstream.JetStream
+	Ledger    *ledger.Ledger
+	Projector *projector.Projector
+
+	// Failed yields the projector's error if it ends before Close.
+	Failed chan error
+
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// Start starts everything and returns when events that are published from now
+// on will be projected. Nothing is left running after an error.
+func Start(ctx context.Context, c Config) (_ *Instance, err error) {
+	i := &Instance{Failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, i.Close())
+		}
+	}()
+	// The owner of the lease: a data folder has one process at a time, so a
+	// successor on it need not wait for the lease to expire. Elsewhere the
+	// projector makes a name of its own.
+	owner := ""
+	natsURL, dsn := c.NATSURL, c.ClickHouseDSN
+	if natsURL == "" || dsn == "" {
+		c.Embedded.NoNATS, c.Embedded.NoClickHouse = natsURL != "", dsn != ""
+		if i.Servers, err = embedded.Start(ctx, c.Embedded); err != nil {
+			return nil, err
+		}
+		if natsURL == "" {
+			natsURL, owner = i.Servers.NATSURL(), "embedded"
+		}
+		if dsn == "" {
+			dsn = i.Servers.ClickHouseDSN()
+		}
+	}
+	options := append([]nats.Option{nats.Name("ctxledger"), nats.MaxReconnects(-1)}, c.NATSOptions...)
+	if i.NATS, err = nats.Connect(natsURL, options...); err != nil {
+		return nil, fmt.Errorf("connect to nats: %w", err)
+	}
+	if i.JetStream, err = jetstream.New(i.NATS); err != nil {
+		return nil, fmt.Errorf("use jetstream: %w", err)
+	}
+	if _, err = projector.EnsureStreams(ctx, i.JetStream); err != nil {
+		return nil, err
+	}
+	if i.Ledger, err = ledger.Open(ctx, dsn); err != nil {
+		return nil, err
+	}
+	if _, err = i.Ledger.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
+	pc.Owner, pc.Log = owner, c.Log
+	if i.Projector, err = projector.New(pc); err != nil {
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	i.stop, i.stopped = stop, make(chan struct{})
+	go func() {
+		defer close(i.stopped)
+		if err := i.Projector.Run(run); err != nil {
+			i.Failed <- fmt.Errorf("projector: %w", err)
+		}
+	}()
+	return i, nil
+}
+
+// Close stops the projector, which finishes what it has begun to write, then
+// the connections, then the servers.
+func (i *Instance) Close() error {
+	if i.stop != nil {
+		i.stop()
+		<-i.stopped
+	}
+	if i.NATS != nil {
+		i.NATS.Close()
+	}
+	var errs []error
+	if i.Ledger != nil {
+		errs = append(errs, i.Ledger.Close())
+	}
+	if i.Servers != nil {
+		errs = append(errs, i.Servers.Close())
+	}
+	return errors.Join(errs...)
+}

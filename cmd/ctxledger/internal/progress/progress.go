@@ -1,0 +1,40 @@
+// Package progress draws how far long work is, on a terminal and nowhere else.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Bar is one line that is drawn again as work goes on. It is not safe for
+// concurrent use.
+type Bar struct {
+	w     io.Writer
+	title string
+	live  bool
+	drawn time.Time
+}
+
+// New draws on w if live says that it is a terminal.
+func New(w io.Writer, live bool, title string) *Bar { return &Bar{w: w, live: live, title: title} }
+
+// Set draws done of total, at most ten times a second.
+func (b *Bar) Set(done, total int64) {
+	if !b.live || time.Since(b.drawn) < 100*time.Millisecond {
+		return
+	}
+	b.drawn = time.Now()
+	if total <= 0 {
+		fmt.Fprintf(b.w, "\r\x1b[K%s: %d kB", b.title, done/1000)
+		return
+	}
+	fmt.Fprintf(b.w, "\r\x1b[K%s: %d%%", b.title, 100*done/total)
+}
+
+// Done takes the line away.
+func (b *Bar) Done() {
+	if b.live && !b.drawn.IsZero() {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is what every subcommand has: the streams, the global flags and the
+// ways to reach the servers.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	flags    globalFlags
+}
+
+// run executes one command line and returns its exit code. Results go to out,
+// everything else to stderr.
+func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
+	a := &app{in: in, out: out, err: stderr}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(stderr, "ctxledger: %v\n", err)
+	}
+	return exitCode(err)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ctxledger",
+		Short: "Record what AI agents had in their context windows, and ask about it",
+		Long: `ctxledger keeps the context of AI agents accountable: what was available, what
+was selected, what was left out and why, what was summarised, redacted or
+missing. Facts are CloudEvents on NATS JetStream; answers are SQL on ClickHouse.
+
+Start with "ctxledger demo". Results go to standard output, everything else to
+standard error. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input
+refused, 4 a verification said no, 5 could not reach a server.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.flags.complete(cmd) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("unknown command %q%s", args[0], suggestions(cmd, args[0]))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w (see `%s --help`)", err, cmd.CommandPath())
+	})
+	a.flags.register(root)
+	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "record", Title: "Record:"},
+		&cobra.Group{ID: "ask", Title: "Ask:"}, &cobra.Group{ID: "keep", Title: "Look after:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("run", a.demoCommand(), a.upCommand(), a.projectCommand())
+	add("record", a.importCommand(), a.publishCommand())
+	add("ask", a.queryCommand(), a.windowCommand(), a.tailCommand())
+	add("keep", a.migrateCommand(), a.keysCommand(), a.schemaCommand(), a.doctorCommand(), a.versionCommand())
+	return root
+}
+
+// suggestions names the commands that a mistyped one may have meant.
+func suggestions(cmd *cobra.Command, typed string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	near := cmd.SuggestionsFor(typed)
+	if len(near) == 0 {
+		return ": see `ctxledger help`"
+	}
+	return fmt.Sprintf(": did you mean %q?", near[0])
+}
+
+// noArgs refuses arguments with exit code 2.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%s takes no argument, found %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour reports whether w may be coloured.
+func colour(w io.Writer) bool {
+	_, no := os.LookupEnv("NO_COLOR")
+	return !no && isTerminal(w)
+}
+
+// log returns a logger to standard error: warnings, or more with --verbose.
+func (a *app) log() *slog.Logger {
+	level := slog.LevelWarn
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "Show the event contract",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the event types", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, t := range schema.Types() {
+				if _, err := fmt.Fprintln(a.out, t); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	return cmd
+}

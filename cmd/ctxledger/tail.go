@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+type tailFlags struct {
+	filter   ledger.Filter
+	last     int
+	output   string
+	noFollow bool
+}
+
+func (a *app) tailCommand() *cobra.Command {
+	var flags tailFlags
+	cmd := &cobra.Command{
+		Use:   "tail",
+		Short: "Show facts as they are projected",
+		Example: `  ctxledger tail
+  ctxledger tail --type context.compaction -n 100 --no-follow
+  ctxledger tail -o json | jq .type`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.output != "table" && flags.output != "json" {
+				return usageError("-o %q: want table or json", flags.output)
+			}
+			l, err := a.openReader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			return a.tail(cmd.Context(), l, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.filter.Tenant, "tenant", "", "only this tenant")
+	f.StringVar(&flags.filter.Session, "session", "", "only this session")
+	f.StringVar(&flags.filter.Type, "type", "", "only event types that begin so, such as context.selection")
+	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier stream sequences to look back over first")
+	f.StringVarP(&flags.output, "output", "o", "table", "table, or json for CloudEvents as JSON lines")
+	f.BoolVar(&flags.noFollow, "no-follow", false, "stop at the newest")
+	return cmd
+}
+
+func (a *app) tail(ctx context.Context, l *ledger.Ledger, flags tailFlags) error {
+	var incarnation uuid.UUID
+	var after uint64
+	for {
+		newest, last, err := l.NewestStream(ctx)
+		if err != nil {
+			return err
+		}
+		if newest != incarnation {
+			incarnation, after = newest, last-min(last, uint64(max(flags.last, 0)))
+		}
+		for after < last {
+			const page = 500
+			upTo := min(last, after+page)
+			events, err := l.EventsAfter(ctx, incarnation, after, upTo, flags.filter, page)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				if err := a.printFact(e, flags.output); err != nil {
+					return err
+				}
+			}
+			after = upTo
+		}
+		if flags.noFollow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+func (a *app) printFact(p ledger.Projected, output string) error {
+	e := p.Event
+	if output == "json" {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "%s\n", line)
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%8d  %s  %-28s  %-36s  %s\n", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
+		shortType(e), e.Subject, e.SessionID)
+	return err
+}
+
+func shortType(e *schema.Event) string {
+	object, verb := e.EventType().ObjectVerb()
+	return object + "." + verb
+}
