@@ -42,7 +42,8 @@
 //
 // A model call's window is described by the stretch of the item log that it
 // was projected from: everything since the thread's last compaction, its
-// summary included, and without what the user rewound. Layers: user,
+// summary included, and without what the user rewound (metadata
+// entries_not_in_window counts those). Layers: user,
 // assistant, reasoning, tool_calls, tool_results, summary, injected; media for
 // images and documents, whose tokens no log tells; and elided for tool results
 // that a microcompaction replaced by stubs, which are counted as items and

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -21,10 +22,11 @@ type entry struct {
 // call's window is projected from.
 type itemLog struct {
 	next    int64
-	partial bool             // the window begins before the log does
-	window  []entry          // in order of position
-	results map[string]entry // tool call → its result, of the whole log
-	after   map[string]int64 // record → position of the entry after it, of the whole log
+	partial bool                 // the window begins before the log does
+	window  []entry              // in order of position
+	sizes   map[string]layerSize // of the window, nil when they have to be summed again
+	results map[string]entry     // tool call → its result, of the whole log
+	after   map[string]int64     // record → position of the entry after it, of the whole log
 }
 
 func newItemLog() itemLog {
@@ -36,6 +38,9 @@ func (l *itemLog) append(e entry) int64 {
 	e.position = l.next
 	l.next++
 	l.window = append(l.window, e)
+	if l.sizes != nil {
+		l.sizes[e.layer] = l.sizes[e.layer].with(e)
+	}
 	if _, known := l.results[e.toolCall]; e.layer == layerToolResults && !known {
 		l.results[e.toolCall] = e
 	}
@@ -63,7 +68,7 @@ func (l *itemLog) rewind(parent string) {
 		return
 	}
 	end, _ := slices.BinarySearchFunc(l.window, at, func(e entry, at int64) int { return cmp.Compare(e.position, at) })
-	l.window = l.window[:end]
+	l.window, l.sizes = l.window[:end], nil
 }
 
 // start is the position of the window's first entry that the log holds.
@@ -88,6 +93,7 @@ func (l *itemLog) elide(toolCall string) {
 	for i := range l.window {
 		if e := &l.window[i]; e.toolCall == toolCall && (e.layer == layerToolResults || e.layer == layerMedia) {
 			e.layer, e.tokens = layerElided, nil
+			l.sizes = nil
 		}
 	}
 }
@@ -100,20 +106,27 @@ type layerSize struct {
 	changes int64 // sum over positions, so that an exchanged item is seen
 }
 
-func (l *itemLog) layers() map[string]layerSize {
-	sizes := make(map[string]layerSize)
-	for _, e := range l.window {
-		s := sizes[e.layer]
-		s.items++
-		s.changes += e.position
-		if e.tokens == nil {
-			s.unknown = true
-		} else {
-			s.tokens += *e.tokens
-		}
-		sizes[e.layer] = s
+func (s layerSize) with(e entry) layerSize {
+	s.items++
+	s.changes += e.position
+	if e.tokens == nil {
+		s.unknown = true
+	} else {
+		s.tokens += *e.tokens
 	}
-	return sizes
+	return s
+}
+
+// layers returns the size of each layer of the window. The map is the
+// caller's.
+func (l *itemLog) layers() map[string]layerSize {
+	if l.sizes == nil {
+		l.sizes = make(map[string]layerSize)
+		for _, e := range l.window {
+			l.sizes[e.layer] = l.sizes[e.layer].with(e)
+		}
+	}
+	return maps.Clone(l.sizes)
 }
 
 // stretch is a part of the log that a summary stands for.
@@ -135,7 +148,7 @@ func (l *itemLog) compact(thread string, retained func(entry) bool) (source stre
 			source.entries = append(source.entries, e)
 		}
 	}
-	l.window = tail
+	l.window, l.sizes = tail, nil
 	return source, tail
 }
 
