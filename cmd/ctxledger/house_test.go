@@ -1,0 +1,167 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const module = "github.com/ctxledger/ctxledger"
+
+// Families of modules that the table of imports speaks of.
+var families = map[string][]string{
+	"nats":        {"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go"},
+	"nats-server": {"github.com/nats-io/nats-server"},
+	"clickhouse":  {"github.com/ClickHouse"},
+	"purego":      {"github.com/ebitengine/purego"},
+	"cloudevents": {"github.com/cloudevents"},
+	"tokenizer":   {"github.com/tiktoken-go"},
+	"cobra":       {"github.com/spf13"},
+}
+
+// A room is a package of the house with everything below it, and what may be
+// imported there: rooms by their path in the module, families by name. Other
+// third-party modules are free, except in a room that says stdlibOnly.
+type room struct {
+	path       string
+	may        []string
+	stdlibOnly bool
+}
+
+// house is the design's table. The first room whose path fits holds.
+var house = []room{
+	{path: "ledger/evidence/verify", may: []string{"schema", "ledger/proof"}},
+	{path: "schema", may: []string{"cloudevents"}},
+	{path: "producer/grant", may: []string{"schema"}},
+	{path: "producer/window", may: []string{"schema", "tokenizer"}},
+	{path: "producer/redact", may: []string{"schema"}},
+	{path: "producer/importer", may: []string{"schema"}},
+	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},
+	{path: "projector", may: []string{"schema", "ledger", "nats"}},
+	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
+	{path: "queries", stdlibOnly: true},
+	{path: "deploy/embedded", may: []string{"deploy/embedded", "nats-server", "purego", "clickhouse"}},
+	{path: "cmd/ctxledger", may: []string{"schema", "producer", "projector", "ledger", "queries", "deploy/embedded", "cmd/ctxledger", "nats", "clickhouse", "nats-server", "tokenizer", "cobra", "cloudevents"}},
+}
+
+// goPackage is what `go list -json` says of a package.
+type goPackage struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	dec := jsontext.NewDecoder(strings.NewReader(string(out)))
+	for dec.PeekKind() == '{' {
+		var p goPackage
+		if err := json.UnmarshalDecode(dec, &p); err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	return packages
+}
+
+func within(path, room string) bool { return path == room || strings.HasPrefix(path, room+"/") }
+
+func roomOf(path string) (room, bool) {
+	i := slices.IndexFunc(house, func(r room) bool { return within(path, r.path) })
+	if i < 0 {
+		return room{}, false
+	}
+	return house[i], true
+}
+
+// allowed reports whether a package of r may import path.
+func (r room) allowed(path string) bool {
+	if own, ok := strings.CutPrefix(path, module+"/"); ok {
+		return within(own, r.path) || slices.ContainsFunc(r.may, func(m string) bool { return within(own, m) })
+	}
+	if !strings.Contains(strings.Split(path, "/")[0], ".") {
+		return true
+	}
+	for family, modules := range families {
+		if slices.ContainsFunc(modules, func(m string) bool { return within(path, m) }) {
+			return slices.Contains(r.may, family)
+		}
+	}
+	return !r.stdlibOnly
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		r, ok := roomOf(path)
+		if !ok {
+			t.Errorf("package %s has no room in the house", path)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !r.allowed(imported) {
+				t.Errorf("%s imports %s, which %s may not", path, imported, r.path)
+			}
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			if !r.allowed(imported) && imported != module+"/deploy/embedded" && !allowedInTests(r, imported) {
+				t.Errorf("tests of %s import %s, which %s may not", path, imported, r.path)
+			}
+		}
+	}
+}
+
+// allowedInTests lets tests use any third-party module, but no room that the
+// code itself may not.
+func allowedInTests(r room, imported string) bool {
+	return !r.stdlibOnly && !strings.HasPrefix(imported, module+"/")
+}
+
+func TestTopLevelIsTheHouse(t *testing.T) {
+	t.Parallel()
+	want := []string{"LICENSE", "README.md", "cmd", "deploy", "go.mod", "go.sum", "ledger", "producer", "projector", "queries", "schema"}
+	entries, err := os.ReadDir(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(want, e.Name()) {
+			t.Errorf("%s does not belong to the top level", e.Name())
+		}
+	}
+}
+
+func TestFilesStaySmall(t *testing.T) {
+	t.Parallel()
+	const limit = 600
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
+			return filepath.SkipDir
+		}
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".sql" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if lines := strings.Count(string(text), "\n"); lines > limit {
+			t.Errorf("%s has %d lines; the limit is %d", path, lines, limit)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
