@@ -82,45 +82,60 @@ func checkFields(fact Fact) (found Violations) {
 			found = append(found, &Violation{CodeRequired, r.pointer, "nothing", "a " + string(fact.EventType()) + " needs this field"})
 		}
 	}
-	s.negative(v, func(path []string, n int64) {
-		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(path, "/"), strconv.FormatInt(n, 10), "counts and positions start at 0; leave out what is unknown"})
-	})
+	for _, n := range s.negatives(v) {
+		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(n.path, "/"), strconv.FormatInt(n.value, 10), "counts and positions start at 0; leave out what is unknown"})
+	}
 	return found
 }
 
-// negative reports every count below v that is negative, with the way to it.
-// Ways are put together on the way back, so that a good fact costs none.
-func (s *shape) negative(v reflect.Value, report func(path []string, n int64)) {
+// A negative is a count below zero and the way to it.
+type negative struct {
+	path  []string
+	value int64
+}
+
+// negatives finds every count below v that is negative. Ways are put together
+// on the way back, so that a good fact costs none.
+func (s *shape) negatives(v reflect.Value) (found []negative) {
 	for i := range s.counts {
 		c := &s.counts[i]
 		field := v.Field(c.index)
-		below := func(path []string, n int64) {
-			if c.name != "" {
-				path = append([]string{c.name}, path...)
-			}
-			report(path, n)
-		}
+		var below []negative
 		switch c.kind {
 		case reflect.Pointer:
 			if !field.IsNil() {
-				c.number(field.Elem(), below)
+				below = c.in(field.Elem())
 			}
 		case reflect.Slice:
 			for at := range field.Len() {
-				c.number(field.Index(at), func(path []string, n int64) {
-					below(append([]string{strconv.Itoa(at)}, path...), n)
-				})
+				below = append(below, within(strconv.Itoa(at), c.in(field.Index(at)))...)
 			}
 		default:
-			c.number(field, below)
+			below = c.in(field)
 		}
+		if c.name != "" {
+			below = within(c.name, below)
+		}
+		found = append(found, below...)
 	}
+	return found
 }
 
-func (c *count) number(v reflect.Value, report func(path []string, n int64)) {
+// in finds the negative counts of one value of the field.
+func (c *count) in(v reflect.Value) []negative {
 	if c.inside != nil {
-		c.inside.negative(v, report)
-	} else if n := v.Int(); n < 0 {
-		report(nil, n)
+		return c.inside.negatives(v)
 	}
+	if n := v.Int(); n < 0 {
+		return []negative{{value: n}}
+	}
+	return nil
+}
+
+// within puts a name before the way to each.
+func within(name string, list []negative) []negative {
+	for i := range list {
+		list[i].path = append([]string{name}, list[i].path...)
+	}
+	return list
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A memberScan walks the members of JSON text at every depth, in the order of
+// A memberScan is where a walk of a [boundary] has come to. The walk visits the members of JSON text at every depth, in the order of
 // the text. The text must be valid, which whoever decoded it has seen to;
 // that makes the walk one pass over the bytes without a token or an
 // allocation. It keeps no more than MaxDepth frames and recurses nowhere.
@@ -16,18 +16,14 @@ type memberScan struct {
 	data   []byte
 	depth  int
 	frames [MaxDepth]frame
-	// visit is called for every member. Returning true marks what is below
-	// the member as free, which frames inherit.
-	visit func(s *memberScan, m member) (free bool)
-	name  [64]byte // room for a name that had escapes
 }
 
 // A frame is one object or array that is open.
 type frame struct {
+	from, to uint32 // of the last member's name, within its quotes
+	index    uint32 // of the current element of an array
 	object   bool
 	free     bool
-	from, to int // of the last member's name, within its quotes
-	index    int // of the current element of an array
 }
 
 // A member is one name and value of an object. Both alias the text.
@@ -38,9 +34,10 @@ type member struct {
 	free  bool   // whether it is below a free member
 }
 
-// run walks the text and reports whether it nests within MaxDepth; what is
-// too deep is not walked.
-func (s *memberScan) run() bool {
+// walk visits every member and reports whether the text nests within MaxDepth;
+// it ends at what is too deep.
+func (b *boundary) walk() bool {
+	s := &b.scan
 	for i := 0; i < len(s.data); i++ {
 		switch s.data[i] {
 		case '{', '[':
@@ -57,7 +54,7 @@ func (s *memberScan) run() bool {
 		case '"':
 			end := stringEnd(s.data, i)
 			if s.depth > 0 && s.frames[s.depth-1].object {
-				end = s.member(i+1, end)
+				end = b.member(i+1, end)
 			}
 			i = end
 		}
@@ -67,7 +64,8 @@ func (s *memberScan) run() bool {
 
 // member visits the member whose name stands at data[from:to] and returns the
 // offset of the last byte that is dealt with.
-func (s *memberScan) member(from, to int) int {
+func (b *boundary) member(from, to int) int {
+	s := &b.scan
 	at := to + 1
 	for s.data[at] != ':' {
 		at++
@@ -75,13 +73,10 @@ func (s *memberScan) member(from, to int) int {
 	for at++; s.data[at] <= ' '; at++ {
 	}
 	top := &s.frames[s.depth-1]
-	top.from, top.to = from, to
+	top.from, top.to = uint32(from), uint32(to)
 	inherited := s.depth > 1 && s.frames[s.depth-2].free
-	m := member{name: s.data[from:to], value: s.data[at:], depth: s.depth, free: inherited}
-	if bytes.IndexByte(m.name, '\\') >= 0 {
-		m.name, _ = jsontext.AppendUnquote(s.name[:0], s.data[from-1:to+1])
-	}
-	top.free = s.visit(s, m) || inherited
+	m := member{name: unquoted(s.data[from-1 : to+1]), value: s.data[at:], depth: s.depth, free: inherited}
+	top.free = b.visit(m) || inherited
 	if s.data[at] == '"' {
 		return stringEnd(s.data, at)
 	}
@@ -109,10 +104,9 @@ func (s *memberScan) pointer() string {
 	for i := range s.frames[:s.depth] {
 		b.WriteByte('/')
 		if f := &s.frames[i]; f.object {
-			name, _ := jsontext.AppendUnquote(nil, s.data[f.from-1:f.to+1])
-			b.WriteString(pointerToken(clip(string(name))))
+			b.WriteString(pointerToken(clip(string(unquoted(s.data[f.from-1 : f.to+1])))))
 		} else {
-			b.WriteString(strconv.Itoa(f.index))
+			b.WriteString(strconv.Itoa(int(f.index)))
 		}
 	}
 	return b.String()
@@ -130,13 +124,21 @@ func pointerToken(s string) string {
 
 // text returns the string value of the member, and false where it is
 // something else.
-func (m member) text() (string, bool) {
+func (m member) text() ([]byte, bool) {
 	if m.value[0] != '"' {
-		return "", false
+		return nil, false
 	}
-	raw := m.value[:stringEnd(m.value, 0)+1]
-	text, err := jsontext.AppendUnquote(nil, raw)
-	return string(text), err == nil
+	return unquoted(m.value[:stringEnd(m.value, 0)+1]), true
+}
+
+// unquoted returns the text of a valid JSON string, which it aliases where
+// there are no escapes.
+func unquoted(raw []byte) []byte {
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return text
 }
 
 // says reports whether the member's value asserts anything: null and false

@@ -65,11 +65,11 @@ func (d *documentReader) members() error {
 		return err
 	}
 	for d.dec.PeekKind() == '"' {
-		token, err := d.dec.ReadToken()
+		quoted, err := d.dec.ReadValue()
 		if err != nil {
 			return err
 		}
-		name := token.String()
+		name := attributeName(unquoted(quoted))
 		value, err := d.dec.ReadValue()
 		if err != nil {
 			return err
@@ -94,6 +94,14 @@ func (d *documentReader) members() error {
 	return nil
 }
 
+// attributeName returns name as a string, without a copy where it is known.
+func attributeName(name []byte) string {
+	if index, known := attributeIndex[string(name)]; known {
+		return attributes[index].name
+	}
+	return string(name)
+}
+
 func (d *documentReader) take(name string, value jsontext.Value) {
 	d.hasVersion = d.hasVersion || name == "specversion"
 	text, err := attributeText(value)
@@ -109,8 +117,7 @@ func (d *documentReader) take(name string, value jsontext.Value) {
 func attributeText(value jsontext.Value) (string, error) {
 	switch value.Kind() {
 	case '"':
-		text, err := jsontext.AppendUnquote(nil, value)
-		return string(text), err
+		return string(unquoted(value)), nil
 	case 't', 'f':
 		return string(value), nil
 	case 'n':

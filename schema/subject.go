@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strings"
 )
 
@@ -54,19 +53,20 @@ func or(s, fallback string) string {
 // Bucket returns the bucket of a session, "p00" to "pff". It is part of the
 // contract and never changes: FNV-1a 32 of the id, folded to 8 bits.
 func Bucket(session string) string {
-	h := fnv.New32a()
-	h.Write([]byte(session))
-	sum := h.Sum32()
-	return fmt.Sprintf("p%02x", byte(sum>>24)^byte(sum>>16)^byte(sum>>8)^byte(sum))
+	sum := uint32(2166136261)
+	for i := range len(session) {
+		sum = (sum ^ uint32(session[i])) * 16777619
+	}
+	const hex = "0123456789abcdef"
+	folded := byte(sum>>24) ^ byte(sum>>16) ^ byte(sum>>8) ^ byte(sum)
+	return string([]byte{'p', hex[folded>>4], hex[folded&15]})
 }
 
 // String builds the subject. Every byte that NATS gives a meaning, forbids or
 // that could not be printed is escaped as %XX.
 func (s Subject) String() string {
-	return subjectPrefix + strings.Join([]string{
-		escapeToken(s.Tenant), escapeToken(s.Runtime), escapeToken(s.Bucket),
-		escapeToken(s.Object), escapeToken(s.Verb),
-	}, ".")
+	return subjectPrefix + escapeToken(s.Tenant) + "." + escapeToken(s.Runtime) + "." + escapeToken(s.Bucket) + "." +
+		escapeToken(s.Object) + "." + escapeToken(s.Verb)
 }
 
 // ParseSubject undoes [Subject.String].
@@ -98,15 +98,23 @@ func escapeToken(s string) string {
 	if s == "" {
 		return emptyToken
 	}
-	var b strings.Builder
-	for i := range len(s) {
-		if plainTokenByte(s[i]) {
-			b.WriteByte(s[i])
+	plain := 0
+	for plain < len(s) && plainTokenByte(s[plain]) {
+		plain++
+	}
+	if plain == len(s) {
+		return s
+	}
+	const upper = "0123456789ABCDEF"
+	b := append(make([]byte, 0, 3*len(s)), s[:plain]...)
+	for i := plain; i < len(s); i++ {
+		if c := s[i]; plainTokenByte(c) {
+			b = append(b, c)
 		} else {
-			fmt.Fprintf(&b, "%%%02X", s[i])
+			b = append(b, '%', upper[c>>4], upper[c&15])
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 func unescapeToken(token string) (string, bool) {
