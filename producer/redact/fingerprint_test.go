@@ -85,6 +85,10 @@ func TestFingerprintKeys(t *testing.T) {
 	if _, ok := a.Of([]byte("1234567")); ok {
 		t.Error("a value of 7 bytes has a fingerprint")
 	}
+	same, err := a.Scanner([]redact.Fingerprint{one})
+	if err != nil || same.Scan([]byte("x sk-proj-2222 sk-proj-111")) != nil || len(same.Scan([]byte("sk-proj-1111"))) != 1 {
+		t.Errorf("an equal prefix is taken for the value: %v", err)
+	}
 	scanner, err := b.Scanner([]redact.Fingerprint{one})
 	if err != nil || scanner.Scan([]byte("sk-proj-1111")) != nil {
 		t.Errorf("another key's fingerprint is found: %v", err)

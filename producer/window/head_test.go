@@ -99,7 +99,7 @@ func TestHeadStaysSmall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mode := rapid.SampledFrom([]window.ReplaceMode{window.AtOnce, window.UntilPass}).Draw(t, "mode")
 		head := window.NewHead(mode).UserMessage("u0")
-		inWindow := map[string]int{}
+		inWindow, newest := map[string]int{}, "u0"
 		for i := range rapid.IntRange(1, 20).Draw(t, "steps") {
 			before := head
 			frozen := before.Attached()
@@ -107,7 +107,8 @@ func TestHeadStaysSmall(t *testing.T) {
 			name := string(rune('a' + i))
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
 			case 0:
-				head = head.UserMessage("u" + name)
+				newest = "u" + name
+				head = head.UserMessage(newest)
 			case 1:
 				head, change = head.Pass("pass" + name)
 			case 2:
@@ -125,6 +126,9 @@ func TestHeadStaysSmall(t *testing.T) {
 			for _, in := range head.Attached() {
 				kinds[in.Kind]++
 				total++
+				if in.Superseded && in.AttachedTo == newest {
+					t.Fatalf("%q is superseded at the head and not removed", in.Ref)
+				}
 				if !in.Superseded {
 					current[in.Kind]++
 				}
