@@ -32,12 +32,12 @@ func (e *Event) Binary() Message {
 	header := make(map[string][]string, len(list)+1)
 	values := make([]string, len(list)+1) // one allocation for all headers
 	for i, a := range list {
-		name := attributePrefix + a.Name
-		if known, ok := attributeIndex[a.Name]; ok {
-			name = attributes[known].header
-		}
 		values[i] = percentEncode(a.Value)
-		header[name] = values[i : i+1 : i+1]
+		if known, ok := attributeIndex[a.Name]; ok {
+			header[attributes[known].header] = values[i : i+1 : i+1]
+		} else {
+			header[attributePrefix+a.Name] = values[i : i+1 : i+1]
+		}
 	}
 	values[len(list)] = e.MessageID()
 	header[MsgIDHeader] = values[len(list):]
