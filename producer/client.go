@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -63,6 +64,8 @@ type Client struct {
 	config    Config
 	source    string
 	publisher *Publisher
+	// fingerprints are those of the guard's values; none without a key.
+	fingerprints []redact.PolicyFingerprint
 
 	mu        sync.Mutex       // guards sequences; held while a fact is queued, so that order is sequence
 	sequences map[string]int64 // last used, by session
@@ -89,10 +92,18 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	if _, err := js.StreamNameBySubject(ctx, schema.AllSubjects); err != nil {
 		return nil, fmt.Errorf("find the stream for %s (run `ctxledger migrate`): %w", schema.AllSubjects, err)
 	}
-	return &Client{
-		config: c, source: "urn:ctxledger:runtime:" + c.Runtime + ":" + c.Instance,
+	client := &Client{
+		config: c, source: "urn:ctxledger:runtime:" + url.PathEscape(c.Runtime) + ":" + url.PathEscape(c.Instance),
 		publisher: NewPublisher(js, c.Linger), sequences: make(map[string]int64),
-	}, nil
+	}
+	if !c.Key.IsZero() {
+		fingerprinter, err := redact.NewFingerprinter(c.Key.ID, c.Key.Derive("fingerprint"))
+		if err != nil {
+			return nil, fmt.Errorf("use the tenant key: %w", err)
+		}
+		client.fingerprints = fingerprinter.Fingerprints(c.Guard)
+	}
+	return client, nil
 }
 
 // Record queues one fact with the given ids, the next sequence of its session
@@ -138,4 +149,3 @@ func (c *Client) used(session string) int64 {
 	defer c.mu.Unlock()
 	return c.sequences[session]
 }
-

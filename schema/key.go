@@ -50,6 +50,18 @@ func (k Key) Digest(content []byte) string {
 	return "hmac-sha256:" + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
 }
 
+// Derive returns 32 bytes that depend on the key and on purpose and say nothing
+// about the key or another purpose, to key something else with. The zero Key
+// derives nil.
+func (k Key) Derive(purpose string) []byte {
+	if k.secret == nil {
+		return nil
+	}
+	mac := hmac.New(sha256.New, k.secret())
+	mac.Write([]byte("ctxledger derive\x00" + purpose))
+	return mac.Sum(nil)
+}
+
 // String returns the id. Secrets are never printed.
 func (k Key) String() string { return "key " + k.ID }
 
