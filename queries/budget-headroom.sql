@@ -1,0 +1,30 @@
+-- How much room was left in the windows, and how often did they overflow?
+-- Section: What did the model see?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant            id      the tenant
+--   agent             text    the agent
+--   model             text    the model
+--   target            text    what the window was for
+--   budgets           count   budgets applied
+--   max_tokens        tokens  largest limit
+--   headroom_median   tokens  left after reserve and prompt; median
+--   headroom_least    tokens  the tightest; below 0 is an overflow
+--   overflows         count   budgets without room
+--   with_truncation   count   budgets that shortened items
+--   truncated_items   count   items that were shortened
+--   truncated_tokens  tokens  tokens cut from them, as far as known
+SELECT tenant, agent, model, target, count() AS budgets, max(b.max_tokens) AS max_tokens, quantileExact(0.5)(headroom_tokens) AS headroom_median,
+    min(headroom_tokens) AS headroom_least, countIf(headroom_tokens < 0) AS overflows, countIf(notEmpty(truncated_refs)) AS with_truncation,
+    sum(length(truncated_refs)) AS truncated_items,
+    sum(arraySum(arrayMap((b, a) -> ifNull(b - a, 0), truncated_before, truncated_after))) AS truncated_tokens
+FROM budgets AS b
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, agent, model, target
+ORDER BY overflows DESC, headroom_least NULLS LAST, tenant, agent, model, target

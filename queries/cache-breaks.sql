@@ -1,0 +1,34 @@
+-- Which calls lost the most of the prompt cache?
+-- Section: What did the cache cost?
+--
+-- Parameters:
+--   tenant      String  id      = ''                   only this tenant; '' is all
+--   session_id  String  id      = ''                   only this session; '' is all
+--   days        UInt32  days    = 0   [0..36500]       recorded in the last days before the newest fact; 0 is all
+--   min_lost    UInt32  tokens  = 1   [0..4000000000]  least tokens lost; 0 also lists calls that are not billed
+--   limit       UInt32  rows    = 50  [1..100000]      most rows to return
+-- Columns:
+--   tenant                  id       the tenant
+--   session_id              id       the session
+--   turn_id                 id       the turn
+--   call_id                 id       the model call
+--   event_time              time     when
+--   model                   text     the model
+--   cause                   text     why
+--   lost_tokens             tokens   left in the cache by the call before and not read
+--   window_tokens           tokens   window as billed
+--   cache_read              tokens   input read from the cache
+--   recomputed_billed       tokens   window − cache read
+--   recomputed_expected     tokens   window − common prefix, by our estimate
+--   gap_seconds             seconds  since the call before
+--   cache_lifetime_seconds  seconds  as far as known
+--   previous_call_id        id       the call before
+SELECT tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read, recomputed_billed,
+    recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
+FROM cache_breaks
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND ifNull(lost_tokens, 0) >= {min_lost:UInt32}
+ORDER BY lost_tokens DESC NULLS LAST, recomputed_expected DESC NULLS LAST, tenant, session_id, thread_order
+LIMIT {limit:UInt32}

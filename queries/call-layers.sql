@@ -1,0 +1,26 @@
+-- How did the window of each call of a session decompose?
+-- Section: What did the model see?
+--
+-- Parameters:
+--   tenant      String  id    = ''                   only this tenant; '' is all
+--   session_id  String  id    required               the session
+--   turn_id     String  id    = ''                   only this turn; '' is all
+--   limit       UInt32  rows  = 10000   [1..100000]  most rows to return
+-- Columns:
+--   thread_id   id      the thread
+--   turn_id     id      the turn
+--   call_id     id      the model call
+--   event_time  time    when the call was recorded
+--   model       text    the model
+--   layer       text    the layer
+--   items       count   items in it
+--   tokens      tokens  estimated; NULL if not known
+--   changed     bool    whether it changed since the last call of the lineage; NULL if not known
+--   estimator   text    what counted the tokens
+SELECT thread_id, turn_id, call_id, event_time, model, layer, items, tokens, changed, estimator
+FROM layer_usage
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND session_id = {session_id:String}
+    AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
+ORDER BY thread_id, thread_order, layer_order
+LIMIT {limit:UInt32}

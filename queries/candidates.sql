@@ -1,0 +1,27 @@
+-- What was considered in a turn, what was chosen, and why not the rest?
+-- Section: What was chosen, what left out?
+--
+-- Parameters:
+--   tenant      String  id    = ''                   only this tenant; '' is all
+--   session_id  String  id    required               the session
+--   turn_id     String  id    = ''                   only this turn; '' is all
+--   limit       UInt32  rows  = 1000    [1..100000]  most rows to return
+-- Columns:
+--   turn_id       id      the turn
+--   call_id       id      the model call
+--   selection_id  id      the selection
+--   item_ref      id      the candidate
+--   outcome       text    selected or omitted
+--   rank          count   1 is best; NULL if not given
+--   score         score   NULL if not given
+--   tokens        tokens  NULL if not known
+--   reason        text    why it was left out
+--   note          text    what the producer says about it
+--   policy        text    the selection policy
+SELECT turn_id, call_id, selection_id, item_ref, outcome, rank, score, tokens, reason, note, policy
+FROM turn_candidates
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND session_id = {session_id:String}
+    AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
+ORDER BY thread_order, outcome DESC, rank NULLS LAST, item_ref
+LIMIT {limit:UInt32}

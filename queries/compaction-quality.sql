@@ -1,0 +1,58 @@
+-- How much do compactions save, what do they lose, and how stale are their summaries?
+-- Section: What was shortened or summarised?
+--
+-- Parameters:
+--   tenant      String  id    = ''                only this tenant; '' is all
+--   session_id  String  id    = ''                only this session; '' is all
+--   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+--   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+-- Columns:
+--   tenant             id       the tenant
+--   session_id         id       the session
+--   thread_id          id       the thread
+--   compaction_id      id       the compaction
+--   completed_at       time     when
+--   method             text     how the summary was made
+--   trigger            text     what made it start
+--   tokens_before      tokens   of the window; NULL if not known
+--   tokens_after       tokens   of the window, or else of the summary; NULL if not known
+--   ratio              ratio    after / before
+--   reinjected_tokens  tokens   state that was put back, as far as known
+--   loss_notes         text     what is lost
+--   summary_ref        id       the summary
+--   staleness          entries  head of the item log − last entry that the summary covers; NULL if not known
+--   generations        count    summaries below it that it stands on
+SELECT c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.compaction_id AS compaction_id, c.event_time AS completed_at, c.method AS method,
+    c.trigger AS trigger, c.tokens_before AS tokens_before, coalesce(c.tokens_after, s.tokens) AS tokens_after, tokens_after / nullIf(tokens_before, 0) AS ratio,
+    arraySum(arrayMap(t -> ifNull(t, 0), c.reinjected_tokens)) AS reinjected_tokens, arrayDistinct(arrayConcat(c.loss_notes, s.loss_notes)) AS loss_notes,
+    c.summary_ref AS summary_ref, h.head - coalesce(s.covers, c.last_position) AS staleness, g.generations AS generations
+FROM (SELECT * FROM compactions WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+       AND ({session_id:String} = '' OR session_id = {session_id:String})
+       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+       AND change = 'completed') AS c
+LEFT JOIN
+(
+    SELECT tenant, session_id, summary_id, max((thread_order, tokens)).2 AS tokens, max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
+    FROM summaries
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, summary_id
+) AS s ON s.tenant = c.tenant AND s.session_id = c.session_id AND s.summary_id = c.summary_ref
+LEFT JOIN
+(
+    SELECT tenant, session_id, thread_id, max(position) AS head
+    FROM log_entries
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, thread_id
+) AS h ON h.tenant = c.tenant AND h.session_id = c.session_id AND h.thread_id = c.source_thread_id
+LEFT JOIN
+(
+    SELECT tenant, session_id, compaction_id, max(generation) AS generations
+    FROM compaction_lineage
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, compaction_id
+) AS g ON g.tenant = c.tenant AND g.session_id = c.session_id AND g.compaction_id = c.compaction_id
+ORDER BY completed_at, tenant, session_id, compaction_id
+LIMIT {limit:UInt32}

@@ -1,0 +1,30 @@
+// Package queries is the catalogue of named queries: the stable face of the
+// ledger's tables for people who have a question.
+//
+// One question is one file, <name>.sql, with one statement that pastes into any
+// ClickHouse client. Its head comment is the documentation, and the only source
+// of the catalogue:
+//
+//	-- Which tools were called, and how often?
+//	-- Section: What was used?
+//	--
+//	-- More sentences, if any.
+//	--
+//	-- Parameters:
+//	--   tenant  String  id    = ''                only this tenant; '' is all
+//	--   days    UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+//	-- Columns:
+//	--   name    text          the tool
+//	--   calls   count         distinct calls of it
+//	SELECT …
+//
+// Fields are separated by two spaces or more. A parameter has a name, a
+// ClickHouse type, a unit, a default or the word required, an optional range
+// [least..most] or choice {a|b}, and a meaning; a column has a name, a unit and
+// a meaning. Tests hold the head comments against the statements: a parameter
+// {name:Type} that only one of the two knows is an error, and the columns are
+// compared with those that a real server returns.
+//
+// The statements read the documented views of the ledger only, never its
+// tables, so that they are exact and survive a change of the tables.
+package queries

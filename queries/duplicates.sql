@@ -1,0 +1,21 @@
+-- How often were facts published twice, and by whom?
+-- Section: Is the ledger sound?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant    id     the tenant
+--   source    text   the producer
+--   repeats   count  messages whose identity was there already; none of them counts
+--   facts     count  distinct facts that were repeated
+--   sessions  count  sessions
+--   last_at   time   the last repeat
+SELECT tenant, source, count() AS repeats, uniqExact(event_id) AS facts, uniqExact(session_id) AS sessions, max(recorded_at) AS last_at
+FROM repeated_events
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, source
+ORDER BY repeats DESC, tenant, source

@@ -1,0 +1,73 @@
+-- Does eliding old results pay: saved against recomputed tokens, by policy?
+-- Section: What was shortened or summarised?
+--
+-- A break after an idle gap is blamed on the gap and not counted here.
+--
+-- Parameters:
+--   tenant       String   id     = ''                only this tenant; '' is all
+--   session_id   String   id     = ''                only this session; '' is all
+--   days         UInt32   days   = 0     [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   read_ratio   Float64  ratio  = 0.1   [0.001..1]  price of a cached input token / an uncached one
+--   write_ratio  Float64  ratio  = 1.25  [0..10]     price of a token written to the cache / an uncached one
+-- Columns:
+--   tenant             id      the tenant
+--   policy             text    the elision policy
+--   passes             count   passes
+--   items              count   items elided
+--   reloads            count   items that were loaded again
+--   saved_tokens       tokens  kept out of every later window, as far as known; NULL if not at all
+--   recomputed_tokens  tokens  of the calls right after, window − cache read; NULL if not billed
+--   lost_tokens        tokens  of those, tokens that had been in the cache; NULL if not known
+--   later_calls        count   calls of the thread after the passes, which is how often the saving counts
+--   break_even_calls   count   calls until a pass pays: lost · (write − read) / (saved · read); NULL if not known
+WITH
+passes AS
+(
+    SELECT tenant, session_id, thread_id, thread_order, policy, pass_id, length(elided_refs) AS items,
+        coalesce(tokens_saved, tokens_before - tokens_after, if(empty(elided_before) OR has(elided_before, NULL) OR has(elided_after, NULL), NULL,
+            arraySum(arrayMap((b, a) -> ifNull(b - a, 0), elided_before, elided_after)))) AS saved
+    FROM elisions
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND change = 'applied'
+),
+reloaded AS (SELECT tenant, policy, sum(length(elided_refs)) AS items FROM elisions WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+       AND ({session_id:String} = '' OR session_id = {session_id:String})
+       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+       AND change = 'reloaded' GROUP BY tenant, policy),
+breaks AS
+(
+    SELECT tenant, session_id, thread_id, thread_order, recomputed_billed, lost_tokens
+    FROM cache_breaks
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND cause = 'elision'
+),
+later AS
+(
+    SELECT p.tenant AS tenant, p.policy AS policy, count() AS calls
+    FROM passes AS p INNER JOIN model_calls AS c ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
+    WHERE c.thread_order > p.thread_order
+    GROUP BY tenant, policy
+),
+billed AS
+(
+    SELECT tenant, policy, sum(recomputed) AS recomputed, sum(lost) AS lost
+    FROM
+    (
+        SELECT p.tenant AS tenant, p.policy AS policy, b.session_id, b.thread_id, b.thread_order, any(b.recomputed_billed) AS recomputed, any(b.lost_tokens) AS lost
+        FROM passes AS p ASOF JOIN breaks AS b ON b.tenant = p.tenant AND b.session_id = p.session_id AND b.thread_id = p.thread_id AND b.thread_order > p.thread_order
+        GROUP BY tenant, policy, b.session_id, b.thread_id, b.thread_order
+    )
+    GROUP BY tenant, policy
+)
+SELECT p.tenant AS tenant, p.policy AS policy, count() AS passes, sum(p.items) AS items, any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
+    any(b.recomputed) AS recomputed_tokens, any(b.lost) AS lost_tokens, any(l.calls) AS later_calls,
+    lost_tokens * ({write_ratio:Float64} - {read_ratio:Float64}) / nullIf(saved_tokens * {read_ratio:Float64}, 0) AS break_even_calls
+FROM passes AS p
+LEFT JOIN reloaded AS r ON r.tenant = p.tenant AND r.policy = p.policy
+LEFT JOIN billed AS b ON b.tenant = p.tenant AND b.policy = p.policy
+LEFT JOIN later AS l ON l.tenant = p.tenant AND l.policy = p.policy
+GROUP BY tenant, policy
+ORDER BY saved_tokens DESC NULLS LAST, tenant, policy

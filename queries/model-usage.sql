@@ -1,0 +1,27 @@
+-- What did each model cost in tokens, and how much came from its cache?
+-- Section: What was used?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant            id        the tenant
+--   model             text      the model
+--   calls             count     model calls
+--   uncached_input    tokens    input outside the cache
+--   cache_written     tokens    input written to the cache
+--   cache_read        tokens    input read from the cache
+--   output            tokens    output
+--   reasoning         tokens    reasoning, as far as reported
+--   cache_read_share  ratio     cache read / all input
+--   cost              currency  sum of the costs that are known; NULL if none is
+SELECT tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input, sum(m.cache_written) AS cache_written,
+    sum(m.cache_read) AS cache_read, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
+    sum(m.cache_read) / nullIf(sum(m.window_tokens), 0) AS cache_read_share, sum(m.cost) AS cost
+FROM model_calls AS m
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, model
+ORDER BY calls DESC, tenant, model

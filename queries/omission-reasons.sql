@@ -1,0 +1,24 @@
+-- Why are candidates left out, and how many tokens does that keep out?
+-- Section: What was chosen, what left out?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant          id      the tenant
+--   reason          text    why
+--   policy          text    the selection policy
+--   omissions       count   candidates left out
+--   items           count   distinct items
+--   selections      count   selections
+--   tokens          tokens  tokens left out, as far as known; NULL if not at all
+--   unknown_tokens  count   omissions whose tokens are not known
+SELECT tenant, reason, policy, count() AS omissions, uniqExact(item_ref) AS items, uniqExact(session_id, selection_id) AS selections,
+    sum(o.tokens) AS tokens, countIf(o.tokens IS NULL) AS unknown_tokens
+FROM omissions AS o
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, reason, policy
+ORDER BY tokens DESC NULLS LAST, omissions DESC, tenant, reason, policy

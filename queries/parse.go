@@ -1,0 +1,112 @@
+package queries
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	fieldGap   = regexp.MustCompile(`\s{2,}`)
+	queryName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	identifier = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	// reference is a server parameter in a statement, {name:Type}.
+	reference = regexp.MustCompile(`\{([a-z][a-z0-9_]*):([A-Za-z0-9]+)\}`)
+)
+
+// parse reads one file as the package comment describes it.
+func parse(name, text string) (Query, error) {
+	q := Query{Name: name, SQL: text}
+	if !queryName.MatchString(name) {
+		return q, errors.New("a name is lower-case words joined by hyphens")
+	}
+	head, statement := splitHead(text)
+	if len(head) == 0 {
+		return q, errors.New("the file must start with its head comment")
+	}
+	q.Title = head[0]
+	if err := q.readHead(head[1:]); err != nil {
+		return q, err
+	}
+	if !slices.Contains(Sections, q.Section) {
+		return q, fmt.Errorf("section %q is not one of Sections", q.Section)
+	}
+	if len(q.Columns) == 0 {
+		return q, errors.New("the head comment has no Columns")
+	}
+	return q, q.checkStatement(statement)
+}
+
+// splitHead returns the lines of the leading comment without their dashes, and
+// what follows it.
+func splitHead(text string) (head []string, statement string) {
+	for strings.HasPrefix(text, "--") {
+		line, rest, _ := strings.Cut(text, "\n")
+		head = append(head, strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(line, "--"), " "), " "))
+		text = rest
+	}
+	return head, strings.TrimSpace(text)
+}
+
+func (q *Query) readHead(lines []string) error {
+	block := ""
+	var about []string
+	for _, line := range lines {
+		section, isSection := strings.CutPrefix(line, "Section: ")
+		switch {
+		case isSection:
+			q.Section = section
+		case line == "Parameters:", line == "Columns:":
+			block = line
+		case line == "":
+		case !strings.HasPrefix(line, " "):
+			if block != "" {
+				return fmt.Errorf("%q: sentences stand before the parameters", line)
+			}
+			about = append(about, line)
+		case block == "Parameters:":
+			p, err := parseParameter(strings.TrimSpace(line))
+			if err != nil {
+				return err
+			}
+			q.Parameters = append(q.Parameters, p)
+		case block == "Columns:":
+			fields := fieldGap.Split(strings.TrimSpace(line), 3)
+			if len(fields) != 3 || !identifier.MatchString(fields[0]) {
+				return fmt.Errorf("column %q: want name, unit and meaning", line)
+			}
+			q.Columns = append(q.Columns, Column{fields[0], fields[1], fields[2]})
+		default:
+			return fmt.Errorf("%q is indented and belongs to nothing", line)
+		}
+	}
+	q.About = strings.Join(about, " ")
+	return nil
+}
+
+// checkStatement holds the parameters of the head comment against those that
+// the statement uses.
+func (q *Query) checkStatement(statement string) error {
+	if statement == "" {
+		return errors.New("there is no statement")
+	}
+	if strings.Contains(strings.TrimSuffix(statement, ";"), ";") {
+		return errors.New("a file has one statement")
+	}
+	used := make(map[string]string)
+	for _, m := range reference.FindAllStringSubmatch(statement, -1) {
+		used[m[1]] = m[2]
+	}
+	for _, p := range q.Parameters {
+		if used[p.Name] != p.Type {
+			return fmt.Errorf("parameter %s is documented as %s and used as %q", p.Name, p.Type, used[p.Name])
+		}
+		delete(used, p.Name)
+	}
+	for name := range used {
+		return fmt.Errorf("parameter %s is not documented", name)
+	}
+	return nil
+}

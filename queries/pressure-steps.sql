@@ -1,0 +1,26 @@
+-- Which rungs of the pressure ladder are climbed, by agent and model?
+-- Section: What was shortened or summarised?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant        id      the tenant
+--   agent         text    the agent
+--   model         text    the model
+--   step          count   rung, 1 to 5
+--   step_name     text    its name
+--   outcome       text    applied, skipped, insufficient or failed
+--   times         count   how often
+--   sessions      count   in how many sessions
+--   tokens_freed  tokens  before − after, as far as known; NULL if not at all
+--   mean_fill     ratio   mean of tokens before / limit
+SELECT tenant, agent, model, step, step_name, outcome, count() AS times, uniqExact(session_id) AS sessions,
+    sum(tokens_before - tokens_after) AS tokens_freed, avg(tokens_before / nullIf(limit_tokens, 0)) AS mean_fill
+FROM pressure_steps
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, agent, model, step, step_name, outcome
+ORDER BY tenant, agent, model, step, times DESC, outcome

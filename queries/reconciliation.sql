@@ -1,0 +1,43 @@
+-- How far are estimated tokens from billed ones, call by call?
+-- Section: What did the model see?
+--
+-- Estimates are never rescaled to fit; the largest difference comes first.
+--
+-- Parameters:
+--   tenant      String  id    = ''                only this tenant; '' is all
+--   session_id  String  id    = ''                only this session; '' is all
+--   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+--   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+-- Columns:
+--   tenant              id      the tenant
+--   session_id          id      the session
+--   turn_id             id      the turn
+--   call_id             id      the model call
+--   model               text    the model
+--   estimator           text    what counted the estimate
+--   billed_tokens       tokens  window as the provider billed it
+--   attributed_tokens   tokens  sum of the layers whose tokens are known; NULL if none is
+--   estimated_tokens    tokens  the producer's own total; NULL if it gave none
+--   unattributed        tokens  billed − attributed, signed; system prompt and tools are in it where no layer has them
+--   unknown_layers      count   layers whose tokens are not known
+--   unattributed_share  ratio   unattributed / billed
+SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, l.estimator AS estimator,
+    c.window_tokens AS billed_tokens, l.attributed AS attributed_tokens, c.estimated_tokens AS estimated_tokens,
+    billed_tokens - coalesce(attributed_tokens, estimated_tokens) AS unattributed, l.unknown AS unknown_layers,
+    unattributed / nullIf(billed_tokens, 0) AS unattributed_share
+FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+       AND ({session_id:String} = '' OR session_id = {session_id:String})
+       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+       AND window_tokens IS NOT NULL
+       AND NOT synthetic) AS c
+LEFT JOIN
+(
+    SELECT tenant, session_id, call_id, any(estimator) AS estimator, sum(tokens) AS attributed, countIf(tokens IS NULL) AS unknown
+    FROM layer_usage
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    GROUP BY tenant, session_id, call_id
+) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
+ORDER BY abs(unattributed) DESC NULLS LAST, tenant, session_id, call_id
+LIMIT {limit:UInt32}

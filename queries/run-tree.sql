@@ -1,0 +1,29 @@
+-- Which runs belong together, and what did each use with all runs below it?
+-- Section: What was used?
+--
+-- Parameters:
+--   tenant      String  id  = ''  only this tenant; '' is all
+--   session_id  String  id  = ''  only this session; '' is all
+-- Columns:
+--   tenant               id        the tenant
+--   session_id           id        the session
+--   root_run_id          id        the root run
+--   run_id               id        the run
+--   parent_run_id        id        the run that started it
+--   depth                count     runs above it; 0 is a root
+--   agent                text      the agent
+--   scope_kind           text      session, agent, subagent or task
+--   opened_at            time      when its scope was opened; NULL when that is not recorded
+--   calls                count     its own model calls
+--   total_calls          count     with all runs below it, each call once
+--   window_tokens        tokens    its own input
+--   total_window_tokens  tokens    with all runs below it
+--   output_tokens        tokens    its own output
+--   total_output_tokens  tokens    with all runs below it
+--   total_cost           currency  with all runs below it, as far as known
+SELECT tenant, session_id, root_run_id, run_id, parent_run_id, depth, agent, scope_kind, opened_at, calls, total_calls, window_tokens,
+    total_window_tokens, output_tokens, total_output_tokens, total_cost
+FROM run_tree
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+ORDER BY tenant, session_id, path

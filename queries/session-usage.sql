@@ -1,0 +1,28 @@
+-- How many model calls did each session make, and what was billed for them?
+-- Section: What was used?
+--
+-- A total is NULL where the provider reported that bucket for no call.
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant                 id        the tenant
+--   session_id             id        the session
+--   api_call_count         count     model calls, each counted once
+--   input_tokens           tokens    input outside the cache
+--   cache_creation_tokens  tokens    input written to the cache
+--   cache_read_tokens      tokens    input read from the cache
+--   output_tokens          tokens    output
+--   cost                   currency  sum of the costs that are known; NULL if none is
+--   currencies             text      currencies of the costs
+SELECT tenant, session_id, count() AS api_call_count, sum(uncached_input) AS input_tokens,
+    sum(cache_written) AS cache_creation_tokens, sum(cache_read) AS cache_read_tokens, sum(output) AS output_tokens,
+    sum(cost) AS cost, arraySort(groupUniqArrayIf(currency, currency != '')) AS currencies
+FROM model_calls
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+GROUP BY tenant, session_id
+ORDER BY tenant, session_id

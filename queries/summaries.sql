@@ -1,0 +1,34 @@
+-- Which summaries stand for parts of a conversation, and what do they admit to have lost?
+-- Section: What was shortened or summarised?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant                   id        the tenant
+--   session_id               id        the session
+--   compact_summaries        count     summaries of the session, repeated on each of its rows
+--   summary_id               id        the summary
+--   summary_kind             text      its kind
+--   created_at               time      when it was made
+--   versions                 count     times it was created or refreshed
+--   tokens                   tokens    its size; NULL if not known
+--   covers_through_position  position  last entry of the item log that it covers; NULL if not known
+--   source_item_refs         id        what it stands for
+--   loss_notes               text      what it says it lost
+--   open_questions           text      what it leaves open
+--   content_ref              id        where its text is
+SELECT tenant, session_id, count() OVER (PARTITION BY tenant, session_id) AS compact_summaries, summary_id, summary_kind, created_at, versions,
+    last.1 AS tokens, last.2 AS covers_through_position, last.3 AS source_item_refs, last.4 AS loss_notes, last.5 AS open_questions, last.6 AS content_ref
+FROM
+(
+    SELECT tenant, session_id, summary_id, any(summary_kind) AS summary_kind, min(event_time) AS created_at, count() AS versions,
+        argMax((tokens, covers_through_position, source_item_refs, loss_notes, open_questions, content_ref), thread_order) AS last
+    FROM summaries
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    GROUP BY tenant, session_id, summary_id
+)
+ORDER BY tenant, session_id, created_at, summary_id

@@ -1,0 +1,31 @@
+-- Which tools were called, how often, and how much did their results fill?
+-- Section: What was used?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant         id      the tenant
+--   session_id     id      the session
+--   tool           text    the tool's name
+--   calls          count   distinct calls
+--   result_tokens  tokens  tokens of the results, as far as known; NULL if none is
+--   result_bytes   bytes   bytes of the results, as far as known
+SELECT tenant, session_id, tool, count() AS calls, sum(tokens) AS result_tokens, sum(bytes) AS result_bytes
+FROM
+(
+    SELECT tenant, session_id, tool_call_id, anyIf(name, item_type = 'function_call') AS tool,
+        countIf(item_type = 'function_call') AS used, maxIf(tokens, item_type = 'function_call_output') AS tokens,
+        maxIf(byte_size, item_type = 'function_call_output') AS bytes
+    FROM log_entries
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND tool_call_id != ''
+        AND item_type IN ('function_call', 'function_call_output')
+    GROUP BY tenant, session_id, tool_call_id
+)
+WHERE used > 0
+GROUP BY tenant, session_id, tool
+ORDER BY tenant, session_id, calls DESC, tool

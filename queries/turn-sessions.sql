@@ -1,0 +1,22 @@
+-- In which sessions does a turn id occur?
+-- Section: What did the model see?
+--
+-- Ask this first where only a turn is known: the other queries about a turn need its session.
+--
+-- Parameters:
+--   tenant   String  id  = ''      only this tenant; '' is all
+--   turn_id  String  id  required  the turn
+-- Columns:
+--   tenant      id     the tenant
+--   session_id  id     the session
+--   thread_id   id     the thread
+--   turn_id     id     the turn
+--   facts       count  facts of the turn
+--   first_at    time   first fact
+--   last_at     time   last fact
+SELECT tenant, session_id, any(thread_id) AS thread_id, turn_id, count() AS facts, min(event_time) AS first_at, max(event_time) AS last_at
+FROM recorded_events
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND turn_id = {turn_id:String}
+GROUP BY tenant, session_id, turn_id
+ORDER BY last_at DESC, tenant, session_id

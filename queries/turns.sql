@@ -1,0 +1,35 @@
+-- Which turns has a session, and how did its window grow?
+-- Section: What did the model see?
+--
+-- Parameters:
+--   tenant      String  id  = ''      only this tenant; '' is all
+--   session_id  String  id  required  the session
+-- Columns:
+--   tenant                 id      the tenant
+--   session_id             id      the session
+--   thread_id              id      the thread
+--   turn_id                id      the turn
+--   started_at             time    first call
+--   calls                  count   model calls
+--   last_call_id           id      the last call of the turn
+--   last_window_tokens     tokens  window of the last call, billed; NULL if not known
+--   last_estimated_tokens  tokens  the same by our estimator
+--   output_tokens          tokens  output of all calls
+SELECT tenant, session_id, thread_id, turn_id, min(event_time) AS started_at, uniqExact(call_id) AS calls,
+    argMax(call_id, thread_order) AS last_call_id, max((thread_order, window_tokens)).2 AS last_window_tokens,
+    max((thread_order, estimated_tokens)).2 AS last_estimated_tokens, sum(output) AS output_tokens
+FROM
+(
+    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, window_tokens, estimated_tokens, output
+    FROM model_calls
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND session_id = {session_id:String}
+    UNION ALL
+    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, NULL, if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
+    FROM assemblies
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND session_id = {session_id:String}
+        AND call_id NOT IN (SELECT call_id FROM model_calls WHERE session_id = {session_id:String})
+)
+GROUP BY tenant, session_id, thread_id, turn_id
+ORDER BY started_at, turn_id
