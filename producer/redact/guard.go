@@ -56,12 +56,13 @@ type Guard struct{ get func() *held }
 // held stands behind a function: where fmt cannot call a method, it follows
 // pointers, but never calls a function.
 type held struct {
-	values  []rule
-	exact   map[string]int // by secret, for numbers in JSON
-	refs    map[string]bool
-	folded  *index // on case-folded text
-	encoded *index // on text as it is
-	spaces  bool   // some value has a space, which a form encodes as "+"
+	values     []rule
+	exact      map[string]int // by secret, for numbers in JSON
+	refs       map[string]bool
+	longestRef int    // bytes
+	folded     *index // on case-folded text
+	encoded    *index // on text as it is
+	spaces     bool   // some value has a space, which a form encodes as "+"
 }
 
 // New returns a guard for the values. A value that is given twice counts once,
@@ -103,6 +104,7 @@ func (h *held) unique() []rule {
 	var out []rule
 	for _, v := range h.values {
 		h.refs[v.policyRef] = true
+		h.longestRef = max(h.longestRef, len(v.policyRef))
 		if _, dup := h.exact[v.secret]; dup {
 			continue
 		}

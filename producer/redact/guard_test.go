@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/producer/redact"
 )
@@ -253,5 +254,28 @@ func TestWithLeavesTheGuardAlone(t *testing.T) {
 	var none *redact.Guard
 	if got, hits := none.Mask("x"); got != "x" || hits != nil || none.Len() != 0 {
 		t.Error("a nil guard does something")
+	}
+}
+
+// TestHostileText holds the time for texts that are made to take long. The bound
+// is generous; a quadratic search takes minutes.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	g := guard(t, "red", "act", "a b", secret)
+	for name, piece := range map[string]string{
+		"placeholders":      "[redacted:pol:1]",
+		"open placeholders": "[redacted:",
+		"hits":              "red",
+		"layers":            `%5c%5c\\\\%2525+`,
+		"escapes":           `\u005c`,
+	} {
+		start := time.Now()
+		masked, _ := g.Mask(strings.Repeat(piece, 1<<17/len(piece)))
+		if spent := time.Since(start); spent > 20*time.Second {
+			t.Errorf("%s took %v", name, spent)
+		}
+		if hits := g.Check(masked); hits != nil {
+			t.Errorf("%s: %d hits are left", name, len(hits))
+		}
 	}
 }

@@ -144,7 +144,7 @@ func (h *held) outside(text string, hits []Hit) []Hit {
 		}
 		start := from + i
 		from = start + len(placeholderStart)
-		n := strings.Index(text[from:], placeholderEnd)
+		n := strings.Index(text[from:min(len(text), from+h.longestRef+len(placeholderEnd))], placeholderEnd)
 		if n >= 0 && h.refs[text[from:from+n]] {
 			spans = append(spans, [2]int{start, from + n + len(placeholderEnd)})
 		}
@@ -153,6 +153,7 @@ func (h *held) outside(text string, hits []Hit) []Hit {
 		return hits
 	}
 	return slices.DeleteFunc(hits, func(hit Hit) bool {
-		return slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] <= hit.Start && hit.End <= s[1] })
+		next, _ := slices.BinarySearchFunc(spans, hit.Start, func(s [2]int, start int) int { return cmp.Compare(s[0], start+1) })
+		return next > 0 && hit.End <= spans[next-1][1]
 	})
 }
