@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Limits bound one query on the server. The zero value of a field leaves that
+// bound to the server.
+type Limits struct {
+	Time   time.Duration // rounded up to seconds
+	Rows   uint64        // of the result
+	Memory uint64        // bytes, on the server
+}
+
+// DefaultLimits fit a question that a person asks: a minute, a million rows,
+// a gibibyte.
+func DefaultLimits() Limits {
+	return Limits{Time: time.Minute, Rows: 1_000_000, Memory: 1 << 30}
+}
+
+// A ResultColumn is one column of a result.
+type ResultColumn struct {
+	Name string
+	Type string // ClickHouse's, such as Nullable(Int64)
+}
+
+// A Result is the rows of a query, read as the server sends them. It holds a
+// connection until it is closed, and is not safe for concurrent use.
+type Result struct {
+	rows    driver.Rows
+	cancel  context.CancelFunc
+	limits  Limits
+	columns []ResultColumn
+	targets []any // pointers that a row is scanned into
+	err     error
+}
+
+// Query runs one statement read-only: a named query with the values of
+// queries.Query.Bind, or what a user wrote. The server refuses everything
+// that would change something, also when the address of the ledger names a
+// user who may write. Parameters are server parameters, {name:Type} in the
+// statement, and never become part of its text.
+//
+// The error is one sentence that says what to do. It wraps [ErrReadOnly],
+// [ErrLimit], [ErrNotMigrated], [ErrUnreachable] or [ErrStatement].
+func (l *Ledger) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
+	options, err := l.readOptions(ctx, sql, parameters, limits)
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	rows, err := l.conn.Query(clickhouse.Context(ctx, options...), sql)
+	if err != nil {
+		cancel()
+		return nil, queryError(err, limits)
+	}
+	r := &Result{rows: rows, cancel: cancel, limits: limits}
+	for _, t := range rows.ColumnTypes() {
+		r.columns = append(r.columns, ResultColumn{t.Name(), t.DatabaseTypeName()})
+		r.targets = append(r.targets, reflect.New(t.ScanType()).Interface())
+	}
+	return r, nil
+}
+
+// QueryFormat is Query with the result encoded by the server, in one of its
+// formats such as Parquet, JSON or CSVWithNames. The caller closes the stream.
+// Only ClickHouse's HTTP protocol can do it: the ledger must have been opened
+// with an http:// address.
+func (l *Ledger) QueryFormat(ctx context.Context, format, sql string, parameters map[string]string, limits Limits) (io.ReadCloser, error) {
+	options, err := l.readOptions(ctx, sql, parameters, limits)
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	stream, err := l.conn.QueryFormat(clickhouse.Context(ctx, options...), format, strings.TrimRight(strings.TrimSpace(sql), ";"))
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	return &formatStream{stream, limits}, nil
+}
+
+// formatStream explains the errors that come after the first bytes.
+type formatStream struct {
+	io.ReadCloser
+	limits Limits
+}
+
+func (s *formatStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = queryError(err, s.limits)
+	}
+	return n, err
+}
+
+// Columns returns the columns of the result, also when it has no rows.
+func (r *Result) Columns() []ResultColumn { return r.columns }
+
+// Next goes to the next row, and returns false after the last one or after an
+// error.
+func (r *Result) Next() bool {
+	if r.err != nil || !r.rows.Next() {
+		return false
+	}
+	r.err = r.rows.Scan(r.targets...)
+	return r.err == nil
+}
+
+// Values returns the values of the row: nil for NULL, and Go's types for
+// ClickHouse's otherwise. The caller owns the slice.
+func (r *Result) Values() []any {
+	values := make([]any, len(r.targets))
+	for i, target := range r.targets {
+		v := reflect.ValueOf(target).Elem()
+		for v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Pointer {
+			values[i] = v.Interface()
+		}
+	}
+	return values
+}
+
+// Err returns what ended the rows early, explained as by [Ledger.Query].
+func (r *Result) Err() error {
+	if r.err != nil {
+		return queryError(r.err, r.limits)
+	}
+	return queryError(r.rows.Err(), r.limits)
+}
+
+// Close gives the connection back. A query that still runs is ended. It
+// returns what Err returned.
+func (r *Result) Close() error {
+	err := r.Err()
+	r.cancel()
+	_ = r.rows.Close()
+	return err
+}
+
+// readOptions asks the server how much the user may change. A user who may
+// write is made read-only for this query. One who is read-only but may change
+// settings gets the limits; one who may not has those of the server's
+// configuration, which is what the administrator wanted.
+func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[string]string, limits Limits) ([]clickhouse.QueryOption, error) {
+	var readonly string
+	if err := l.conn.QueryRow(ctx, statement("read_only")).Scan(&settingValue{&readonly}); err != nil {
+		return nil, err
+	}
+	settings := clickhouse.Settings{}
+	if readonly != "1" {
+		limits.addTo(settings)
+	}
+	if readonly == "0" {
+		settings["readonly"] = 1
+	}
+	return []clickhouse.QueryOption{
+		clickhouse.WithSettings(settings),
+		clickhouse.WithParameters(escapeParameters(sql, parameters)),
+	}, nil
+}
+
+func (limits Limits) addTo(settings clickhouse.Settings) {
+	if limits.Time > 0 {
+		settings["max_execution_time"] = int((limits.Time + time.Second - 1) / time.Second)
+	}
+	if limits.Rows > 0 {
+		settings["max_result_rows"] = limits.Rows
+		settings["result_overflow_mode"] = "throw"
+	}
+	if limits.Memory > 0 {
+		settings["max_memory_usage"] = limits.Memory
+	}
+}
+
+// settingValue reads a setting of whatever type the server has for it.
+type settingValue struct{ text *string }
+
+// Scan implements sql.Scanner.
+func (v *settingValue) Scan(value any) error {
+	*v.text = fmt.Sprint(value)
+	return nil
+}
+
+// The server reads parameters as fields of tab-separated text.
+var parameterEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+
+// structured finds the parameters of a statement that are arrays, maps or
+// tuples. The server parses these as literals with escapes of their own.
+var structured = regexp.MustCompile(`\{\s*(\w+)\s*:\s*(?:Array|Map|Tuple)\(`)
+
+func escapeParameters(sql string, parameters map[string]string) clickhouse.Parameters {
+	literal := make(map[string]bool)
+	for _, m := range structured.FindAllStringSubmatch(sql, -1) {
+		literal[m[1]] = true
+	}
+	escaped := make(clickhouse.Parameters, len(parameters))
+	for name, value := range parameters {
+		if !literal[name] {
+			value = parameterEscapes.Replace(value)
+		}
+		escaped[name] = value
+	}
+	return escaped
+}
