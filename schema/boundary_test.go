@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
 )
 
 // withMembers returns the golden event of t with members added to its data,
@@ -90,6 +91,7 @@ func TestRule1RuntimeStatus(t *testing.T) {
 		{"log status further down", TypeLogAppended, ms{"x": `{"status":"completed"}`}, refused + "/data/x/status"},
 		{"pressure outcome of success", TypePressureApplied, ms{"outcome": `"succeeded"`}, refused + "/data/outcome"},
 		{"both, after metadata", TypeItemAdded, ms{"metadata": `{"a":1}`, "zz": `{"status":"done"}`}, refused + "/data/zz/status"},
+		{"after backslashes", TypeItemAdded, ms{"xx": `["\\\\","\"\\","\\\"{"]`, "zz": `{"status":"done"}`}, refused + "/data/zz/status"},
 		{"all of them", TypeItemAdded, ms{"turn_status": `"a"`, "task_status": `"b"`}, refused + "/data/task_status\n" + refused + "/data/turn_status"},
 
 		// What must stay possible.
@@ -245,6 +247,14 @@ func TestMissingIsAnswerable(t *testing.T) {
 	}
 }
 
+func TestEmptyListIsNothing(t *testing.T) {
+	t.Parallel()
+	checkRuleCases(t, []ruleCase{
+		{"no blocks", TypeAssemblyCreated, ms{"ordered_blocks": `[]`}, "required /data/ordered_blocks"},
+		{"no elided items", TypeElisionApplied, ms{"elided_item_refs": `[]`}, "required /data/elided_item_refs"},
+	})
+}
+
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	at := "range /data/sequences/0/ranges/"
@@ -256,6 +266,42 @@ func TestRanges(t *testing.T) {
 		{"negative", TypeFactsDropped, ranges(`[[-1,5]]`), at + "0"},
 		{"a step of the ladder", TypePressureApplied, ms{"step": `5`}, ""},
 		{"a sixth step", TypePressureApplied, ms{"step": `6`}, "range /data/step"},
+	})
+}
+
+// TestWalkVisitsEveryMember walks over any JSON without losing its place.
+func TestWalkVisitsEveryMember(t *testing.T) {
+	t.Parallel()
+	text := rapid.StringMatching(`[a"\\{}\[\],:/~ é😀]{0,6}`)
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			kind := rapid.IntRange(0, 5).Draw(t, "kind")
+			switch {
+			case kind == 0 && depth < 5:
+				return rapid.MapOfN(text, value(depth+1), 0, 4).Draw(t, "object")
+			case kind == 1 && depth < 5:
+				return rapid.SliceOfN(value(depth+1), 0, 4).Draw(t, "array")
+			case kind == 2:
+				return rapid.SampledFrom([]any{nil, true, false, -1.5e300}).Draw(t, "literal")
+			}
+			return text.Draw(t, "text")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		// What stands before and after any value is found where it stands.
+		data, err := json.Marshal(map[string]any{"turn_status": "x", "v": value(0).Draw(t, "value"), "z": []any{map[string]any{"run_status": 1}}},
+			json.Deterministic(true), jsontext.WithIndent(rapid.SampledFrom([]string{"", " ", "\t"}).Draw(t, "indent")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := boundary{event: &Event{Data: data}}
+		if got := codes(b.check()); got != "runtime_status /data/turn_status\nruntime_status /data/z/0/run_status" {
+			t.Fatalf("%s\n%s", got, data)
+		}
+		if b.scan.depth != 0 {
+			t.Fatalf("%d open at the end of %s", b.scan.depth, data)
+		}
 	})
 }
 

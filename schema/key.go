@@ -65,9 +65,6 @@ func (k Key) Derive(purpose string) []byte {
 // String returns the id. Secrets are never printed.
 func (k Key) String() string { return "key " + k.ID }
 
-// Format writes the id for every verb.
-func (k Key) Format(f fmt.State, _ rune) { io.WriteString(f, k.String()) }
-
 // GoString returns the id, so that %#v prints no secret either.
 func (k Key) GoString() string { return k.String() }
 
