@@ -1,0 +1,105 @@
+package queries_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+func TestCatalogueIsComplete(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for _, q := range queries.All() {
+		seen[q.Section] = true
+		if !strings.HasSuffix(q.Title, "?") {
+			t.Errorf("%s: the title %q is not a question", q.Name, q.Title)
+		}
+		if strings.Contains(q.SQL, " FINAL") || strings.Contains(q.SQL, "SETTINGS") {
+			t.Errorf("%s reads tables; the views are the API", q.Name)
+		}
+		for _, c := range q.Columns {
+			if c.Unit == "" || c.About == "" {
+				t.Errorf("%s: column %s lacks its unit or meaning", q.Name, c.Name)
+			}
+		}
+	}
+	for _, s := range queries.Sections {
+		if !seen[s] {
+			t.Errorf("section %q has no query", s)
+		}
+	}
+}
+
+func TestGetOffersTheNearest(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"sesion-usage": "session-usage", "tool_use": "tool-use", "gaps": "open-gaps", "omission-reason": "omission-reasons",
+	} {
+		_, err := queries.Get(name)
+		var unknown *queries.UnknownError
+		if !errors.As(err, &unknown) || !errors.Is(err, queries.ErrUnknown) {
+			t.Fatalf("Get(%q) = %v", name, err)
+		}
+		if len(unknown.Nearest) == 0 || unknown.Nearest[0] != want {
+			t.Errorf("Get(%q) offers %v, want %s first", name, unknown.Nearest, want)
+		}
+	}
+	if _, err := queries.Get("zzzzzzzzzz"); !strings.Contains(err.Error(), "query list") {
+		t.Errorf("a name like no other: %v", err)
+	}
+}
+
+func TestBind(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		query string
+		give  map[string]string
+		want  string // part of the error; empty for none
+	}{
+		{"omission-reasons", nil, ""},
+		{"omission-reasons", map[string]string{"days": "30", "tenant": "a'b\\c\n"}, ""},
+		{"omission-reasons", map[string]string{"day": "30"}, "no such parameter; it has tenant, session_id, days"},
+		{"omission-reasons", map[string]string{"days": "36501"}, "a whole number from 0 to 36500"},
+		{"omission-reasons", map[string]string{"days": "-1"}, "a whole number from 0 to 36500"},
+		{"omission-reasons", map[string]string{"days": "3.5"}, "a whole number from 0 to 36500"},
+		{"omission-reasons", map[string]string{"days": ""}, "a whole number from 0 to 36500"},
+		{"omission-reasons", map[string]string{"days": "0x10"}, "a whole number from 0 to 36500"},
+		{"omission-reasons", map[string]string{"tenant": "a\x00"}, "zero byte"},
+		{"omission-reasons", map[string]string{"tenant": "\xff"}, "UTF-8"},
+		{"elision-savings", map[string]string{"read_ratio": "NaN"}, "a number from 0.001 to 1"},
+		{"elision-savings", map[string]string{"read_ratio": "0.25"}, ""},
+		{"window", map[string]string{"session_id": "s"}, "turn_id: is required, the turn"},
+		{"window", map[string]string{"session_id": "s", "turn_id": "t", "as_of": "yesterday"}, "a time such as 2026-11-21T08:00:00Z"},
+		{"window", map[string]string{"session_id": "s", "turn_id": "t", "as_of": "2026-11-21T09:00:00+01:00"}, ""},
+	}
+	for _, test := range tests {
+		q, err := queries.Get(test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := q.Bind(test.give)
+		if test.want == "" {
+			if err != nil || len(values) != len(q.Parameters) {
+				t.Errorf("%s %v: %v, %v", test.query, test.give, values, err)
+			}
+			continue
+		}
+		if !errors.Is(err, queries.ErrParameter) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %v: error %v, want %q", test.query, test.give, err, test.want)
+		}
+	}
+}
+
+func TestBindTurnsTimesToUTC(t *testing.T) {
+	t.Parallel()
+	q, err := queries.Get("open-gaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := q.Bind(map[string]string{"as_of": "2026-11-21T09:00:00.5+01:00"})
+	if err != nil || values["as_of"] != "2026-11-21 08:00:00.5" {
+		t.Errorf("as_of = %q, %v", values["as_of"], err)
+	}
+}
