@@ -82,7 +82,7 @@ func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point sc
 
 // Elide records a planned pass over the window.
 func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
-	return c.record(ctx, elisionFact(c.id, pass))
+	return c.record(ctx, elisionFact(c.id, pass, c.turn.run.log.position))
 }
 
 // Usage records the call's window by layer, and what the provider billed where

@@ -35,18 +35,31 @@ type Content struct {
 	RedactionReason string
 }
 
-// itemLog numbers the entries of one thread's append-only item log.
+// itemLog numbers the entries of one thread's append-only item log, from 0.
 type itemLog struct {
-	mu   sync.Mutex
-	next int64
+	mu        sync.Mutex
+	positions map[string]int64 // by item id
 }
 
-func (l *itemLog) append() int64 {
+func (l *itemLog) append(id string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	position := l.next
-	l.next++
+	position := int64(len(l.positions))
+	if l.positions == nil {
+		l.positions = make(map[string]int64)
+	}
+	l.positions[id] = position
 	return position
+}
+
+// position returns where an item stands in the log, or nil.
+func (l *itemLog) position(id string) *int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if position, ok := l.positions[id]; ok {
+		return &position
+	}
+	return nil
 }
 
 // Add records content as an item and, where it is part of the conversation, as
@@ -81,7 +94,7 @@ func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.I
 	}
 	if itemType := logItemType(c.Kind); itemType != "" {
 		entry := &schema.LogAppended{
-			LogItemID: c.ID, LogID: r.ids.ThreadID, Position: new(r.log.append()), ItemType: itemType, Role: c.Role, Name: c.ToolName,
+			LogItemID: c.ID, LogID: r.ids.ThreadID, Position: new(r.log.append(c.ID)), ItemType: itemType, Role: c.Role, Name: c.ToolName,
 			ToolCallID: c.ToolCallID, CallID: c.CallID, ItemRef: schema.Ref(c.ID),
 			Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
 		}

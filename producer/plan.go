@@ -132,7 +132,9 @@ func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	return f
 }
 
-func elisionFact(call string, pass window.Pass) *schema.ElisionApplied {
+// elisionFact says what a pass shortened; position finds an item in the item
+// log.
+func elisionFact(call string, pass window.Pass, position func(id string) *int64) *schema.ElisionApplied {
 	f := &schema.ElisionApplied{Elision: schema.Elision{
 		PassID: "elision:" + call, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
 		FirstChangedPosition: new(int64(pass.FirstChanged)), TokensSaved: new(int64(pass.SavedPerCall)),
@@ -142,7 +144,7 @@ func elisionFact(call string, pass window.Pass) *schema.ElisionApplied {
 		*f.TokensBefore += int64(e.Before)
 		*f.TokensAfter += int64(e.Stub)
 		f.ElidedItemRefs = append(f.ElidedItemRefs, schema.Elided{
-			ItemRef: schema.Ref(e.ID), Position: new(int64(e.Position)), Level: schema.ElisionLevel(e.Level),
+			ItemRef: schema.Ref(e.ID), Position: position(e.ID), Level: schema.ElisionLevel(e.Level),
 			TokensBefore: new(int64(e.Before)), TokensAfter: new(int64(e.Stub)), ReloadRef: schema.Ref(e.ReloadRef),
 		})
 	}

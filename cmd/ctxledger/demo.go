@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var keep string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Do the main job in one go: record an agent's windows and ask about them",
+		Long: `Start everything in a temporary folder and let a scripted coding agent work over
+real files, this program's own sources, with a window of 24,000 tokens. The
+window fills, the pressure ladder is climbed, tool outputs are elided, older
+messages compacted; a secret is withheld, a file is missing, a child run gets
+fewer grants. Then the window of one turn is drawn, and three questions are
+asked in SQL. There is no model and nothing leaves this machine; it ends by
+itself, within a minute.`,
+		Example: `  ctxledger demo
+  ctxledger demo --keep ./demo && ctxledger up --data ./demo`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), keep) },
+	}
+	cmd.Flags().StringVar(&keep, "keep", "", "use this data folder and keep it")
+	return cmd
+}
+
+func (a *app) demo(ctx context.Context, keep string) (err error) {
+	data := keep
+	if data == "" {
+		if data, err = os.MkdirTemp("", "ctxledger-demo-"); err != nil {
+			return fmt.Errorf("make a temporary folder: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	}
+	c := embedded.DefaultConfig(data)
+	c.Progress, c.Log = embedded.ProgressTo(a.err), a.log()
+	fmt.Fprintln(a.out, "Starting NATS, ClickHouse and the projector on this machine.")
+	i, err := instance.Start(ctx, instance.Config{Embedded: c, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, i.Close()) }()
+	fmt.Fprintln(a.out, "A scripted agent works over this program's sources with a window of 24,000 tokens.")
+	fmt.Fprintln(a.out)
+	shown, err := a.recordDemo(ctx, i, data)
+	if err != nil {
+		return err
+	}
+	last, err := lastSequence(ctx, i.JetStream)
+	if err != nil {
+		return err
+	}
+	level, err := projector.AwaitCommit(ctx, i.JetStream, i.Ledger, last, 20*time.Second)
+	if err != nil {
+		return err
+	}
+	if !level {
+		return errors.New("the projector made no progress for 20 seconds: run again with --verbose")
+	}
+	return a.showDemo(ctx, i.Ledger, shown, last, keep)
+}
+
+func (a *app) recordDemo(ctx context.Context, i *instance.Instance, data string) (demo.Shown, error) {
+	ring, err := keyfile.Open(data, schema.DefaultTenant)
+	if err != nil {
+		return demo.Shown{}, err
+	}
+	guard, err := demo.Guard()
+	if err != nil {
+		return demo.Shown{}, err
+	}
+	c := producer.DefaultConfig(i.NATS)
+	c.Runtime, c.Key, c.Guard, c.Counter = "demo", ring.Current(), guard, window.NewCounter(window.CounterConfig{})
+	client, err := producer.Connect(ctx, c)
+	if err != nil {
+		return demo.Shown{}, err
+	}
+	shown, err := demo.Record(ctx, client, c.Counter, sources, func(format string, args ...any) {
+		line, _ := guard.Mask(fmt.Sprintf(format, args...))
+		fmt.Fprintln(a.out, line)
+	})
+	return shown, errors.Join(err, client.Flush(ctx))
+}
