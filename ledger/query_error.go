@@ -105,7 +105,7 @@ func nonZero(known bool, value any) string {
 
 // noise is what the server adds to a message and nobody needs: which
 // expression in full, its own version, its name for the error.
-var noise = regexp.MustCompile(`(?s)(:? ?In scope .*|: While executing .*|\. \([A-Z_]+\).*| ?\(version .*)$`)
+var noise = regexp.MustCompile(`(?s)(:? ?[Ii]n scope .*|\. Expected one of: .*|: While executing .*|\. \([A-Z_]+\).*| ?\(version .*)$`)
 
 func firstSentence(message string) string {
 	const most = 300

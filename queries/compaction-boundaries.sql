@@ -39,7 +39,7 @@ boundaries AS
     UNION ALL
     SELECT tenant, session_id, thread_id, thread_order, event_time, 'microcompact_boundary',
         if(JSONExtractString(metadata, 'record_uuid') = '', pass_id, JSONExtractString(metadata, 'record_uuid')), metadata,
-        toString(trigger), tokens_before, tokens_saved, if(JSONHas(metadata, 'compacted_tool_ids'), JSONExtractInt(metadata, 'compacted_tool_ids'), length(elided_refs))
+        toString(trigger), tokens_before, tokens_saved, if(JSONHas(metadata, 'compacted_tool_ids'), JSONExtractInt(metadata, 'compacted_tool_ids'), toInt64(length(elided_refs)))
     FROM elisions
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})

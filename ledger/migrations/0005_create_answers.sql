@@ -61,7 +61,7 @@ WITH
 passes AS
 (
     SELECT tenant, session_id, thread_id,
-        arraySort(p -> p.1, groupArray((thread_order, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, pass_id))) AS list
+        arraySort(p -> p.1, groupArray((thread_order, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, pass_id, elided_before))) AS list
     FROM elisions GROUP BY tenant, session_id, thread_id
 ),
 replaced AS
@@ -125,12 +125,13 @@ SELECT
     multiIf(w.layer != '', toString(w.layer), t.layer != '', toString(t.layer), w.item_type = 'function_call', 'tool_calls',
         w.item_type = 'function_call_output', 'tool_results', w.item_type = 'reasoning', 'reasoning', toString(w.role)) AS layer,
     w.role, w.item_type, w.name, t.title, w.item_refs,
-    if(w.origin = 'log' AND pass.2, pass.5[greatest(indexOf(pass.3, w.item_refs[1]), indexOf(pass.4, w.tool_call_id))], w.tokens) AS tokens,
-    if(w.origin = 'log', w.tokens, if(length(w.item_refs) = 1, coalesce(t.tokens, if(pass.2, NULL, w.tokens)), w.tokens)) AS tokens_full,
-    w.digest, w.redaction_state, pass.2 = 1 AS elided, if(pass.2, pass.6, '') AS elided_by
+    if(w.origin = 'log' AND pass.2, pass.5[place], w.tokens) AS tokens,
+    if(pass.2, coalesce(pass.7[place], if(w.origin = 'log', w.tokens, t.tokens)), w.tokens) AS tokens_full,
+    w.digest, w.redaction_state, toBool(pass.2) AS elided, if(pass.2, pass.6, '') AS elided_by
 FROM
 (
-    SELECT u.*, arrayLast(p -> p.1 < u.thread_order AND (hasAny(p.3, u.item_refs) OR u.item_type = 'function_call_output' AND has(p.4, u.tool_call_id)), e.list) AS pass
+    SELECT u.*, arrayLast(p -> p.1 < u.thread_order AND (hasAny(p.3, u.item_refs) OR u.item_type = 'function_call_output' AND has(p.4, u.tool_call_id)), e.list) AS pass,
+        greatest(indexOf(pass.3, u.item_refs[1]), if(u.tool_call_id = '', 0, indexOf(pass.4, u.tool_call_id))) AS place
     FROM (SELECT * FROM blocks UNION ALL SELECT * FROM entries) AS u
     LEFT JOIN passes AS e ON u.tenant = e.tenant AND u.session_id = e.session_id AND u.thread_id = e.thread_id
 ) AS w
@@ -281,7 +282,7 @@ SELECT
     argMin(step_id, at) AS step_id, argMin(tool_call_id, at) AS tool_call_id, argMin(action_id, at) AS action_id,
     argMin(evidence_id, at) AS evidence_id, argMin(context_id, at) AS context_id,
     argMin(parent_run_id, at) AS parent_run_id, argMin(root_run_id, at) AS root_run_id, argMin(call_id, at) AS call_id,
-    argMax(status, at) AS status, status NOT IN ('resolved', 'declined', 'expired') AS is_open,
+    argMax(status, at) AS status, toBool(status NOT IN ('resolved', 'declined', 'expired')) AS is_open,
     argMaxIf(question, at, question != '') AS question, argMaxIf(needed_for, at, needed_for != '') AS needed_for,
     argMaxIf(severity, at, severity != '') AS severity, argMaxIf(requested_from, at, requested_from != '') AS owner,
     argMaxIf(requested_action, at, requested_action != '') AS requested_action,

@@ -1,0 +1,275 @@
+package ledger_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// viewNames lists the views of a migrated ledger.
+func viewNames(t *testing.T, l *ledger.Ledger) []string {
+	t.Helper()
+	var names []string
+	for _, row := range rows(t, l, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View' ORDER BY name", nil) {
+		names = append(names, row[0])
+	}
+	if len(names) < 25 {
+		t.Fatalf("only %d views: %v", len(names), names)
+	}
+	return names
+}
+
+var (
+	word     = regexp.MustCompile(`[a-z][a-z0-9_]*`)
+	sameAs   = regexp.MustCompile(`the columns of (?:the table )?([a-z_]+)`)
+	viewHead = regexp.MustCompile(`(?m)^-- ([a-z_]+): (?:.*\n(?:--.*\n)*)`)
+	headList = strings.Fields("incarnation stream_seq recorded_at event_time event_id source event_type sequence tenant agent resource_id runtime_id session_id thread_id turn_id task_id run_id attempt_id step_id tool_call_id action_id evidence_id context_id parent_run_id root_run_id")
+)
+
+func TestEveryViewIsReadableAndDocumented(t *testing.T) {
+	t.Parallel()
+	l := cleanCorpus(t)
+	files, err := filepath.Glob("migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := make(map[string][]string)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range viewHead.FindAllStringSubmatch(string(text), -1) {
+			heads[m[1]] = word.FindAllString(m[0], -1)
+			if strings.Contains(m[0], "HEAD") || strings.Contains(m[0], "correlation ids") {
+				heads[m[1]] = append(heads[m[1]], headList...)
+			}
+			if same := sameAs.FindStringSubmatch(m[0]); same != nil {
+				heads[m[1]] = append(heads[m[1]], heads[same[1]]...)
+			}
+		}
+	}
+	for _, view := range viewNames(t, l) {
+		if heads[view] == nil {
+			t.Errorf("%s has no head comment", view)
+			continue
+		}
+		if view == "scope_records" {
+			continue // all columns of the table
+		}
+		for _, row := range rows(t, l, "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {view:String}", map[string]string{"view": view}) {
+			if !slices.Contains(heads[view], row[0]) {
+				t.Errorf("%s: column %s is not in its head comment", view, row[0])
+			}
+		}
+		_ = rows(t, l, "SELECT * FROM {view:Identifier}", map[string]string{"view": view})
+	}
+}
+
+func TestRepeatedRowsCountOnce(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.runtimeSession()
+	c.importedSession()
+	l := c.write()
+	before := make(map[string]string)
+	for _, view := range viewNames(t, l) {
+		if view != "ledger_head" {
+			before[view] = fmt.Sprint(rows(t, l, "SELECT count() FROM {view:Identifier}", map[string]string{"view": view}))
+		}
+	}
+	// Another digest is another token, so the server stores every row again.
+	c.batch.Digest[0]++
+	if err := l.Write(t.Context(), c.batch, 1); err != nil {
+		t.Fatal(err)
+	}
+	for view, want := range before {
+		if got := fmt.Sprint(rows(t, l, "SELECT count() FROM {view:Identifier}", map[string]string{"view": view})); got != want {
+			t.Errorf("%s has %s rows after a repeated write, %s before", view, got, want)
+		}
+	}
+}
+
+// TestChecksFindWhatIsPlanted plants one violation of every check.
+func TestChecksFindWhatIsPlanted(t *testing.T) {
+	t.Parallel()
+	plants := map[string]struct {
+		plant func(c *corpus)
+		want  string // in the row found
+	}{
+		"check_conservation": {func(c *corpus) {
+			half := selection("selection-x", "call-x")
+			half.Parts, half.Part = num(2), num(1)
+			c.add(half)
+		}, "only 1 of 2 parts"},
+		"check_injected_without_assembly": {func(c *corpus) {
+			c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i-x", AssemblyID: "assembly-x"}})
+		}, "assembly-x"},
+		"check_redaction_reintroduced": {func(c *corpus) {
+			c.add(&schema.RedactionApplied{Common: schema.Common{PolicyRefs: refs("p")}, RedactionID: "redaction-x", TargetRef: "item-x", RedactionState: schema.RedactionRemoved, Reason: "secret"})
+			c.add(&schema.ItemUpdated{Item: schema.Item{ItemID: "item-x"}})
+		}, "item-x"},
+		"check_sequence_gaps": {func(c *corpus) {
+			c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "item-w"}})
+			c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "item-x"}}, 900)
+		}, "899"},
+		"check_unsealed_scopes": {func(c *corpus) {
+			c.in("s-open", "s-open", "", "run-x").add(&schema.ItemAdded{Item: schema.Item{ItemID: "item-x"}})
+			c.batch.Last += 2 * 24 * 3600
+			c.in("s-sealed", "s-sealed", "", "run-y")
+			c.ids.ContextID = "context-x"
+			c.add(&schema.EnvelopeCreated{ContextID: "context-x", Scope: "session", Lifecycle: schema.LifecycleArchived})
+		}, "s-open"},
+		"check_reasoning_reinjected": {func(c *corpus) {
+			c.entry("thought-x", "reasoning", "", "", 0, 5)
+			c.ids.TurnID = "t9"
+			c.add(&schema.AssemblyCreated{AssemblyID: "assembly-x", Target: "model", OrderedBlocks: []schema.Block{{Block: "b", Layer: "assistant", ItemRefs: refs("thought-x")}}})
+		}, "thought-x"},
+		"check_compaction_dropped_open_gap": {func(c *corpus) {
+			c.add(&schema.MissingDetected{Missing: gap("gap-x", "where?", "alice", schema.StatusOpen)})
+			c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "compact-x", Scope: "thread", SummaryRef: "sum-x", SourceItemRefs: refs("m"),
+				SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(1)}}})
+		}, "gap-x"},
+	}
+	for check, p := range plants {
+		t.Run(check, func(t *testing.T) {
+			t.Parallel()
+			c := newCorpus(t)
+			c.in("sx", "sx", "tx", "run-root")
+			p.plant(c)
+			l := c.write()
+			if got := rows(t, l, "SELECT * FROM {view:Identifier}", map[string]string{"view": check}); len(got) != 1 || !strings.Contains(fmt.Sprint(got), p.want) {
+				t.Errorf("found %v, want one row with %q", got, p.want)
+			}
+			if got := named(t, l, "checks", nil, "check_name", "violations")[0]; got[0] != check || got[1] != "1" {
+				t.Errorf("the query checks says %v", got)
+			}
+		})
+	}
+}
+
+func TestCheckConservationNamesTheItems(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("sx", "sx", "tx", "run-root")
+	// Each part is in order; only together they break the rule.
+	first, second := selection("selection-x", "c"), selection("selection-x", "c")
+	first.Parts, first.Part, second.Parts, second.Part = num(2), num(1), num(2), num(2)
+	first.Omitted, second.Selected = first.Omitted[:1], nil
+	second.Omitted[1].ItemRef = "item-doc"
+	c.plant(first)
+	c.plant(second)
+	got := rows(t, c.write(), "SELECT problem, item_refs FROM check_conservation ORDER BY problem", nil)
+	want := "[[candidate is both selected and omitted [item-doc]] [candidate is neither selected nor omitted [item-big]]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("found %v\n want %v", got, want)
+	}
+}
+
+func TestCheckLostRuntimeIDs(t *testing.T) {
+	t.Parallel()
+	s := embedded.SharedClickHouse(t)
+	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if _, err := l.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := newCorpus(t)
+	c.runtimeSession()
+	if err := l.Write(t.Context(), c.batch, 1); err != nil {
+		t.Fatal(err)
+	}
+	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	for _, sql := range []string{
+		"INSERT INTO items SELECT * REPLACE ('' AS turn_id) FROM items WHERE item_id = 'item-doc'",
+		"INSERT INTO redactions SELECT * REPLACE (stream_seq + 1000 AS stream_seq) FROM redactions",
+	} {
+		if err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := rows(t, l, "SELECT table_name, problem FROM check_lost_runtime_ids ORDER BY table_name", nil)
+	want := "[[items the row has other correlation ids than its event] [redactions the row has no event]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("found %v\n want %v", got, want)
+	}
+}
+
+func TestSequencesOfDroppedAndRefusedFactsAreKnown(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("sx", "sx", "", "run-root")
+	c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "a"}}) // 1
+	c.at(&schema.FactsDropped{DropID: "d", Count: num(2), Reason: "outbox full", Sequences: []schema.SequenceRanges{{Source: c.source, Ranges: [][2]int64{{2, 3}}}}}, 4)
+	refused := &schema.Event{ID: "r", Source: c.source, Correlation: c.ids}
+	c.batch.Last++
+	c.batch.AddRefused(ledger.Refused{
+		Subject: "ctx.v1.acme.bench.p00.item.added", Event: refused, Data: []byte("{"), Violations: schema.Violations{{Code: schema.CodeMalformed}},
+		Header: map[string][]string{"ce-id": {"r"}, "ce-sequence": {"000000000005"}, "ce-tenant": {"acme"}, "ce-sessionid": {"sx"}},
+	}, c.position())
+	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b"}}, 6)
+	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b2"}}, 6) // another version under the same sequence
+	l := c.write()
+	if got := rows(t, l, "SELECT * FROM check_sequence_gaps", nil); len(got) > 0 {
+		t.Errorf("found %v", got)
+	}
+	if got := named(t, l, "quarantine-by-code", nil, "tenant", "messages"); fmt.Sprint(got) != "[[acme 1]]" {
+		t.Errorf("quarantine-by-code: %v", got)
+	}
+}
+
+func TestQueryFormatOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := embedded.SharedClickHouse(t)
+	overTCP, err := ledger.Open(t.Context(), s.ReaderDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { overTCP.Close() })
+	if _, err := overTCP.QueryFormat(t.Context(), "Parquet", "SELECT 1", nil, ledger.DefaultLimits()); err == nil || !strings.Contains(err.Error(), "HTTP address") {
+		t.Errorf("over the native protocol: %v", err)
+	}
+	options, err := clickhouse.ParseDSN(s.ReaderDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.Replace(s.HTTPURL(), "http://", "http://"+options.Auth.Username+":"+options.Auth.Password+"@", 1) + "/" + options.Auth.Database
+	l, err := ledger.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for format, want := range map[string]string{"CSVWithNames": "\"n\"\n\"it's\\\"", "JSONEachRow": `{"n":"it's\\"}`, "Parquet": "PAR1"} {
+		stream, err := l.QueryFormat(t.Context(), format, "SELECT {x:String} AS n;", map[string]string{"x": `it's\`}, ledger.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+		data, err := io.ReadAll(stream)
+		stream.Close()
+		if err != nil || !strings.HasPrefix(string(data), want) {
+			t.Errorf("%s: %q, %v", format, data, err)
+		}
+	}
+}
