@@ -1,14 +1,225 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
-	"github.com/ctxledger/ctxledger/ledger"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
 	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/queries"
 )
 
-func (a *app) showDemo(ctx context.Context, l *ledger.Ledger, s demo.Shown, last uint64, keep string) error {
+type queryFlags struct {
+	sql     string
+	params  []string
+	output  string
+	maxTime time.Duration
+	maxRows uint64
+}
+
+func (a *app) queryCommand() *cobra.Command {
+	var flags queryFlags
+	defaults := ledger.DefaultLimits()
+	cmd := &cobra.Command{
+		Use:   "query NAME [--param name=value]… | query --sql STATEMENT",
+		Short: "Ask a named question, or any in SQL; nothing can be changed",
+		Long: `Ask a question of the catalogue by its name, or any question in SQL over the
+views. Queries only read, within limits of time, rows and memory.
+
+"ctxledger query list" is the catalogue; "ctxledger query show NAME" says what a
+query answers, its parameters and its columns, and prints its SQL, which pastes
+into any ClickHouse client.`,
+		Example: `  ctxledger query list
+  ctxledger query session-usage
+  ctxledger query compaction-boundaries --param session_id=0cf3db51-1c73-43bb-8d05-dc02739514a5
+  ctxledger query --sql 'SELECT layer, sum(tokens) FROM layer_usage GROUP BY layer' -o csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usageError("query takes one name, found %d", len(args))
+			case len(args) == 1 && flags.sql != "":
+				return usageError("give a name or --sql, not both")
+			case len(args) == 0 && flags.sql == "":
+				return usageError("give a name (see `ctxledger query list`) or --sql")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeQuery,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.query(cmd.Context(), args, flags) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.sql, "sql", "", "a statement of your own")
+	f.StringArrayVarP(&flags.params, "param", "p", nil, "a parameter, name=value; may be repeated")
+	f.StringVarP(&flags.output, "output", "o", "table", "table, json, csv, or parquet")
+	f.DurationVar(&flags.maxTime, "max-time", defaults.Time, "give up after this long")
+	f.Uint64Var(&flags.maxRows, "max-rows", defaults.Rows, "give up after this many rows of result")
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "List the catalogue by question", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listQueries() }},
+		&cobra.Command{Use: "show NAME", Short: "Show what a query answers, and its SQL", Args: oneName, ValidArgsFunction: completeQuery,
+			RunE: func(_ *cobra.Command, args []string) error {
+				q, err := queries.Get(args[0])
+				if err != nil {
+					return &exitError{exitUsage, err}
+				}
+				_, err = fmt.Fprint(a.out, q.SQL)
+				return err
+			}},
+	)
+	return cmd
+}
+
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError("%s takes one name", cmd.CommandPath())
+	}
 	return nil
 }
-func (a *app) queryCommand() *cobra.Command  { return &cobra.Command{Use: "query"} }
-func (a *app) windowCommand() *cobra.Command { return &cobra.Command{Use: "window"} }
+
+func completeQuery(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) == 0 {
+		for _, q := range queries.All() {
+			names = append(names, q.Name+"\t"+q.Title)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) listQueries() error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	section := ""
+	for _, q := range queries.All() {
+		if q.Section != section {
+			section = q.Section
+			fmt.Fprintf(w, "\n%s\n", section)
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", q.Name, q.Title, parameterNames(q))
+	}
+	return w.Flush()
+}
+
+func parameterNames(q queries.Query) string {
+	var names []string
+	for _, p := range q.Parameters {
+		if p.Required {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "needs " + strings.Join(names, ", ")
+}
+
+func (a *app) query(ctx context.Context, args []string, flags queryFlags) error {
+	if !slices.Contains(rows.Formats, flags.output) && flags.output != "parquet" {
+		return usageError("-o %q: want table, json, csv or parquet", flags.output)
+	}
+	given := make(map[string]string)
+	for _, p := range flags.params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return usageError("--param %q: want name=value", p)
+		}
+		given[name] = value
+	}
+	sql := flags.sql
+	if sql == "" {
+		q, err := queries.Get(args[0])
+		if err == nil {
+			given, err = q.Bind(given)
+		}
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		sql = q.SQL
+	}
+	limits := ledger.DefaultLimits()
+	limits.Time, limits.Rows = flags.maxTime, flags.maxRows
+	if flags.output == "parquet" {
+		return a.queryParquet(ctx, sql, given, limits)
+	}
+	l, err := a.openReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	result, err := l.Query(ctx, sql, given, limits)
+	if err != nil {
+		return queryExit(err)
+	}
+	n, err := rows.Write(a.out, result, flags.output)
+	if err = errors.Join(err, result.Close()); err != nil {
+		return queryExit(err)
+	}
+	if flags.output == "table" && n == 0 {
+		fmt.Fprintln(a.err, "no rows")
+	}
+	return nil
+}
+
+// queryExit gives a statement that is wrong the exit code of wrong usage.
+func queryExit(err error) error {
+	if errors.Is(err, ledger.ErrStatement) || errors.Is(err, ledger.ErrReadOnly) {
+		return &exitError{exitUsage, err}
+	}
+	return err
+}
+
+// queryParquet lets the server write Parquet, which it does over HTTP only.
+func (a *app) queryParquet(ctx context.Context, sql string, given map[string]string, limits ledger.Limits) error {
+	if isTerminal(a.out) {
+		return usageError("parquet is binary: redirect it to a file")
+	}
+	dsn, err := a.httpReader()
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	stream, err := l.QueryFormat(ctx, "Parquet", sql, given, limits)
+	if err != nil {
+		return queryExit(err)
+	}
+	_, err = io.Copy(a.out, stream)
+	return errors.Join(err, stream.Close())
+}
+
+// httpReader returns the reader's address over HTTP: as given, or that of the
+// running instance.
+func (a *app) httpReader() (string, error) {
+	if a.flags.clickhouse != "" {
+		if !strings.HasPrefix(a.flags.clickhouse, "http") {
+			return "", usageError("-o parquet needs an http:// address of ClickHouse, which the server can write Parquet over")
+		}
+		return a.flags.clickhouse, nil
+	}
+	found, err := embedded.Find(a.flags.data)
+	if err != nil {
+		return "", err
+	}
+	reader, err := url.Parse(found.ReaderDSN)
+	if err != nil {
+		return "", err
+	}
+	http, err := url.Parse(found.HTTPURL)
+	if err != nil {
+		return "", err
+	}
+	reader.Scheme, reader.Host = cmp.Or(http.Scheme, "http"), http.Host
+	return reader.String(), nil
+}

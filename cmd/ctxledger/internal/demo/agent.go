@@ -29,10 +29,15 @@ type agent struct {
 	turn   *producer.Turn
 	number struct{ turn, call, item int }
 	id     struct{ turn, call string }
+
+	fullest struct {
+		turn, call string
+		tokens     int
+	}
 }
 
 // policy is how the agent's window is kept: it holds on to the newest parts.
-var policy = window.Policy{TrimKeepLast: 48, SummarizeKeepLast: 6, CompactKeepLast: 1, CompactStubTokens: 12}
+var policy = window.Policy{TrimKeepLast: 38, SummarizeKeepLast: 6, CompactKeepLast: 1, CompactStubTokens: 12}
 
 // add brings content into the context.
 func (a *agent) add(ctx context.Context, c producer.Content) error {
@@ -152,6 +157,9 @@ func (a *agent) call(ctx context.Context) error {
 		return err
 	}
 	a.items = plan.Window
+	if plan.TokensAfter > a.fullest.tokens {
+		a.fullest.turn, a.fullest.call, a.fullest.tokens = a.id.turn, a.id.call, plan.TokensAfter
+	}
 	for _, rung := range plan.Steps {
 		if rung.Step == window.SummarizeMessages && len(rung.Replaced) > 0 {
 			if err := a.compacted(ctx, call, rung.Replaced[0], summary); err != nil {

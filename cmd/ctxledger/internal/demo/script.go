@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,8 @@ func Secret() string { return secret }
 // Shown is the window that the demo shows.
 type Shown struct{ Session, Turn, Call string }
 
-// Record lets the agent work through its script and returns the turn whose
-// window is worth seeing. Sources are the files that it reads; say gets a line
+// Record lets the agent work through its script and returns the call with the
+// fullest window. Sources are the files that it reads; say gets a line
 // for people now and then.
 func Record(ctx context.Context, client *producer.Client, counter *window.Counter, sources fs.FS, say func(string, ...any)) (Shown, error) {
 	files := withPlanted(sources)
@@ -56,21 +57,14 @@ func Record(ctx context.Context, client *producer.Client, counter *window.Counte
 		run: run, counter: counter, files: files, say: say, titles: make(map[string]string), head: window.NewHead(window.AtOnce),
 		model: producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}},
 	}
-	shown := Shown{Session: session}
 	for _, act := range []func(context.Context) error{
-		a.prepare, a.askAboutExitCodes, a.askAboutDeployment,
-		func(ctx context.Context) error {
-			err := a.reviewEverything(ctx)
-			shown.Turn, shown.Call = a.id.turn, a.id.call
-			return err
-		},
-		a.delegate,
+		a.prepare, a.askAboutExitCodes, a.askAboutDeployment, a.reviewEverything, a.delegate,
 	} {
 		if err := act(ctx); err != nil {
-			return shown, err
+			return Shown{}, err
 		}
 	}
-	return shown, nil
+	return Shown{Session: session, Turn: a.fullest.turn, Call: a.fullest.call}, nil
 }
 
 // withPlanted adds a file with a secret to the sources.
@@ -164,7 +158,7 @@ func (a *agent) askAboutDeployment(ctx context.Context) error {
 	return a.answer(ctx, "up.go waits until the projector is ready; "+envFile+" sets API_TOKEN to "+secret+" in eu-west-1.")
 }
 
-// reviewEverything reads until the window is full.
+// reviewEverything reads until the window is full, the largest files first.
 func (a *agent) reviewEverything(ctx context.Context) error {
 	if err := a.begin(ctx, "Review the whole command line for error texts that do not help."); err != nil {
 		return err
@@ -178,6 +172,15 @@ func (a *agent) reviewEverything(ctx context.Context) error {
 		return err
 	}
 	names = slices.DeleteFunc(append(names, more...), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	sizes := make(map[string]int64, len(names))
+	for _, name := range names {
+		info, err := fs.Stat(a.files, name)
+		if err != nil {
+			return err
+		}
+		sizes[name] = info.Size()
+	}
+	slices.SortFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(sizes[y], sizes[x]), cmp.Compare(x, y)) })
 	for _, name := range names {
 		if err := a.read(ctx, name); err != nil {
 			return err
