@@ -144,7 +144,7 @@ func (c *corpus) runtimeSession() {
 	c.add(&schema.ScopeOpened{RunID: "run-child", ParentRunID: "run-root", RootRunID: "run-root", ScopeKind: "subagent", Depth: num(1)})
 	wanted := []string{"files:read", "web:read"}
 	c.add(&schema.GrantNarrowed{Grant: schema.Grant{GrantID: "grant-2", Grants: []string{"files:read-write"}, Requested: &wanted, Effective: []string{"files:read"}, Issuer: "run-root", Rule: "narrow"}})
-	c.add(&schema.ResourceAccessed{Resource: schema.Resource{ResourceID: "r1", Name: "files"}, Operation: "write", Path: "/etc/passwd", Allowed: false})
+	c.add(&schema.ResourceAccessed{Resource: schema.Resource{BindingID: "r1", Name: "files"}, Operation: "write", Path: "/etc/passwd", Allowed: false})
 	c.call("call-child", "", 50, 0, 50)
 }
 

@@ -74,7 +74,7 @@ func grantRow(h Head, verb string, c *schema.Common, g *schema.Grant) scopeRow {
 
 func resourceRow(h Head, verb string, c *schema.Common, r *schema.Resource) scopeRow {
 	return scopeRow{
-		Head: h, RecordKind: "resource_" + verb, RecordID: r.ResourceID, ResourceName: r.Name, ResourceKind: r.ResourceKind,
+		Head: h, RecordKind: "resource_" + verb, RecordID: r.BindingID, ResourceName: r.Name, ResourceKind: r.ResourceKind,
 		DeclaredMode: r.DeclaredMode, EffectiveMode: r.EffectiveMode, Tools: r.Tools, Metadata: jsonText(c.Metadata),
 	}
 }

@@ -120,10 +120,9 @@ func (m member) holds(set, other map[string]bool) bool {
 }
 
 // checkCorrelation is rule 6: an id at the top level of data must be the id
-// that the attributes carry. The resource_id of a resource fact names the
-// resource, while the attribute resourceid names the data subject.
+// that the attributes carry.
 func (b *boundary) checkCorrelation(m member, field *CorrelationField) {
-	if m.value[0] == 'n' || field.Attribute == "resourceid" && (b.kind == TypeResourceResolved || b.kind == TypeResourceAccessed) {
+	if m.value[0] == 'n' {
 		return
 	}
 	have := *field.Of(&b.event.Correlation)

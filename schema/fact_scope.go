@@ -68,8 +68,10 @@ func (*GrantNarrowed) EventType() Type { return TypeGrantNarrowed }
 func (*GrantDenied) EventType() Type   { return TypeGrantDenied }
 
 // Resource names a runtime capability and its modes, "read" or "read-write".
+// BindingID is the capability as one run has it; resource_id is another word,
+// that of the data subject.
 type Resource struct {
-	ResourceID    string   `json:"resource_id" ctx:"required"`
+	BindingID     string   `json:"binding_id" ctx:"required"`
 	Name          string   `json:"name,omitempty"`
 	ResourceKind  string   `json:"resource_kind,omitempty"`
 	DeclaredMode  string   `json:"declared_mode,omitempty"`
@@ -77,7 +79,7 @@ type Resource struct {
 	Tools         []string `json:"tools,omitempty"` // tools exposed to the model
 }
 
-func (r *Resource) RecordID() string { return r.ResourceID }
+func (r *Resource) RecordID() string { return r.BindingID }
 
 // ResourceResolved records a declared resource bound to a run.
 type ResourceResolved struct {

@@ -273,7 +273,7 @@ func (a *agent) read(ctx context.Context, name string) error {
 // open reads a file if a grant reaches it, and records the access either way.
 func (a *agent) open(ctx context.Context, name string) (string, error) {
 	access := &schema.ResourceAccessed{
-		Resource:  schema.Resource{ResourceID: "repo", Name: "repo", ResourceKind: "files", DeclaredMode: "read", EffectiveMode: "read", Tools: []string{"Read"}},
+		Resource:  schema.Resource{BindingID: "repo", Name: "repo", ResourceKind: "files", DeclaredMode: "read", EffectiveMode: "read", Tools: []string{"Read"}},
 		Operation: "read", Path: name,
 	}
 	path, err := grant.ParsePath(namespace + "/" + name)
