@@ -58,84 +58,73 @@ SETTINGS do_not_merge_across_partitions_select_final = 1;
 --   digest, redaction_state, elided (bool), elided_by (the pass)
 CREATE OR REPLACE VIEW turn_window AS
 WITH
-passes AS
+cuts AS
 (
-    SELECT tenant, session_id, thread_id,
-        arraySort(p -> p.1, groupArray((thread_order, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, pass_id, elided_before))) AS list
-    FROM elisions GROUP BY tenant, session_id, thread_id
-),
-replaced AS
-(
-    SELECT tenant, session_id, source_thread_id AS thread_id,
-        groupArray((thread_order, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs)) AS list
-    FROM compactions WHERE change = 'completed' GROUP BY tenant, session_id, thread_id
+    SELECT tenant, session_id, if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
+        arraySort(p -> p.1, groupArrayIf((at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, record_id, elided_before), record_kind = 'elision')) AS passes,
+        groupArrayIf((at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction') AS replaced
+    FROM (SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at FROM replacements FINAL WHERE record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
+    GROUP BY tenant, session_id, thread_id
 ),
 titles AS
 (
-    SELECT tenant, session_id, item_id, argMax(title, thread_order) AS title, argMax(layer, thread_order) AS layer,
-        argMax(token_estimate, thread_order) AS tokens
-    FROM item_versions WHERE change != 'removed' GROUP BY tenant, session_id, item_id
+    SELECT tenant, session_id, item_id, argMax((title, toString(layer), token_estimate), ifNull(sequence, toInt64(stream_seq))) AS item
+    FROM items FINAL WHERE change != 'removed' GROUP BY tenant, session_id, item_id
 ),
-visible AS (SELECT tenant, session_id, assembly_id, count() AS n FROM injections WHERE change = 'applied' AND assembly_id != '' GROUP BY tenant, session_id, assembly_id),
-named AS (SELECT tenant, session_id, assembly_id, any(call_id) AS call_id FROM model_calls WHERE assembly_id != '' GROUP BY tenant, session_id, assembly_id),
-assembled AS
+placed AS
 (
-    SELECT * FROM
-    (
-        SELECT a.* EXCEPT call_id, if(a.call_id = '', n.call_id, a.call_id) AS call_id,
-            row_number() OVER (PARTITION BY tenant, session_id, call_id, target, if(call_id = '', assembly_id, '') ORDER BY thread_order DESC) AS version
-        FROM assemblies AS a LEFT JOIN named AS n ON a.tenant = n.tenant AND a.session_id = n.session_id AND a.assembly_id = n.assembly_id
-    )
-    WHERE version = 1
+    SELECT *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, assembly_id) AS shown,
+        row_number() OVER (PARTITION BY tenant, session_id, call_id, target, record_kind, if(call_id = '', assembly_id, '') ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
+    FROM placements FINAL WHERE assembly_id != ''
 ),
-blocks AS
+seen AS
 (
     SELECT
-        a.recorded_at, a.event_time, a.tenant, a.agent, a.resource_id, a.runtime_id, a.session_id, a.thread_id, a.turn_id, a.task_id,
-        a.run_id, a.attempt_id, a.step_id, a.tool_call_id, a.action_id, a.evidence_id, a.context_id, a.parent_run_id, a.root_run_id,
-        a.thread_order, a.call_id, a.target, 'assembly' AS origin, a.assembly_id,
-        CAST(v.n > 0, 'Nullable(Bool)') AS injected,
-        toInt64(row_number() OVER (PARTITION BY a.tenant, a.session_id, a.assembly_id, a.thread_order ORDER BY b.3 ASC NULLS LAST, b.9)) - 1 AS position,
-        CAST(NULL, 'Nullable(Int64)') AS log_position,
-        b.1 AS block, b.4 AS layer, b.5 AS role, '' AS item_type, '' AS name, b.2 AS item_refs, b.6 AS tokens, b.7 AS digest, b.8 AS redaction_state
-    FROM assembled AS a
-    LEFT JOIN visible AS v ON a.tenant = v.tenant AND a.session_id = v.session_id AND a.assembly_id = v.assembly_id
-    ARRAY JOIN arrayZip(a.blocks, a.block_items, a.block_positions, a.block_layers, a.block_roles, a.block_tokens, a.block_digests,
-        a.block_redactions, arrayEnumerate(a.blocks)) AS b
-),
-entries AS
-(
+        recorded_at, event_time, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
+        tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
+        ifNull(sequence, toInt64(stream_seq)) AS thread_order, call_id, toString(target) AS target, 'assembly' AS origin, assembly_id,
+        CAST(shown > 0, 'Nullable(Bool)') AS injected, ifNull(b.3, 1000000000) AS place, b.9 AS place_given, CAST(NULL, 'Nullable(Int64)') AS log_position,
+        b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs, b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state
+    FROM placed
+    ARRAY JOIN arrayZip(blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions, arrayEnumerate(blocks)) AS b
+    WHERE record_kind = 'assembly' AND version = 1
+    UNION ALL
     SELECT
         c.recorded_at, c.event_time, c.tenant, c.agent, c.resource_id, c.runtime_id, c.session_id, c.thread_id, c.turn_id, c.task_id,
         c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id, c.context_id, c.parent_run_id, c.root_run_id,
-        c.thread_order, c.call_id, '' AS target, 'log' AS origin, '' AS assembly_id, CAST(NULL, 'Nullable(Bool)') AS injected,
-        toInt64(row_number() OVER (PARTITION BY c.tenant, c.session_id, c.call_id ORDER BY l.position)) - 1 AS position,
-        l.position AS log_position, l.log_item_id AS block, '' AS layer, l.role, l.item_type, l.name,
-        [if(l.item_ref = '', l.log_item_id, l.item_ref)] AS item_refs, l.tokens, l.content_digest AS digest, '' AS redaction_state
-    FROM (SELECT m.* FROM model_calls AS m LEFT ANTI JOIN assembled AS a ON m.tenant = a.tenant AND m.session_id = a.session_id AND m.call_id = a.call_id) AS c
-    INNER JOIN log_entries AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
-    LEFT JOIN replaced AS r ON r.tenant = c.tenant AND r.session_id = c.session_id AND r.thread_id = c.thread_id
+        c.thread_order, c.call_id, '', 'log', '', NULL, ifNull(l.position, 0), 0, l.position,
+        l.log_item_id, '', toString(l.role), toString(l.item_type), toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
+    FROM model_calls AS c
+    INNER JOIN (SELECT * FROM log_items FINAL) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
     WHERE l.position >= c.window_first AND l.position < c.window_next
-        AND NOT arrayExists(x -> x.1 < c.thread_order AND l.position BETWEEN x.2 AND x.3 AND NOT has(x.4, l.item_ref), r.list)
+),
+described AS
+(
+    SELECT *,
+        arrayLast(p -> p.1 < thread_order AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)), passes) AS pass,
+        greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
+        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, call_id) AS assembled
+    FROM seen
+    LEFT JOIN cuts USING (tenant, session_id, thread_id)
+    WHERE origin = 'assembly' OR NOT arrayExists(x -> x.1 < thread_order AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, item_refs[1]), replaced)
 )
 SELECT
-    w.recorded_at, w.event_time, w.tenant, w.agent, w.resource_id, w.runtime_id, w.session_id, w.thread_id, w.turn_id, w.task_id,
-    w.run_id, w.attempt_id, w.step_id, w.tool_call_id, w.action_id, w.evidence_id, w.context_id, w.parent_run_id, w.root_run_id,
-    w.thread_order, w.call_id, w.target, w.origin, w.assembly_id, w.injected, w.position, w.log_position, w.block,
-    multiIf(w.layer != '', toString(w.layer), t.layer != '', toString(t.layer), w.item_type = 'function_call', 'tool_calls',
-        w.item_type = 'function_call_output', 'tool_results', w.item_type = 'reasoning', 'reasoning', toString(w.role)) AS layer,
-    w.role, w.item_type, w.name, t.title, w.item_refs,
-    if(w.origin = 'log' AND pass.2, pass.5[place], w.tokens) AS tokens,
-    if(pass.2, coalesce(pass.7[place], if(w.origin = 'log', w.tokens, t.tokens)), w.tokens) AS tokens_full,
-    w.digest, w.redaction_state, toBool(pass.2) AS elided, if(pass.2, pass.6, '') AS elided_by
-FROM
-(
-    SELECT u.*, arrayLast(p -> p.1 < u.thread_order AND (hasAny(p.3, u.item_refs) OR u.item_type = 'function_call_output' AND has(p.4, u.tool_call_id)), e.list) AS pass,
-        greatest(indexOf(pass.3, u.item_refs[1]), if(u.tool_call_id = '', 0, indexOf(pass.4, u.tool_call_id))) AS place
-    FROM (SELECT * FROM blocks UNION ALL SELECT * FROM entries) AS u
-    LEFT JOIN passes AS e ON u.tenant = e.tenant AND u.session_id = e.session_id AND u.thread_id = e.thread_id
-) AS w
-LEFT JOIN titles AS t ON w.tenant = t.tenant AND w.session_id = t.session_id AND w.item_refs[1] = t.item_id;
+    d.recorded_at AS recorded_at, d.event_time AS event_time, d.tenant AS tenant, d.agent AS agent, d.resource_id AS resource_id,
+    d.runtime_id AS runtime_id, d.session_id AS session_id, d.thread_id AS thread_id, d.turn_id AS turn_id, d.task_id AS task_id,
+    d.run_id AS run_id, d.attempt_id AS attempt_id, d.step_id AS step_id, d.tool_call_id AS tool_call_id, d.action_id AS action_id,
+    d.evidence_id AS evidence_id, d.context_id AS context_id, d.parent_run_id AS parent_run_id, d.root_run_id AS root_run_id,
+    d.thread_order AS thread_order, d.call_id AS call_id, d.target AS target, d.origin AS origin, d.assembly_id AS assembly_id, d.injected AS injected,
+    toInt64(row_number() OVER (PARTITION BY d.tenant, d.session_id, d.call_id, d.target, d.assembly_id ORDER BY d.place, d.place_given)) - 1 AS position,
+    d.log_position AS log_position, d.block AS block,
+    multiIf(d.layer != '', d.layer, t.item.2 != '', t.item.2, d.item_type = 'function_call', 'tool_calls', d.item_type = 'function_call_output', 'tool_results',
+        d.item_type = 'reasoning', 'reasoning', d.role) AS layer,
+    d.role AS role, d.item_type AS item_type, d.name AS name, t.item.1 AS title, d.item_refs AS item_refs,
+    if(d.origin = 'log' AND d.pass.2, d.pass.5[d.at], d.tokens) AS tokens,
+    if(d.pass.2, coalesce(d.pass.7[d.at], if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
+    d.digest AS digest, d.redaction_state AS redaction_state, toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by
+FROM (SELECT * FROM described WHERE origin = 'assembly' OR assembled = 0) AS d
+LEFT JOIN titles AS t ON d.tenant = t.tenant AND d.session_id = t.session_id AND d.item_refs[1] = t.item_id
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 -- cache_breaks: one row a model call that has a predecessor in its lineage: what
 -- of its window was computed again, and why.
@@ -307,62 +296,45 @@ SELECT * FROM gaps WHERE is_open;
 --   window_tokens, output_tokens, cost: of the run; total_window_tokens,
 --   total_output_tokens, total_cost: with all runs below it
 CREATE OR REPLACE VIEW run_tree AS
-WITH RECURSIVE
-used AS
+WITH
+facts AS
 (
-    SELECT tenant, session_id, run_id, any(parent_run_id) AS parent_run_id, any(root_run_id) AS root_run_id, any(agent) AS agent,
-        any(thread_id) AS thread_id, count() AS calls, sum(window_tokens) AS window_tokens, sum(output) AS output_tokens, sum(cost) AS cost
-    FROM model_calls WHERE run_id != '' GROUP BY tenant, session_id, run_id
+    SELECT tenant, session_id, run_id, toString(parent_run_id) AS parent, toString(root_run_id) AS root, toString(agent) AS who, toString(thread_id) AS thread,
+        '' AS kind, CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))') AS at, 1 AS n, window_tokens AS w, output AS o, cost AS k
+    FROM model_calls WHERE run_id != ''
+    UNION ALL
+    SELECT tenant, session_id, if(record_id = '', run_id, record_id), parent_run_id, root_run_id, agent, thread_id, scope_kind, event_time, 0, NULL, NULL, NULL
+    FROM scope_records WHERE record_kind = 'run'
 ),
-opened AS
+sessions AS
 (
-    SELECT tenant, session_id, if(record_id = '', run_id, record_id) AS id, argMin(parent_run_id, stream_seq) AS parent_run_id,
-        argMin(root_run_id, stream_seq) AS root_run_id, argMin(agent, stream_seq) AS agent, argMin(thread_id, stream_seq) AS thread_id,
-        argMin(scope_kind, stream_seq) AS scope_kind, CAST(min(event_time), 'Nullable(DateTime64(9, \'UTC\'))') AS opened_at
-    FROM scope_records WHERE record_kind = 'run' GROUP BY tenant, session_id, id
-),
-runs AS
-(
-    SELECT tenant, session_id, run_id, anyIf(parent, parent != '') AS parent_run_id, anyIf(root, root != '') AS root_run_id,
-        anyIf(who, who != '') AS agent, anyIf(thread, thread != '') AS thread_id, anyIf(kind, kind != '') AS scope_kind,
-        max(at) AS opened_at, sum(n) AS calls, sum(w) AS window_tokens, sum(o) AS output_tokens, sum(k) AS cost
+    SELECT tenant, session_id, groupArray((run_id, run)) AS runs, mapFromArrays(groupArray(run_id), groupArray(run.1)) AS parents
     FROM
     (
-        SELECT tenant, session_id, run_id, parent_run_id AS parent, root_run_id AS root, agent AS who, thread_id AS thread, '' AS kind,
-            CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))') AS at, calls AS n, window_tokens AS w, output_tokens AS o, cost AS k FROM used
-        UNION ALL
-        SELECT tenant, session_id, id, parent_run_id, root_run_id, agent, thread_id, scope_kind, opened_at, 0, NULL, NULL, NULL FROM opened
+        SELECT tenant, session_id, run_id, (anyIf(parent, parent != ''), anyIf(root, root != ''), anyIf(who, who != ''), anyIf(thread, thread != ''),
+            anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k)) AS run
+        FROM facts GROUP BY tenant, session_id, run_id
     )
-    GROUP BY tenant, session_id, run_id
-),
-upwards AS
-(
-    SELECT tenant, session_id, run_id, run_id AS ancestor, parent_run_id AS next, [run_id] AS path FROM runs
-    UNION ALL
-    SELECT u.tenant, u.session_id, u.run_id, r.run_id, r.parent_run_id, arrayPushFront(u.path, r.run_id)
-    FROM upwards AS u INNER JOIN runs AS r ON r.tenant = u.tenant AND r.session_id = u.session_id AND r.run_id = u.next
-    WHERE NOT has(u.path, r.run_id) AND length(u.path) < 256
+    GROUP BY tenant, session_id
 ),
 paths AS
 (
-    SELECT tenant, session_id, run_id, argMax(path, length(path)) AS path FROM upwards GROUP BY tenant, session_id, run_id
-),
-totals AS
-(
-    SELECT u.tenant AS tenant, u.session_id AS session_id, u.ancestor AS run_id, sum(r.calls) AS total_calls,
-        sum(r.window_tokens) AS total_window_tokens, sum(r.output_tokens) AS total_output_tokens, sum(r.cost) AS total_cost
-    FROM upwards AS u INNER JOIN runs AS r ON r.tenant = u.tenant AND r.session_id = u.session_id AND r.run_id = u.run_id
-    GROUP BY tenant, session_id, run_id
+    SELECT tenant, session_id, r.1 AS id, r.2 AS run,
+        arrayFold((above, i) -> if(parents[above[1]] = '' OR NOT mapContains(parents, parents[above[1]]) OR has(above, parents[above[1]]), above, arrayPushFront(above, parents[above[1]])),
+            range(least(length(runs), 256)), [r.1]) AS path
+    FROM sessions ARRAY JOIN runs AS r
 )
 SELECT
-    r.tenant AS tenant, r.session_id AS session_id, if(r.root_run_id = '', p.path[1], r.root_run_id) AS root_run_id, r.run_id AS run_id,
-    r.parent_run_id AS parent_run_id, r.agent AS agent, r.thread_id AS thread_id, r.scope_kind AS scope_kind, r.opened_at AS opened_at,
-    toInt64(length(p.path)) - 1 AS depth, p.path AS path, r.calls AS calls, t.total_calls AS total_calls,
-    r.window_tokens AS window_tokens, r.output_tokens AS output_tokens, r.cost AS cost, t.total_window_tokens AS total_window_tokens,
-    t.total_output_tokens AS total_output_tokens, t.total_cost AS total_cost
-FROM runs AS r
-INNER JOIN paths AS p ON p.tenant = r.tenant AND p.session_id = r.session_id AND p.run_id = r.run_id
-INNER JOIN totals AS t ON t.tenant = r.tenant AND t.session_id = r.session_id AND t.run_id = r.run_id;
+    tenant, session_id, if(r.2 = '', way[1], r.2) AS root_run_id, run_id, r.1 AS parent_run_id, r.3 AS agent, r.4 AS thread_id, r.5 AS scope_kind,
+    r.6 AS opened_at, toInt64(length(way)) - 1 AS depth, way AS path, r.7 AS calls, total_calls, r.8 AS window_tokens, r.9 AS output_tokens, r.10 AS cost,
+    total_window_tokens, total_output_tokens, total_cost
+FROM
+(
+    SELECT tenant, session_id, ancestor AS run_id, anyIf(run, id = ancestor) AS r, anyIf(path, id = ancestor) AS way, sum(run.7) AS total_calls,
+        sum(run.8) AS total_window_tokens, sum(run.9) AS total_output_tokens, sum(run.10) AS total_cost
+    FROM paths ARRAY JOIN path AS ancestor
+    GROUP BY tenant, session_id, ancestor
+);
 
 -- session_summary: one row a session.
 --   tenant, session_id, agents, models, started_at, ended_at (first and last fact,
