@@ -78,6 +78,26 @@ func (l *Ledger) Identities(ctx context.Context, add func(uint64)) error {
 	return rows.Err()
 }
 
+// Digests returns the digests of the events of a range by their sequences.
+func (l *Ledger) Digests(ctx context.Context, r Range) (map[uint64][32]byte, error) {
+	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "first": unsigned(r.First), "last": unsigned(r.Last)}
+	rows, err := l.conn.Query(l.with(ctx, params), statement("digests"))
+	if err != nil {
+		return nil, fmt.Errorf("read digests: %w", err)
+	}
+	defer rows.Close()
+	digests := make(map[uint64][32]byte)
+	for rows.Next() {
+		var seq uint64
+		var digest string
+		if err := rows.Scan(&seq, &digest); err != nil {
+			return nil, fmt.Errorf("read digests: %w", err)
+		}
+		digests[seq] = [32]byte([]byte(digest))
+	}
+	return digests, rows.Err()
+}
+
 // KillInserts ends every insert into this stream's tables that is still
 // running and returns once none is. A writer that takes over calls it before
 // its own first insert, so all that run are of earlier epochs.

@@ -20,15 +20,24 @@ const insertTimeLimit = 8 // seconds
 // insert of few rows is mostly round trips and file creation.
 const parallelInserts = 4
 
-// Write stores a batch: one block per table, then the row of commits that
-// makes the range count. It returns once the server has accepted all of it;
-// what the server has fsynced is its own configuration. The caller must have
-// journalled the range before, and must hold the lease of epoch.
-//
-// A failed Write may have stored any prefix of the tables. Writing the same
-// batch again is safe: the tokens make the server drop blocks that it has,
-// and the keys collapse rows that it does not recognise.
+// Write is WriteRows and Commit.
 func (l *Ledger) Write(ctx context.Context, b *Batch, epoch uint64) error {
+	if err := l.WriteRows(ctx, b, epoch); err != nil {
+		return err
+	}
+	return l.Commit(ctx, b, epoch)
+}
+
+// WriteRows stores the rows of a batch, one block per table, and returns once
+// the server has accepted all of them; what the server has fsynced is its own
+// configuration. The caller must have journalled the range before, and must
+// hold the lease of epoch.
+//
+// A failed WriteRows may have stored any of the tables. Writing the same batch
+// again is safe: the tokens make the server drop blocks that it has, and the
+// keys collapse rows that it does not recognise. A ctx that ends does not cut
+// it short.
+func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64) error {
 	var tables errgroup.Group
 	tables.SetLimit(parallelInserts)
 	for _, t := range b.tables() {
@@ -36,14 +45,31 @@ func (l *Ledger) Write(ctx context.Context, b *Batch, epoch uint64) error {
 			tables.Go(func() error { return l.insert(ctx, t.table, t.rows, b.Range, epoch) })
 		}
 	}
-	if err := tables.Wait(); err != nil {
-		return err
-	}
+	return tables.Wait()
+}
+
+// Commit stores the row of commits that makes the range count. Every row of
+// the batch must be stored. It may be repeated like WriteRows.
+func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	commit := []commitRow{{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: ProjectionVersion, RecordedAt: b.RecordedAt,
 	}}
 	return l.insert(ctx, "commits", reflect.ValueOf(commit), b.Range, epoch)
+}
+
+// Discard removes the rows of a range that was written and never committed
+// from every table. It returns once no query sees them.
+func (l *Ledger) Discard(ctx context.Context, r Range) error {
+	for _, t := range new(Batch).tables() {
+		params := clickhouse.Parameters{
+			"table": t.table, "incarnation": r.Incarnation.String(), "first": unsigned(r.First), "last": unsigned(r.Last),
+		}
+		if err := l.conn.Exec(l.with(ctx, params), statement("discard")); err != nil {
+			return fmt.Errorf("discard rows of %s: %w", t.table, err)
+		}
+	}
+	return nil
 }
 
 // token names one block: which stream, which table, which messages with which

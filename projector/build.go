@@ -43,26 +43,29 @@ func parse(m *message) parsed {
 type pair struct{ source, id string }
 
 // build turns messages into the rows of a batch, and returns the refused ones
-// beside it. known holds what the ledger says about the identities among them;
-// build adds what it finds. It is a pure function otherwise: the same arguments
-// give the same batch.
+// beside it. known holds what the ledger says about the identities among them.
+// It is a pure function: the same arguments give the same batch.
 func build(r ledger.Range, messages []parsed, known map[pair]ledger.Known) (batch *ledger.Batch, refused []parsed) {
 	batch = &ledger.Batch{Range: r}
 	refuse := func(m parsed) {
 		batch.AddRefused(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
 		refused = append(refused, m)
 	}
+	firsts := make(map[pair]ledger.Known, len(messages)) // of this batch
 	for _, m := range messages {
 		if len(m.violations) > 0 {
 			refuse(m)
 			continue
 		}
 		id := pair{m.event.Source, m.event.ID}
-		first, again := known[id]
+		first, again := firsts[id]
+		if !again {
+			first, again = known[id]
+		}
 		switch {
-		case !again || first.Position == m.position || !before(first.Position, m.position):
+		case !again || !before(first.Position, m.position):
 			batch.Add(m.event, m.fact, m.position)
-			known[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
+			firsts[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
 		case first.Digest == m.digest:
 			batch.AddDuplicate(m.event, m.position, first.Position)
 		default:
@@ -77,8 +80,10 @@ func build(r ledger.Range, messages []parsed, known map[pair]ledger.Known) (batc
 	return batch, refused
 }
 
-// before reports whether a was stored before b: the lowest sequence of a
-// stream wins, and what an earlier stream held wins over a later one.
-func before(a, b ledger.Position) bool {
-	return a.Incarnation != b.Incarnation || a.StreamSeq < b.StreamSeq
+// before reports whether what the ledger has at first stands before the
+// message at m. Of one stream the lowest sequence wins; a message of another
+// stream that is in the ledger came first, whatever its sequence. A message
+// does not stand before itself: it was written and not committed.
+func before(first, m ledger.Position) bool {
+	return first.Incarnation != m.Incarnation || first.StreamSeq < m.StreamSeq
 }

@@ -42,8 +42,9 @@ func loadIdentities(ctx context.Context, l *ledger.Ledger) (*identities, error) 
 func (ids *identities) full() bool { return ids.count >= ids.capacity }
 
 func (ids *identities) add(identity uint64) {
-	ids.filter.Add(identityBytes(identity))
-	ids.count++
+	if !ids.filter.TestAndAdd(identityBytes(identity)) {
+		ids.count++
+	}
 }
 
 func (ids *identities) maybe(identity uint64) bool { return ids.filter.Test(identityBytes(identity)) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -19,13 +20,24 @@ import (
 // written.
 type leaseEntry struct {
 	Epoch   uint64        `json:"epoch"`
-	Owner   string        `json:"owner"` // empty when released
+	Owner   string        `json:"owner"`  // empty when released
+	Holder  string        `json:"holder"` // one acquisition; never the same twice
 	Pending *ledger.Range `json:"pending,omitempty"`
 }
 
-// ErrLeaseLost means that another projector has taken over. The loser stops at
-// once; what it had in hand is the other's to finish.
-var ErrLeaseLost = errors.New("another projector took over")
+var (
+	// ErrLeaseLost means that another projector has taken over. The loser stops
+	// at once; what it had in hand is the other's to finish.
+	ErrLeaseLost = errors.New("another projector took over")
+
+	errLeaseEntry = errors.New("the lease entry cannot be read: delete its key from the bucket " + LeaseBucket)
+)
+
+// timing is how often a holder renews its lease, how long an observer watches
+// an unchanged one before it takes it, and how often it looks.
+type timing struct{ heartbeat, expiry, poll time.Duration }
+
+var defaultTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second, poll: time.Second}
 
 // Lease is the right to write one stream's rows. Every change is a
 // compare-and-set on the entry's revision, so at most one holder can journal.
@@ -33,9 +45,12 @@ var ErrLeaseLost = errors.New("another projector took over")
 // unchanged for expiry, on its own monotonic clock, may take it. Safe for
 // concurrent use.
 type Lease struct {
-	kv  jetstream.KeyValue
-	key string
-	log *slog.Logger
+	kv     jetstream.KeyValue
+	key    string
+	owner  string
+	timing timing
+	log    *slog.Logger
+	epoch  uint64 // does not change once acquired
 
 	mu       sync.Mutex // guards the fields below; held over a compare-and-set
 	entry    leaseEntry
@@ -46,52 +61,59 @@ type Lease struct {
 	done   chan struct{}
 }
 
-const (
-	heartbeat = 3 * time.Second
-	expiry    = 10 * time.Second
-)
-
 // acquireLease waits until the lease of a stream is free, released or expired,
 // and takes it with the next epoch. An entry of the same owner is taken at
 // once: an owner name is unique to a data folder that only one process can
-// hold. The returned context ends with [ErrLeaseLost] when the lease is lost.
-func acquireLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, log *slog.Logger) (*Lease, context.Context, error) {
-	l := &Lease{kv: kv, key: key, log: log, done: make(chan struct{})}
-	var seen uint64
-	var since time.Time
-	for {
-		revision, entry, err := l.read(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		if revision != seen || since.IsZero() {
-			seen, since = revision, time.Now()
-		}
-		free := revision == 0 || entry.Owner == "" || entry.Owner == owner || time.Since(since) >= expiry
-		if free {
-			l.entry = leaseEntry{Epoch: entry.Epoch + 1, Owner: owner, Pending: entry.Pending}
-			l.revision = revision
-			if err = l.swap(ctx, l.entry); err == nil {
-				break
-			}
-			if !errors.Is(err, ErrLeaseLost) {
-				return nil, nil, err
-			}
-		} else {
-			log.Info("waiting for the lease", "owner", entry.Owner, "epoch", entry.Epoch)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
-		case <-time.After(time.Second):
-		}
+// hold. A server that does not answer is waited for. The returned context ends
+// with [ErrLeaseLost] when the lease is lost.
+func acquireLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, log *slog.Logger) (*Lease, context.Context, error) {
+	l := &Lease{kv: kv, key: key, owner: owner, timing: t, log: log, done: make(chan struct{})}
+	if err := l.await(ctx); err != nil {
+		return nil, nil, err
 	}
+	l.epoch = l.entry.Epoch
 	held, cancel := context.WithCancelCause(ctx)
 	l.cancel = cancel
 	go l.renew(held)
 	return l, held, nil
 }
 
+func (l *Lease) await(ctx context.Context) error {
+	var seen uint64
+	var since time.Time // when this observer first saw the revision
+	var told uint64
+	for {
+		revision, entry, err := l.read(ctx)
+		switch {
+		case err != nil && !transient(err):
+			return err
+		case err != nil:
+			l.log.Warn("will try again", "step", "acquire the lease", "error", err)
+			seen = 0 // who holds it may have been cut off as well
+		case revision == 0, entry.Owner == "", entry.Owner == l.owner, revision == seen && time.Since(since) >= l.timing.expiry:
+			l.revision = revision
+			err := l.swap(ctx, leaseEntry{Epoch: entry.Epoch + 1, Owner: l.owner, Holder: uuid.NewString(), Pending: entry.Pending})
+			if err == nil {
+				return nil
+			}
+			l.log.Info("the lease was not free after all", "error", err)
+			seen = 0
+		case revision != seen:
+			seen, since = revision, time.Now()
+			if told != entry.Epoch {
+				told = entry.Epoch
+				l.log.Info("waiting for the lease", "owner", entry.Owner, "epoch", entry.Epoch)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(l.timing.poll):
+		}
+	}
+}
+
+// read returns the entry and its revision, 0 where there is none.
 func (l *Lease) read(ctx context.Context) (uint64, leaseEntry, error) {
 	var entry leaseEntry
 	value, err := l.kv.Get(ctx, l.key)
@@ -102,44 +124,55 @@ func (l *Lease) read(ctx context.Context) (uint64, leaseEntry, error) {
 		return 0, entry, fmt.Errorf("read lease: %w", err)
 	}
 	if err := json.Unmarshal(value.Value(), &entry); err != nil {
-		return 0, entry, fmt.Errorf("read lease: %w", err)
+		return 0, entry, fmt.Errorf("%w: %w", errLeaseEntry, err)
 	}
 	return value.Revision(), entry, nil
 }
 
-// swap replaces the entry if nobody else has, and returns ErrLeaseLost if
-// somebody has. After an error of unknown outcome it looks whose entry stands.
-func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
+// put is one compare-and-set. A key that was deleted has revision 0, which
+// only Create understands.
+func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
 	value, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("encode lease: %w", err)
 	}
-	revision, err := l.kv.Update(ctx, l.key, value, l.revision)
+	var revision uint64
+	if l.revision == 0 {
+		revision, err = l.kv.Create(ctx, l.key, value)
+	} else {
+		revision, err = l.kv.Update(ctx, l.key, value, l.revision)
+	}
+	if err != nil {
+		return fmt.Errorf("change lease: %w", err)
+	}
+	l.entry, l.revision = entry, revision
+	return nil
+}
+
+// swap replaces the entry if nobody else has, and returns ErrLeaseLost if
+// somebody has. After an error it looks whose entry stands: the reply to this
+// change, or to an earlier one, may have been lost.
+func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
+	err := l.put(ctx, entry)
 	if err == nil {
-		l.entry, l.revision = entry, revision
 		return nil
 	}
 	standing, have, readErr := l.read(ctx)
 	switch {
 	case readErr != nil:
-		return fmt.Errorf("renew lease: %w", err)
-	case have.Epoch == entry.Epoch && have.Owner == entry.Owner && standing > l.revision:
-		l.revision = standing // the lost reply of an earlier swap of ours
-		revision, err = l.kv.Update(ctx, l.key, value, l.revision)
-		if err != nil {
-			return fmt.Errorf("renew lease: %w", err)
-		}
-		l.entry, l.revision = entry, revision
-		return nil
-	case standing == l.revision:
-		return fmt.Errorf("renew lease: %w", err)
+		return err
+	case have.Holder == entry.Holder && standing > l.revision:
+		l.revision = standing
+		return l.put(ctx, entry)
+	case standing != 0 && standing <= l.revision:
+		return err // unchanged, or a replica that lags
 	}
 	return ErrLeaseLost
 }
 
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.done)
-	ticker := time.NewTicker(heartbeat)
+	ticker := time.NewTicker(l.timing.heartbeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -172,7 +205,7 @@ func (l *Lease) change(ctx context.Context, edit func(*leaseEntry)) error {
 }
 
 // Epoch numbers the holders of the lease, from 1.
-func (l *Lease) Epoch() uint64 { return l.entry.Epoch }
+func (l *Lease) Epoch() uint64 { return l.epoch }
 
 // Pending returns the range that an earlier holder journalled last, or nil.
 func (l *Lease) Pending() *ledger.Range {
@@ -193,7 +226,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	<-l.done
 	err := l.change(ctx, func(e *leaseEntry) { e.Owner = "" })
 	if errors.Is(err, ErrLeaseLost) {
-		return nil
+		return nil // it is another's already
 	}
 	return err
 }

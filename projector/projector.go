@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +62,8 @@ var ErrStreamForked = errors.New("stream_forked: the stream does not hold what t
 // projected.
 var ErrEventsExpired = errors.New("events expired before they were projected")
 
-// Projector projects one stream. Make one with New and call Run once.
+// Projector projects one stream. Make one with New and call Run once. The
+// fields without an atomic belong to the goroutine of Run.
 type Projector struct {
 	config      Config
 	incarnation uuid.UUID
@@ -75,6 +75,15 @@ type Projector struct {
 	quarantined atomic.Uint64
 	duplicates  atomic.Uint64
 	ready       atomic.Bool
+
+	timing timing
+	at     func(point string) // a test's way to be told of each point; nil otherwise
+}
+
+func (p *Projector) reached(point string) {
+	if p.at != nil {
+		p.at(point)
+	}
 }
 
 // New checks the configuration; it does not connect.
@@ -88,7 +97,7 @@ func New(c Config) (*Projector, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Projector{config: c}, nil
+	return &Projector{config: c, timing: defaultTiming}, nil
 }
 
 // Status is what a projector has done since it started.
@@ -108,59 +117,77 @@ func (p *Projector) Status() Status {
 // Run projects until ctx ends, or until it is caught up if so configured. It
 // returns nil for both. Whatever it had begun to write when ctx ended is
 // written to its end, and the lease is released. Errors that a later try could
-// mend are waited out; an error that is returned needs a person.
+// mend are waited out; an error that is returned needs a person, except
+// [ErrLeaseLost], after which Run may be called on a new Projector.
 func (p *Projector) Run(ctx context.Context) error {
-	stream, incarnation, err := openStream(ctx, p.config.JetStream)
-	if err != nil {
+	var kv jetstream.KeyValue
+	err := p.persist(ctx, "open the lease bucket", func() (err error) {
+		kv, err = p.config.JetStream.KeyValue(ctx, LeaseBucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			return errNoBucket
+		}
 		return err
-	}
-	p.stream, p.incarnation = stream, incarnation
-	kv, err := p.config.JetStream.KeyValue(ctx, LeaseBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return fmt.Errorf("the bucket %s does not exist: run `ctxledger migrate`", LeaseBucket)
-	}
+	})
 	if err != nil {
-		return fmt.Errorf("open lease bucket: %w", err)
+		return ended(ctx, err)
 	}
-	lease, held, err := acquireLease(ctx, kv, StreamName, p.config.Owner, p.config.Log)
+	// Without a stream there is nothing to hold a lease on.
+	if err := p.persist(ctx, "open the stream", func() error { return p.open(ctx) }); err != nil {
+		return ended(ctx, err)
+	}
+	lease, held, err := acquireLease(ctx, kv, StreamName, p.config.Owner, p.timing, p.config.Log)
 	if err != nil {
 		return ended(ctx, err)
 	}
 	p.lease = lease
-	err = p.project(held)
+	err = p.persist(held, "project", func() error { return p.follow(held) })
 	p.ready.Store(false)
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if releaseErr := lease.Release(release); err == nil {
-		err = releaseErr
+	if err := lease.Release(release); err != nil {
+		p.config.Log.Warn("the lease was not released and has to expire", "error", err)
 	}
 	return ended(ctx, err)
 }
 
 // ended takes an error that only says that ctx ended for success.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, ErrLeaseLost) {
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil
 	}
 	return err
 }
 
-func (p *Projector) project(ctx context.Context) error {
-	from, err := p.recover(ctx)
+func (p *Projector) open(ctx context.Context) (err error) {
+	p.stream, p.incarnation, err = openStream(ctx, p.config.JetStream)
+	return err
+}
+
+// follow recovers and then commits batch after batch. Whatever goes wrong with
+// reading ends it, and the next call starts over as after a crash: the stream
+// may be another one by then.
+func (p *Projector) follow(ctx context.Context) error {
+	p.ready.Store(false)
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	next, err := p.recover(ctx)
 	if err != nil {
 		return err
 	}
-	in, err := newReader(ctx, p.stream, p.incarnation, from)
+	in, err := newReader(ctx, p.stream, p.incarnation, next)
 	if err != nil {
 		return err
 	}
 	defer in.close()
 	p.ready.Store(true)
 	limits := batchLimits{messages: p.config.BatchMessages, bytes: p.config.BatchBytes, linger: p.config.Linger}
-	for ctx.Err() == nil {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		if p.config.UntilCaughtUp {
-			level, err := p.caughtUp(ctx)
-			if err != nil || level {
+			if level, err := in.level(ctx); err != nil || level {
 				return err
 			}
 		}
@@ -169,114 +196,44 @@ func (p *Projector) project(ctx context.Context) error {
 			return err
 		}
 		if len(messages) == 0 {
+			if err := in.check(ctx); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := p.commit(ctx, messages); err != nil {
+		if err := p.take(ctx, next, messages); err != nil {
 			return err
 		}
+		next = p.committed.Load() + 1
 	}
-	return context.Cause(ctx)
 }
 
-func (p *Projector) caughtUp(ctx context.Context) (bool, error) {
-	info, err := p.stream.Info(ctx)
-	if err != nil {
-		return false, fmt.Errorf("look at the stream: %w", err)
-	}
-	return info.State.LastSeq <= p.committed.Load() || info.State.Msgs == 0, nil
-}
-
-// commit takes one batch through journal, tables and commit.
-func (p *Projector) commit(ctx context.Context, messages []*message) error {
-	r := rangeOf(messages)
-	all := make([]parsed, len(messages))
+// take commits messages, the first that the stream had from sequence next on.
+// A gap is a message that somebody deleted, unless the stream now begins
+// beyond it: then it was lost before it was projected.
+func (p *Projector) take(ctx context.Context, next uint64, messages []*message) error {
 	for i, m := range messages {
-		all[i] = parse(m)
-	}
-	var known map[pair]ledger.Known
-	if err := p.persist(ctx, "look up identities", func() (err error) {
-		known, err = p.known(ctx, all)
-		return err
-	}); err != nil {
-		return err
-	}
-	batch, refused := build(r, all, known)
-	if err := p.persist(ctx, "journal", func() error { return p.lease.Journal(ctx, r) }); err != nil {
-		return err
-	}
-	if err := p.persist(ctx, "publish to quarantine", func() error { return p.quarantine(ctx, refused) }); err != nil {
-		return err
-	}
-	if err := p.persist(ctx, "write", func() error { return p.config.Ledger.Write(ctx, batch, p.lease.Epoch()) }); err != nil {
-		return err
-	}
-	for _, m := range all {
-		if len(m.violations) == 0 {
-			p.seen.add(m.identity)
+		if m.position.StreamSeq == next {
+			next++
+			continue
 		}
+		info, err := p.stream.Info(ctx)
+		if err != nil {
+			return fmt.Errorf("look at the stream: %w", err)
+		}
+		if info.State.FirstSeq <= next {
+			break // nothing expired in this batch; further gaps are no different
+		}
+		if i > 0 {
+			if err := p.commit(ctx, messages[:i]); err != nil {
+				return err
+			}
+		}
+		return expired(next, info.State.FirstSeq-1)
 	}
-	rows := batch.Rows()
-	p.events.Add(rows["events"])
-	p.quarantined.Add(rows["quarantine"])
-	p.duplicates.Add(rows["duplicates"])
-	p.committed.Store(r.Last)
-	p.config.Log.Debug("committed", "first", r.First, "last", r.Last, "messages", r.Messages)
-	if p.seen.full() {
-		return p.loadIdentities(ctx)
-	}
-	return nil
+	return p.commit(ctx, messages)
 }
 
-// known asks the ledger about the identities that the filter does not call
-// new.
-func (p *Projector) known(ctx context.Context, all []parsed) (map[pair]ledger.Known, error) {
-	known := make(map[pair]ledger.Known, len(all))
-	var hits []uint64
-	for _, m := range all {
-		if len(m.violations) == 0 && p.seen.maybe(m.identity) {
-			hits = append(hits, m.identity)
-		}
-	}
-	if len(hits) == 0 {
-		return known, nil
-	}
-	found, err := p.config.Ledger.Lookup(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range found {
-		id := pair{k.Source, k.EventID}
-		if first, ok := known[id]; !ok || before(k.Position, first.Position) {
-			known[id] = k
-		}
-	}
-	return known, nil
-}
-
-// persist repeats what until it succeeds, ctx ends or the error is one that
-// waiting does not mend.
-func (p *Projector) persist(ctx context.Context, verb string, what func() error) error {
-	const longest = 5 * time.Second
-	for delay := 50 * time.Millisecond; ; delay = min(2*delay, longest) {
-		err := what()
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, ErrLeaseLost) || !ledger.Transient(err) {
-			return fmt.Errorf("%s: %w", verb, err)
-		}
-		p.config.Log.Warn("will try again", "step", verb, "error", err)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(delay/2 + rand.N(delay)):
-		}
-	}
-}
-
-func (p *Projector) loadIdentities(ctx context.Context) error {
-	return p.persist(ctx, "load identities", func() (err error) {
-		p.seen, err = loadIdentities(ctx, p.config.Ledger)
-		return err
-	})
+func expired(first, last uint64) error {
+	return fmt.Errorf("%w: sequences %d to %d are gone from the stream", ErrEventsExpired, first, last)
 }

@@ -28,6 +28,11 @@ const incarnationKey = "ctxledger_incarnation"
 // ErrNoStream means that the stream does not exist: run migrate.
 var ErrNoStream = errors.New("the stream " + StreamName + " does not exist: run `ctxledger migrate`")
 
+var (
+	errNoIncarnation = errors.New("the stream " + StreamName + " has no incarnation in its metadata: run `ctxledger migrate`")
+	errNoBucket      = errors.New("the bucket " + LeaseBucket + " does not exist: run `ctxledger migrate`")
+)
+
 // EnsureStreams creates the streams and the lease bucket where they are
 // missing, and gives a stream that has none an incarnation. It changes nothing
 // else of a stream that exists: its limits belong to the operator. It returns
@@ -99,7 +104,7 @@ func openStream(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, 
 	}
 	incarnation, err := uuid.Parse(stream.CachedInfo().Config.Metadata[incarnationKey])
 	if err != nil {
-		return nil, uuid.Nil, fmt.Errorf("stream %s has no incarnation in its metadata: run `ctxledger migrate`", StreamName)
+		return nil, uuid.Nil, errNoIncarnation
 	}
 	return stream, incarnation, nil
 }

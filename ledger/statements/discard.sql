@@ -1,0 +1,2 @@
+DELETE FROM {table:Identifier}
+WHERE incarnation = {incarnation:UUID} AND stream_seq BETWEEN {first:UInt64} AND {last:UInt64}

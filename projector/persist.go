@@ -1,0 +1,60 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// permanent are the errors of this package that need a person, or another
+// process, and the one that no reconnect follows.
+var permanent = []error{
+	ErrLeaseLost, ErrStreamForked, ErrEventsExpired, ErrNoStream, errNoIncarnation, errNoBucket, errLeaseEntry,
+	nats.ErrConnectionClosed,
+}
+
+// transient reports whether err may be gone when what failed is tried again.
+// Unknown errors are: to try again loses nothing, to give up might.
+func transient(err error) bool {
+	for _, p := range permanent {
+		if errors.Is(err, p) {
+			return false
+		}
+	}
+	return ledger.Transient(err)
+}
+
+// persist repeats what until it succeeds, ctx ends or the error is one that
+// waiting does not mend. Attempts that lasted longer than the longest pause
+// were under way, so the next one starts soon.
+func (p *Projector) persist(ctx context.Context, verb string, what func() error) error {
+	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
+	for delay := shortest; ; delay = min(2*delay, longest) {
+		began := time.Now()
+		err := what()
+		if err == nil {
+			return nil
+		}
+		if !transient(err) {
+			return fmt.Errorf("%s: %w", verb, err)
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if time.Since(began) > longest {
+			delay = shortest
+		}
+		p.config.Log.Warn("will try again", "step", verb, "error", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(delay/2 + rand.N(delay)):
+		}
+	}
+}
