@@ -71,25 +71,27 @@ WHERE s.at > w.since;
 --   tenant, session_id, incarnation, stream_seq, table_name, problem
 CREATE OR REPLACE VIEW check_lost_runtime_ids AS
 SELECT any(tenant) AS tenant, any(session_id) AS session_id, incarnation, stream_seq,
-    arrayStringConcat(arraySort(groupUniqArrayIf(part, part != 'events')), ', ') AS table_name,
-    if(countIf(part = 'events') = 0, 'the row has no event', 'the row has other correlation ids than its event') AS problem
+    arrayStringConcat(arrayFilter((name, bit) -> bit > 0 AND bitTest(found, bit),
+        ['events', 'scopes', 'items', 'decisions', 'windows', 'placements', 'replacements', 'redactions', 'missing', 'calls', 'log_items'],
+        range(11)), ', ') AS table_name,
+    if(bitTest(groupBitOr(part) AS found, 0), 'the row has other correlation ids than its event', 'the row has no event') AS problem
 FROM
 (
-    SELECT tenant, session_id, incarnation, stream_seq, 'events' AS part, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM events FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'scopes', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM scopes FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM items FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'decisions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM decisions FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'windows', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM windows FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'placements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM placements FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'replacements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM replacements FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'redactions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM redactions FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'missing', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM missing FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'calls', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM calls FINAL
-    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, 'log_items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM log_items FINAL
+    SELECT tenant, session_id, incarnation, stream_seq, toUInt16(1) AS part, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM events FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(2), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM scopes FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(4), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM items FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(8), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM decisions FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(16), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM windows FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(32), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM placements FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(64), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM replacements FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(128), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM redactions FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(256), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM missing FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(512), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM calls FINAL
+    UNION ALL SELECT tenant, session_id, incarnation, stream_seq, toUInt16(1024), cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM log_items FINAL
 )
 GROUP BY incarnation, stream_seq
-HAVING countIf(part = 'events') = 0 OR uniqExact(ids) > 1
-SETTINGS do_not_merge_across_partitions_select_final = 1;
+HAVING NOT bitTest(found, 0) OR min(ids) != max(ids)
+SETTINGS do_not_merge_across_partitions_select_final = 1, max_bytes_before_external_group_by = 268435456;
 
 -- check_sequence_gaps: sequences that a source used and of which nothing is known:
 -- neither recorded, nor in quarantine, nor declared as dropped. A stretch a row.
