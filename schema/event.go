@@ -83,11 +83,22 @@ func (e *Event) EventType() Type {
 // this version does not know are ignored. The error wraps [ErrUnknownType]
 // when the type is not known.
 func (e *Event) Decode() (Fact, error) {
-	fact := e.EventType().New()
+	return contract.decode(e, Type.New)
+}
+
+// decode brings the data to the current version of its type and reads it into
+// what empty makes for the type.
+func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
+	kind, version, _ := v.parse(e.Type)
+	fact := empty(kind)
 	if fact == nil {
 		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
 	}
-	if err := json.Unmarshal(e.Data, fact); err != nil {
+	data, err := v.upcast(kind, version, e.Data)
+	if err == nil {
+		err = json.Unmarshal(data, fact)
+	}
+	if err != nil {
 		return nil, decodeViolation(err)
 	}
 	return fact, nil

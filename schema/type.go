@@ -1,8 +1,8 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -106,18 +106,20 @@ func Types() []Type {
 	return types
 }
 
-const (
-	cloudEventsPrefix = "dev.ctxledger."
-	cloudEventsSuffix = ".v1"
-)
+const cloudEventsPrefix = "dev.ctxledger."
 
 // CloudEventsType returns the CloudEvents type attribute, such as
 // "dev.ctxledger.context.selection.completed.v1".
-func (t Type) CloudEventsType() string { return cloudEventsPrefix + string(t) + cloudEventsSuffix }
+func (t Type) CloudEventsType() string { return cloudEventsPrefix + string(t) + t.versionSuffix(".v") }
 
 // DataSchema returns the dataschema attribute, such as
 // "urn:ctxledger:schema:context.selection.completed:v1".
-func (t Type) DataSchema() string { return "urn:ctxledger:schema:" + string(t) + ":v1" }
+func (t Type) DataSchema() string { return "urn:ctxledger:schema:" + string(t) + t.versionSuffix(":v") }
+
+// versionSuffix is the current version of t behind a separator.
+func (t Type) versionSuffix(separator string) string {
+	return separator + strconv.Itoa(contract.of(t))
+}
 
 // Known reports whether this version of the contract defines t.
 func (t Type) Known() bool { return factories[t] != nil }
@@ -141,15 +143,10 @@ func (t Type) ObjectVerb() (object, verb string) {
 	return object, verb
 }
 
-// ParseCloudEventsType turns a CloudEvents type attribute into a Type. The
-// error says what was expected; the type need not be known to this version.
+// ParseCloudEventsType turns a CloudEvents type attribute into a Type, of any
+// version that this package reads. The error says what was expected; the type
+// need not be known to this version.
 func ParseCloudEventsType(s string) (Type, error) {
-	name, ok := strings.CutPrefix(s, cloudEventsPrefix)
-	if ok {
-		name, ok = strings.CutSuffix(name, cloudEventsSuffix)
-	}
-	if !ok || name == "" {
-		return "", fmt.Errorf("type %q is not of the form dev.ctxledger.<event_type>.v1", s)
-	}
-	return Type(name), nil
+	t, _, err := contract.parse(s)
+	return t, err
 }
