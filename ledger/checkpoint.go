@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -98,14 +99,33 @@ func (l *Ledger) Digests(ctx context.Context, r Range) (map[uint64][32]byte, err
 	return digests, rows.Err()
 }
 
+// killPatience bounds how long KillInserts waits for what it has killed.
+const killPatience = 2 * time.Second
+
 // KillInserts ends every insert into this stream's tables that is still
-// running and returns once none is. A writer that takes over calls it before
-// its own first insert, so all that run are of earlier epochs.
+// running and returns once none is, or none but those that wait for a client
+// that has stopped: the server refuses these as soon as they send. A writer
+// that takes over calls it before its own first insert, so all that run are of
+// earlier epochs.
 func (l *Ledger) KillInserts(ctx context.Context, incarnation uuid.UUID) error {
-	prefix := queryPrefix(Range{Incarnation: incarnation})
-	err := l.conn.Exec(l.with(ctx, clickhouse.Parameters{"prefix": prefix}), statement("kill_inserts"))
-	if err != nil {
+	prefix := l.with(ctx, clickhouse.Parameters{"prefix": queryPrefix(Range{Incarnation: incarnation})})
+	// KILL … SYNC would wait for a stopped client until its connection times out.
+	if err := l.conn.Exec(prefix, statement("kill_inserts")); err != nil {
 		return fmt.Errorf("kill inserts of earlier writers: %w", err)
+	}
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); {
+		var running uint64
+		if err := l.conn.QueryRow(prefix, statement("running_inserts")).Scan(&running); err != nil {
+			return fmt.Errorf("look for inserts of earlier writers: %w", err)
+		}
+		if running == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 	return nil
 }

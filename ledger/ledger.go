@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -62,8 +63,14 @@ func withoutSecret(err error, dsn string) error {
 	if errors.As(err, &parse) {
 		return fmt.Errorf("%s: %w", parse.Op, parse.Err)
 	}
-	if u, perr := url.Parse(dsn); perr == nil {
-		if _, has := u.User.Password(); has {
+	u, parseErr := url.Parse(dsn)
+	if parseErr != nil {
+		return fmt.Errorf("%T", err)
+	}
+	password, _ := u.User.Password()
+	_, escaped, _ := strings.Cut(u.User.String(), ":")
+	for _, secret := range []string{password, escaped} {
+		if secret != "" && strings.Contains(err.Error(), secret) {
 			return fmt.Errorf("%T at %s", err, u.Redacted())
 		}
 	}

@@ -1,21 +1,18 @@
 package ledger_test
 
 import (
-	"context"
+	"errors"
+	"net"
+	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 func openMigrated(t *testing.T) *ledger.Ledger {
 	t.Helper()
-	s := embedded.SharedClickHouse(t)
-	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,42 +23,37 @@ func openMigrated(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-func TestMigrateTwiceAppliesOnce(t *testing.T) {
+func TestOpenErrorsKeepThePassword(t *testing.T) {
 	t.Parallel()
-	l := openMigrated(t)
-	applied, err := l.Migrate(context.Background())
-	if err != nil || len(applied) != 0 {
-		t.Fatalf("second migration applied %v, err %v; want nothing", applied, err)
-	}
-}
-
-func TestWriteEveryType(t *testing.T) {
-	t.Parallel()
-	l := openMigrated(t)
-	at := time.Date(2026, 11, 21, 8, 0, 0, 5, time.UTC)
-	b := &ledger.Batch{Range: ledger.Range{Incarnation: uuid.New(), First: 1, RecordedAt: at}}
-	for i, typ := range schema.Types() {
-		fact := typ.New()
-		e, err := schema.NewEvent(fact, uuid.NewString(), "urn:test", at, schema.Correlation{Tenant: "t", SessionID: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Last, b.Messages = uint64(i+1), uint64(i+1)
-		b.Add(e, fact, ledger.Position{Incarnation: b.Incarnation, StreamSeq: b.Last, RecordedAt: at})
-	}
-	for range 2 {
-		start := time.Now()
-		if err := l.Write(t.Context(), b, 1); err != nil {
-			t.Fatal(err)
-		}
-		t.Log(time.Since(start))
-	}
-	t.Log(b.Rows())
-	r, ok, err := l.LastCommit(t.Context(), b.Incarnation)
-	t.Log(r, ok, err)
-	if err := l.KillInserts(t.Context(), b.Incarnation); err != nil {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := l.Lookup(t.Context(), []uint64{1, 2})
-	t.Log(known, err)
+	closed := listener.Addr().String()
+	listener.Close()
+	dsn := embedded.SharedClickHouse(t).ClickHouseDSN()
+	_, host, _ := strings.Cut(dsn, "@")
+	for _, c := range []struct {
+		name, dsn   string
+		unreachable bool
+		says        string
+	}{
+		{"nobody listens", "clickhouse://u:s3cret%2Fpw@" + closed + "/db", true, closed},
+		{"wrong password", "clickhouse://ctxledger:s3cret%2Fpw@" + host, false, "Authentication failed"},
+		{"no such database", dsn + "_absent", false, "does not exist"},
+		{"bad port", "clickhouse://u:s3cret%2Fpw@host:port/db", false, "port"},
+		{"bad option", "clickhouse://u:s3cret%2Fpw@host/db?dial_timeout=s3cret", false, "parse"},
+	} {
+		_, err := ledger.Open(t.Context(), c.dsn)
+		if err == nil {
+			t.Errorf("%s: opened", c.name)
+			continue
+		}
+		if strings.Contains(err.Error(), "s3cret/pw") || strings.Contains(err.Error(), "s3cret%2Fpw") {
+			t.Errorf("%s: the error tells the password: %v", c.name, err)
+		}
+		if errors.Is(err, ledger.ErrUnreachable) != c.unreachable || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
 }

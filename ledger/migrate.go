@@ -60,26 +60,60 @@ func Migrations() []Migration {
 	return list
 }
 
-// splitStatements cuts a file at semicolons that end a line, and leaves out
-// comments.
+// splitStatements cuts a file at its semicolons and leaves out comments. A
+// semicolon or a comment's mark within quotes is text.
 func splitStatements(text string) []string {
 	var statements []string
-	var current []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(strings.TrimSpace(line), "--") {
+	var current strings.Builder
+	end := func() {
+		if s := strings.TrimSpace(current.String()); s != "" {
+			statements = append(statements, s)
+		}
+		current.Reset()
+	}
+	for text != "" {
+		n := 1
+		switch {
+		case text[0] == ';':
+			end()
+			text = text[1:]
 			continue
+		case strings.HasPrefix(text, "--"):
+			text = text[lengthTo(text, "\n"):]
+			continue
+		case strings.HasPrefix(text, "/*"):
+			text = text[2+lengthTo(text[2:], "*/"):]
+			text = strings.TrimPrefix(text, "*/")
+			continue
+		case strings.ContainsRune("'\"`", rune(text[0])):
+			n = quoted(text)
 		}
-		ended := strings.HasSuffix(strings.TrimSpace(line), ";")
-		current = append(current, strings.TrimSuffix(strings.TrimRight(line, " "), ";"))
-		if ended {
-			statements, current = append(statements, strings.TrimSpace(strings.Join(current, "\n"))), nil
-		}
+		current.WriteString(text[:n])
+		text = text[n:]
 	}
-	if rest := strings.TrimSpace(strings.Join(current, "\n")); rest != "" {
-		statements = append(statements, rest)
-	}
+	end()
 	return statements
+}
+
+func lengthTo(text, mark string) int {
+	if i := strings.Index(text, mark); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// quoted returns the length of the quoted text that text begins with. A doubled
+// quote reads as two texts in a row, which comes to the same.
+func quoted(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[0]:
+			return i + 1
+		}
+	}
+	return len(text)
 }
 
 // Migrate brings the database to the newest state and returns the names of
@@ -99,16 +133,24 @@ func (l *Ledger) Migrate(ctx context.Context) ([]string, error) {
 		if slices.Contains(done, m.Version) {
 			continue
 		}
-		if err := l.exec(ctx, m.Statements); err != nil {
-			return applied, fmt.Errorf("migration %s: %w", m.Name, err)
-		}
-		params := clickhouse.Parameters{"version": strconv.Itoa(int(m.Version)), "name": m.Name}
-		if err := l.conn.Exec(l.with(ctx, params), statement("record_migration")); err != nil {
-			return applied, fmt.Errorf("record migration %s: %w", m.Name, err)
+		if err := l.apply(ctx, m); err != nil {
+			return applied, err
 		}
 		applied = append(applied, m.Name)
 	}
 	return applied, nil
+}
+
+// apply executes a migration and records it.
+func (l *Ledger) apply(ctx context.Context, m Migration) error {
+	if err := l.exec(ctx, m.Statements); err != nil {
+		return fmt.Errorf("migration %s: %w", m.Name, err)
+	}
+	params := clickhouse.Parameters{"version": strconv.Itoa(int(m.Version)), "name": m.Name}
+	if err := l.conn.Exec(l.with(ctx, params), statement("record_migration")); err != nil {
+		return fmt.Errorf("record migration %s: %w", m.Name, err)
+	}
+	return nil
 }
 
 // Pending returns the names of the migrations that Migrate would apply.

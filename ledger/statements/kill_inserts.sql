@@ -1,1 +1,1 @@
-KILL QUERY WHERE startsWith(query_id, {prefix:String}) SYNC
+KILL QUERY WHERE startsWith(query_id, {prefix:String}) ASYNC

@@ -1,0 +1,369 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// migrated returns a ledger on a database of the test's own.
+func migrated(t *testing.T) *Ledger {
+	t.Helper()
+	l := empty(t)
+	if _, err := l.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func empty(t *testing.T) *Ledger {
+	t.Helper()
+	l, err := Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// count returns a single number.
+func count(t *testing.T, l *Ledger, sql string) uint64 {
+	t.Helper()
+	var n uint64
+	if err := l.conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// counts returns the number of rows of every table that has any.
+func counts(t *testing.T, l *Ledger, modifier string) map[string]uint64 {
+	t.Helper()
+	found := make(map[string]uint64)
+	for _, table := range new(Batch).tables() {
+		if n := count(t, l, "SELECT count() FROM "+table.table+" "+modifier); n > 0 {
+			found[table.table] = n
+		}
+	}
+	return found
+}
+
+var recordedAt = time.Date(2026, 11, 21, 8, 0, 0, 5, time.UTC)
+
+// goldenBatch holds the golden event of every type, one duplicate and one
+// refused message, at sequences from first on.
+func goldenBatch(t *testing.T, incarnation uuid.UUID, first uint64) *Batch {
+	t.Helper()
+	b := &Batch{Range: Range{Incarnation: incarnation, First: first, RecordedAt: recordedAt, Digest: [32]byte{byte(first)}}}
+	next := func() Position {
+		p := Position{incarnation, first + b.Messages, recordedAt}
+		b.Messages, b.Last = b.Messages+1, p.StreamSeq
+		return p
+	}
+	for _, typ := range schema.Types() {
+		e, err := schema.ParseStructured(schema.Golden(typ))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fact, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Add(e, fact, next())
+	}
+	e, err := schema.ParseStructured(schema.Golden(schema.Types()[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Type = "dev.ctxledger.context.invented.later.v1"
+	b.Add(e, nil, next())
+	b.AddDuplicate(e, next(), Position{incarnation, 1, recordedAt})
+	b.AddRefused(Refused{Subject: "ctx.x", Data: []byte{0xff, 0}, Violations: schema.Violations{{Code: schema.CodeMalformed}}}, next())
+	return b
+}
+
+// columnType names the ClickHouse type that a field's values fit.
+func columnType(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return "DateTime64(9, 'UTC')"
+	case reflect.TypeFor[uuid.UUID]():
+		return "UUID"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "Nullable(" + columnType(t.Elem()) + ")"
+	case reflect.Slice:
+		return "Array(" + columnType(t.Elem()) + ")"
+	case reflect.Map:
+		return "Map(" + columnType(t.Key()) + ", " + columnType(t.Elem()) + ")"
+	case reflect.Uint64:
+		return "UInt64"
+	case reflect.Uint32:
+		return "UInt32"
+	}
+	name := t.Kind().String()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func TestRowStructsAreTheTables(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	for _, table := range append(new(Batch).tables(), tableRows{"commits", reflect.ValueOf([]commitRow{})}) {
+		want := make(map[string]string)
+		for _, c := range columnsOf(table.rows.Type().Elem()) {
+			want[c.name] = columnType(table.rows.Type().Elem().FieldByIndex(c.index).Type)
+		}
+		rows, err := l.conn.Query(t.Context(), "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = '"+table.table+"'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := strings.NewReplacer("LowCardinality(String)", "String", "FixedString(32)", "String")
+		for rows.Next() {
+			var name, kind string
+			if err := rows.Scan(&name, &kind); err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := want[name]; !ok {
+				t.Errorf("%s.%s %s has no field", table.table, name, kind)
+			} else if got != plain.Replace(kind) {
+				t.Errorf("%s.%s is %s, its field is %s", table.table, name, kind, got)
+			}
+			delete(want, name)
+		}
+		rows.Close()
+		for name := range want {
+			t.Errorf("%s.%s has a field and no column", table.table, name)
+		}
+	}
+}
+
+func TestEveryCorrelationIDReachesItsColumn(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	fact := &schema.LogAppended{LogItemID: "1", ItemType: "message"}
+	var ids schema.Correlation
+	var columns, want []string
+	for _, f := range schema.CorrelationFields {
+		*f.Of(&ids) = "value of " + f.Column
+		columns, want = append(columns, f.Column), append(want, "value of "+f.Column)
+	}
+	e, err := schema.NewEvent(fact, "e", "urn:test", recordedAt, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Batch{Range: Range{Incarnation: uuid.New(), First: 1, Last: 1, Messages: 1, RecordedAt: recordedAt}}
+	b.Add(e, fact, Position{b.Incarnation, 1, recordedAt})
+	if err := l.Write(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"events", "log_items"} {
+		var got []string
+		if err := l.conn.QueryRow(t.Context(), "SELECT array("+strings.Join(columns, ", ")+") FROM "+table).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %q", table, got)
+		}
+	}
+}
+
+func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	b := goldenBatch(t, uuid.New(), 1)
+	// The first attempt stops after some tables, as a crash would have it.
+	for i, table := range b.tables() {
+		if i%2 == 0 {
+			if err := l.insert(t.Context(), table.table, table.rows, b.Range, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for epoch := range uint64(3) {
+		if err := l.Write(t.Context(), b, epoch+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := counts(t, l, ""); !reflect.DeepEqual(got, b.Rows()) {
+		t.Errorf("the tables hold %v without FINAL, the batch %v", got, b.Rows())
+	}
+	if n := count(t, l, "SELECT count() FROM commits"); n != 1 {
+		t.Errorf("%d rows of commits", n)
+	}
+	r, found, err := l.LastCommit(t.Context(), b.Incarnation)
+	if err != nil || !found || !r.Same(b.Range) || !r.RecordedAt.Equal(b.RecordedAt) {
+		t.Errorf("last commit %+v, %v, %v; want %+v", r, found, err, b.Range)
+	}
+	digests, err := l.Digests(t.Context(), b.Range)
+	if err != nil || uint64(len(digests)) != b.Rows()["events"] {
+		t.Errorf("%d digests, %v", len(digests), err)
+	}
+}
+
+func TestOtherCutsCollapseUnderFinal(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	b := goldenBatch(t, uuid.New(), 1)
+	if err := l.WriteRows(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	recut := *b
+	recut.Last, recut.Digest = b.Last+1, [32]byte{77}
+	if err := l.Write(t.Context(), &recut, 2); err != nil {
+		t.Fatal(err)
+	}
+	twice := b.Rows()
+	for table := range twice {
+		twice[table] *= 2
+	}
+	if got := counts(t, l, ""); !reflect.DeepEqual(got, twice) {
+		t.Errorf("the tables hold %v without FINAL; the test is about rows that came twice", got)
+	}
+	if got := counts(t, l, "FINAL"); !reflect.DeepEqual(got, b.Rows()) {
+		t.Errorf("the tables hold %v with FINAL, the batch %v", got, b.Rows())
+	}
+}
+
+func TestDiscardRemovesOneRange(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	incarnation := uuid.New()
+	keep, drop := goldenBatch(t, incarnation, 1), goldenBatch(t, incarnation, 1000)
+	for _, b := range []*Batch{keep, drop, goldenBatch(t, uuid.New(), 1000)} {
+		if err := l.WriteRows(t.Context(), b, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Discard(t.Context(), drop.Range); err != nil {
+		t.Fatal(err)
+	}
+	twice := keep.Rows()
+	for table := range twice {
+		twice[table] *= 2 // the range of the other incarnation stays
+	}
+	if got := counts(t, l, ""); !reflect.DeepEqual(got, twice) {
+		t.Errorf("the tables hold %v, want %v", got, twice)
+	}
+	if n := count(t, l, "SELECT count() FROM events WHERE incarnation = '"+incarnation.String()+"' AND stream_seq >= 1000"); n != 0 {
+		t.Errorf("%d rows of the discarded range are left", n)
+	}
+}
+
+func TestAbsentAndExtremeValues(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 1, time.UTC) }
+	b := &Batch{Range: Range{Incarnation: uuid.New(), First: 1, RecordedAt: recordedAt}}
+	add := func(fact schema.Fact, when time.Time) {
+		e, err := schema.NewEvent(fact, uuid.NewString(), "urn:test", when, schema.Correlation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Last++
+		b.Messages++
+		e.RecordedTime = when
+		b.Add(e, fact, Position{b.Incarnation, b.Last, recordedAt})
+	}
+	for _, typ := range schema.Types() {
+		add(typ.New(), recordedAt) // nothing but the type
+	}
+	times := []time.Time{at(1900), at(1969), at(1970), at(2261).AddDate(0, 11, 30)}
+	for _, when := range times {
+		add(&schema.LogAppended{
+			LogItemID: strings.Repeat("ü", 512), ItemType: "message\x00\n'\\", Position: new(int64(math.MinInt64)), Tokens: new(int64(math.MaxInt64)),
+		}, when)
+	}
+	add(&schema.UsageRecorded{CallID: "c", Cost: new(math.MaxFloat64), GapSeconds: new(math.SmallestNonzeroFloat64)}, recordedAt)
+	if err := l.Write(t.Context(), b, math.MaxUint64); err != nil {
+		t.Fatal(err)
+	}
+	if got := counts(t, l, ""); !reflect.DeepEqual(got, b.Rows()) {
+		t.Errorf("the tables hold %v, the batch %v", got, b.Rows())
+	}
+	for i, when := range times {
+		var got, relayed time.Time
+		var position, tokens *int64
+		var kind string
+		err := l.conn.QueryRow(t.Context(), fmt.Sprintf("SELECT e.event_time, e.recorded_time, l.position, l.tokens, l.item_type FROM events e JOIN log_items l USING (stream_seq) WHERE stream_seq = %d", len(schema.Types())+i+1)).Scan(&got, &relayed, &position, &tokens, &kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Equal(when) || !relayed.Equal(when) || *position != math.MinInt64 || *tokens != math.MaxInt64 || kind != "message\x00\n'\\" {
+			t.Errorf("event at %s reads %s, %s, %d, %d, %q", when, got, relayed, *position, *tokens, kind)
+		}
+	}
+	var cost float64
+	var unknown *int64
+	if err := l.conn.QueryRow(t.Context(), "SELECT cost, output FROM calls WHERE call_id = 'c'").Scan(&cost, &unknown); err != nil || cost != math.MaxFloat64 || unknown != nil {
+		t.Errorf("cost %g, output %v, %v; want the largest float and NULL", cost, unknown, err)
+	}
+	if n := count(t, l, "SELECT count() FROM commits WHERE epoch = 18446744073709551615"); n != 1 {
+		t.Errorf("%d commits of the last epoch", n)
+	}
+}
+
+func TestLookupOfManyIdentities(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	b := goldenBatch(t, uuid.New(), 1)
+	if err := l.Write(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	var asked []uint64
+	for i := range uint64(50_000) {
+		asked = append(asked, math.MaxUint64-i)
+	}
+	asked = append(asked, b.events[3].Identity)
+	start := time.Now()
+	found, err := l.Lookup(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("looked up %d identities in %s", len(asked), time.Since(start))
+	if len(found) != 1 || found[0].EventID != b.events[3].EventID || string(found[0].Digest[:]) != b.events[3].Digest || found[0].Position.StreamSeq != 4 {
+		t.Errorf("found %+v, want the fourth event", found)
+	}
+	if found, err := l.Lookup(t.Context(), nil); err != nil || len(found) != 0 {
+		t.Errorf("nothing asked: found %v, %v", found, err)
+	}
+}
+
+func TestKillEndsAnInsertThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	b := goldenBatch(t, uuid.New(), 1)
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithQueryID(queryPrefix(b.Range)+"1:events:1-1:x"))
+	insert, err := l.conn.PrepareBatch(ctx, "INSERT INTO duplicates (source)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := insert.Append("written after the kill"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.KillInserts(t.Context(), uuid.New()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, l, "SELECT count() FROM system.processes WHERE startsWith(query_id, '"+queryPrefix(b.Range)+"')"); n != 1 {
+		t.Fatalf("%d inserts run after a kill of another stream's, want 1", n)
+	}
+	if err := l.KillInserts(t.Context(), b.Incarnation); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert.Send(); err == nil {
+		t.Error("a killed insert was accepted")
+	}
+	if n := count(t, l, "SELECT count() FROM duplicates"); n != 0 {
+		t.Errorf("%d rows of a killed insert", n)
+	}
+}
