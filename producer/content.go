@@ -3,7 +3,6 @@ package producer
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -35,70 +34,36 @@ type Content struct {
 	RedactionReason string
 }
 
-// itemLog numbers the entries of one thread's append-only item log, from 0.
-type itemLog struct {
-	mu        sync.Mutex
-	positions map[string]int64 // by item id
-}
-
-func (l *itemLog) append(id string) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	position := int64(len(l.positions))
-	if l.positions == nil {
-		l.positions = make(map[string]int64)
-	}
-	l.positions[id] = position
-	return position
-}
-
-// position returns where an item stands in the log, or nil.
-func (l *itemLog) position(id string) *int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if position, ok := l.positions[id]; ok {
-		return &position
-	}
-	return nil
-}
-
-// Add records content as an item and, where it is part of the conversation, as
-// an entry of the thread's item log. It returns the item for planning, with its
-// size in tokens of model's tokenizer.
+// Add records content as an item of the run and, where it is part of the
+// conversation, as an entry of the thread's item log. It returns the item for
+// planning, with its size in tokens of model's tokenizer. What the guard
+// withholds from the text is counted, digested and sized as masked. With an
+// error the item is not to be used; what was recorded before it stays.
 func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.Item, error) {
+	return r.add(ctx, model, c, r.ids, nil)
+}
+
+func (r *RunContext) add(ctx context.Context, model string, c Content, ids schema.Correlation, used func(sequence int64)) (window.Item, error) {
+	ids.ToolCallID = c.ToolCallID
 	text, hits := r.client.config.Guard.Mask(c.Text)
-	if err := r.redact(ctx, &c, hits); err != nil {
+	if err := r.redact(ctx, &c, hits, ids, used); err != nil {
 		return window.Item{}, err
 	}
 	count := r.client.config.Counter.Count(model, text)
-	item := schema.Item{
-		ItemID: c.ID, ContextKind: c.ContextKind, Title: c.Title, ContentMode: schema.ContentOpaque,
-		TokenEstimate: new(int64(count.Tokens)), Estimator: count.Estimator, ByteSize: new(int64(len(text))),
-		Visibility: []string{"model"}, Layer: c.Layer, Role: c.Role,
-		RedactionState: c.Redaction, RedactionReason: c.RedactionReason,
-	}
-	if c.Priority != 0 {
-		item.Priority = new(float64(c.Priority))
-	}
-	if !r.client.config.Key.IsZero() {
-		item.ContentDigest = r.client.config.Key.Digest([]byte(text))
-	}
-	if c.SourceURI != "" {
-		item.SourceRefs = []schema.SourceRef{{SourceID: c.SourceURI, URI: c.SourceURI, SourceKind: c.SourceKind}}
-	}
-	ids := r.ids
-	ids.ToolCallID = c.ToolCallID
+	item := r.client.item(c, text, count)
 	fact := &schema.ItemAdded{Common: schema.Common{PolicyRefs: schema.Refs(c.PolicyRefs...)}, Item: item}
-	if err := r.record(ctx, fact, ids); err != nil {
+	if err := r.record(ctx, fact, ids, used); err != nil {
 		return window.Item{}, err
 	}
 	if itemType := logItemType(c.Kind); itemType != "" {
-		entry := &schema.LogAppended{
-			LogItemID: c.ID, LogID: r.ids.ThreadID, Position: new(r.log.append(c.ID)), ItemType: itemType, Role: c.Role, Name: c.ToolName,
-			ToolCallID: c.ToolCallID, CallID: c.CallID, ItemRef: schema.Ref(c.ID),
-			Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
-		}
-		if err := r.record(ctx, entry, ids); err != nil {
+		err := r.log.append(c.ID, func(position int64) error {
+			return r.record(ctx, &schema.LogAppended{
+				LogItemID: c.ID, LogID: r.ids.ThreadID, Position: &position, ItemType: itemType, Role: c.Role, Name: c.ToolName,
+				ToolCallID: c.ToolCallID, CallID: c.CallID, ItemRef: schema.Ref(c.ID),
+				Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
+			}, ids, used)
+		})
+		if err != nil {
 			return window.Item{}, err
 		}
 	}
@@ -111,27 +76,43 @@ func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.I
 	return planned, nil
 }
 
-// redact records, once per policy, what the guard withheld from c, and marks c.
-func (r *RunContext) redact(ctx context.Context, c *Content, hits []redact.Hit) error {
+// item describes content whose text is masked already.
+func (c *Client) item(of Content, text string, count window.Count) schema.Item {
+	item := schema.Item{
+		ItemID: of.ID, ContextKind: of.ContextKind, Title: of.Title, ContentMode: schema.ContentOpaque,
+		TokenEstimate: new(int64(count.Tokens)), Estimator: count.Estimator, ByteSize: new(int64(len(text))),
+		ContentDigest: c.config.Key.Digest([]byte(text)), Visibility: []string{"model"}, Layer: of.Layer, Role: of.Role,
+		RedactionState: of.Redaction, RedactionReason: of.RedactionReason,
+	}
+	if of.Priority != 0 {
+		item.Priority = new(float64(of.Priority))
+	}
+	if of.SourceURI != "" {
+		item.SourceRefs = []schema.SourceRef{{SourceID: of.SourceURI, URI: of.SourceURI, SourceKind: of.SourceKind}}
+	}
+	return item
+}
+
+// redact records, once a policy, what the guard withheld from c, and marks c.
+// A runtime that withheld more than the guard has its own word on the state.
+func (r *RunContext) redact(ctx context.Context, c *Content, hits []redact.Hit, ids schema.Correlation, used func(sequence int64)) error {
+	var done []string
 	for _, hit := range hits {
-		if slices.Contains(c.PolicyRefs, hit.PolicyRef) {
+		if slices.Contains(done, hit.PolicyRef) {
 			continue
 		}
-		c.Redaction, c.RedactionReason = schema.RedactionMasked, hit.Reason
-		c.PolicyRefs = append(slices.Clip(c.PolicyRefs), hit.PolicyRef)
-		fact := &schema.RedactionApplied{
-			Common:      schema.Common{PolicyRefs: schema.Refs(hit.PolicyRef)},
-			RedactionID: "redaction:" + c.ID + ":" + hit.PolicyRef, TargetRef: schema.Ref(c.ID), CallID: c.CallID,
-			RedactionState: schema.RedactionMasked, Method: "mask", RedactedFields: []string{"content"}, Reason: hit.Reason,
-			ActorRef: schema.Ref(r.client.Source()),
+		done = append(done, hit.PolicyRef)
+		if c.Redaction == "" || c.Redaction == schema.RedactionNone || c.Redaction == schema.RedactionUnknown {
+			c.Redaction, c.RedactionReason = schema.RedactionMasked, hit.Reason
 		}
-		for _, f := range r.client.fingerprints {
-			if f.PolicyRef == hit.PolicyRef {
-				fact.Fingerprints = append(fact.Fingerprints, schema.Fingerprint(f.Fingerprint))
+		if !slices.Contains(c.PolicyRefs, hit.PolicyRef) {
+			c.PolicyRefs = append(slices.Clip(c.PolicyRefs), hit.PolicyRef)
+		}
+		for _, fact := range r.client.redaction(c.ID, c.ID, hit, []string{"content"}) {
+			fact.CallID = c.CallID
+			if err := r.record(ctx, fact, ids, used); err != nil {
+				return err
 			}
-		}
-		if err := r.Record(ctx, fact); err != nil {
-			return err
 		}
 	}
 	return nil

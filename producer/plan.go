@@ -11,89 +11,166 @@ import (
 const target = "model"
 
 // planFacts says what a plan means: the surface that was chosen from, the
-// decision, the rungs that were climbed, and the budget. It is pure: the same
-// plan gives the same facts.
+// decision, the rungs that were climbed, and the budget, each in as many parts
+// as its size needs. It is pure: the same plan gives the same facts.
 func planFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
+	var facts []schema.Fact
 	refs := make([]schema.Ref, len(candidates))
-	tokens := make(map[string]int64, len(candidates))
 	for i, c := range candidates {
-		refs[i], tokens[c.ID] = schema.Ref(c.ID), int64(c.Tokens)
+		refs[i] = schema.Ref(c.ID)
 	}
-	facts := []schema.Fact{
-		&schema.SurfaceCreated{Surface: schema.Surface{
+	chunks := chunk(refs, maxPartBytes, refBytes)
+	for i, refs := range chunks {
+		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: partOf(i, len(chunks))}, Surface: schema.Surface{
 			SurfaceID: "surface:" + call, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
-		}},
-		selectionFact(call, model, refs, tokens, plan),
+		}})
 	}
+	facts = append(facts, selectionFacts(call, model, candidates, plan)...)
 	if plan.Pressed {
 		for _, rung := range plan.Steps {
-			facts = append(facts, pressureFact(call, model, plan, rung))
+			facts = append(facts, pressureFacts(call, model, plan, rung)...)
 		}
 	}
-	return append(facts, budgetFact(call, model, plan))
+	return append(facts, budgetFacts(call, model, plan)...)
 }
 
-func selectionFact(call, model string, candidates []schema.Ref, tokens map[string]int64, plan window.Plan) *schema.SelectionCompleted {
-	f := &schema.SelectionCompleted{
-		Selection: schema.Selection{
-			SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, Candidates: candidates, ModelRef: schema.Ref(model),
-		},
-		Policy: "pressure_ladder", BudgetRef: schema.Ref("budget:" + call),
-	}
-	for i, id := range plan.Selected() {
-		f.Selected = append(f.Selected, schema.Candidate{ItemRef: schema.Ref(id), Rank: new(int64(i + 1)), Tokens: new(tokens[id])})
-	}
+// A decided candidate is one that the plan selected or omitted.
+type decided struct {
+	schema.Candidate
+	omitted bool
+}
+
+func (d decided) bytes() int { return 2*refBytes(d.ItemRef) + candidateBytes + textBytes(d.Note) }
+
+// selectionFacts puts the decision on each candidate into the part that has the
+// candidate, so that candidates = selected + omitted holds in every part.
+func selectionFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
+	omitted := make(map[string]window.Omission, len(plan.Omitted))
 	for _, o := range plan.Omitted {
-		f.Omitted = append(f.Omitted, schema.Candidate{
-			ItemRef: schema.Ref(o.ID), Tokens: new(int64(o.Tokens)), Reason: schema.OmissionReason(o.Reason), Note: o.Note,
-		})
+		omitted[o.ID] = o
 	}
-	return f
+	rank := int64(0)
+	list := make([]decided, len(candidates))
+	for i, c := range candidates {
+		d := decided{Candidate: schema.Candidate{ItemRef: schema.Ref(c.ID), Tokens: new(int64(c.Tokens))}}
+		if o, out := omitted[c.ID]; out {
+			d.omitted, d.Reason, d.Note = true, schema.OmissionReason(o.Reason), o.Note
+		} else {
+			rank++ // candidates are in the window's order
+			d.Rank = new(rank)
+		}
+		list[i] = d
+	}
+	chunks := chunk(list, maxPartBytes, decided.bytes)
+	facts := make([]schema.Fact, len(chunks))
+	for i, part := range chunks {
+		f := &schema.SelectionCompleted{
+			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model)},
+			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call),
+		}
+		if len(chunks) > 1 {
+			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
+		}
+		for _, d := range part {
+			f.Candidates = append(f.Candidates, d.ItemRef)
+			if d.omitted {
+				f.Omitted = append(f.Omitted, d.Candidate)
+			} else {
+				f.Selected = append(f.Selected, d.Candidate)
+			}
+		}
+		facts[i] = f
+	}
+	return facts
 }
 
-func pressureFact(call, model string, plan window.Plan, rung window.Rung) *schema.PressureApplied {
-	f := &schema.PressureApplied{
-		PressureID: fmt.Sprintf("pressure:%s:%d", call, rung.Number), CallID: call, Step: new(int64(rung.Number)), Name: string(rung.Step),
-		Policy: "pressure_ladder", Model: model, Outcome: schema.PressureOutcome(rung.Outcome), Reason: rung.Note,
-		TokensBefore: new(int64(rung.TokensBefore)), TokensAfter: new(int64(rung.TokensAfter)), LimitTokens: new(int64(plan.Limit)),
-		ItemRefs: schema.Refs(rung.Dropped...),
+func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []schema.Fact {
+	refs := schema.Refs(rung.Dropped...)
+	if len(refs) == 0 { // a summary's sources are among the dropped
+		for _, r := range rung.Replaced {
+			refs = append(refs, schema.Refs(r.Of...)...)
+		}
 	}
-	for _, r := range rung.Replaced {
-		f.ItemRefs = append(f.ItemRefs, schema.Refs(r.Of...)...)
+	chunks := chunk(refs, maxPartBytes, refBytes)
+	facts := make([]schema.Fact, len(chunks))
+	for i, refs := range chunks {
+		f := &schema.PressureApplied{
+			Common:     schema.Common{Metadata: partOf(i, len(chunks))},
+			PressureID: fmt.Sprintf("pressure:%s:%d", call, rung.Number), CallID: call, Step: new(int64(rung.Number)), Name: string(rung.Step),
+			Policy: "pressure_ladder", Model: model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
+		}
+		if i == 0 {
+			f.Reason, f.LimitTokens = rung.Note, new(int64(plan.Limit))
+			f.TokensBefore, f.TokensAfter = new(int64(rung.TokensBefore)), new(int64(rung.TokensAfter))
+		}
+		facts[i] = f
 	}
-	return f
+	return facts
 }
 
-func budgetFact(call, model string, plan window.Plan) *schema.BudgetApplied {
+// budgetFacts lists what is in each segment of the window where one event holds
+// it. Where not, the items are in the assembly, and the segments have their
+// sizes alone; what was shortened comes in parts.
+func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
 	f := &schema.BudgetApplied{
 		BudgetID: "budget:" + call, CallID: call, Target: target, Model: model,
 		MaxTokens: new(int64(plan.Budget.MaxTokens)), ReservedTokens: new(int64(plan.Budget.ReservedOutput)),
 		EstimatedTokens: new(int64(plan.TokensBefore)), ActualTokens: new(int64(plan.TokensAfter)), ActualItems: new(int64(len(plan.Window))),
 	}
-	if plan.Pressed {
+	switch {
+	case plan.TokensAfter > plan.Limit:
+		f.OverflowStrategy = schema.OverflowReject
+	case plan.Pressed:
 		f.OverflowStrategy = schema.OverflowSummarizeLowPriority
 	}
-	for i, s := range segments(plan) {
-		s.Order = new(int64(i))
-		f.WindowSegments = append(f.WindowSegments, s)
+	bytes := 0
+	f.WindowSegments = segments(plan)
+	for i, s := range f.WindowSegments {
+		f.WindowSegments[i].Order = new(int64(i))
+		bytes += segmentBytes + textBytes(s.Layer)*2
+		for _, ref := range s.ItemRefs {
+			bytes += refBytes(ref)
+		}
 	}
+	truncated := chunk(truncations(plan), maxPartBytes/2, truncationBytes)
+	if bytes > maxPartBytes/2 {
+		for i := range f.WindowSegments {
+			f.WindowSegments[i].ItemRefs = nil
+		}
+		f.Metadata = map[string]any{"segment_item_refs": "left_out"}
+	}
+	facts := []schema.Fact{f}
+	f.TruncationRecords = truncated[0]
+	for i, records := range truncated[1:] {
+		facts = append(facts, &schema.BudgetApplied{
+			Common: schema.Common{Metadata: partOf(i+1, len(truncated))}, BudgetID: f.BudgetID, CallID: call, Target: target, Model: model,
+			TruncationRecords: records,
+		})
+	}
+	if len(truncated) > 1 {
+		f.Metadata = joined(f.Metadata, partOf(0, len(truncated)))
+	}
+	return facts
+}
+
+func truncations(plan window.Plan) (list []schema.Truncation) {
 	for _, rung := range plan.Steps {
 		if rung.Step != window.CompactToolOutputs {
 			continue
 		}
 		for _, r := range rung.Replaced {
 			for _, id := range r.Of {
-				f.TruncationRecords = append(f.TruncationRecords, schema.Truncation{
+				list = append(list, schema.Truncation{
 					ItemRef: schema.Ref(id), Strategy: string(rung.Step), TokensBefore: new(int64(r.Before)), TokensAfter: new(int64(r.After)),
 				})
 			}
 		}
 	}
-	return f
+	return list
 }
 
 // segments groups the window by layer, in the order in which layers first
-// appear.
+// appear. A layer in which several speak has no role.
 func segments(plan window.Plan) []schema.Segment {
 	index := make(map[string]int)
 	var list []schema.Segment
@@ -104,49 +181,19 @@ func segments(plan window.Plan) []schema.Segment {
 			index[item.Layer] = i
 			list = append(list, schema.Segment{Segment: item.Layer, Layer: item.Layer, Role: item.Role, Actual: new(int64(0))})
 		}
+		if list[i].Role != item.Role {
+			list[i].Role = ""
+		}
 		*list[i].Actual += int64(item.Tokens)
 		list[i].ItemRefs = append(list[i].ItemRefs, schema.Ref(item.ID))
 	}
 	return list
 }
 
-func assemblyFact(call string, plan window.Plan) *schema.AssemblyCreated {
-	f := &schema.AssemblyCreated{
-		AssemblyID: "assembly:" + call, CallID: call, Target: target, BudgetRef: schema.Ref("budget:" + call), Visibility: []string{"model"},
-	}
-	for i, item := range plan.Window {
-		f.OrderedBlocks = append(f.OrderedBlocks, schema.Block{
-			Block: fmt.Sprintf("block:%s:%d", call, i), ItemRefs: schema.Refs(item.ID), Position: new(int64(i)),
-			Layer: item.Layer, Role: item.Role, Tokens: new(int64(item.Tokens)), Visibility: []string{"model"},
-		})
-		f.SourceItemRefs = append(f.SourceItemRefs, schema.Ref(item.ID))
-	}
-	return f
-}
-
 func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	f := &schema.UsageRecorded{CallID: call, Model: model, TotalTokens: new(int64(plan.TokensAfter))}
 	for _, s := range segments(plan) {
 		f.Layers = append(f.Layers, schema.LayerUsage{Layer: s.Layer, Tokens: s.Actual, Items: new(int64(len(s.ItemRefs)))})
-	}
-	return f
-}
-
-// elisionFact says what a pass shortened; position finds an item in the item
-// log.
-func elisionFact(call string, pass window.Pass, position func(id string) *int64) *schema.ElisionApplied {
-	f := &schema.ElisionApplied{Elision: schema.Elision{
-		PassID: "elision:" + call, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
-		FirstChangedPosition: new(int64(pass.FirstChanged)), TokensSaved: new(int64(pass.SavedPerCall)),
-		TokensBefore: new(int64(0)), TokensAfter: new(int64(0)),
-	}}
-	for _, e := range pass.Elided {
-		*f.TokensBefore += int64(e.Before)
-		*f.TokensAfter += int64(e.Stub)
-		f.ElidedItemRefs = append(f.ElidedItemRefs, schema.Elided{
-			ItemRef: schema.Ref(e.ID), Position: position(e.ID), Level: schema.ElisionLevel(e.Level),
-			TokensBefore: new(int64(e.Before)), TokensAfter: new(int64(e.Stub)), ReloadRef: schema.Ref(e.ReloadRef),
-		})
 	}
 	return f
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
@@ -26,6 +27,7 @@ type Run struct {
 	// MaxDepth is how deep children may nest; 0 allows none.
 	MaxDepth int
 	// Tags and Metadata are this run's own; the inherited ones go to children.
+	// Metadata is what JSON can hold, and handles do not belong there.
 	Tags, InheritedTags         []string
 	Metadata, InheritedMetadata map[string]any
 	// ConfigurableKeys names configurable values, never holds them.
@@ -44,98 +46,152 @@ type Child struct {
 	Metadata map[string]any
 }
 
-// RunContext is one run. It is immutable and safe for concurrent use; a child
-// gets copies, so nothing a child does can change its parent.
+// RunContext is one run. It is immutable and safe for concurrent use; it shares
+// no memory with what it was opened with, and a child gets copies, so nothing a
+// child or a caller does can change it. Cancellation is the context.Context's
+// that every method takes.
 type RunContext struct {
 	client            *Client
 	ids               schema.Correlation
 	parentThread      string
-	depth, maxDepth   int
+	ancestors         []string // run ids, from the root to the parent
+	maxDepth          int
 	grants            grant.Set
 	inheritedTags     []string
-	inheritedMetadata map[string]any
+	inheritedMetadata map[string]any // encoded, see snapshot
 	log               *itemLog
 }
 
 // ErrDepth means that a child would nest deeper than the root run allowed.
 var ErrDepth = errors.New("the run is nested as deep as its root allows")
 
-// Open records a root run and the grants it was given.
+// ErrCycle means that a child has the id of the run it is opened in or of one
+// above that.
+var ErrCycle = errors.New("a run cannot be below itself")
+
+// Open records a root run and the grants it was given. With an error there is
+// no run; a malformed grant is a [*grant.Error], and then nothing is recorded.
 func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
-	if r.Session == "" {
+	switch {
+	case r.Session == "":
 		return nil, errors.New("producer: a run needs a session")
+	case r.MaxDepth < 0:
+		return nil, errors.New("producer: MaxDepth must not be negative")
+	}
+	grants, err := grant.Parse(r.Grants.Strings())
+	if err != nil {
+		return nil, c.hideError(err)
 	}
 	id, err := orNewID(r.ID)
 	if err != nil {
 		return nil, err
 	}
+	inherited, err := snapshot(r.InheritedMetadata)
+	if err != nil {
+		return nil, err
+	}
+	if r.Thread == "" {
+		r.Thread = r.Session
+	}
 	run := &RunContext{
-		client: c, depth: 0, maxDepth: r.MaxDepth, grants: slices.Clone(r.Grants),
-		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: maps.Clone(r.InheritedMetadata), log: new(itemLog),
+		client: c, maxDepth: r.MaxDepth, grants: grants,
+		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: c.log(r.Session, r.Thread),
 		ids: schema.Correlation{
 			Agent: r.Agent, ResourceID: r.Resource, SessionID: r.Session, ThreadID: r.Thread, RunID: id, RootRunID: id,
 		},
-	}
-	if run.ids.ThreadID == "" {
-		run.ids.ThreadID = r.Session
 	}
 	opened := run.opened(r.Tags, r.Metadata)
 	opened.ConfigurableKeys, opened.Program = r.ConfigurableKeys, r.Program
 	if err := run.Record(ctx, opened); err != nil {
 		return nil, err
 	}
-	if len(r.Grants) == 0 {
+	if len(grants) == 0 {
 		return run, nil
 	}
-	return run, run.Record(ctx, &schema.GrantIssued{Grant: schema.Grant{
-		GrantID: "grant:" + id, Grants: r.Grants.Strings(), Effective: r.Grants.Strings(), Issuer: c.config.Runtime,
-	}})
+	issued := &schema.GrantIssued{Grant: schema.Grant{
+		GrantID: "grant:" + id, Grants: grants.Strings(), Effective: grants.Strings(), Issuer: c.config.Runtime,
+	}}
+	if err := run.Record(ctx, issued); err != nil {
+		return nil, err
+	}
+	return run, nil
 }
 
 // Child records a run inside r with grants that are r's or fewer. A request
-// that would widen is recorded as denied and returned as a [*grant.Error] or
-// [*grant.ScopeError], and no child comes about.
+// that is malformed or would widen is recorded as denied and returned as a
+// [*grant.Error], and no child comes about; neither does it with [ErrDepth] and
+// [ErrCycle].
 func (r *RunContext) Child(ctx context.Context, c Child) (*RunContext, error) {
-	if r.depth >= r.maxDepth {
+	if r.depth() >= r.maxDepth {
 		return nil, fmt.Errorf("%w (%d)", ErrDepth, r.maxDepth)
 	}
 	id, err := orNewID(c.ID)
 	if err != nil {
 		return nil, err
 	}
+	if id == r.ids.RunID || slices.Contains(r.ancestors, id) {
+		return nil, ErrCycle
+	}
 	effective, err := r.grants.Narrow(c.Grants)
 	if err != nil {
-		return nil, errors.Join(err, r.Record(ctx, deniedGrant(id, r.grants, c.Grants, err)))
+		return nil, errors.Join(r.client.hideError(err), r.Record(ctx, deniedGrant(id, r.grants, c.Grants, err)))
 	}
 	child := &RunContext{
-		client: r.client, ids: r.ids, parentThread: r.ids.ThreadID, depth: r.depth + 1, maxDepth: r.maxDepth, grants: effective,
-		inheritedTags: slices.Clone(r.inheritedTags), inheritedMetadata: maps.Clone(r.inheritedMetadata), log: r.log,
+		client: r.client, ids: r.ids, parentThread: r.ids.ThreadID, ancestors: append(slices.Clone(r.ancestors), r.ids.RunID),
+		maxDepth: r.maxDepth, grants: effective, inheritedTags: r.inheritedTags, inheritedMetadata: r.inheritedMetadata, log: r.log,
 	}
 	child.ids.RunID, child.ids.ParentRunID = id, r.ids.RunID
 	if c.Agent != "" {
 		child.ids.Agent = c.Agent
 	}
 	if c.Thread != "" && c.Thread != r.ids.ThreadID {
-		child.ids.ThreadID, child.log = c.Thread, new(itemLog)
+		child.ids.ThreadID, child.log = c.Thread, r.client.log(r.ids.SessionID, c.Thread)
 	}
-	if err := child.Record(ctx, child.opened(c.Tags, c.Metadata)); err != nil {
+	opened := child.opened(c.Tags, c.Metadata)
+	opened.InheritedFields = inheritedFields(r, child, c)
+	if err := child.Record(ctx, opened); err != nil {
 		return nil, err
 	}
-	return child, child.Record(ctx, narrowedGrant(id, r.grants, c.Grants, effective))
+	if err := child.Record(ctx, narrowedGrant(id, r.grants, c.Grants, effective)); err != nil {
+		return nil, err
+	}
+	return child, nil
 }
+
+func (r *RunContext) depth() int { return len(r.ancestors) }
 
 func (r *RunContext) opened(tags []string, metadata map[string]any) *schema.ScopeOpened {
 	f := &schema.ScopeOpened{
 		RunID: r.ids.RunID, ParentRunID: r.ids.ParentRunID, RootRunID: r.ids.RootRunID, ThreadID: r.ids.ThreadID,
-		ScopeKind: "agent", Depth: new(int64(r.depth)), MaxDepth: new(int64(r.maxDepth)),
+		ScopeKind: "agent", Depth: new(int64(r.depth())), MaxDepth: new(int64(r.maxDepth)),
 		Tags: tags, InheritedTags: r.inheritedTags, LocalMetadata: metadata, InheritedMetadata: r.inheritedMetadata,
 	}
-	if r.depth > 0 {
+	if r.depth() > 0 {
 		f.ScopeKind, f.ParentThreadID = "subagent", r.parentThread
 		f.ThreadOverridden = r.parentThread != r.ids.ThreadID
-		f.InheritedFields = []string{"root_run_id", "session_id", "grants", "inherited_tags", "inherited_metadata", "max_depth"}
 	}
 	return f
+}
+
+// inheritedFields names what a child has of its parent and did not set itself.
+func inheritedFields(parent, child *RunContext, asked Child) []string {
+	fields := []string{"root_run_id", "session_id", "max_depth"}
+	for _, f := range []struct {
+		name      string
+		inherited bool
+	}{
+		{"thread_id", child.ids.ThreadID == parent.ids.ThreadID},
+		{"agent", asked.Agent == "" && parent.ids.Agent != ""},
+		{"resource_id", parent.ids.ResourceID != ""},
+		{"grants", asked.Grants.Inherits()},
+		{"inherited_tags", len(parent.inheritedTags) > 0},
+		{"inherited_metadata", len(parent.inheritedMetadata) > 0},
+	} {
+		if f.inherited {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
 }
 
 func narrowedGrant(run string, parent grant.Set, request grant.Request, effective grant.Set) *schema.GrantNarrowed {
@@ -148,24 +204,30 @@ func narrowedGrant(run string, parent grant.Set, request grant.Request, effectiv
 	return f
 }
 
+// deniedGrant records a refusal. The rule is grammar for a request that is
+// malformed by itself, and narrow_only for one that asks for more than the
+// parent has; seed 002 has one code for both.
 func deniedGrant(run string, parent grant.Set, request grant.Request, why error) *schema.GrantDenied {
 	f := &schema.GrantDenied{Grant: schema.Grant{
-		GrantID: "grant:" + run, Grants: parent.Strings(), Requested: new(request.Paths()), Rule: "narrow_only", Reason: why.Error(), Code: "NAMESPACE_GRANT_OUT_OF_SCOPE",
+		GrantID: "grant:" + run, Grants: parent.Strings(), Rule: "narrow_only", Reason: why.Error(), Code: grant.CodeInvalid,
 	}}
-	var malformed *grant.Error
-	if errors.As(why, &malformed) {
-		f.Rule, f.Code = "grammar", malformed.Code()
+	if !request.Inherits() {
+		f.Requested = new(request.Paths())
+	}
+	if _, err := grant.Parse(request.Paths()); err != nil {
+		f.Rule = "grammar"
 	}
 	return f
 }
 
-// Record queues any fact with the run's ids.
+// Record queues any fact with the run's ids; see [Client.Record].
 func (r *RunContext) Record(ctx context.Context, fact schema.Fact) error {
-	return r.record(ctx, fact, r.ids)
+	return r.record(ctx, fact, r.ids, nil)
 }
 
-func (r *RunContext) record(ctx context.Context, fact schema.Fact, ids schema.Correlation) error {
-	if _, err := r.client.Record(ctx, fact, ids); err != nil {
+// record queues a fact. Used, where given, gets the sequences that it took.
+func (r *RunContext) record(ctx context.Context, fact schema.Fact, ids schema.Correlation, used func(sequence int64)) error {
+	if err := r.client.record(ctx, ids, submission{fact: fact, used: used}); err != nil {
 		return fmt.Errorf("record %s: %w", fact.EventType(), err)
 	}
 	return nil
@@ -186,4 +248,21 @@ func orNewID(id string) (string, error) {
 		return "", fmt.Errorf("make an id: %w", err)
 	}
 	return fresh.String(), nil
+}
+
+// snapshot encodes each value, so that nobody who holds a map or slice within
+// can change what facts will say. The error quotes nothing.
+func snapshot(metadata map[string]any) (map[string]any, error) {
+	if len(metadata) == 0 {
+		return nil, nil
+	}
+	copied := make(map[string]any, len(metadata))
+	for name, value := range metadata {
+		encoded, err := json.Marshal(value, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("producer: metadata holds a %T, which JSON cannot hold", value)
+		}
+		copied[name] = jsontext.Value(encoded)
+	}
+	return copied, nil
 }

@@ -1,0 +1,70 @@
+package producer
+
+import "sync"
+
+// threadKey names a thread of a session.
+type threadKey struct{ session, thread string }
+
+// itemLog numbers the entries of one thread's append-only item log, from 0.
+type itemLog struct {
+	mu        sync.Mutex       // held while an entry is recorded, so that order is position
+	next      int64            // the next entry's position
+	positions map[string]int64 // the newest entry, by item id
+}
+
+// append hands the next position to record and uses it up if that succeeds.
+func (l *itemLog) append(id string, record func(position int64) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := record(l.next); err != nil {
+		return err
+	}
+	if l.positions == nil {
+		l.positions = make(map[string]int64)
+	}
+	l.positions[id] = l.next
+	l.next++
+	return nil
+}
+
+// position returns where an item stands in the log, or nil.
+func (l *itemLog) position(id string) *int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if position, ok := l.positions[id]; ok {
+		return &position
+	}
+	return nil
+}
+
+// forget drops what is known of items, and goes on numbering.
+func (l *itemLog) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.positions = nil
+}
+
+// log returns the one item log of a thread, which all its runs share.
+func (c *Client) log(session, thread string) *itemLog {
+	c.logsMu.Lock()
+	defer c.logsMu.Unlock()
+	key := threadKey{session, thread}
+	if c.logs[key] == nil {
+		c.logs[key] = new(itemLog)
+	}
+	return c.logs[key]
+}
+
+// Forget frees what the client remembers of a session's items, about 100 bytes
+// each: call it when the session is idle or over. Sequences and positions go on
+// where they were if the session does; only an elision of a forgotten item no
+// longer says where in the log it stood.
+func (c *Client) Forget(session string) {
+	c.logsMu.Lock()
+	defer c.logsMu.Unlock()
+	for key, log := range c.logs {
+		if key.session == session {
+			log.forget()
+		}
+	}
+}

@@ -1,0 +1,431 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func numbered(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("e%05d", i)
+	}
+	return ids
+}
+
+func publish(t *testing.T, p *Publisher, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := p.Publish(t.Context(), removed(t, id)); err != nil {
+			t.Fatal(id, err)
+		}
+	}
+}
+
+func flush(t *testing.T, p *Publisher) {
+	t.Helper()
+	if err := p.Flush(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantIDs(t *testing.T, b *bus, want []string) {
+	t.Helper()
+	if got := b.ids(t); !slices.Equal(got, want) {
+		t.Fatalf("the stream holds %d events, not %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
+	}
+}
+
+func TestBatchesKeepOrder(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := NewPublisher(b.js, 0)
+	ids := numbered(6_500) // more than a batch, more than the queue
+	publish(t, p, ids...)
+	flush(t, p)
+	wantIDs(t, b, ids)
+	if p.Queued() != 0 || p.bytes != 0 || p.stored != p.accepted {
+		t.Errorf("%d queued, %d bytes", p.Queued(), p.bytes)
+	}
+}
+
+// TestBatchErrors holds the library's errors to what the server really sends.
+func TestBatchErrors(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	batch := func(ids ...string) []*nats.Msg {
+		var list []*nats.Msg
+		for _, id := range ids {
+			m := removed(t, id).Binary()
+			list = append(list, &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
+		}
+		return list
+	}
+	first := batch("a", "b")
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch("c", "b")); !errors.Is(err, jetstreamext.ErrBatchPublishDuplicateMsgID) {
+		t.Errorf("a duplicate: %v", err)
+	}
+	if _, err := b.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, Duplicates: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch("d", "e")); !errors.Is(err, jetstreamext.ErrBatchPublishNotEnabled) {
+		t.Errorf("not enabled: %v", err)
+	}
+	// The messages of a batch that failed are used again.
+	for range 2 {
+		if err := publishBatch(t.Context(), b.js, first); err != nil {
+			t.Error(err)
+		}
+	}
+	wantIDs(t, b, []string{"a", "b"})
+}
+
+func TestStreamWithoutBatches(t *testing.T) {
+	t.Parallel()
+	b := startBus(t, func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false })
+	p := NewPublisher(b.js, 0)
+	publish(t, p, numbered(50)...)
+	flush(t, p)
+	wantIDs(t, b, numbered(50))
+}
+
+func TestBatchWithStoredEvents(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := NewPublisher(b.js, 0)
+	publish(t, p, "x", "b")
+	flush(t, p)
+	publish(t, p, "a", "b", "c", "x", "d")
+	flush(t, p)
+	publish(t, p, "d", "e", "e") // twice within one batch, too
+	flush(t, p)
+	wantIDs(t, b, []string{"x", "b", "a", "c", "d", "e"})
+}
+
+func TestTooManyBatchesInFlight(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	var open []jetstreamext.BatchPublisher
+	for i := range 60 {
+		batch, err := jetstreamext.NewBatchPublisher(b.js)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = batch.AddMsg(&nats.Msg{Subject: "ctx.v1.filler"}); err != nil {
+			if !errors.Is(err, jetstreamext.ErrAtomicPublishTooManyInflight) {
+				t.Fatalf("batch %d: %v", i, err)
+			}
+			break
+		}
+		open = append(open, batch)
+	}
+	if len(open) == 60 {
+		t.Fatal("the server has no limit")
+	}
+	p := NewPublisher(b.js, 0)
+	publish(t, p, "a", "b")
+	done := make(chan error, 1)
+	go func() { done <- p.Flush(t.Context()) }()
+	select {
+	case err := <-done:
+		t.Fatalf("did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	if _, err := open[0].CommitMsg(t.Context(), &nats.Msg{Subject: "ctx.v1.filler"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n := b.messages(t); n != 4 {
+		t.Errorf("%d messages, not 4", n)
+	}
+}
+
+func (b *bus) messages(t *testing.T) uint64 {
+	t.Helper()
+	stream, err := b.js.Stream(t.Context(), "CTX")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.CachedInfo().State.Msgs
+}
+
+// restartable is a NATS server that comes back on its port with its data.
+func restartable(t *testing.T) (b *bus, stop, start func()) {
+	t.Helper()
+	dir := t.TempDir()
+	config := embedded.DefaultConfig(dir)
+	config.NoClickHouse = true
+	run := func() *embedded.Servers {
+		s, err := embedded.Start(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	b = &bus{servers: run()}
+	t.Cleanup(func() { b.servers.Close() })
+	u, err := url.Parse(b.servers.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(u.Host)
+	fmt.Sscan(port, &config.NATSPort)
+	b.connect(t)
+	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, func() { b.servers.Close() }, func() { b.servers = run() }
+}
+
+func TestServerRestart(t *testing.T) {
+	t.Parallel()
+	b, stop, start := restartable(t)
+	client := b.client(t, func(c *Config) { c.Linger = 20 * time.Millisecond })
+	const n = 2_500
+	for i := range n {
+		switch i {
+		case 300:
+			if err := client.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+		case 1_800:
+			if err := client.Flush(within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("Flush without a server: %v", err)
+			}
+		case 2_000:
+			start()
+		}
+		begun := time.Now()
+		if _, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
+			t.Fatal(i, err)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Fatalf("recording took %s", took)
+		}
+	}
+	// It goes out without anybody asking.
+	for deadline := time.Now().Add(30 * time.Second); client.publisher.Queued() > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events still wait: %v", client.publisher.Queued(), client.Err())
+		}
+	}
+	if err := client.Err(); err != nil {
+		t.Errorf("an error after recovery: %v", err)
+	}
+	for i, e := range b.events(t) {
+		if *e.Sequence != int64(i+1) || e.Subject != fmt.Sprint(i) {
+			t.Fatalf("event %d has sequence %d and subject %s", i, *e.Sequence, e.Subject)
+		}
+	}
+	if got := b.messages(t); got != n {
+		t.Errorf("%d messages, not %d", got, n)
+	}
+}
+
+// TestLostReply stores a batch behind the publisher's back, as if the
+// acknowledgement of its first try had been lost.
+func TestLostReply(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := newPublisher(b.js, time.Hour, 10_000)
+	ids := numbered(20)
+	publish(t, p, ids[:10]...)
+	p.mu.Lock()
+	batch, size := p.batch()
+	p.mu.Unlock()
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.settle(batch, size, nats.ErrTimeout)
+	p.mu.Unlock()
+	publish(t, p, ids[10:]...)
+	if again, _ := p.batch(); len(again) != 10 {
+		t.Errorf("the batch that was tried has now %d events", len(again))
+	}
+	if err := p.Err(); !errors.Is(err, nats.ErrTimeout) {
+		t.Errorf("Err is %v", err)
+	}
+	flush(t, p)
+	wantIDs(t, b, ids)
+	if err := p.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailedTryLosesNothing lets the timer's try fail: Publish goes on queueing,
+// Err says why, as often as it is asked, and Flush gets its own answer.
+func TestFailedTryLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := newPublisher(b.js, 10*time.Millisecond, 5)
+	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, p, "a", "b")
+	for deadline := time.Now().Add(10 * time.Second); p.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no error")
+		}
+	}
+	if err := p.Flush(t.Context()); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("Flush: %v", err)
+	}
+	if first, second := p.Err(), p.Err(); !errors.Is(first, nats.ErrNoResponders) || !errors.Is(second, nats.ErrNoResponders) {
+		t.Errorf("Err: %v, %v", first, second)
+	}
+	publish(t, p, "c", "d", "e")
+	begun := time.Now()
+	err := p.Publish(t.Context(), removed(t, "f"))
+	if !errors.Is(err, ErrQueueFull) || !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("the sixth: %v", err)
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("it took %s to say so", took)
+	}
+	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush(t, p)
+	publish(t, p, "f")
+	flush(t, p)
+	wantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})
+}
+
+// TestBulkPublisherWaits: without a linger, Publish waits for room, and what it
+// returns an error for is not queued.
+func TestBulkPublisherWaits(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+		t.Fatal(err)
+	}
+	p := newPublisher(b.js, 0, 3)
+	publish(t, p, "a", "b", "c")
+	if err := p.Publish(t.Context(), removed(t, "d")); !errors.Is(err, nats.ErrNoResponders) {
+		t.Fatalf("the fourth: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Publish(ctx, removed(t, "d")); err == nil {
+		t.Fatal("a cancelled context found room")
+	}
+	if _, err := b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // a try that still runs may fail
+	var err error
+	for range 3 {
+		if err = p.Publish(t.Context(), removed(t, "d")); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush(t, p)
+	wantIDs(t, b, []string{"a", "b", "c", "d"})
+}
+
+func TestConcurrentPublish(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := NewPublisher(b.js, time.Millisecond)
+	const writers, each = 8, 400
+	var wait sync.WaitGroup
+	for w := range writers {
+		wait.Go(func() {
+			for i := range each {
+				if err := p.Publish(t.Context(), removed(t, fmt.Sprintf("%d-%05d", w, i))); err != nil {
+					t.Error(err)
+				}
+				if i%97 == 0 {
+					if err := p.Flush(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	flush(t, p)
+	last := map[string]string{}
+	ids := b.ids(t)
+	for _, id := range ids {
+		writer, _, _ := strings.Cut(id, "-")
+		if id <= last[writer] {
+			t.Fatalf("%s after %s", id, last[writer])
+		}
+		last[writer] = id
+	}
+	if len(ids) != writers*each {
+		t.Errorf("%d events, not %d", len(ids), writers*each)
+	}
+}
+
+func TestLingerSendsWithoutFlush(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := NewPublisher(b.js, 30*time.Millisecond)
+	for round := 1; round <= 3; round++ {
+		publish(t, p, fmt.Sprint("a", round), fmt.Sprint("b", round))
+		for deadline := time.Now().Add(5 * time.Second); b.messages(t) != uint64(2*round); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("nothing was sent")
+			}
+		}
+	}
+}
+
+func TestRefusedEvents(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := NewPublisher(b.js, 0)
+	var violations schema.Violations
+	if err := p.Publish(t.Context(), &schema.Event{ID: "x"}); !errors.As(err, &violations) {
+		t.Errorf("an invalid event: %v", err)
+	}
+	// Within the contract, beyond what a server takes: every attribute is at its
+	// limit, and percent-encoding makes three bytes of one.
+	e := removed(t, "big")
+	e.Extensions = map[string]string{}
+	for i := range 400 {
+		e.Extensions[fmt.Sprintf("x%d", i)] = strings.Repeat("é", 512)
+	}
+	if err := p.Publish(t.Context(), e); !errors.Is(err, nats.ErrMaxPayload) {
+		t.Errorf("a large event: %v", err)
+	}
+	publish(t, p, "a")
+	flush(t, p)
+	wantIDs(t, b, []string{"a"})
+	b.nc.Close()
+	publish(t, p, "b")
+	if err := p.Flush(t.Context()); !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("a closed connection: %v", err)
+	}
+}
