@@ -19,12 +19,12 @@ type Fact interface {
 
 // Common is the part that every data object has.
 type Common struct {
-	SchemaVersion string         `json:"schema_version"`
-	Kind          Type           `json:"event_type"`
-	PolicyRefs    []Ref          `json:"policy_refs,omitempty"`
-	EvidenceRefs  []Ref          `json:"evidence_refs,omitempty"`
-	TelemetryRefs []Ref          `json:"telemetry_refs,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"`
+	SchemaVersion string         `json:"schema_version"`           // of the Agent Context standard
+	Kind          Type           `json:"event_type"`               // the standard's name of what happened
+	PolicyRefs    []Ref          `json:"policy_refs,omitempty"`    // policies that it was done under
+	EvidenceRefs  []Ref          `json:"evidence_refs,omitempty"`  // evidence that cites this
+	TelemetryRefs []Ref          `json:"telemetry_refs,omitempty"` // spans and traces
+	Metadata      map[string]any `json:"metadata,omitempty"`       // the producer's own; no part of the contract
 }
 
 // Base returns c itself, so that a struct that embeds Common satisfies [Fact].

@@ -5,24 +5,24 @@ package schema
 // appear; of configurable values only the names do.
 type ScopeOpened struct {
 	Common
-	RunID             string         `json:"run_id" ctx:"required"`
-	ParentRunID       string         `json:"parent_run_id,omitempty"`
-	RootRunID         string         `json:"root_run_id,omitempty"`
-	ThreadID          string         `json:"thread_id,omitempty"`
-	ParentThreadID    string         `json:"parent_thread_id,omitempty"`
-	ThreadOverridden  bool           `json:"thread_overridden,omitzero"`
-	ScopeKind         string         `json:"scope_kind,omitempty"` // session, agent, subagent, task
-	Depth             *int64         `json:"depth,omitempty"`      // 0 at the root
-	MaxDepth          *int64         `json:"max_depth,omitempty"`
-	Tags              []string       `json:"tags,omitempty"`
-	InheritedTags     []string       `json:"inherited_tags,omitempty"`
-	LocalMetadata     map[string]any `json:"local_metadata,omitempty"`
-	InheritedMetadata map[string]any `json:"inherited_metadata,omitempty"`
-	ConfigurableKeys  []string       `json:"configurable_keys,omitempty"`
-	Limits            map[string]any `json:"limits,omitempty"`
-	Stores            []string       `json:"stores,omitempty"`
-	InheritedFields   []string       `json:"inherited_fields,omitempty"`
-	Program           string         `json:"program,omitempty"` // the runtime's name and version
+	RunID             string         `json:"run_id" ctx:"required"`              // id of the record
+	ParentRunID       string         `json:"parent_run_id,omitempty"`            // the run that started this one
+	RootRunID         string         `json:"root_run_id,omitempty"`              // the first run of the tree
+	ThreadID          string         `json:"thread_id,omitempty"`                // the thread
+	ParentThreadID    string         `json:"parent_thread_id,omitempty"`         // the parent's thread
+	ThreadOverridden  bool           `json:"thread_overridden,omitzero"`         // whether the run left its parent's thread
+	ScopeKind         string         `json:"scope_kind,omitempty" words:"Scope"` // session, agent, subagent, task
+	Depth             *int64         `json:"depth,omitempty"`                    // 0 at the root
+	MaxDepth          *int64         `json:"max_depth,omitempty"`                // deepest run allowed below the root
+	Tags              []string       `json:"tags,omitempty"`                     // tags of the run's own
+	InheritedTags     []string       `json:"inherited_tags,omitempty"`           // tags from the parent
+	LocalMetadata     map[string]any `json:"local_metadata,omitempty"`           // metadata of the run's own
+	InheritedMetadata map[string]any `json:"inherited_metadata,omitempty"`       // metadata from the parent
+	ConfigurableKeys  []string       `json:"configurable_keys,omitempty"`        // names of configurable values, never values
+	Limits            map[string]any `json:"limits,omitempty"`                   // of the run, by name
+	Stores            []string       `json:"stores,omitempty"`                   // names of stores that the run can reach
+	InheritedFields   []string       `json:"inherited_fields,omitempty"`         // names of what came from the parent
+	Program           string         `json:"program,omitempty"`                  // the runtime's name and version
 }
 
 func (*ScopeOpened) EventType() Type    { return TypeScopeOpened }
@@ -31,15 +31,15 @@ func (f *ScopeOpened) RecordID() string { return f.RunID }
 // Grant is what the three grant facts share (seed 002). A nil Requested
 // means that the child inherits; an empty one asks for nothing.
 type Grant struct {
-	GrantID   string    `json:"grant_id" ctx:"required"`
-	Grants    []string  `json:"grants,omitempty"` // what the issuer holds or mints
-	Requested *[]string `json:"requested,omitzero"`
-	Effective []string  `json:"effective,omitempty"`
-	Inherited bool      `json:"inherited,omitzero"`
-	Issuer    string    `json:"issuer,omitempty"`
-	Rule      string    `json:"rule,omitempty"`   // the rule that decided
-	Code      string    `json:"code,omitempty"`   // on denial
-	Reason    string    `json:"reason,omitempty"` // on denial, for people
+	GrantID   string    `json:"grant_id" ctx:"required"` // id of the record
+	Grants    []string  `json:"grants,omitempty"`        // what the issuer holds or mints
+	Requested *[]string `json:"requested,omitzero"`      // absent: inherit; empty: nothing
+	Effective []string  `json:"effective,omitempty"`     // the grants in force
+	Inherited bool      `json:"inherited,omitzero"`      // whether they are the parent's, unchanged
+	Issuer    string    `json:"issuer,omitempty"`        // trusted code that decided
+	Rule      string    `json:"rule,omitempty"`          // the rule that decided
+	Code      string    `json:"code,omitempty"`          // on denial
+	Reason    string    `json:"reason,omitempty"`        // on denial, for people
 }
 
 func (g *Grant) RecordID() string { return g.GrantID }
@@ -71,12 +71,12 @@ func (*GrantDenied) EventType() Type   { return TypeGrantDenied }
 // BindingID is the capability as one run has it; resource_id is another word,
 // that of the data subject.
 type Resource struct {
-	BindingID     string   `json:"binding_id" ctx:"required"`
-	Name          string   `json:"name,omitempty"`
-	ResourceKind  string   `json:"resource_kind,omitempty"`
-	DeclaredMode  string   `json:"declared_mode,omitempty"`
-	EffectiveMode string   `json:"effective_mode,omitempty"`
-	Tools         []string `json:"tools,omitempty"` // tools exposed to the model
+	BindingID     string   `json:"binding_id" ctx:"required"` // id of the record: the resource as one run has it
+	Name          string   `json:"name,omitempty"`            // the resource's name in the manifest
+	ResourceKind  string   `json:"resource_kind,omitempty"`   // kind of provider; default: the name
+	DeclaredMode  string   `json:"declared_mode,omitempty"`   // read or read-write, as the manifest says
+	EffectiveMode string   `json:"effective_mode,omitempty"`  // read or read-write, as granted
+	Tools         []string `json:"tools,omitempty"`           // tools exposed to the model
 }
 
 func (r *Resource) RecordID() string { return r.BindingID }
@@ -91,10 +91,10 @@ type ResourceResolved struct {
 type ResourceAccessed struct {
 	Common
 	Resource
-	Operation    string `json:"operation" ctx:"required"`
-	Path         string `json:"path,omitempty"`
-	MatchedGrant string `json:"matched_grant,omitempty"`
-	Allowed      bool   `json:"allowed"`
+	Operation    string `json:"operation" ctx:"required"` // such as read, write or list
+	Path         string `json:"path,omitempty"`           // within the resource
+	MatchedGrant string `json:"matched_grant,omitempty"`  // the grant that allowed it
+	Allowed      bool   `json:"allowed"`                  // whether the operation went ahead
 }
 
 func (*ResourceResolved) EventType() Type { return TypeResourceResolved }
@@ -102,11 +102,11 @@ func (*ResourceAccessed) EventType() Type { return TypeResourceAccessed }
 
 // Scratchpad is the legacy contextIds surface of seed 002.
 type Scratchpad struct {
-	ScratchpadID string   `json:"scratchpad_id" ctx:"required"`
-	ContextIDs   []string `json:"context_ids,omitempty"`
-	EntryCount   *int64   `json:"entry_count,omitempty"`
-	Tokens       *int64   `json:"tokens,omitempty"`
-	Digests      []string `json:"digests,omitempty"` // keyed, see [Key.Digest]
+	ScratchpadID string   `json:"scratchpad_id" ctx:"required"` // id of the record
+	ContextIDs   []string `json:"context_ids,omitempty"`        // the legacy contextIds
+	EntryCount   *int64   `json:"entry_count,omitempty"`        // entries loaded or written
+	Tokens       *int64   `json:"tokens,omitempty"`             // of the text
+	Digests      []string `json:"digests,omitempty"`            // keyed, see [Key.Digest]
 }
 
 func (s *Scratchpad) RecordID() string { return s.ScratchpadID }

@@ -3,29 +3,29 @@ package schema
 // SequenceRanges are the sequences that one source used in a scope, as closed
 // ranges. Parallel runs of a session interleave, so there may be several.
 type SequenceRanges struct {
-	Source string     `json:"source"`
-	Ranges [][2]int64 `json:"ranges"`
+	Source string     `json:"source"` // the events' source attribute
+	Ranges [][2]int64 `json:"ranges"` // closed ranges [first, last], in order
 }
 
 // EnvelopeCreated seals a scope: the portable snapshot of what was recorded
 // in it, and which sequences belong to it.
 type EnvelopeCreated struct {
 	Common
-	ContextID          string           `json:"context_id" ctx:"required"`
-	Scope              string           `json:"scope" ctx:"required"`
-	Lifecycle          Lifecycle        `json:"lifecycle" ctx:"required"`
-	Producer           Ref              `json:"producer,omitzero"`
-	ActorRefs          []Ref            `json:"actor_refs,omitempty"`
-	RuntimeRefs        []Ref            `json:"runtime_refs,omitempty"`
-	SurfaceRefs        []Ref            `json:"surface_refs,omitempty"`
-	ItemRefs           []Ref            `json:"item_refs,omitempty"`
-	SelectionRefs      []Ref            `json:"selection_refs,omitempty"`
-	BudgetRef          Ref              `json:"budget_ref,omitzero"`
-	AssemblyRefs       []Ref            `json:"assembly_refs,omitempty"`
-	InjectionRefs      []Ref            `json:"injection_refs,omitempty"`
-	CompactionRefs     []Ref            `json:"compaction_refs,omitempty"`
-	MissingContextRefs []Ref            `json:"missing_context_refs,omitempty"`
-	Sequences          []SequenceRanges `json:"sequences,omitempty"`
+	ContextID          string           `json:"context_id" ctx:"required"`          // id of the record
+	Scope              string           `json:"scope" ctx:"required" words:"Scope"` // what it is about
+	Lifecycle          Lifecycle        `json:"lifecycle" ctx:"required"`           // how far the context has come
+	Producer           Ref              `json:"producer,omitzero"`                  // what recorded the scope
+	ActorRefs          []Ref            `json:"actor_refs,omitempty"`               // who took part
+	RuntimeRefs        []Ref            `json:"runtime_refs,omitempty"`             // runtime records that used the context; ids, never their status
+	SurfaceRefs        []Ref            `json:"surface_refs,omitempty"`             // surfaces of the scope
+	ItemRefs           []Ref            `json:"item_refs,omitempty"`                // items of the scope
+	SelectionRefs      []Ref            `json:"selection_refs,omitempty"`           // selections of the scope
+	BudgetRef          Ref              `json:"budget_ref,omitzero"`                // the budget in force
+	AssemblyRefs       []Ref            `json:"assembly_refs,omitempty"`            // assemblies of the scope
+	InjectionRefs      []Ref            `json:"injection_refs,omitempty"`           // injections of the scope
+	CompactionRefs     []Ref            `json:"compaction_refs,omitempty"`          // compactions of the scope
+	MissingContextRefs []Ref            `json:"missing_context_refs,omitempty"`     // known gaps of the scope
+	Sequences          []SequenceRanges `json:"sequences,omitempty"`                // sequences of the events, per source
 }
 
 func (*EnvelopeCreated) EventType() Type    { return TypeEnvelopeCreated }
@@ -34,10 +34,10 @@ func (f *EnvelopeCreated) RecordID() string { return f.ContextID }
 // Exported records that an evidence pack was made.
 type Exported struct {
 	Common
-	PackID     string `json:"pack_id" ctx:"required"`
-	Scope      string `json:"scope" ctx:"required"`
-	Digest     string `json:"digest,omitempty"`
-	Checkpoint string `json:"checkpoint,omitempty"`
+	PackID     string `json:"pack_id" ctx:"required"`             // id of the record
+	Scope      string `json:"scope" ctx:"required" words:"Scope"` // what it is about
+	Digest     string `json:"digest,omitempty"`                   // of the pack
+	Checkpoint string `json:"checkpoint,omitempty"`               // signed head of the log
 }
 
 func (*Exported) EventType() Type    { return TypeExported }
@@ -45,18 +45,18 @@ func (f *Exported) RecordID() string { return f.PackID }
 
 // ErasedRecord is one record whose content was erased.
 type ErasedRecord struct {
-	Stream   string `json:"stream"`
-	Sequence int64  `json:"sequence"`
-	Leaf     string `json:"leaf"` // hex
+	Stream   string `json:"stream"`   // JetStream stream
+	Sequence int64  `json:"sequence"` // position in the stream
+	Leaf     string `json:"leaf"`     // hex
 }
 
 // ErasureApplied records that content was erased on request.
 type ErasureApplied struct {
 	Common
-	ErasureID     string         `json:"erasure_id" ctx:"required"`
-	ErasedSubject string         `json:"erased_subject" ctx:"required"`
-	Reason        string         `json:"reason" ctx:"required"`
-	Records       []ErasedRecord `json:"records,omitempty"`
+	ErasureID     string         `json:"erasure_id" ctx:"required"`     // id of the record
+	ErasedSubject string         `json:"erased_subject" ctx:"required"` // the data subject whose content was erased
+	Reason        string         `json:"reason" ctx:"required"`         // why, for people
+	Records       []ErasedRecord `json:"records,omitempty"`             // the records whose content was erased
 }
 
 func (*ErasureApplied) EventType() Type    { return TypeErasureApplied }
@@ -66,10 +66,10 @@ func (f *ErasureApplied) RecordID() string { return f.ErasureID }
 // up their sequences, so the gap stays visible.
 type FactsDropped struct {
 	Common
-	DropID    string           `json:"drop_id" ctx:"required"`
-	Sequences []SequenceRanges `json:"sequences,omitempty"`
-	Count     *int64           `json:"count" ctx:"required"`
-	Reason    string           `json:"reason" ctx:"required"`
+	DropID    string           `json:"drop_id" ctx:"required"` // id of the record
+	Sequences []SequenceRanges `json:"sequences,omitempty"`    // sequences that the dropped facts used up, per source
+	Count     *int64           `json:"count" ctx:"required"`   // facts dropped
+	Reason    string           `json:"reason" ctx:"required"`  // why, for people
 }
 
 func (*FactsDropped) EventType() Type    { return TypeFactsDropped }

@@ -9,13 +9,13 @@ import (
 // the Reason; a selected one may. The standard also allows a bare item id,
 // which reads as a Candidate with nothing but ItemRef.
 type Candidate struct {
-	ItemRef Ref                `json:"item_ref"`
-	Rank    *int64             `json:"rank,omitempty"` // 1 is best
-	Score   *float64           `json:"score,omitempty"`
-	Signals map[string]float64 `json:"signals,omitempty"`
-	Tokens  *int64             `json:"tokens,omitempty"`
-	Reason  OmissionReason     `json:"reason,omitempty"`
-	Note    string             `json:"note,omitempty"`
+	ItemRef Ref                `json:"item_ref"`          // the item
+	Rank    *int64             `json:"rank,omitempty"`    // 1 is best
+	Score   *float64           `json:"score,omitempty"`   // higher is better
+	Signals map[string]float64 `json:"signals,omitempty"` // parts of the score, by name
+	Tokens  *int64             `json:"tokens,omitempty"`  // by the estimator of the call
+	Reason  OmissionReason     `json:"reason,omitempty"`  // why it was left out; required of an omission
+	Note    string             `json:"note,omitempty"`    // for people
 }
 
 // UnmarshalJSONFrom reads the object form, or a bare item id.
@@ -29,19 +29,19 @@ func (c *Candidate) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // Selection is what both selection facts share.
 type Selection struct {
-	SelectionID string `json:"selection_id" ctx:"required"`
-	SurfaceID   string `json:"surface_id" ctx:"required"`
-	CallID      string `json:"call_id,omitempty"`
-	Query       string `json:"query,omitempty"`
-	Intent      string `json:"intent,omitempty"`
-	ActorRef    Ref    `json:"actor_ref,omitzero"`
-	ModelRef    Ref    `json:"model_ref,omitzero"`
+	SelectionID string `json:"selection_id" ctx:"required"` // id of the record; the same for all parts
+	SurfaceID   string `json:"surface_id" ctx:"required"`   // the surface that was chosen from
+	CallID      string `json:"call_id,omitempty"`           // the model call that it belongs to
+	Query       string `json:"query,omitempty"`             // what was looked for
+	Intent      string `json:"intent,omitempty"`            // what the query is for
+	ActorRef    Ref    `json:"actor_ref,omitzero"`          // who decided
+	ModelRef    Ref    `json:"model_ref,omitzero"`          // the model that decided, if one did
 	// Candidates are all that were considered, in the order considered.
 	Candidates []Ref `json:"candidate_item_refs,omitempty"`
-	// Part and Parts number the pieces of a selection that one event cannot
-	// hold; both are nil when it can.
+	// Part numbers the pieces of a selection that one event cannot hold, from 1
+	// to Parts; both are nil when it can.
 	Part  *int64 `json:"part,omitempty"`
-	Parts *int64 `json:"parts,omitempty"`
+	Parts *int64 `json:"parts,omitempty"` // how many there are
 }
 
 func (s *Selection) RecordID() string { return s.SelectionID }
@@ -57,11 +57,11 @@ type SelectionStarted struct {
 type SelectionCompleted struct {
 	Common
 	Selection
-	Selected  []Candidate `json:"selected_item_refs,omitempty"`
-	Omitted   []Candidate `json:"omitted_item_refs,omitempty"`
-	Policy    Ref         `json:"selection_policy,omitzero"`
-	BudgetRef Ref         `json:"budget_ref,omitzero"`
-	Rationale string      `json:"rationale,omitempty"`
+	Selected  []Candidate `json:"selected_item_refs,omitempty"` // what was chosen
+	Omitted   []Candidate `json:"omitted_item_refs,omitempty"`  // what was left out, each with a reason
+	Policy    Ref         `json:"selection_policy,omitzero"`    // the policy that decided
+	BudgetRef Ref         `json:"budget_ref,omitzero"`          // the budget in force
+	Rationale string      `json:"rationale,omitempty"`          // why, for people
 }
 
 func (*SelectionStarted) EventType() Type   { return TypeSelectionStarted }

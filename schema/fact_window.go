@@ -3,44 +3,44 @@ package schema
 // Segment is one part of a window. Tokens are counted by the estimator that
 // the budget names.
 type Segment struct {
-	Segment  string `json:"segment"`
-	Role     string `json:"role,omitempty"`
-	Layer    string `json:"layer,omitempty"`
-	Reserved *int64 `json:"reserved,omitempty"` // tokens
-	Actual   *int64 `json:"actual,omitempty"`   // tokens
-	ItemRefs []Ref  `json:"item_refs,omitempty"`
-	Order    *int64 `json:"order,omitempty"` // 0 is first in the window
+	Segment  string `json:"segment"`             // the part's name
+	Role     string `json:"role,omitempty"`      // of the message: system, user, assistant, tool
+	Layer    string `json:"layer,omitempty"`     // what fills the window: system, user, tool_results, …
+	Reserved *int64 `json:"reserved,omitempty"`  // tokens
+	Actual   *int64 `json:"actual,omitempty"`    // tokens
+	ItemRefs []Ref  `json:"item_refs,omitempty"` // items that it holds, in order
+	Order    *int64 `json:"order,omitempty"`     // 0 is first in the window
 }
 
 // Truncation records one item that was shortened to fit.
 type Truncation struct {
-	ItemRef      Ref    `json:"item_ref"`
-	Strategy     string `json:"strategy,omitempty"`
-	TokensBefore *int64 `json:"tokens_before,omitempty"`
-	TokensAfter  *int64 `json:"tokens_after,omitempty"`
-	Reason       string `json:"reason,omitempty"`
+	ItemRef      Ref    `json:"item_ref"`                // the item
+	Strategy     string `json:"strategy,omitempty"`      // how it was shortened
+	TokensBefore *int64 `json:"tokens_before,omitempty"` // tokens before
+	TokensAfter  *int64 `json:"tokens_after,omitempty"`  // tokens left
+	Reason       string `json:"reason,omitempty"`        // why, for people
 }
 
 // BudgetApplied records the window of one call: its limits and what was put
 // into it.
 type BudgetApplied struct {
 	Common
-	BudgetID          string           `json:"budget_id" ctx:"required"`
-	CallID            string           `json:"call_id,omitempty"`
-	Target            string           `json:"target" ctx:"required"`
-	Model             string           `json:"model,omitempty"`
-	Estimator         string           `json:"estimator,omitempty"`
-	MaxTokens         *int64           `json:"max_tokens,omitempty"`
-	ReservedTokens    *int64           `json:"reserved_tokens,omitempty"` // kept free for the output
-	EstimatedTokens   *int64           `json:"estimated_prompt_tokens,omitempty"`
-	MaxBytes          *int64           `json:"max_bytes,omitempty"`
-	MaxItems          *int64           `json:"max_items,omitempty"`
-	ActualTokens      *int64           `json:"actual_tokens,omitempty"`
-	ActualBytes       *int64           `json:"actual_bytes,omitempty"`
-	ActualItems       *int64           `json:"actual_items,omitempty"`
-	OverflowStrategy  OverflowStrategy `json:"overflow_strategy,omitempty"`
-	WindowSegments    []Segment        `json:"window_segments,omitempty"`
-	TruncationRecords []Truncation     `json:"truncation_records,omitempty"`
+	BudgetID          string           `json:"budget_id" ctx:"required"`          // id of the record
+	CallID            string           `json:"call_id,omitempty"`                 // the model call that it belongs to
+	Target            string           `json:"target" ctx:"required"`             // who is to see it, such as model
+	Model             string           `json:"model,omitempty"`                   // the provider's name of the model
+	Estimator         string           `json:"estimator,omitempty"`               // what counted the tokens
+	MaxTokens         *int64           `json:"max_tokens,omitempty"`              // tokens of the window
+	ReservedTokens    *int64           `json:"reserved_tokens,omitempty"`         // kept free for the output
+	EstimatedTokens   *int64           `json:"estimated_prompt_tokens,omitempty"` // tokens of the prompt before the budget was applied
+	MaxBytes          *int64           `json:"max_bytes,omitempty"`               // bytes of the window
+	MaxItems          *int64           `json:"max_items,omitempty"`               // items of the window
+	ActualTokens      *int64           `json:"actual_tokens,omitempty"`           // tokens put into the window
+	ActualBytes       *int64           `json:"actual_bytes,omitempty"`            // bytes put into the window
+	ActualItems       *int64           `json:"actual_items,omitempty"`            // items put into the window
+	OverflowStrategy  OverflowStrategy `json:"overflow_strategy,omitempty"`       // what was done with what did not fit
+	WindowSegments    []Segment        `json:"window_segments,omitempty"`         // the parts of the window, in order
+	TruncationRecords []Truncation     `json:"truncation_records,omitempty"`      // items that were shortened to fit
 }
 
 func (*BudgetApplied) EventType() Type    { return TypeBudgetApplied }
@@ -50,18 +50,18 @@ func (f *BudgetApplied) RecordID() string { return f.BudgetID }
 // was skipped or was not enough.
 type PressureApplied struct {
 	Common
-	PressureID   string          `json:"pressure_id" ctx:"required"`
-	CallID       string          `json:"call_id,omitempty"`
-	Step         *int64          `json:"step" ctx:"required"` // 1 to 5
-	Name         string          `json:"name" ctx:"required"`
-	Policy       string          `json:"policy,omitempty"`
-	Model        string          `json:"model,omitempty"`
-	Outcome      PressureOutcome `json:"outcome" ctx:"required"`
-	TokensBefore *int64          `json:"tokens_before,omitempty"`
-	TokensAfter  *int64          `json:"tokens_after,omitempty"`
-	LimitTokens  *int64          `json:"limit_tokens,omitempty"` // what the prompt may use
-	ItemRefs     []Ref           `json:"item_refs,omitempty"`
-	Reason       string          `json:"reason,omitempty"`
+	PressureID   string          `json:"pressure_id" ctx:"required"` // id of the record
+	CallID       string          `json:"call_id,omitempty"`          // the model call that it belongs to
+	Step         *int64          `json:"step" ctx:"required"`        // 1 to 5
+	Name         string          `json:"name" ctx:"required"`        // of the rung
+	Policy       string          `json:"policy,omitempty"`           // the policy that decided
+	Model        string          `json:"model,omitempty"`            // the provider's name of the model
+	Outcome      PressureOutcome `json:"outcome" ctx:"required"`     // what the rung did
+	TokensBefore *int64          `json:"tokens_before,omitempty"`    // tokens before
+	TokensAfter  *int64          `json:"tokens_after,omitempty"`     // tokens left
+	LimitTokens  *int64          `json:"limit_tokens,omitempty"`     // what the prompt may use
+	ItemRefs     []Ref           `json:"item_refs,omitempty"`        // items that the rung touched
+	Reason       string          `json:"reason,omitempty"`           // why, for people
 }
 
 func (*PressureApplied) EventType() Type    { return TypePressureApplied }
@@ -69,11 +69,11 @@ func (f *PressureApplied) RecordID() string { return f.PressureID }
 
 // LayerUsage is one contributor's share of a window (seed 003).
 type LayerUsage struct {
-	Layer     string `json:"layer"`
-	Tokens    *int64 `json:"tokens,omitempty"`
-	Items     *int64 `json:"items,omitempty"`
-	Placement string `json:"placement,omitempty"`
-	Changed   *bool  `json:"changed,omitempty"` // since the last call of the lineage
+	Layer     string `json:"layer"`               // what fills the window: system, user, tool_results, …
+	Tokens    *int64 `json:"tokens,omitempty"`    // by the estimator of the call
+	Items     *int64 `json:"items,omitempty"`     // items of the layer
+	Placement string `json:"placement,omitempty"` // where the layer stands
+	Changed   *bool  `json:"changed,omitempty"`   // since the last call of the lineage
 }
 
 // ProviderUsage is what the provider billed for one call, in tokens, each
@@ -82,13 +82,13 @@ type LayerUsage struct {
 // Where a provider counts cached input inside input, or reasoning inside
 // output, the producer takes it out.
 type ProviderUsage struct {
-	UncachedInput *int64 `json:"uncached_input_tokens,omitempty"`
-	CacheRead     *int64 `json:"cache_read_tokens,omitempty"`
-	CacheWrite5m  *int64 `json:"cache_write_5m_tokens,omitempty"`
-	CacheWrite1h  *int64 `json:"cache_write_1h_tokens,omitempty"`
-	CacheWrite    *int64 `json:"cache_write_tokens,omitempty"` // of a lifetime that was not reported
-	Output        *int64 `json:"output_tokens,omitempty"`
-	Reasoning     *int64 `json:"reasoning_tokens,omitempty"`
+	UncachedInput *int64 `json:"uncached_input_tokens,omitempty"` // input tokens that no cache had
+	CacheRead     *int64 `json:"cache_read_tokens,omitempty"`     // input tokens read from the cache
+	CacheWrite5m  *int64 `json:"cache_write_5m_tokens,omitempty"` // input tokens written to the five-minute cache
+	CacheWrite1h  *int64 `json:"cache_write_1h_tokens,omitempty"` // input tokens written to the one-hour cache
+	CacheWrite    *int64 `json:"cache_write_tokens,omitempty"`    // of a lifetime that was not reported
+	Output        *int64 `json:"output_tokens,omitempty"`         // tokens written, without reasoning
+	Reasoning     *int64 `json:"reasoning_tokens,omitempty"`      // tokens reasoned
 }
 
 // Window returns the input tokens billed, and false when the provider
@@ -106,30 +106,30 @@ func (u ProviderUsage) Window() (tokens int64, known bool) {
 // we estimate it, and what the provider billed. The two are never mixed.
 type UsageRecorded struct {
 	Common
-	CallID        string         `json:"call_id" ctx:"required"`
-	Model         string         `json:"model,omitempty"`
-	Estimator     string         `json:"estimator,omitempty"`
-	Layers        []LayerUsage   `json:"layers,omitempty"`
-	SystemTokens  *int64         `json:"system_tokens,omitempty"`
-	ToolsTokens   *int64         `json:"tools_tokens,omitempty"`
-	HistoryTokens *int64         `json:"history_tokens,omitempty"`
-	TotalTokens   *int64         `json:"total_tokens,omitempty"`
-	Usage         ProviderUsage  `json:"usage,omitzero"`
+	CallID        string         `json:"call_id" ctx:"required"`   // id of the record: the model call
+	Model         string         `json:"model,omitempty"`          // the provider's name of the model
+	Estimator     string         `json:"estimator,omitempty"`      // what counted the tokens
+	Layers        []LayerUsage   `json:"layers,omitempty"`         // what each layer adds to the window
+	SystemTokens  *int64         `json:"system_tokens,omitempty"`  // estimated tokens of the system prompt
+	ToolsTokens   *int64         `json:"tools_tokens,omitempty"`   // estimated tokens of the tool definitions
+	HistoryTokens *int64         `json:"history_tokens,omitempty"` // estimated tokens of the conversation
+	TotalTokens   *int64         `json:"total_tokens,omitempty"`   // estimated tokens of the window
+	Usage         ProviderUsage  `json:"usage,omitzero"`           // what the provider billed, each token in one bucket
 	ProviderUsage map[string]any `json:"provider_usage,omitempty"` // the provider's own numbers, as sent
 	// The window was projected from the entries of the item log at positions
 	// from WindowFirst up to, not including, WindowNext.
 	WindowFirst          *int64   `json:"window_first_position,omitempty"`
-	WindowNext           *int64   `json:"window_next_position,omitempty"`
-	LineageID            string   `json:"lineage_id,omitempty"` // calls that share a prompt cache
-	AssemblyID           string   `json:"assembly_id,omitempty"`
-	SystemDigest         string   `json:"system_digest,omitempty"`
-	ToolsDigest          string   `json:"tools_digest,omitempty"`
-	GapSeconds           *float64 `json:"gap_seconds,omitempty"` // since the last call of the lineage
-	CacheLifetimeSeconds *int64   `json:"cache_lifetime_seconds,omitempty"`
-	Cost                 *float64 `json:"cost,omitempty"`
-	Currency             string   `json:"currency,omitempty"`
-	PriceRef             Ref      `json:"price_ref,omitzero"`
-	StopReason           string   `json:"stop_reason,omitempty"`
+	WindowNext           *int64   `json:"window_next_position,omitempty"`   // of the item log, not included
+	LineageID            string   `json:"lineage_id,omitempty"`             // calls that share a prompt cache
+	AssemblyID           string   `json:"assembly_id,omitempty"`            // the assembly of blocks
+	SystemDigest         string   `json:"system_digest,omitempty"`          // keyed digest of the system prompt
+	ToolsDigest          string   `json:"tools_digest,omitempty"`           // keyed digest of the tool definitions
+	GapSeconds           *float64 `json:"gap_seconds,omitempty"`            // since the last call of the lineage
+	CacheLifetimeSeconds *int64   `json:"cache_lifetime_seconds,omitempty"` // seconds that the prompt cache lives
+	Cost                 *float64 `json:"cost,omitempty"`                   // of the call, in currency
+	Currency             string   `json:"currency,omitempty"`               // ISO 4217 code
+	PriceRef             Ref      `json:"price_ref,omitzero"`               // the price list that the cost is by
+	StopReason           string   `json:"stop_reason,omitempty"`            // the provider's word for why it stopped
 }
 
 func (*UsageRecorded) EventType() Type    { return TypeUsageRecorded }

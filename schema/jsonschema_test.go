@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -76,7 +77,9 @@ func (c sourceComments) schemaOf(t testing.TB, kind Type) []byte {
 	fact := reflect.TypeOf(kind.New()).Elem()
 	defs := object{}
 	s := c.structSchema(fact, defs)
-	s["properties"].(object)["event_type"] = object{"const": string(kind), "title": "event type"}
+	kindSchema := s["properties"].(object)["event_type"].(object)
+	delete(kindSchema, "type")
+	kindSchema["const"] = string(kind)
 	s["required"] = append([]string{"event_type"}, s["required"].([]string)...)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = kind.DataSchema()
@@ -103,16 +106,30 @@ func (c sourceComments) structSchema(st reflect.Type, defs object) object {
 				continue
 			}
 			p := c.typeSchema(f.Type, defs)
+			about := c.fields[st.Name()+"."+f.Name]
 			p["title"] = strings.ReplaceAll(jsonName(f), "_", " ")
-			if about := c.fields[st.Name()+"."+f.Name]; about != "" {
-				p["description"] = about
+			vocabulary := f.Tag.Get("words")
+			if f.Type.Kind() == reflect.String {
+				vocabulary = or(vocabulary, f.Type.Name())
+			}
+			if words := c.words[vocabulary]; len(words) > 0 && vocabulary != "Type" {
+				about = strings.TrimSpace(about+". Known words: "+strings.Join(words, ", ")) + "; others are kept."
+				if f.Type.Kind() == reflect.String {
+					p["examples"] = words
+				} else {
+					p["items"].(object)["examples"] = words
+				}
+			}
+			p["description"] = about
+			if unit := unitOf(f); unit != "" {
+				p["unit"] = unit
 			}
 			if f.Tag.Get("ctx") == "required" {
 				required = append(required, jsonName(f))
-				switch p["type"] {
-				case "string":
+				switch f.Type.Kind() {
+				case reflect.String:
 					p["minLength"] = 1
-				case "array":
+				case reflect.Slice:
 					p["minItems"] = 1
 				}
 			}
@@ -130,7 +147,7 @@ func (c sourceComments) structSchema(st reflect.Type, defs object) object {
 func (c sourceComments) typeSchema(t reflect.Type, defs object) object {
 	switch t {
 	case reflect.TypeFor[Ref]():
-		defs["Ref"] = object{"type": []string{"string", "object"}, "description": c.types["Ref"]}
+		defs["Ref"] = object{"type": []string{"string", "object"}, "pattern": noObjectText, "description": c.types["Ref"]}
 		return object{"$ref": "#/$defs/Ref"}
 	case reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
@@ -144,6 +161,9 @@ func (c sourceComments) typeSchema(t reflect.Type, defs object) object {
 			s := c.structSchema(t, defs)
 			if t == reflect.TypeFor[Candidate]() || t == reflect.TypeFor[SourceRef]() {
 				s["type"] = []string{"object", "string"}
+			}
+			if t == reflect.TypeFor[Candidate]() {
+				s["pattern"] = noObjectText
 			}
 			defs[t.Name()] = s
 		}
@@ -167,13 +187,71 @@ func (c sourceComments) typeSchema(t reflect.Type, defs object) object {
 	case reflect.Interface:
 		return object{}
 	case reflect.String:
-		s := object{"type": "string"}
-		if words := c.words[t.Name()]; len(words) > 0 {
-			s["anyOf"] = []any{object{"enum": words}, object{"description": "a word that a newer producer uses"}}
-		}
-		return s
+		return object{"type": "string"}
 	}
 	panic(fmt.Sprintf("no schema for a %s", t))
+}
+
+// noObjectText keeps a reference that is a string from looking like the text of
+// one that is an object.
+const noObjectText = "^([^{]|$)"
+
+// unitOf names what a number counts, by what its name ends with.
+func unitOf(f reflect.StructField) string {
+	t := f.Type
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Int64 && t.Kind() != reflect.Float64 {
+		return ""
+	}
+	name := jsonName(f)
+	for _, u := range [][2]string{
+		{"first_changed_position", "tokens"}, {"tokens", "tokens"}, {"tokens_before", "tokens"}, {"tokens_after", "tokens"}, {"tokens_saved", "tokens"}, {"token_estimate", "tokens"}, {"reserved", "tokens"}, {"actual", "tokens"},
+		{"bytes", "bytes"}, {"byte_size", "bytes"}, {"length", "bytes"}, {"items", "items"}, {"item_count", "items"}, {"entry_count", "entries"}, {"count", "facts"},
+		{"seconds", "seconds"}, {"position", "position"}, {"order", "position"}, {"sequence", "position"},
+		{"rank", "rank"}, {"step", "rung"}, {"depth", "levels"}, {"part", "part"}, {"parts", "parts"},
+		{"score", "score"}, {"priority", "score"}, {"cost", "currency"},
+	} {
+		if strings.HasSuffix(name, u[0]) {
+			return u[1]
+		}
+	}
+	panic("no unit for " + name)
+}
+
+// TestEverythingIsDescribed holds every schema to a title and a description of
+// every member, and a unit of every number.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Types() {
+		s := instance(t, JSONSchema(kind)).(object)
+		structs := map[string]any{string(kind): s}
+		if defs, ok := s["$defs"].(object); ok {
+			maps.Copy(structs, defs)
+		}
+		if len(s["examples"].([]any)) == 0 {
+			t.Errorf("%s: no example", kind)
+		}
+		for name, st := range structs {
+			if st.(object)["description"] == nil {
+				t.Errorf("%s: %s has no description", kind, name)
+			}
+			properties, _ := st.(object)["properties"].(object)
+			for member, p := range properties {
+				p := p.(object)
+				if text, _ := p["description"].(string); text == "" || p["title"] == "" {
+					t.Errorf("%s: %s.%s has no title or description", kind, name, member)
+				}
+				if (p["type"] == "integer" || p["type"] == "number") && p["unit"] == nil {
+					t.Errorf("%s: %s.%s has no unit", kind, name, member)
+				}
+				if p["enum"] != nil {
+					t.Errorf("%s: %s.%s is closed", kind, name, member)
+				}
+			}
+		}
+	}
 }
 
 // TestJSONSchemas holds the committed schemas to the Go types, and the golden
