@@ -1,18 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
 )
 
@@ -22,7 +24,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Check the set-up and say what to do",
 		Long: `Check the data folder, the keys, the servers, the streams, the tables and the
 projector, and say for each problem what to do. Exit code 0 when nothing is
-wrong, 5 when a server that should answer does not, 1 otherwise.`,
+wrong, 5 when a server that should answer does not, 1 otherwise. That no
+instance runs on the data folder is nothing wrong.`,
+		Example: `  ctxledger doctor
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
 	}
@@ -35,7 +40,7 @@ type finding struct {
 }
 
 func (a *app) doctor(ctx context.Context) error {
-	findings := []finding{a.checkData(), a.checkKeys(), a.checkEngine()}
+	findings := []finding{a.checkData(), a.checkKeys(), a.checkEngine(ctx)}
 	findings = append(findings, a.checkServers(ctx)...)
 	var worst error
 	for _, f := range findings {
@@ -76,39 +81,61 @@ func (a *app) checkKeys() finding {
 	return finding{"keys", fmt.Sprintf("%d tenants with keys", len(rings)), err}
 }
 
-// checkEngine says where a ClickHouse would come from if one had to start.
-func (a *app) checkEngine() finding {
+// checkEngine says where a ClickHouse would come from if one had to start. It
+// downloads nothing.
+func (a *app) checkEngine(ctx context.Context) finding {
 	f := finding{what: "engine"}
-	if path := os.Getenv("CTXLEDGER_LIBCHDB"); path != "" {
-		f.state = "the library " + path
-		if _, err := os.Stat(path); err != nil {
-			f.err = fmt.Errorf("CTXLEDGER_LIBCHDB names %s, which is not there", path)
+	named := os.Getenv("CTXLEDGER_CLICKHOUSE")
+	library := os.Getenv("CTXLEDGER_LIBCHDB")
+	program, err := exec.LookPath(cmp.Or(named, "clickhouse"))
+	switch {
+	case a.flags.clickhouse != "":
+		f.state = "not needed: a server is named"
+	case library != "":
+		f.state = "the library " + library + ", which CTXLEDGER_LIBCHDB names"
+		if _, err := os.Stat(library); err != nil {
+			f.err = fmt.Errorf("CTXLEDGER_LIBCHDB names %s, which is not there: name a library that is, or unset it", library)
 		}
-		return f
+	case named != "" && named != "off" && err != nil:
+		f.err = fmt.Errorf("CTXLEDGER_CLICKHOUSE names %s, which is not there: name a program that is, or unset it", named)
+	case named != "off" && err == nil:
+		f.state = "the program " + program + ", if it is 26.6 or newer"
+	default:
+		return a.checkLibrary(ctx)
 	}
-	var have []string
-	for _, program := range []string{"clickhouse", "npm"} {
-		if path, err := exec.LookPath(program); err == nil {
-			have = append(have, filepath.Base(path))
-		}
-	}
-	f.state = "found " + strings.Join(have, " and ") + " to get the embedded ClickHouse from"
-	if len(have) == 0 && a.flags.clickhouse == "" {
-		f.err = errors.New("neither npm nor clickhouse is installed: install npm, or name a server with --clickhouse")
+	return f
+}
+
+// checkLibrary asks for the cached library with a context that has ended, which
+// tells what a fetch would meet and ends before the download.
+func (a *app) checkLibrary(ctx context.Context) finding {
+	f := finding{what: "engine"}
+	ended, end := context.WithCancel(ctx)
+	end()
+	library, err := embedded.Fetch(ended, nil)
+	switch {
+	case err == nil:
+		f.state = library
+	case errors.Is(err, context.Canceled):
+		f.state = "not fetched yet: the first `ctxledger up` or `demo` does it through npm, once"
+	default:
+		f.err = err
 	}
 	return f
 }
 
 func (a *app) checkServers(ctx context.Context) []finding {
-	if _, _, _, err := a.addresses(); errors.Is(err, embedded.ErrNotRunning) {
+	if _, err := a.addresses(); errors.Is(err, embedded.ErrNotRunning) {
 		return []finding{{what: "servers", state: "none run on this data folder: start them with `ctxledger up`"}}
 	}
+	var findings []finding
 	nc, js, err := a.connectNATS()
-	if err != nil {
-		return []finding{{what: "nats", err: err}}
+	if err == nil {
+		defer nc.Close()
+		findings = append(findings, finding{what: "nats", state: nc.ConnectedUrlRedacted() + ", version " + nc.ConnectedServerVersion()}, checkStream(ctx, js))
+	} else {
+		findings = append(findings, finding{what: "nats", err: err})
 	}
-	defer nc.Close()
-	findings := []finding{{what: "nats", state: nc.ConnectedUrlRedacted() + ", version " + nc.ConnectedServerVersion()}}
 	l, err := a.openLedger(ctx)
 	if err != nil {
 		return append(findings, finding{what: "clickhouse", err: err})
@@ -121,9 +148,34 @@ func (a *app) checkServers(ctx context.Context) []finding {
 		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
 	}
 	findings = append(findings, finding{"tables", "up to date", err})
-	if err != nil {
+	if js == nil || err != nil {
 		return findings
 	}
-	level, err := projector.ReadLevel(ctx, js, l)
-	return append(findings, finding{"projector", fmt.Sprintf("%d events in the stream, %d behind", level.Last, level.Behind()), err})
+	return append(findings, checkProjector(ctx, js, l))
+}
+
+func checkStream(ctx context.Context, js jetstream.JetStream) finding {
+	last, err := lastSequence(ctx, js)
+	return finding{"stream", fmt.Sprintf("%s, %d events so far", projector.StreamName, last), err}
+}
+
+// checkProjector looks whether the tables follow the stream.
+func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
+	f := finding{what: "projector"}
+	last, err := lastSequence(ctx, js)
+	if err != nil {
+		f.err = err
+		return f
+	}
+	const patience = 2 * time.Second
+	level, err := projector.AwaitCommit(ctx, js, l, last, patience)
+	switch {
+	case err != nil:
+		f.err = err
+	case !level:
+		f.err = errors.New("events wait in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`")
+	default:
+		f.state = "level with the stream"
+	}
+	return f
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -37,18 +38,45 @@ func usageError(format string, args ...any) error {
 // errRefused ends a command that has reported what it refused.
 var errRefused = &exitError{exitRefused, errors.New("some input was refused")}
 
+// interrupted replaces what a cancelled ctx made of err by advice. Commands
+// that run until they are interrupted return nil instead.
+func interrupted(ctx context.Context, err error, advice string) error {
+	if err == nil || ctx.Err() == nil || isExit(err) {
+		return err
+	}
+	return &exitError{exitFailed, errors.New("interrupted: " + advice)}
+}
+
+func isExit(err error) bool {
+	var with *exitError
+	return errors.As(err, &with)
+}
+
 func exitCode(err error) int {
 	var with *exitError
 	switch {
-	case err == nil, errors.Is(err, context.Canceled):
+	case err == nil:
 		return exitDone
 	case errors.As(err, &with):
 		return with.code
 	case errors.Is(err, embedded.ErrConfig):
 		return exitUsage
-	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, embedded.ErrNotRunning),
-		errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed):
+	case unreachable(err):
 		return exitUnreachable
 	}
 	return exitFailed
+}
+
+// unreachable reports whether err says that a server did not answer. A request
+// to JetStream that nobody answers ends with its deadline.
+func unreachable(err error) bool {
+	for _, kind := range []error{
+		ledger.ErrUnreachable, embedded.ErrNotRunning, context.DeadlineExceeded, jetstream.ErrJetStreamNotEnabled,
+		nats.ErrNoServers, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrNoResponders, nats.ErrDisconnected,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }

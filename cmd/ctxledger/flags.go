@@ -90,16 +90,32 @@ func fromEnvironment(name string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// refuseSecret keeps passwords out of the list of processes.
+// refuseSecret keeps passwords and tokens out of the list of processes.
 func refuseSecret(flag, env, value string) error {
-	u, err := url.Parse(value)
-	if err != nil || u.User == nil {
-		return nil
-	}
-	if _, has := u.User.Password(); has {
+	for address := range strings.SplitSeq(value, ",") {
+		u, err := parseAddress(address)
+		if flag == "data" || flag == "nats-context" || err == nil && !holdsSecret(u) {
+			continue
+		}
+		if err != nil && !strings.Contains(address, "@") {
+			continue // refused later, by who reads it
+		}
 		return usageError("--%s holds a password, which every user of this machine could read: give the address in %s, or in a file that %s_FILE names", flag, env, env)
 	}
 	return nil
+}
+
+// holdsSecret reports whether an address has a password, or for NATS a token,
+// which stands alone before the @.
+func holdsSecret(u *url.URL) bool {
+	if u.Query().Has("password") {
+		return true
+	}
+	if u.User == nil {
+		return false
+	}
+	_, has := u.User.Password()
+	return has || u.Scheme == "nats" || u.Scheme == "tls" || u.Scheme == "ws" || u.Scheme == "wss"
 }
 
 func readSettings(path string) (map[string]string, error) {

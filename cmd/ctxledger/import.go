@@ -13,7 +13,6 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -52,6 +51,9 @@ else goes in, and the exit code is 3.`,
 			if args[0] != "claude-code" {
 				return usageError("unknown format %q: there is claude-code", args[0])
 			}
+			if flags.tenant == "" {
+				return usageError("--tenant is empty: leave it away for %q", schema.DefaultTenant)
+			}
 			return nil
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -80,19 +82,20 @@ func (a *app) importLogs(ctx context.Context, paths []string, flags importFlags)
 		return err
 	}
 	report, err := a.publishLogs(ctx, producer.NewPublisher(js, 0), paths, flags)
-	if err != nil {
-		return err
-	}
 	for _, p := range report.Problems {
 		fmt.Fprintln(a.err, p)
 	}
 	if report.MoreProblems > 0 {
 		fmt.Fprintf(a.err, "and %d more problems of the same files\n", report.MoreProblems)
 	}
+	if err != nil {
+		const advice = "a part may be stored; import again, and nothing is stored twice"
+		return interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
+	}
 	printReport(a.out, report)
 	if !flags.noWait {
 		if err := a.awaitTables(ctx, js, before); err != nil {
-			return err
+			return interrupted(ctx, err, "everything is in the stream, and goes into the tables while a projector runs")
 		}
 	}
 	if len(report.Problems) > 0 {
@@ -126,7 +129,7 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, pa
 			bar.Done()
 			report.Merge(part)
 			if err != nil {
-				return report, fmt.Errorf("import %s: %w", file, err)
+				return report, err // names the file
 			}
 		}
 	}
@@ -142,20 +145,16 @@ func printReport(w io.Writer, r importer.Report) {
 	t.Flush()
 }
 
-// awaitTables waits until everything that was published is projected, and says
-// what became of it.
+// awaitTables waits until everything that is in the stream is projected, also
+// what an earlier import left there, and says what became of it.
 func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before uint64) error {
 	last, err := lastSequence(ctx, js)
 	if err != nil {
 		return err
 	}
-	if last == before {
-		fmt.Fprintln(a.out, "everything was in the stream already")
-		return nil
-	}
 	l, err := a.openLedger(ctx)
-	if errors.Is(err, ledger.ErrUnreachable) || exitCode(err) == exitUnreachable {
-		fmt.Fprintln(a.out, "stored in the stream; ClickHouse is not reachable from here, so whether it is projected was not checked")
+	if exitCode(err) == exitUnreachable {
+		fmt.Fprintf(a.err, "stored in the stream; whether it is projected was not checked: %v\n", err)
 		return nil
 	}
 	if err != nil {
@@ -168,7 +167,11 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before ui
 		return err
 	}
 	if !level {
-		fmt.Fprintln(a.out, "stored in the stream; no projector is working on it: run `ctxledger project` or `ctxledger up`")
+		fmt.Fprintln(a.err, "stored in the stream; no projector is working on it: run `ctxledger project` or `ctxledger up`")
+		return nil
+	}
+	if last == before {
+		fmt.Fprintln(a.out, "everything was there already")
 		return nil
 	}
 	at, err := projector.ReadLevel(ctx, js, l)

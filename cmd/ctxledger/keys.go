@@ -19,11 +19,14 @@ func (a *app) keysCommand() *cobra.Command {
 Keys are made on first use, in the data folder, readable by their owner only.
 Every digest names its key; old keys stay after a rotation. Secrets are never
 printed: back up the folder "keys" of the data folder.`,
-		Args: noArgs,
+		Example: `  ctxledger keys list
+  ctxledger keys rotate --tenant acme`,
+		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the keys of every tenant, without secrets", Args: noArgs,
+		Example: `  ctxledger keys list`,
 		RunE: func(*cobra.Command, []string) error {
 			rings, err := keyfile.List(a.flags.data)
 			if err != nil {
@@ -37,6 +40,9 @@ printed: back up the folder "keys" of the data folder.`,
 		Use: "rotate", Short: "Make a new key the tenant's current one", Args: noArgs,
 		Example: `  ctxledger keys rotate --tenant acme`,
 		RunE: func(*cobra.Command, []string) error {
+			if tenant == "" {
+				return usageError("--tenant is empty: leave it away for %q", schema.DefaultTenant)
+			}
 			ring, err := keyfile.Rotate(a.flags.data, tenant)
 			if err != nil {
 				return err

@@ -15,7 +15,10 @@ func (a *app) projectCommand() *cobra.Command {
 		Short: "Run the projector: stream to tables",
 		Long: `Run the projector, which reads the stream by sequence and commits it to
 ClickHouse, every event once. Several may run; one at a time holds the lease,
-another takes over within seconds of its end. "ctxledger up" runs one already.`,
+another takes over within seconds of its end. "ctxledger up" runs one already.
+
+It runs until it is interrupted, then writes to the end what it has begun, and
+exits with 0.`,
 		Example: `  ctxledger project --until-caught-up
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project`,
 		Args: noArgs,
@@ -27,12 +30,12 @@ another takes over within seconds of its end. "ctxledger up" runs one already.`,
 			defer nc.Close()
 			l, err := a.openLedger(cmd.Context())
 			if err != nil {
-				return err
+				return quietly(cmd.Context(), err)
 			}
 			defer l.Close()
 			pending, err := l.Pending(cmd.Context())
 			if err != nil {
-				return err
+				return quietly(cmd.Context(), err)
 			}
 			if len(pending) > 0 {
 				return fmt.Errorf("the tables are not up to date: run `ctxledger migrate`")

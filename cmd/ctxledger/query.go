@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -65,8 +64,8 @@ into any ClickHouse client.`,
 	f.DurationVar(&flags.maxTime, "max-time", defaults.Time, "give up after this long")
 	f.Uint64Var(&flags.maxRows, "max-rows", defaults.Rows, "give up after this many rows of result")
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the catalogue by question", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listQueries() }},
-		&cobra.Command{Use: "show NAME", Short: "Show what a query answers, and its SQL", Args: oneName, ValidArgsFunction: completeQuery,
+		&cobra.Command{Use: "list", Short: "List the catalogue by question", Example: "  ctxledger query list", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listQueries() }},
+		&cobra.Command{Use: "show NAME", Short: "Show what a query answers, and its SQL", Example: "  ctxledger query show session-usage", Args: oneName, ValidArgsFunction: completeQuery,
 			RunE: func(_ *cobra.Command, args []string) error {
 				q, err := queries.Get(args[0])
 				if err != nil {
@@ -125,6 +124,9 @@ func parameterNames(q queries.Query) string {
 func (a *app) query(ctx context.Context, args []string, flags queryFlags) error {
 	if !slices.Contains(rows.Formats, flags.output) && flags.output != "parquet" {
 		return usageError("-o %q: want table, json, csv or parquet", flags.output)
+	}
+	if flags.maxTime <= 0 || flags.maxRows == 0 {
+		return usageError("--max-time and --max-rows must be above zero")
 	}
 	given := make(map[string]string)
 	for _, p := range flags.params {
@@ -186,7 +188,7 @@ func (a *app) queryParquet(ctx context.Context, sql string, given map[string]str
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, dsn)
+	l, err := openDSN(ctx, dsn)
 	if err != nil {
 		return err
 	}
@@ -208,9 +210,12 @@ func (a *app) httpReader() (string, error) {
 		}
 		return a.flags.clickhouse, nil
 	}
-	found, err := embedded.Find(a.flags.data)
+	found, err := a.addresses()
 	if err != nil {
 		return "", err
+	}
+	if found.HTTPURL == "" {
+		return "", &exitError{exitUnreachable, errors.New("no ClickHouse address: give an http:// one with --clickhouse")}
 	}
 	reader, err := url.Parse(found.ReaderDSN)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -29,8 +30,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, context.Canceled) {
+	err := interrupted(ctx, root.ExecuteContext(ctx), "nothing was finished; run it again")
+	if err != nil && !errors.Is(err, errRefused) {
 		fmt.Fprintf(stderr, "ctxledger: %v\n", err)
 	}
 	return exitCode(err)
@@ -50,13 +51,10 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.flags.complete(cmd) },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError("unknown command %q%s", args[0], suggestions(cmd, args[0]))
-			}
-			return cmd.Help()
-		},
+		Args:              knownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
@@ -76,12 +74,50 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 	return root
 }
 
+// knownCommand refuses an argument of a command that only has subcommands.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("unknown command %q%s", strings.Join(append([]string{cmd.CommandPath()}, args[0]), " "), suggestions(cmd, args[0]))
+	}
+	return nil
+}
+
+// helpCommand is cobra's, with exit code 2 for a command that is not there. It
+// reads no settings, so that it helps when those are broken.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Explain a command",
+		Example:           "  ctxledger help\n  ctxledger help import",
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if found, _, err := cmd.Root().Find(args); err == nil {
+				for _, c := range found.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name()+"\t"+c.Short)
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usageError("no command %q: see `ctxledger help`", strings.Join(args, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
 // suggestions names the commands that a mistyped one may have meant.
 func suggestions(cmd *cobra.Command, typed string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(typed)
 	if len(near) == 0 {
-		return ": see `ctxledger help`"
+		return fmt.Sprintf(": see `%s --help`", cmd.CommandPath())
 	}
 	return fmt.Sprintf(": did you mean %q?", near[0])
 }

@@ -12,11 +12,15 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Show the event contract",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `Show the event contract: the types of facts that the ledger takes. Each is a
+CloudEvent; "ctxledger publish" says of every event what is wrong with it.`,
+		Example: `  ctxledger schema list`,
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the event types", Args: noArgs,
+		Example: `  ctxledger schema list`,
 		RunE: func(*cobra.Command, []string) error {
 			for _, t := range schema.Types() {
 				if _, err := fmt.Fprintln(a.out, t); err != nil {

@@ -24,6 +24,9 @@ func (a *app) tailCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Show facts as they are projected",
+		Long: `Show the newest facts, and then every further one as it is projected, until
+interrupted. A line has the stream sequence, the time of the fact, its kind, its
+subject and its session; -o json prints whole CloudEvents.`,
 		Example: `  ctxledger tail
   ctxledger tail --type context.compaction -n 100 --no-follow
   ctxledger tail -o json | jq .type`,
@@ -37,7 +40,7 @@ func (a *app) tailCommand() *cobra.Command {
 				return err
 			}
 			defer l.Close()
-			return a.tail(cmd.Context(), l, flags)
+			return quietly(cmd.Context(), a.tail(cmd.Context(), l, flags))
 		},
 	}
 	f := cmd.Flags()

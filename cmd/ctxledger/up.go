@@ -1,20 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
 )
 
 func (a *app) upCommand() *cobra.Command {
@@ -60,28 +62,23 @@ func (a *app) up(ctx context.Context, c embedded.Config, httpPort int, asJSON bo
 		c.Progress = embedded.ProgressTo(a.err)
 	}
 	c.Log = a.log()
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", httpPort))
-	if err != nil {
-		return fmt.Errorf("port %d of the health endpoint is in use: choose another with --http-port", httpPort)
-	}
-	defer listener.Close()
-	i, err := instance.Start(ctx, instance.Config{Embedded: c, NATSURL: a.flags.nats, ClickHouseDSN: a.flags.clickhouse, Log: c.Log})
+	listener, err := listenHealth(httpPort)
 	if err != nil {
 		return err
+	}
+	defer listener.Close()
+	i, err := instance.Start(ctx, a.instanceConfig(c))
+	if err != nil {
+		return quietly(ctx, err)
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
 	server := &http.Server{Handler: healthHandler(i), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)
 	defer server.Close()
 	if err := waitReady(ctx, i); err != nil {
-		return err
+		return quietly(ctx, err)
 	}
-	found := upAddresses{Health: "http://" + listener.Addr().String() + "/readyz", Data: c.Dir}
-	if i.Servers != nil {
-		found.Addresses = i.Servers.Addresses()
-	}
-	found.PID = os.Getpid()
-	if err := a.printAddresses(found, asJSON); err != nil {
+	if err := a.printAddresses(a.upAddresses(i, listener.Addr(), c.Dir), asJSON); err != nil {
 		return err
 	}
 	select {
@@ -91,6 +88,55 @@ func (a *app) up(ctx context.Context, c embedded.Config, httpPort int, asJSON bo
 		fmt.Fprintln(a.err, "stopping")
 		return nil
 	}
+}
+
+// listenHealth opens the port of the health endpoint; 0 takes a free one.
+func listenHealth(port int) (net.Listener, error) {
+	if port < 0 || port > 65535 {
+		return nil, usageError("--http-port %d is no port: use 1 to 65535, or 0 for a free one", port)
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return nil, fmt.Errorf("port %d for the health endpoint cannot be had (%w): stop what uses it, or choose another with --http-port", port, call.Err)
+	}
+	return listener, err
+}
+
+// instanceConfig runs the embedded servers, but for those that were named.
+func (a *app) instanceConfig(c embedded.Config) instance.Config {
+	config := instance.Config{Embedded: c, Log: c.Log}
+	if a.namesNATS() {
+		config.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return a.dialNATS(a.flags.nats, options...) }
+	}
+	if a.flags.clickhouse != "" {
+		config.ClickHouse = func(ctx context.Context) (*ledger.Ledger, error) { return openDSN(ctx, a.flags.clickhouse) }
+	}
+	return config
+}
+
+// quietly takes an interruption for a normal end: `up` has none of its own.
+func quietly(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !isExit(err) {
+		return nil
+	}
+	return err
+}
+
+// upAddresses tells where everything is, servers that were named included.
+func (a *app) upAddresses(i *instance.Instance, health net.Addr, data string) upAddresses {
+	found := upAddresses{Health: "http://" + health.String() + "/readyz", Data: data}
+	if i.Servers != nil {
+		found.Addresses = i.Servers.Addresses()
+	}
+	found.PID = os.Getpid()
+	if a.namesNATS() {
+		found.NATSURL = cmp.Or(a.flags.nats, i.NATS.ConnectedUrl())
+	}
+	if a.flags.clickhouse != "" {
+		found.ClickHouseDSN, found.ReaderDSN = a.flags.clickhouse, a.flags.clickhouse
+	}
+	return found
 }
 
 func waitReady(ctx context.Context, i *instance.Instance) error {
@@ -115,36 +161,19 @@ func (a *app) printAddresses(found upAddresses, asJSON bool) error {
 		_, err = fmt.Fprintf(a.out, "%s\n", line)
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, `ctxledger is ready; other commands find it by the data folder
-  data        %s
-  NATS        %s
-  ClickHouse  %s
-  HTTP        %s
-  health      %s
-(passwords are not shown; "ctxledger up --json" prints them) Ctrl-C stops it.
-`, found.Data, redacted(found.NATSURL), redacted(found.ClickHouseDSN), found.HTTPURL, found.Health)
-	return err
-}
-
-func redacted(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || address == "" {
-		return "as given"
+	finding := "other commands find it by the data folder"
+	if a.namesNATS() || a.flags.clickhouse != "" {
+		finding = "give other commands the same --nats and --clickhouse"
 	}
-	return u.Redacted()
-}
-
-// healthHandler answers /healthz while the process lives and /readyz with 200
-// while events are projected.
-func healthHandler(i *instance.Instance) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		status := i.Projector.Status()
-		if !status.Ready || !i.NATS.IsConnected() || i.Ledger.Ping(r.Context()) != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
+	fmt.Fprintf(a.out, "ctxledger is ready; %s\n", finding)
+	for _, line := range [][2]string{
+		{"data", found.Data}, {"NATS", redacted(found.NATSURL)}, {"ClickHouse", redacted(found.ClickHouseDSN)},
+		{"HTTP", found.HTTPURL}, {"health", found.Health},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(a.out, "  %-10s  %s\n", line[0], line[1])
 		}
-		_ = json.MarshalWrite(w, status)
-	})
-	return mux
+	}
+	_, err := fmt.Fprintln(a.out, `(passwords are not shown; "ctxledger up --json" prints them) Ctrl-C stops it.`)
+	return err
 }

@@ -13,9 +13,10 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of the program, the contract and the tables",
-		Args:  noArgs,
+		Use:     "version",
+		Short:   "Print the versions of the program, the contract and the tables",
+		Example: `  ctxledger version`,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			version, revision := "(devel)", ""
 			if info, ok := debug.ReadBuildInfo(); ok {

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/queries"
@@ -46,6 +48,9 @@ asked which; elsewhere the choices are printed and the exit code is 2.`,
 func (a *app) window(ctx context.Context, flags windowFlags) error {
 	if flags.turn == "" {
 		return usageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
+	}
+	if !slices.Contains(rows.Formats, flags.output) {
+		return usageError("-o %q: want table, json or csv", flags.output)
 	}
 	l, err := a.openReader(ctx)
 	if err != nil {

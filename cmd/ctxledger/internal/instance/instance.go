@@ -20,11 +20,12 @@ import (
 // Config says what to run.
 type Config struct {
 	Embedded embedded.Config
-	// NATSURL and ClickHouseDSN name servers that run elsewhere; the embedded
-	// ones are started where they are empty.
-	NATSURL, ClickHouseDSN string
-	NATSOptions            []nats.Option
-	Log                    *slog.Logger
+	// ConnectNATS connects to a server that runs elsewhere. Nil starts the
+	// embedded one.
+	ConnectNATS func(...nats.Option) (*nats.Conn, error)
+	// ClickHouse opens one that runs elsewhere. Nil starts the embedded one.
+	ClickHouse func(context.Context) (*ledger.Ledger, error)
+	Log        *slog.Logger // nil discards
 }
 
 // Instance is a running ctxledger.
@@ -55,21 +56,23 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	// successor on it need not wait for the lease to expire. Elsewhere the
 	// projector makes a name of its own.
 	owner := ""
-	natsURL, dsn := c.NATSURL, c.ClickHouseDSN
-	if natsURL == "" || dsn == "" {
-		c.Embedded.NoNATS, c.Embedded.NoClickHouse = natsURL != "", dsn != ""
+	if c.ConnectNATS == nil {
+		owner = "embedded"
+		c.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(i.Servers.NATSURL(), options...) }
+	} else {
+		c.Embedded.NoNATS = true
+	}
+	if c.ClickHouse == nil {
+		c.ClickHouse = func(ctx context.Context) (*ledger.Ledger, error) { return ledger.Open(ctx, i.Servers.ClickHouseDSN()) }
+	} else {
+		c.Embedded.NoClickHouse = true
+	}
+	if !c.Embedded.NoNATS || !c.Embedded.NoClickHouse {
 		if i.Servers, err = embedded.Start(ctx, c.Embedded); err != nil {
 			return nil, err
 		}
-		if natsURL == "" {
-			natsURL, owner = i.Servers.NATSURL(), "embedded"
-		}
-		if dsn == "" {
-			dsn = i.Servers.ClickHouseDSN()
-		}
 	}
-	options := append([]nats.Option{nats.Name("ctxledger"), nats.MaxReconnects(-1)}, c.NATSOptions...)
-	if i.NATS, err = nats.Connect(natsURL, options...); err != nil {
+	if i.NATS, err = c.ConnectNATS(nats.Name("ctxledger"), nats.MaxReconnects(-1)); err != nil {
 		return nil, fmt.Errorf("connect to nats: %w", err)
 	}
 	if i.JetStream, err = jetstream.New(i.NATS); err != nil {
@@ -78,7 +81,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if _, err = projector.EnsureStreams(ctx, i.JetStream); err != nil {
 		return nil, err
 	}
-	if i.Ledger, err = ledger.Open(ctx, dsn); err != nil {
+	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
 		return nil, err
 	}
 	if _, err = i.Ledger.Migrate(ctx); err != nil {

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// TestDemo runs the demo as a stranger does, in a process of its own.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	temporary := t.TempDir()
+	p := command("demo")
+	p.Env = append(os.Environ(), "TMPDIR="+temporary)
+	p.begin(t)
+	if code := p.code(t, time.Minute); code != exitDone {
+		t.Fatalf("demo ended with %d\n%s", code, &p.stderr)
+	}
+	out := p.stdout.String()
+	for _, part := range []string{
+		"in a window of 24,000",    // the bar
+		"#   LAYER", "elided, was", // the table
+		"do not fit into 22000", "drop_retrieved", // the pressure ladder
+		"summarize_messages", "superseded_by_summary", // a compaction
+		"deploy.env holds a credential",          // a secret
+		"docs/exit-codes.md is missing",          // a missing file
+		`another asked for "app" and was denied`, // narrowed grants
+		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
+		"How to go on:",
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("the demo did not print %q", part)
+		}
+	}
+	if !regexp.MustCompile(`EVENTS +EVENTS_WITH_THE_SECRET\n +\d+ +0\n`).MatchString(out) {
+		t.Error("the demo did not find the secret in 0 events")
+	}
+	if strings.Contains(out+p.stderr.String(), demo.Secret()) {
+		t.Error("the demo printed the secret")
+	}
+	if strings.Contains(out+p.stderr.String(), "\x1b") {
+		t.Error("the demo coloured what is no terminal")
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("the demo left %v in the temporary folder, %v", left, err)
+	}
+	nothingRunsOn(t, temporary, 0)
+	if t.Failed() {
+		t.Logf("\n%s", out)
+	}
+}
+
+// TestDemoKeepsNoSecret looks for the planted secret wherever the demo wrote.
+func TestDemoKeepsNoSecret(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	data := filepath.Join(t.TempDir(), "kept")
+	for range 2 { // a second demo in the same folder must do, too
+		if stdout, stderr, code := ctxledger(t, "demo", "--keep", data); code != exitDone {
+			t.Fatalf("demo ended with %d\n%s%s", code, stdout, stderr)
+		}
+	}
+	noFileHolds(t, data, demo.Secret())
+
+	found := up(t, data)
+	noMessageHolds(t, found.NATSURL, demo.Secret())
+	secret := "secret=" + demo.Secret()
+	for _, table := range []string{"events", "items", "log_items", "recorded_events", "redactions"} {
+		rows := askCLI(t, data, "--sql",
+			"SELECT count() AS rows, countIf(position(toString(tuple(*)), {secret:String}) > 0) AS holding FROM "+table, "--param", secret)
+		if rows[0]["holding"] != 0.0 || rows[0]["rows"] == 0.0 {
+			t.Errorf("%s: of %v rows, %v hold the secret", table, rows[0]["rows"], rows[0]["holding"])
+		}
+	}
+	if withheld := askCLI(t, data, "redactions", "--param", "session_id=demo-session"); len(withheld) == 0 {
+		t.Error("no redaction is recorded")
+	}
+	stdout, stderr, code := ctxledger(t, "window", "--turn", "turn-3", "--data", data)
+	if code != exitDone || !strings.Contains(stdout, "in a window of 24,000") {
+		t.Errorf("the window that the demo suggests ended with %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// noFileHolds looks into the bytes of every file. Compressed ones hide what
+// they hold, so the tables are asked, too.
+func noFileHolds(t *testing.T, folder, text string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			t.Errorf("%s holds the secret", path)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("looked into %d files: %v", files, err)
+	}
+}
+
+func noMessageHolds(t *testing.T, natsURL, text string) {
+	t.Helper()
+	nc, err := nats.Connect(natsURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), projector.StreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := stream.CachedInfo().State.LastSeq
+	if last == 0 {
+		t.Fatal("the stream is empty")
+	}
+	for seq := uint64(1); seq <= last; seq++ {
+		m, err := stream.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := ""
+		for name, values := range m.Header {
+			head += name + ": " + strings.Join(values, ", ") + "\n"
+		}
+		if strings.Contains(m.Subject+"\n"+head+string(m.Data), text) {
+			t.Errorf("message %d holds the secret", seq)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// TestMain makes this binary `ctxledger` where it is executed under that name,
+// so that tests have processes of their own to kill.
+func TestMain(m *testing.M) {
+	embedded.Main()
+	if filepath.Base(os.Args[0]) == "ctxledger" {
+		main()
+	}
+	for _, name := range []string{"CTXLEDGER_NATS_URL", "CTXLEDGER_NATS_CONTEXT", "CTXLEDGER_CLICKHOUSE_DSN", "CTXLEDGER_DATA", "CTXLEDGER_CONFIG"} {
+		os.Unsetenv(name) // the settings of whoever runs the tests
+		os.Unsetenv(name + "_FILE")
+	}
+	m.Run()
+}
+
+var fetchEngine = sync.OnceValues(func() (string, error) { return embedded.Fetch(context.Background(), nil) })
+
+// needEngine fetches the engine once, and skips the test where it cannot be
+// had, or fails it in CI.
+func needEngine(t *testing.T) {
+	t.Helper()
+	_, err := fetchEngine()
+	for _, absent := range []error{embedded.ErrNoPin, embedded.ErrNoNPM, embedded.ErrNoNetwork, embedded.ErrNPM, embedded.ErrDiskFull} {
+		if errors.Is(err, absent) && os.Getenv("CI") != "true" {
+			t.Skip(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shared returns a path in the shared folder, which the product does not ship.
+func shared(t *testing.T, path ...string) string {
+	t.Helper()
+	root := os.Getenv("CTXLEDGER_SHARED")
+	if root == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("CTXLEDGER_SHARED does not name the shared folder")
+		}
+		t.Skip("set CTXLEDGER_SHARED to the shared folder to test against real session logs")
+	}
+	return filepath.Join(append([]string{root}, path...)...)
+}
+
+// A program is one `ctxledger` in a process of its own: this test binary,
+// executed again.
+type program struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	done           chan struct{} // closed when it has ended
+}
+
+// command prepares `ctxledger args…`.
+func command(args ...string) *program {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	p := &program{Cmd: exec.Command(self, args...), done: make(chan struct{})}
+	p.Args[0] = "ctxledger"
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	return p
+}
+
+// begin starts it; it is killed with the test if it still runs then.
+func (p *program) begin(t *testing.T) *program {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.Wait() // its end is in ProcessState
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.done
+	})
+	return p
+}
+
+// code waits for its end and returns the exit code.
+func (p *program) code(t *testing.T, within time.Duration) int {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(within):
+		t.Fatalf("ctxledger %s still runs after %s\n%s%s", strings.Join(p.Args[1:], " "), within, &p.stdout, &p.stderr)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// beginUp starts `ctxledger up` on a data folder and returns when it is ready.
+func beginUp(t *testing.T, data string) (*program, upAddresses) {
+	t.Helper()
+	needEngine(t)
+	p := command("up", "--json", "--data", data)
+	r, w := io.Pipe()
+	p.Stdout = w
+	p.begin(t)
+	return p, readAddresses(t, r, func() string { return p.stderr.String() })
+}
+
+// readAddresses reads the line that `up --json` prints once all is ready.
+func readAddresses(t *testing.T, r io.Reader, stderr func() string) (found upAddresses) {
+	t.Helper()
+	line := make(chan []byte, 1)
+	go func() {
+		text, _ := bufio.NewReader(r).ReadBytes('\n')
+		line <- text
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	select {
+	case text := <-line:
+		if err := json.Unmarshal(text, &found); err != nil {
+			t.Fatalf("up printed %q: %v\n%s", text, err, stderr())
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatalf("up is not ready\n%s", stderr())
+	}
+	return found
+}
+
+// up runs `ctxledger up` in this process until the test ends.
+func up(t *testing.T, data string) upAddresses {
+	t.Helper()
+	needEngine(t)
+	ctx, stop := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	var stderr bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"up", "--json", "--data", data}, nil, w, &stderr)
+		w.Close()
+	}()
+	t.Cleanup(func() {
+		stop()
+		if got := <-code; got != exitDone {
+			t.Errorf("up ended with %d\n%s", got, &stderr)
+		}
+	})
+	return readAddresses(t, r, func() string { return "" })
+}
+
+// ctxledger runs one command line in this process.
+func ctxledger(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &err)
+	return out.String(), err.String(), code
+}
+
+// ask runs a query of the command line and returns its rows.
+func askCLI(t *testing.T, data string, args ...string) (list []map[string]any) {
+	t.Helper()
+	stdout, stderr, code := ctxledger(t, append([]string{"query", "--data", data, "-o", "json"}, args...)...)
+	if code != exitDone {
+		t.Fatalf("query %v ended with %d: %s", args, code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		t.Fatalf("query %v printed %q: %v", args, stdout, err)
+	}
+	return list
+}
+
+// processesOn returns the command lines of the processes that name the folder.
+func processesOn(t *testing.T, folder string) (found []string) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(names) == 0 {
+		t.Skip("there is no /proc to look for processes in")
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err == nil && bytes.Contains(text, []byte(folder)) {
+			found = append(found, string(bytes.ReplaceAll(text, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
+}
+
+// nothingRunsOn fails the test if a process on the folder outlives patience.
+func nothingRunsOn(t *testing.T, folder string, patience time.Duration) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		left := processesOn(t, folder)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still running after %s: %s", patience, strings.Join(left, "\n"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
