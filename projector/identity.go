@@ -30,12 +30,15 @@ func loadIdentities(ctx context.Context, l *ledger.Ledger) (*identities, error) 
 	if err := l.Identities(ctx, func(identity uint64) { all = append(all, identity) }); err != nil {
 		return nil, err
 	}
-	ids := &identities{capacity: max(minCapacity, 2*uint(len(all)))}
-	ids.filter = bloom.NewWithEstimates(ids.capacity, falsePositive)
+	ids := newIdentities(max(minCapacity, 2*uint(len(all))))
 	for _, identity := range all {
 		ids.add(identity)
 	}
 	return ids, nil
+}
+
+func newIdentities(capacity uint) *identities {
+	return &identities{capacity: capacity, filter: bloom.NewWithEstimates(capacity, falsePositive)}
 }
 
 // full reports that the filter holds what it was sized for: load a new one.

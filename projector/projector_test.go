@@ -1,112 +1,344 @@
-package projector_test
+package projector
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A fixture is one test's own stream and database on real servers.
 type fixture struct {
-	js     jetstream.JetStream
-	ledger *ledger.Ledger
+	t       *testing.T
+	servers *embedded.Servers
+	js      jetstream.JetStream
+	ledger  *ledger.Ledger
+	sql     clickhouse.Conn
+	sent    int
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := embedded.StartShared(t)
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	return newFixtureOn(t, s.NATSURL(), s)
+}
+
+func newFixtureOn(t *testing.T, natsURL string, s *embedded.Servers) *fixture {
+	t.Helper()
+	f := &fixture{t: t, servers: s}
+	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	f.must(err)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	if _, err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return &fixture{js, l}
+	f.js, err = jetstream.New(nc)
+	f.must(err)
+	_, err = EnsureStreams(t.Context(), f.js)
+	f.must(err)
+	f.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN())
+	f.must(err)
+	t.Cleanup(func() { f.ledger.Close() })
+	_, err = f.ledger.Migrate(t.Context())
+	f.must(err)
+	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
+	f.must(err)
+	f.sql, err = clickhouse.Open(options)
+	f.must(err)
+	t.Cleanup(func() { f.sql.Close() })
+	return f
 }
 
-func (f *fixture) publish(t *testing.T, e *schema.Event, messageID string) {
-	t.Helper()
-	m := e.Binary()
-	m.Header[schema.MsgIDHeader] = []string{messageID}
-	if _, err := f.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
-		t.Fatal(err)
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-func (f *fixture) project(t *testing.T) projector.Status {
-	t.Helper()
-	c := projector.DefaultConfig(f.js, f.ledger)
-	c.UntilCaughtUp, c.Linger = true, 20*time.Millisecond
-	c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	p, err := projector.New(c)
-	if err != nil {
-		t.Fatal(err)
+// publish sends an event past the stream's own duplicate window.
+func (f *fixture) publish(m schema.Message) {
+	f.t.Helper()
+	f.sent++
+	header := nats.Header(m.Header)
+	if header == nil {
+		header = nats.Header{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	header[schema.MsgIDHeader] = []string{fmt.Sprint("message-", f.sent)}
+	_, err := f.js.PublishMsg(f.t.Context(), &nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
+	f.must(err)
+}
+
+// publishMix sends n messages of every kind, the ids from first on.
+func (f *fixture) publishMix(first, n int) {
+	f.t.Helper()
+	for i := range n {
+		id := first + i
+		e := event(id, 0)
+		switch i % 15 {
+		case 4: // again, nearby
+			e = event(id-1, 0)
+		case 7: // again, far away
+			e = event(first, 0)
+		case 9:
+			e = event(id-1, 9) // another digest
+		case 11:
+			e.Data = e.Data[:len(e.Data)-1]
+		case 13:
+			e.Type = "dev.ctxledger.context.invented.later.v1"
+		}
+		f.publish(e.Binary())
+	}
+}
+
+func (f *fixture) projector() *Projector {
+	f.t.Helper()
+	c := testConfig(f.js, f.ledger)
+	c.UntilCaughtUp = true
+	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+	p, err := New(c)
+	f.must(err)
+	p.timing = testTiming
+	return p
+}
+
+func (f *fixture) run(p *Projector) error {
+	ctx, cancel := context.WithTimeout(f.t.Context(), 60*time.Second)
 	defer cancel()
-	if err := p.Run(ctx); err != nil {
-		t.Fatal(err)
+	err := p.Run(ctx)
+	if err == nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
+	return err
+}
+
+// project runs a projector until it is caught up.
+func (f *fixture) project() Status {
+	f.t.Helper()
+	p := f.projector()
+	f.must(f.run(p))
 	return p.Status()
 }
 
-func logItem(t *testing.T, n int) *schema.Event {
-	t.Helper()
-	fact := &schema.LogAppended{LogItemID: fmt.Sprintf("item-%d", n), ItemType: "message", Position: new(int64(n))}
-	e, err := schema.NewEvent(fact, fmt.Sprintf("event-%d", n), "urn:ctxledger:test", time.Date(2026, 11, 21, 9, 0, n, 0, time.UTC),
-		schema.Correlation{Tenant: "acme", SessionID: "s-1"})
-	if err != nil {
-		t.Fatal(err)
+// crash runs a projector that goes no further than the visit-th time at point,
+// and never gets to say so: it stops in the middle of everything.
+func (f *fixture) crash(point string, visit int) {
+	f.t.Helper()
+	p := f.projector()
+	stopped := make(chan bool)
+	p.at = func(at string) {
+		if at == point {
+			if visit--; visit == 0 {
+				p.lease.cancel(nil) // no heartbeats either
+				close(stopped)
+				select {}
+			}
+		}
 	}
-	return e
+	go p.Run(context.WithoutCancel(f.t.Context()))
+	select {
+	case <-stopped:
+	case <-time.After(60 * time.Second):
+		f.t.Fatalf("the projector did not reach %q", point)
+	}
+}
+
+// follow runs a projector until the test ends or stop is called.
+func (f *fixture) follow(p *Projector) (stop func() error) {
+	p.config.UntilCaughtUp = false
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	stop = func() error {
+		cancel()
+		err := <-done
+		done <- err
+		return err
+	}
+	f.t.Cleanup(func() { stop() })
+	return stop
+}
+
+func (f *fixture) await(what string, ok func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func (f *fixture) awaitLevel() {
+	f.t.Helper()
+	f.await("the ledger is level", func() bool {
+		level, err := ReadLevel(f.t.Context(), f.js, f.ledger)
+		return err == nil && level.Behind() == 0
+	})
+}
+
+func (f *fixture) child(env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childNATS+"="+f.js.Conn().ConnectedUrl(), childLedger+"="+f.servers.ClickHouseDSN())
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stderr = f.t.Output()
+	return cmd
+}
+
+func (f *fixture) count(sql string) (n uint64) {
+	f.t.Helper()
+	f.must(f.sql.QueryRow(f.t.Context(), sql).Scan(&n))
+	return n
+}
+
+// exact is the oracle: every message that the stream holds has one outcome, it
+// is the one that the order of the stream gives it, and commits adds up. With
+// modifier FINAL it looks as the views do, with none at the base tables.
+func (f *fixture) exact(modifier string) {
+	f.t.Helper()
+	want := f.outcomes()
+	got := make(map[uint64]string)
+	var tables []string
+	for _, table := range []string{"events", "duplicates", "quarantine"} {
+		tables = append(tables, fmt.Sprintf("SELECT stream_seq, '%s' FROM %s %s", table, table, modifier))
+	}
+	rows, err := f.sql.Query(f.t.Context(), strings.Join(tables, " UNION ALL "))
+	f.must(err)
+	for rows.Next() {
+		var seq uint64
+		var table string
+		f.must(rows.Scan(&seq, &table))
+		if got[seq] != "" {
+			f.t.Errorf("message %d is in %s and in %s", seq, got[seq], table)
+		}
+		got[seq] = table
+	}
+	f.must(rows.Err())
+	for seq, table := range want {
+		if got[seq] != table {
+			f.t.Errorf("message %d is in %q, want %s", seq, got[seq], table)
+		}
+	}
+	if len(got) != len(want) {
+		f.t.Errorf("%d messages have an outcome, the stream has %d", len(got), len(want))
+	}
+	if events, items := f.count("SELECT count() FROM events "+modifier+" WHERE event_type = 'context.log.appended'"), f.count("SELECT count() FROM log_items "+modifier); events != items {
+		f.t.Errorf("%d events have %d typed rows", events, items)
+	}
+	if messages := f.count("SELECT sum(messages) FROM commits FINAL"); messages != uint64(len(want)) {
+		f.t.Errorf("commits counts %d messages, the stream %d", messages, len(want))
+	}
+	if total := f.count("SELECT sum(rows['events'] + rows['duplicates'] + rows['quarantine']) FROM commits FINAL"); total != uint64(len(want)) {
+		f.t.Errorf("commits counts %d rows, the stream has %d messages", total, len(want))
+	}
+}
+
+// outcomes reads the stream from its beginning and says what each message must
+// have become, in the simplest way.
+func (f *fixture) outcomes() map[uint64]string {
+	f.t.Helper()
+	stream, id, err := openStream(f.t.Context(), f.js)
+	f.must(err)
+	p := &Projector{stream: stream, incarnation: id}
+	all, err := p.readRange(f.t.Context(), 1, 1<<62, 1<<62)
+	f.must(err)
+	want := make(map[uint64]string)
+	firsts := make(map[string][32]byte)
+	for _, m := range all {
+		outcome := "quarantine"
+		if parsed := parse(m); len(parsed.violations) == 0 {
+			first, again := firsts[parsed.event.ID]
+			switch {
+			case !again:
+				firsts[parsed.event.ID], outcome = parsed.digest, "events"
+			case first == parsed.digest:
+				outcome = "duplicates"
+			}
+		}
+		want[m.position.StreamSeq] = outcome
+	}
+	return want
 }
 
 func TestEveryMessageEndsInExactlyOnePlace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for n := range 10 {
-		f.publish(t, logItem(t, n), fmt.Sprint("first-", n))
-	}
-	f.publish(t, logItem(t, 3), "again") // the same event beyond the duplicate window
-	conflict := logItem(t, 4)
-	conflict.Data = logItem(t, 5).Data
-	f.publish(t, conflict, "conflict")
-	poison := logItem(t, 11)
-	poison.Data = []byte(`{"event_type":"context.log.appended"`)
-	f.publish(t, poison, "poison")
-	unknown := logItem(t, 12)
-	unknown.Type = "dev.ctxledger.context.invented.later.v1"
-	f.publish(t, unknown, "unknown")
-
-	want := projector.Status{Committed: 14, Events: 11, Quarantined: 2, Duplicates: 1}
-	if got := f.project(t); got != want {
+	f.publishMix(0, 75)
+	noise := schema.Message{Subject: "ctx.v1.noise", Data: []byte("no CloudEvent\xff")}
+	f.publish(noise)
+	got := f.project()
+	want := Status{Committed: 76, Events: 75 - 4*5, Quarantined: 2*5 + 1, Duplicates: 2 * 5}
+	want.Events = 76 - want.Quarantined - want.Duplicates
+	if got != want {
 		t.Fatalf("projected %+v, want %+v", got, want)
 	}
-	if got := f.project(t); got.Committed != 14 || got.Events != 0 {
+	f.exact("")
+	f.exact("FINAL")
+	if got := f.project(); got.Committed != 76 || got.Events != 0 {
 		t.Fatalf("second run projected %+v, want nothing new", got)
 	}
+	info, err := f.js.Stream(t.Context(), QuarantineStreamName)
+	f.must(err)
+	if n := info.CachedInfo().State.Msgs; n != want.Quarantined {
+		t.Errorf("%d messages in the quarantine stream, want %d", n, want.Quarantined)
+	}
+	var data string
+	f.must(f.sql.QueryRow(t.Context(), "SELECT data FROM quarantine WHERE stream_seq = 76").Scan(&data))
+	if data != string(noise.Data) {
+		t.Errorf("quarantine holds %q, want the exact bytes", data)
+	}
+}
+
+func TestBatchesOfOneOutcome(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 20 {
+		f.publish(event(id, 0).Binary())
+	}
+	for id := range 20 {
+		f.publish(event(id, 0).Binary()) // a batch of duplicates
+	}
+	for id := range 20 {
+		f.publish(event(id, 1).Binary()) // and one of conflicts
+	}
+	f.project()
+	f.exact("")
+	var rows []map[string]uint64
+	found, err := f.sql.Query(t.Context(), "SELECT rows FROM commits ORDER BY first_seq")
+	f.must(err)
+	for found.Next() {
+		var r map[string]uint64
+		f.must(found.Scan(&r))
+		rows = append(rows, r)
+	}
+	if want := []map[string]uint64{{"events": 20, "log_items": 20}, {"duplicates": 20}, {"quarantine": 20}}; !reflect.DeepEqual(rows, want) {
+		t.Errorf("commits counts %v, want %v", rows, want)
+	}
+}
+
+// Headers that are orders to a server, and a message that has no room for more.
+func TestPoisonThatTheQuarantineStreamWouldRefuse(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	send := func(header nats.Header, size int) {
+		if _, err := f.js.PublishMsg(t.Context(), &nats.Msg{Subject: "ctx.v1.noise", Header: header, Data: make([]byte, size)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(nats.Header{"Nats-Expected-Stream": {StreamName}, "Nats-Expected-Last-Sequence": {"0"}}, 10)
+	send(nil, 1<<20)
+	f.publish(event(1, 0).Binary())
+	if got := f.project(); got.Quarantined != 2 || got.Events != 1 {
+		t.Errorf("projected %+v", got)
+	}
+	f.exact("")
 }

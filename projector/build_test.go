@@ -1,0 +1,207 @@
+package projector
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+var (
+	incarnation = uuid.MustParse("018f0000-0000-7000-8000-000000000001")
+	stored      = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+)
+
+// event returns the event with this id; a variant changes its data alone.
+func event(id, variant int) *schema.Event {
+	fact := &schema.LogAppended{LogItemID: fmt.Sprintf("item-%d", id), ItemType: "message", Position: new(int64(variant))}
+	e, err := schema.NewEvent(fact, fmt.Sprintf("event-%d", id), "urn:ctxledger:test", stored, schema.Correlation{Tenant: "acme", SessionID: "s-1"})
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// at puts a message into the stream of the tests.
+func at(seq uint64, m schema.Message) *message {
+	return &message{
+		subject: m.Subject, header: m.Header, data: m.Data,
+		position: ledger.Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: stored.Add(time.Duration(seq) * time.Millisecond)},
+	}
+}
+
+// poison draws a message that must be refused.
+func poison() *rapid.Generator[schema.Message] {
+	return rapid.Custom(func(t *rapid.T) schema.Message {
+		m := event(rapid.IntRange(0, 5).Draw(t, "id"), 0).Binary()
+		switch rapid.IntRange(0, 6).Draw(t, "fault") {
+		case 0: // no CloudEvent at all
+			return schema.Message{Subject: "ctx.noise", Data: rapid.SliceOf(rapid.Byte()).Draw(t, "noise")}
+		case 1:
+			m.Data = m.Data[:len(m.Data)-1]
+		case 2:
+			m.Data = nil
+		case 3:
+			delete(m.Header, "ce-id")
+		case 4:
+			m.Header["ce-specversion"] = []string{"0.1"}
+		case 5:
+			m.Header["ce-source"] = []string{"a", "b"}
+		case 6:
+			m.Data = bytes.Replace(m.Data, []byte(`"item_type"`), []byte(`"item_type":"message","item_type"`), 1)
+		}
+		return m
+	})
+}
+
+func TestEveryMessageGetsOneOutcome(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		// Some identities are in the ledger: from this stream or another, as they
+		// are here or with other data, or from these very positions, written by a
+		// projector that did not get to commit.
+		known := make(map[pair]ledger.Known)
+		for id := range 6 {
+			position := ledger.Position{Incarnation: incarnation, StreamSeq: uint64(id + 1)}
+			switch rapid.IntRange(0, 3).Draw(t, "known") {
+			case 0:
+				continue
+			case 1:
+				position.Incarnation, position.StreamSeq = uuid.Nil, 1_000_000
+			}
+			e := event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
+			known[pair{e.Source, e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
+		}
+		var messages []parsed
+		model := make(map[string][32]byte) // first digest by id
+		for _, k := range known {
+			model[k.EventID] = k.Digest
+		}
+		want := map[string]uint64{}
+		for seq := range uint64(rapid.IntRange(1, 40).Draw(t, "messages")) {
+			seq += 101
+			if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
+				messages = append(messages, parse(at(seq, poison().Draw(t, "poison"))))
+				want["quarantine"]++
+				continue
+			}
+			e := event(rapid.IntRange(0, 9).Draw(t, "id"), rapid.IntRange(0, 1).Draw(t, "variant"))
+			typed := true
+			if rapid.IntRange(0, 9).Draw(t, "type") == 0 {
+				e.Type, typed = "dev.ctxledger.context.invented.later.v1", false
+			}
+			m := e.Binary()
+			if rapid.Bool().Draw(t, "structured") {
+				m, _ = e.Structured()
+			}
+			messages = append(messages, parse(at(seq, m)))
+			first, again := model[e.ID]
+			switch {
+			case !again:
+				model[e.ID] = e.Digest()
+				want["events"]++
+				if typed {
+					want["log_items"]++
+				}
+			case first == e.Digest():
+				want["duplicates"]++
+			default:
+				want["quarantine"]++
+			}
+		}
+		r := ledger.Range{Incarnation: incarnation, First: 101, Last: 100 + uint64(len(messages)), Messages: uint64(len(messages))}
+		before := maps.Clone(known)
+		batch, refused := build(r, messages, known)
+		if got := batch.Rows(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("rows %v, want %v", got, want)
+		}
+		if n := want["events"] + want["duplicates"] + want["quarantine"]; n != r.Messages || uint64(len(refused)) != want["quarantine"] {
+			t.Fatalf("%d outcomes of %d messages, %d refused", n, r.Messages, len(refused))
+		}
+		again, _ := build(r, messages, known)
+		if !reflect.DeepEqual(batch, again) || !maps.Equal(known, before) {
+			t.Fatal("the same arguments give another batch")
+		}
+	})
+}
+
+// What was written and not committed is derived again as it was.
+func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
+	t.Parallel()
+	var messages []parsed
+	for i, e := range []*schema.Event{event(1, 0), event(2, 0), event(1, 0), event(2, 9), event(3, 0)} {
+		messages = append(messages, parse(at(uint64(i+1), e.Binary())))
+	}
+	r := ledger.Range{Incarnation: incarnation, First: 1, Last: 5, Messages: 5}
+	fresh, _ := build(r, messages, nil)
+	known := make(map[pair]ledger.Known)
+	for _, m := range []parsed{messages[0], messages[1], messages[4]} {
+		known[pair{m.event.Source, m.event.ID}] = ledger.Known{Position: m.position, Digest: m.digest}
+	}
+	again, _ := build(r, messages, known)
+	if !reflect.DeepEqual(fresh, again) {
+		t.Errorf("derived %v at first and %v again", fresh.Rows(), again.Rows())
+	}
+}
+
+func TestDigestCoversEverything(t *testing.T) {
+	t.Parallel()
+	base := func() *message {
+		return &message{
+			subject: "ctx.a", header: map[string][]string{"A": {"1", "2"}, "B": {""}}, data: []byte("data"),
+			position: ledger.Position{Incarnation: incarnation, StreamSeq: 7, RecordedAt: stored},
+		}
+	}
+	want := rangeOf([]*message{base()})
+	if again := rangeOf([]*message{base()}); again != want {
+		t.Fatal("the same message has two digests")
+	}
+	for name, change := range map[string]func(*message){
+		"subject":       func(m *message) { m.subject = "ctx.b" },
+		"data":          func(m *message) { m.data[3]++ },
+		"data cut":      func(m *message) { m.data = m.data[:3] },
+		"no data":       func(m *message) { m.data = nil },
+		"sequence":      func(m *message) { m.position.StreamSeq++ },
+		"time":          func(m *message) { m.position.RecordedAt = stored.Add(1) },
+		"header value":  func(m *message) { m.header["A"][1] = "3" },
+		"header order":  func(m *message) { m.header["A"] = []string{"2", "1"} },
+		"header joined": func(m *message) { m.header["A"] = []string{"12"} },
+		"header name":   func(m *message) { m.header["C"] = m.header["B"]; delete(m.header, "B") },
+		"header gone":   func(m *message) { delete(m.header, "B") },
+		"header moved":  func(m *message) { m.header["A"], m.header["B"] = m.header["B"], m.header["A"] },
+		"huge header":   func(m *message) { m.header["A"][0] = strings.Repeat("x", 1<<20) },
+	} {
+		m := base()
+		change(m)
+		if rangeOf([]*message{m}).Digest == want.Digest {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+}
+
+func TestIdentityFilterGrows(t *testing.T) {
+	t.Parallel()
+	ids := newIdentities(1000)
+	for i := range uint64(1000) {
+		if ids.full() {
+			t.Fatalf("full after %d", i)
+		}
+		ids.add(i * 0x9E3779B97F4A7C15)
+		ids.add(i * 0x9E3779B97F4A7C15) // a repeat does not fill it
+		if !ids.maybe(i * 0x9E3779B97F4A7C15) {
+			t.Fatalf("identity %d is not found", i)
+		}
+	}
+	if ids.count < 950 {
+		t.Errorf("counted %d of 1000", ids.count)
+	}
+}
