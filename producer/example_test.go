@@ -1,0 +1,55 @@
+package producer_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// A turn of one model call, from a connection to the seal.
+func Example() {
+	record := func(ctx context.Context, nc *nats.Conn) error {
+		client, err := producer.Connect(ctx, producer.DefaultConfig(nc))
+		if err != nil {
+			return err
+		}
+		run, err := client.Open(ctx, producer.Run{Session: "s_42", Agent: "coder"})
+		if err != nil {
+			return err
+		}
+		turn := run.Turn("turn_7", producer.Model{Name: "gpt-5", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}})
+		item, err := turn.Add(ctx, producer.Content{ID: "m1", Layer: "user", Role: "user", Kind: window.KindMessage, Text: "hi"})
+		if err != nil {
+			return err
+		}
+		call := turn.Call("call_1")
+		plan, err := call.Fit(ctx, []window.Item{item}, window.DefaultPolicy(), nil) // surface, selection, pressure, budget
+		if err != nil {
+			return err
+		}
+		asm, err := call.Assemble(ctx, plan) // ordered blocks for the model
+		if err != nil {
+			return err
+		}
+		if err := call.Inject(ctx, asm, schema.InjectMessageHistory); err != nil { // became visible
+			return err
+		}
+		return turn.Seal(ctx) // returns once the stream has it all
+	}
+	_ = record
+	fmt.Println("see the function above")
+	// Output: see the function above
+}
+
+func TestDefaultConfigNeedsAConnection(t *testing.T) {
+	t.Parallel()
+	if err := producer.DefaultConfig(nil).Validate(); err == nil {
+		t.Error("no connection, and no error")
+	}
+}
