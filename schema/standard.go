@@ -1,0 +1,193 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// StandardKind names a document of the Agent Context standard, in the words
+// that the standard has for its objects.
+type StandardKind string
+
+// The kinds of [StandardDocument]. An item's sources come from
+// [StandardSources], the event itself from [StandardEvent].
+const (
+	StandardEnvelope   StandardKind = "context_envelope"
+	StandardSurface    StandardKind = "context_surface"
+	StandardItem       StandardKind = "context_item"
+	StandardSelection  StandardKind = "context_selection"
+	StandardBudget     StandardKind = "context_budget"
+	StandardAssembly   StandardKind = "context_assembly"
+	StandardCompaction StandardKind = "context_compaction"
+	StandardMissing    StandardKind = "missing_context"
+)
+
+// standardVersion is the schema_version of the standard whose shape the
+// documents have. A fact's own schema_version is that of its data.
+const standardVersion = "0.1.0"
+
+// ErrNoStandardShape means that the other standard has no document for a fact
+// of this type. It is no fault of the event: skip it.
+var ErrNoStandardShape = errors.New("no document of the standard has the shape of this fact")
+
+// StandardDocument returns the record that e's fact is about as a document of
+// the Agent Context standard. The same event gives the same bytes.
+//
+// A fact has a document when it says that something is the case: an envelope,
+// surface, item, finished selection, budget, assembly, completed compaction or
+// gap. A selection or compaction that only started, failed or was discarded,
+// and an item that was removed, would look like one that stands, since the
+// standard's records have no word for that; these and all other types yield
+// [ErrNoStandardShape] and have [StandardEvent]. A selection in parts is a
+// document a part, with the members part and parts.
+//
+// Members keep the fact's names, also where the standard has no such name (its
+// schemas are open). Added are:
+//
+//   - schema_version, that of the standard; created_at, the event's time: when
+//     this state of the record came about;
+//   - the event's correlation ids, by the names that they have in tables;
+//   - event_ref, which says what event states this: its id, source and type.
+//
+// What the standard requires and the fact does not say is never guessed: such
+// a member is the word unknown, or an empty list for visibility, and the member
+// unstated lists the names. Derived are only: content_mode, from which of
+// content and content_ref there is; ranking_signals, from the candidates';
+// source_item_refs of a compaction that has none, as one reference to its
+// source_window; scope custom with the word itself in custom_scope, for an
+// envelope's scope that the standard does not list; and {"value": …} around
+// freshness and validation that are neither text nor object.
+//
+// The event must meet the contract: else the error is the [Violations] that
+// [Validate] reports, or [ErrUnknownType].
+func StandardDocument(e *Event) (StandardKind, []byte, error) {
+	fact, err := e.accepted()
+	if err != nil {
+		return "", nil, err
+	}
+	kind, r, err := standardRecord(e, fact)
+	if err != nil {
+		return "", nil, err
+	}
+	document, err := r.encode()
+	return kind, document, err
+}
+
+// StandardSources returns the sources of e's item as documents of the Agent
+// Context standard (context_source_ref), in the item's order; none for a fact
+// of another type. A source known only by its URI has that as its source_id. A
+// source that has neither is left to the item's own document: it could not be
+// referred to. What else the standard requires and the fact does not say is
+// unstated, as [StandardDocument] has it; the errors are the same. Added are
+// item_ref, the correlation ids and event_ref.
+func StandardSources(e *Event) ([][]byte, error) {
+	fact, err := e.accepted()
+	if err != nil {
+		return nil, err
+	}
+	records, err := standardSources(e, fact)
+	if err != nil {
+		return nil, err
+	}
+	documents := make([][]byte, len(records))
+	for i, r := range records {
+		if documents[i], err = r.encode(); err != nil {
+			return nil, err
+		}
+	}
+	return documents, nil
+}
+
+// accepted returns the fact of an event that meets the contract.
+func (e *Event) accepted() (Fact, error) {
+	fact, found := Validate(e)
+	if len(found) == 1 && found[0].Code == CodeUnknownType {
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	return fact, nil
+}
+
+// A record is a document in the making: its members by name. What comes from a
+// fact is a [jsontext.Value].
+type record map[string]any
+
+// newRecord holds the members of value.
+func newRecord(value any) (record, error) {
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode the record: %w", err)
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, fmt.Errorf("encode the record: %w", err)
+	}
+	r := make(record, len(members)+16)
+	for name, member := range members {
+		r[name] = member
+	}
+	return r, nil
+}
+
+// trace adds what leads back to e: its ids and which event it is. An id that
+// the record has already is the same, which rule 6 sees to.
+func (r record) trace(e *Event) {
+	r["schema_version"] = standardVersion
+	r["event_ref"] = map[string]string{"id": e.ID, "source": e.Source, "event_type": string(e.EventType())}
+	r.correlate(e)
+}
+
+func (r record) correlate(e *Event) {
+	for _, f := range CorrelationFields {
+		if id := *f.Of(&e.Correlation); id != "" {
+			r[f.Column] = id
+		}
+	}
+}
+
+// require says of each member that the record lacks that it is unstated.
+func (r record) require(names ...string) {
+	var unstated []string
+	for _, name := range names {
+		if _, have := r[name]; have {
+			continue
+		}
+		unstated = append(unstated, name)
+		if name == "visibility" {
+			r[name] = []string{}
+		} else {
+			r[name] = "unknown"
+		}
+	}
+	if len(unstated) > 0 {
+		r["unstated"] = unstated
+	}
+}
+
+// wrap makes an object of a member that is neither text, object nor one of the
+// other kinds that the standard allows there.
+func (r record) wrap(name string, allowed ...jsontext.Kind) {
+	value, have := r[name].(jsontext.Value)
+	if !have || value.Kind() == '"' || value.Kind() == '{' {
+		return
+	}
+	for _, kind := range allowed {
+		if value.Kind() == kind {
+			return
+		}
+	}
+	r[name] = map[string]any{"value": value}
+}
+
+func (r record) encode() ([]byte, error) {
+	text, err := json.Marshal(r, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode the document: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,86 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// StandardEvent returns e as an event document of the Agent Context standard.
+// The same event gives the same bytes, and nothing of it is lost, so that its
+// [Event.Digest] can be worked out again: data, the last member, holds the
+// bytes of the event's data as they came, every correlation id stands at the top level by
+// the name that it has in tables, and metadata holds every other CloudEvents
+// attribute in its canonical string form (sequence, traceparent, extensions
+// that this version does not know). The references to policy, evidence and
+// telemetry are repeated where the standard looks for them.
+//
+// An event of a type that this version does not know is exported all the same,
+// if its data is an object. Any other fault of the event is an error, the
+// [Violations] that [Validate] reports.
+func StandardEvent(e *Event) ([]byte, error) {
+	_, found := Validate(e)
+	found = slices.DeleteFunc(found, func(v *Violation) bool { return v.Code == CodeUnknownType })
+	if e.EventType() == "" {
+		found = append(found, &Violation{CodeUnknownType, "/type", clip(e.Type), "export events of the form dev.ctxledger.<event_type>.v1"})
+	}
+	if e.Time.IsZero() && !e.EventType().Known() {
+		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	r, err := eventReferences(e)
+	if err != nil {
+		return nil, err
+	}
+	r["schema_version"] = standardVersion
+	r["event_id"], r["event_type"], r["source"] = e.ID, e.EventType(), e.Source
+	r["time"] = formatTime(e.Time)
+	if e.Subject != "" {
+		r["subject"] = e.Subject
+	}
+	r.correlate(e)
+	r["metadata"] = otherAttributes(e)
+	text, err := r.encode()
+	if err != nil {
+		return nil, err
+	}
+	// An encoder would reformat the data, and the digest is over its bytes.
+	return slices.Concat(text[:len(text)-1], []byte(`,"data":`), trimSpace(e.Data), []byte("}")), nil
+}
+
+// eventReferences starts the document with the references of the data, as
+// objects and strings, and sees that the data is an object.
+func eventReferences(e *Event) (record, error) {
+	var refs struct {
+		PolicyRefs    []Ref `json:"policy_refs,omitempty"`
+		EvidenceRefs  []Ref `json:"evidence_refs,omitempty"`
+		TelemetryRefs []Ref `json:"telemetry_refs,omitempty"`
+	}
+	if jsontext.Value(e.Data).Kind() != '{' {
+		return nil, Violations{{CodeType, "/data", kindName(jsontext.Value(e.Data).Kind()), "send an object"}}
+	}
+	if err := json.Unmarshal(e.Data, &refs); err != nil {
+		return nil, Violations{decodeViolation(err)}
+	}
+	return newRecord(refs)
+}
+
+// otherAttributes are those that the document has no member for. The type
+// attribute is among them: event_type is only a part of it.
+func otherAttributes(e *Event) map[string]string {
+	rest := make(map[string]string)
+	for _, a := range e.Attributes() {
+		switch a.Name {
+		case "id", "source", "subject", "time":
+			continue
+		}
+		rest[a.Name] = a.Value
+	}
+	for _, f := range CorrelationFields {
+		delete(rest, f.Attribute)
+	}
+	return rest
+}

@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// envelopeScopes are the scopes that the standard lists; it allows no other.
+var envelopeScopes = []string{"turn", "task", "session", "tool_invocation", "review", "handoff", "custom"}
+
+// standardRecord maps a fact to the record that it states.
+func standardRecord(e *Event, fact Fact) (StandardKind, record, error) {
+	var kind StandardKind
+	var finish func(record)
+	switch f := fact.(type) {
+	case *EnvelopeCreated:
+		kind, finish = StandardEnvelope, func(r record) { finishEnvelope(r, f.Scope) }
+	case *SurfaceCreated, *SurfaceUpdated:
+		kind, finish = StandardSurface, func(r record) { r.require("scope") }
+	case *ItemAdded:
+		kind, finish = StandardItem, func(r record) { finishItem(r, &f.Item) }
+	case *ItemUpdated:
+		kind, finish = StandardItem, func(r record) { finishItem(r, &f.Item) }
+	case *SelectionCompleted:
+		kind, finish = StandardSelection, func(r record) { finishSelection(r, f) }
+	case *BudgetApplied:
+		kind, finish = StandardBudget, func(record) {}
+	case *AssemblyCreated:
+		kind, finish = StandardAssembly, func(record) {}
+	case *CompactionCompleted:
+		kind, finish = StandardCompaction, func(r record) { finishCompaction(r, &f.Compaction) }
+	case *MissingDetected, *MissingRequested, *MissingResolved:
+		kind, finish = StandardMissing, func(r record) { r.require("scope", "question", "severity") }
+	default:
+		return "", nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoStandardShape)
+	}
+	r, err := newRecord(fact)
+	if err != nil {
+		return "", nil, err
+	}
+	delete(r, "event_type")
+	finish(r)
+	r["created_at"] = formatTime(e.Time)
+	r.trace(e)
+	return kind, r, nil
+}
+
+func finishEnvelope(r record, scope string) {
+	if !slices.Contains(envelopeScopes, scope) {
+		r["scope"], r["custom_scope"] = "custom", scope
+	}
+}
+
+func finishItem(r record, item *Item) {
+	if item.ContentMode == "" {
+		switch {
+		case item.Content != nil:
+			r["content_mode"] = ContentInline
+		case item.ContentRef != "":
+			r["content_mode"] = ContentRef
+		}
+	}
+	r.wrap("freshness")
+	r.require("context_kind", "content_mode", "visibility")
+}
+
+// finishSelection repeats the candidates' signals where the standard looks for
+// them: by item.
+func finishSelection(r record, s *SelectionCompleted) {
+	signals := make(map[string]map[string]float64)
+	for _, c := range slices.Concat(s.Selected, s.Omitted) {
+		if len(c.Signals) > 0 {
+			signals[c.ItemRef.ID()] = c.Signals
+		}
+	}
+	if len(signals) > 0 {
+		r["ranking_signals"] = signals
+	}
+}
+
+// finishCompaction never leaves a summary that stands for nothing: where the
+// fact names no items, the stretch of the log is the reference.
+func finishCompaction(r record, c *Compaction) {
+	if len(c.SourceItemRefs) == 0 {
+		r["source_item_refs"] = []any{map[string]any{"source_window": c.SourceWindow}}
+	}
+	r.wrap("validation")
+	r.require("method")
+}
+
+// standardSources maps the sources of an item that can be referred to.
+func standardSources(e *Event, fact Fact) (records []record, err error) {
+	var item *Item
+	switch f := fact.(type) {
+	case *ItemAdded:
+		item = &f.Item
+	case *ItemUpdated:
+		item = &f.Item
+	default:
+		return nil, nil
+	}
+	for _, source := range item.SourceRefs {
+		if source.SourceID == "" {
+			source.SourceID = source.URI
+		}
+		if source.SourceID == "" {
+			continue
+		}
+		r, err := newRecord(source)
+		if err != nil {
+			return nil, err
+		}
+		r["item_ref"] = item.ItemID
+		r.wrap("selector", '[')
+		r.require("uri", "source_kind")
+		r.trace(e)
+		records = append(records, r)
+	}
+	return records, nil
+}

@@ -1,0 +1,203 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// runtimeProfile is the schemaVersion of the Lime profile of Agent Runtime,
+// the stricter of its two event schemas.
+const runtimeProfile = "lime-profile-0.4.0"
+
+// runtimeIDs are the ids that an Agent Runtime event has members for. The
+// other ids travel in its correlation object.
+var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "task_id", "run_id", "attempt_id", "step_id", "tool_call_id", "action_id", "evidence_id"}
+
+// RuntimeEvent returns e as an event of the Agent Runtime standard, Lime
+// profile, whose names are camelCase. The same event gives the same bytes.
+//
+// The runtime knows four events of context. A completed selection is
+// context.resolved, which is the runtime's word for selecting context,
+// omissions included; a compaction is context.compaction.started, .completed
+// or .failed. A discarded compaction is none of them, and a fact of any other
+// type neither: they yield [ErrNoStandardShape]. The payload refers to the
+// records; it holds no content and no status of the runtime. What only
+// ctxledger has an id for (tenant, agent, context, …) is in correlation.
+//
+// The profile wants runtime, session, thread, turn and sequence of every such
+// event. For an event that lacks some the error is a [Violations] with one of
+// [CodeRequired] for each: it cannot be expressed. An event that does not meet
+// the contract is refused as [StandardDocument] refuses it.
+func RuntimeEvent(e *Event) ([]byte, error) {
+	fact, err := e.accepted()
+	if err != nil {
+		return nil, err
+	}
+	r, err := runtimeRecord(e, fact)
+	if err != nil {
+		return nil, err
+	}
+	return r.encode()
+}
+
+func runtimeRecord(e *Event, fact Fact) (record, error) {
+	kind, payload := runtimePayload(fact)
+	if payload == nil {
+		return nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoStandardShape)
+	}
+	if found := checkRuntimeIDs(e); len(found) > 0 {
+		return nil, found
+	}
+	r := record{
+		"type": kind, "eventId": e.ID, "timestamp": formatTime(e.Time), "schemaVersion": runtimeProfile,
+		"sequence": *e.Sequence, "payload": payload,
+	}
+	correlation := map[string]string{"source": e.Source}
+	for _, f := range CorrelationFields {
+		switch id := *f.Of(&e.Correlation); {
+		case id == "":
+		case slices.Contains(runtimeIDs, f.Column):
+			r[camelCase(f.Column)] = id
+		default:
+			correlation[camelCase(f.Column)] = id
+		}
+	}
+	for name, id := range map[string]string{"correlationId": e.CorrelationID, "causationId": e.CausationID} {
+		if id != "" {
+			correlation[name] = id
+		}
+	}
+	r["correlation"] = correlation
+	if refs := runtimeRefs(e, fact.Base()); len(refs) > 0 {
+		r["refs"] = refs
+	}
+	if trace, span, ok := traceIDs(e.TraceParent); ok {
+		r["traceId"], r["spanId"] = trace, span
+	}
+	return r, nil
+}
+
+// checkRuntimeIDs reports what the profile wants and e does not have.
+func checkRuntimeIDs(e *Event) (found Violations) {
+	for _, a := range [...]Attribute{{"runtimeid", e.RuntimeID}, {"sessionid", e.SessionID}, {"threadid", e.ThreadID}, {"turnid", e.TurnID}, {"sequence", formatSequence(e.Sequence)}} {
+		if a.Value == "" {
+			found = append(found, &Violation{CodeRequired, "/" + a.Name, "nothing", "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
+		}
+	}
+	return found
+}
+
+// runtimeRefs are the records around the fact that a runtime may refer to.
+func runtimeRefs(e *Event, base *Common) map[string]any {
+	refs := make(map[string]any)
+	if e.ContextID != "" {
+		refs["contextId"] = e.ContextID
+	}
+	for name, list := range map[string][]Ref{"policyRefs": base.PolicyRefs, "evidenceRefs": base.EvidenceRefs, "telemetryRefs": base.TelemetryRefs} {
+		if len(list) > 0 {
+			refs[name] = list
+		}
+	}
+	return refs
+}
+
+// traceIDs reads the trace and span of a traceparent (W3C Trace Context).
+func traceIDs(parent string) (trace, span string, ok bool) {
+	fields := strings.Split(parent, "-")
+	if len(fields) < 4 || len(fields[1]) != 32 || len(fields[2]) != 16 {
+		return "", "", false
+	}
+	return fields[1], fields[2], true
+}
+
+// camelCase turns a name of ours into one of the runtime's: turn_id, turnId.
+func camelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// runtimeResolved is the payload of context.resolved.
+type runtimeResolved struct {
+	SelectionID      string            `json:"selectionId"`
+	SurfaceID        string            `json:"surfaceId"`
+	CallID           string            `json:"callId,omitempty"`
+	SelectedItemRefs []Ref             `json:"selectedItemRefs"`
+	OmittedItemRefs  []runtimeOmission `json:"omittedItemRefs"`
+	SelectionPolicy  Ref               `json:"selectionPolicy,omitzero"`
+	BudgetRef        Ref               `json:"budgetRef,omitzero"`
+	Part             *int64            `json:"part,omitempty"`
+	Parts            *int64            `json:"parts,omitempty"`
+}
+
+type runtimeOmission struct {
+	ItemRef Ref            `json:"itemRef"`
+	Reason  OmissionReason `json:"reason"`
+}
+
+// runtimeCompaction is the payload of the compaction events.
+type runtimeCompaction struct {
+	CompactionID     string               `json:"compactionId"`
+	Scope            string               `json:"scope"`
+	CallID           string               `json:"callId,omitempty"`
+	Trigger          CompactionTrigger    `json:"trigger,omitempty"`
+	Method           CompactionMethod     `json:"method,omitempty"`
+	SourceItemRefs   []Ref                `json:"sourceItemRefs,omitempty"`
+	SourceWindow     *runtimeSourceWindow `json:"sourceWindow,omitempty"`
+	SummaryRef       Ref                  `json:"summaryRef,omitzero"`
+	RetainedTailRefs []Ref                `json:"retainedTailRefs,omitempty"`
+	TokensBefore     *int64               `json:"tokensBefore,omitempty"`
+	TokensAfter      *int64               `json:"tokensAfter,omitempty"`
+	Reason           string               `json:"reason,omitempty"`
+}
+
+type runtimeSourceWindow struct {
+	ThreadID      string `json:"threadId,omitempty"`
+	FirstItemRef  Ref    `json:"firstItemRef,omitzero"`
+	LastItemRef   Ref    `json:"lastItemRef,omitzero"`
+	FirstPosition *int64 `json:"firstPosition,omitempty"`
+	LastPosition  *int64 `json:"lastPosition,omitempty"`
+	ItemCount     *int64 `json:"itemCount,omitempty"`
+	Tokens        *int64 `json:"tokens,omitempty"`
+}
+
+// runtimePayload returns the runtime's type for a fact and what it says of it;
+// nil when the runtime has no such event.
+func runtimePayload(fact Fact) (kind string, payload any) {
+	switch f := fact.(type) {
+	case *SelectionCompleted:
+		return "context.resolved", newRuntimeResolved(f)
+	case *CompactionStarted:
+		return string(TypeCompactionStarted), newRuntimeCompaction(&f.Compaction)
+	case *CompactionCompleted:
+		return string(TypeCompactionCompleted), newRuntimeCompaction(&f.Compaction)
+	case *CompactionFailed:
+		return string(TypeCompactionFailed), newRuntimeCompaction(&f.Compaction)
+	}
+	return "", nil
+}
+
+func newRuntimeResolved(s *SelectionCompleted) *runtimeResolved {
+	p := &runtimeResolved{
+		SelectionID: s.SelectionID, SurfaceID: s.SurfaceID, CallID: s.CallID,
+		SelectionPolicy: s.Policy, BudgetRef: s.BudgetRef, Part: s.Part, Parts: s.Parts,
+	}
+	for _, c := range s.Selected {
+		p.SelectedItemRefs = append(p.SelectedItemRefs, c.ItemRef)
+	}
+	for _, c := range s.Omitted {
+		p.OmittedItemRefs = append(p.OmittedItemRefs, runtimeOmission{c.ItemRef, c.Reason})
+	}
+	return p
+}
+
+func newRuntimeCompaction(c *Compaction) *runtimeCompaction {
+	return &runtimeCompaction{
+		CompactionID: c.CompactionID, Scope: c.Scope, CallID: c.CallID, Trigger: c.Trigger, Method: c.Method,
+		SourceItemRefs: c.SourceItemRefs, SourceWindow: (*runtimeSourceWindow)(c.SourceWindow), SummaryRef: c.SummaryRef,
+		RetainedTailRefs: c.RetainedTailRefs, TokensBefore: c.TokensBefore, TokensAfter: c.TokensAfter, Reason: c.Reason,
+	}
+}
