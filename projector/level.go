@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,12 +10,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Level compares a stream with the ledger.
 type Level struct {
 	Incarnation uuid.UUID
-	Last        uint64 // last sequence of the stream
+	Last        uint64 // last sequence of the stream, deleted messages at its end left out
 	Committed   uint64 // last sequence that is in the ledger
 }
 
@@ -32,7 +34,18 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (L
 		return Level{}, fmt.Errorf("look at the stream: %w", err)
 	}
 	commit, _, err := l.LastCommit(ctx, incarnation)
-	return Level{incarnation, info.State.LastSeq, commit.Last}, err
+	level := Level{incarnation, info.State.LastSeq, commit.Last}
+	if err != nil || level.Behind() == 0 {
+		return level, err
+	}
+	_, err = stream.GetMsg(ctx, commit.Last+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		level.Last, err = commit.Last, nil
+	}
+	if err != nil {
+		return level, fmt.Errorf("look at the stream: %w", err)
+	}
+	return level, nil
 }
 
 // AwaitCommit waits until the ledger holds everything up to sequence seq. It
@@ -46,7 +59,7 @@ func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, 
 		if err != nil {
 			return false, err
 		}
-		if level.Committed >= seq {
+		if level.Committed >= seq || level.Behind() == 0 {
 			return true, nil
 		}
 		if level.Committed != committed {

@@ -1,0 +1,227 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+func leaseBucket(t *testing.T) jetstream.KeyValue {
+	t.Helper()
+	s := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
+	nc, err := nats.Connect(s.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	kv, err := js.KeyValue(t.Context(), LeaseBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kv
+}
+
+func acquire(t *testing.T, kv jetstream.KeyValue, owner string) (*Lease, context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 60*time.Second)
+	t.Cleanup(cancel)
+	l, held, err := acquireLease(ctx, kv, StreamName, owner, testTiming, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.cancel(nil) })
+	return l, held
+}
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	first, held := acquire(t, kv, "first")
+	pending := ledger.Range{First: 1, Last: 9, Messages: 9, Digest: [32]byte{1}}
+	if err := first.Journal(held, pending); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan *Lease, 1)
+	go func() {
+		l, _ := acquire(t, kv, "second")
+		second <- l
+	}()
+	select {
+	case <-second:
+		t.Fatal("the second took a lease that the first renews")
+	case <-time.After(testTiming.expiry + testTiming.expiry/2):
+	}
+	first.cancel(nil) // no more heartbeats: it is dead, or stopped
+	l := <-second
+	if l.Epoch() != 2 || l.Pending() == nil || !l.Pending().Same(pending) {
+		t.Errorf("epoch %d, pending %v", l.Epoch(), l.Pending())
+	}
+	if err := first.Journal(t.Context(), pending); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("the first journals after the second took over: %v", err)
+	}
+	if err := first.Release(t.Context()); err != nil {
+		t.Errorf("the loser's release: %v", err)
+	}
+	if err := l.Journal(t.Context(), pending); err != nil {
+		t.Errorf("the loser's release took the winner's lease: %v", err)
+	}
+}
+
+func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	slow := testTiming
+	slow.expiry = time.Hour
+	take := func(owner string) (*Lease, context.Context) {
+		l, held, err := acquireLease(t.Context(), kv, StreamName, owner, slow, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, held
+	}
+	_, held := take("same")
+	second, _ := take("same")
+	<-held.Done()
+	if !errors.Is(context.Cause(held), ErrLeaseLost) {
+		t.Errorf("the first ended with %v", context.Cause(held))
+	}
+	if err := second.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	third, _ := take("other")
+	if third.Epoch() != 3 {
+		t.Errorf("epoch %d, want 3", third.Epoch())
+	}
+	third.cancel(nil)
+}
+
+// lossy does what it is told and loses every other reply.
+type lossy struct {
+	jetstream.KeyValue
+	calls atomic.Int64
+}
+
+func (l *lossy) reply(revision uint64, err error) (uint64, error) {
+	if l.calls.Add(1)%2 == 1 {
+		return 0, errors.New("the reply was lost")
+	}
+	return revision, err
+}
+
+func (l *lossy) Create(ctx context.Context, key string, value []byte, options ...jetstream.KVCreateOpt) (uint64, error) {
+	return l.reply(l.KeyValue.Create(ctx, key, value, options...))
+}
+
+func (l *lossy) Update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
+	return l.reply(l.KeyValue.Update(ctx, key, value, last))
+}
+
+func TestLeaseSurvivesLostReplies(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	l, held := acquire(t, &lossy{KeyValue: kv}, "lossy")
+	for n := range uint64(20) {
+		for {
+			err := l.Journal(held, ledger.Range{First: n})
+			if err == nil {
+				break
+			}
+			if errors.Is(err, ErrLeaseLost) {
+				t.Fatal(err)
+			}
+		}
+		if _, entry, err := l.read(t.Context()); err != nil || entry.Pending.First != n {
+			t.Fatalf("journalled %d, the entry has %+v, %v", n, entry, err)
+		}
+	}
+	for l.Release(t.Context()) != nil {
+	}
+	if _, entry, err := l.read(t.Context()); err != nil || entry.Owner != "" {
+		t.Errorf("released, and the entry has %+v, %v", entry, err)
+	}
+}
+
+// A change whose outcome is unknown, followed by a release: what stands is
+// known by its holder, not by its owner.
+func TestReleaseAfterALostReply(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	l, held := acquire(t, kv, "owner")
+	l.mu.Lock()
+	revision := l.revision
+	l.mu.Unlock()
+	if err := l.Journal(held, ledger.Range{First: 5}); err != nil {
+		t.Fatal(err)
+	}
+	l.mu.Lock()
+	l.revision = revision // as if the reply had not come
+	l.mu.Unlock()
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, entry, err := l.read(t.Context()); err != nil || entry.Owner != "" {
+		t.Errorf("the entry has %+v, %v; want a released one", entry, err)
+	}
+}
+
+func TestLeaseEntryLost(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	l, held := acquire(t, kv, "first")
+	if err := kv.Delete(t.Context(), StreamName); err != nil {
+		t.Fatal(err)
+	}
+	<-held.Done()
+	if err := l.Journal(t.Context(), ledger.Range{}); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("journalled without an entry: %v", err)
+	}
+	if l, _ := acquire(t, kv, "second"); l.Epoch() != 1 {
+		t.Errorf("epoch %d", l.Epoch())
+	}
+	if _, err := kv.Put(t.Context(), StreamName, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := acquireLease(t.Context(), kv, StreamName, "third", testTiming, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "delete its key") {
+		t.Errorf("a broken entry: %v", err)
+	}
+}
+
+func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	_, held := acquire(t, kv, "first")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := acquireLease(ctx, kv, StreamName, "second", testTiming, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if isDone(held.Done()) {
+		t.Error("the first lost its lease")
+	}
+}

@@ -1,0 +1,296 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func (f *fixture) stream() jetstream.Stream {
+	f.t.Helper()
+	s, err := f.js.Stream(f.t.Context(), StreamName)
+	f.must(err)
+	return s
+}
+
+// renew replaces the stream by an empty one; keep says whether it passes for
+// the same, as one does that was restored from a copy.
+func (f *fixture) renew(keep bool) {
+	f.t.Helper()
+	config := f.stream().CachedInfo().Config
+	f.must(f.js.DeleteStream(f.t.Context(), StreamName))
+	if !keep {
+		config.Metadata[incarnationKey] = uuid.NewString()
+	}
+	_, err := f.js.CreateStream(f.t.Context(), config)
+	f.must(err)
+}
+
+func (f *fixture) refuses(want error, says string) {
+	f.t.Helper()
+	before := f.count("SELECT count() FROM events")
+	err := f.run(f.projector())
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+		f.t.Errorf("ended with %v, want %v that says %q", err, want, says)
+	}
+	if after := f.count("SELECT count() FROM events"); after != before {
+		f.t.Errorf("%d events became %d", before, after)
+	}
+}
+
+func TestStreamOfAnotherIncarnation(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 30 {
+		f.publish(event(id, 0).Binary())
+	}
+	f.project()
+	f.renew(false)
+	for id := range 40 {
+		f.publish(event(id, 0).Binary())
+	}
+	if got := f.project(); got.Events != 10 || got.Duplicates != 30 || got.Committed != 40 {
+		t.Errorf("projected %+v of the new stream", got)
+	}
+	if events, items := f.count("SELECT count() FROM events"), f.count("SELECT count() FROM log_items"); events != 40 || items != 40 {
+		t.Errorf("%d events and %d items, want 40", events, items)
+	}
+}
+
+// The same while the projector runs: it must not go on where it was.
+func TestStreamRecreatedUnderTheProjector(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 30 {
+		f.publish(event(id, 0).Binary())
+	}
+	stop := f.follow(f.projector())
+	f.awaitLevel()
+	f.renew(false)
+	for id := range 50 {
+		f.publish(event(id, 0).Binary())
+	}
+	f.awaitLevel()
+	f.must(stop())
+	if events, duplicates := f.count("SELECT count() FROM events"), f.count("SELECT count() FROM duplicates"); events != 50 || duplicates != 30 {
+		t.Errorf("%d events and %d duplicates, want 50 and 30", events, duplicates)
+	}
+}
+
+// The rows of a range that was never committed, of a stream that is gone, must
+// not stand in the way of the same events from the new one.
+func TestPendingOfAnotherIncarnation(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.crash(pointWritten, 2) // 20 committed, 10 written
+	f.renew(false)
+	for id := range 30 {
+		f.publish(event(id, 0).Binary())
+	}
+	f.project()
+	if n := f.count("SELECT uniqExact(event_id) FROM events"); n != f.count("SELECT count() FROM events") || n != 30 {
+		t.Errorf("%d events by id, %d rows, want 30", n, f.count("SELECT count() FROM events"))
+	}
+	if n := f.count("SELECT count() FROM events e LEFT ANTI JOIN log_items i ON e.event_id = i.event_id WHERE e.event_type = 'context.log.appended'"); n != 0 {
+		t.Errorf("%d events have no typed row", n)
+	}
+}
+
+// A committed journal entry of the old stream takes nothing from it.
+func TestPendingOfAnotherIncarnationThatWasCommitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 20)
+	f.crash(pointCommitted, 1)
+	before := f.count("SELECT count() FROM events")
+	f.renew(false)
+	f.project()
+	if after := f.count("SELECT count() FROM events"); after != before {
+		t.Errorf("%d events became %d", before, after)
+	}
+}
+
+func TestStreamTruncated(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.project()
+	f.renew(true)
+	f.publishMix(0, 10)
+	f.refuses(ErrStreamForked, "it ends at 10, below the checkpoint 30")
+}
+
+func TestStreamWithOtherContent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.project()
+	f.renew(true)
+	f.publishMix(100, 40)
+	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+	// Deleted messages do not hide that the others are not what they were.
+	f.must(f.stream().DeleteMsg(t.Context(), 22))
+	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+}
+
+func TestDeletedMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 75)
+	for _, seq := range []uint64{1, 20, 21, 22, 33, 60, 74, 75} { // ends and beginnings of batches among them
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+	}
+	if got := f.project(); got.Committed != 73 {
+		t.Errorf("projected %+v", got)
+	}
+	f.exact("")
+	if level, err := ReadLevel(t.Context(), f.js, f.ledger); err != nil || level.Behind() != 0 {
+		t.Errorf("level %+v, %v: nothing is left to project", level, err)
+	}
+	// Also after they were committed, and all of the last range.
+	messages := f.count("SELECT count() FROM events")
+	for seq := uint64(65); seq <= 73; seq++ {
+		if seq != 72 {
+			_ = f.stream().DeleteMsg(t.Context(), seq)
+		}
+	}
+	f.project()
+	_ = f.stream().DeleteMsg(t.Context(), 72)
+	f.project()
+	for id := range 25 {
+		f.publish(event(500+id, 0).Binary())
+	}
+	f.project()
+	if n := f.count("SELECT count() FROM events"); n != messages+25 {
+		t.Errorf("%d events, want %d", n, messages+25)
+	}
+}
+
+// A message that is deleted from a journalled range changes the range.
+func TestDeletedFromAJournalledRange(t *testing.T) {
+	t.Parallel()
+	for _, seq := range []uint64{21, 30, 40} {
+		f := newFixture(t)
+		f.publishMix(0, 60)
+		f.crash(pointWritten, 2)
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+		f.project()
+		f.exact("")
+	}
+}
+
+// Gaps at the begin of a journalled range are part of it.
+func TestJournalledRangeAfterAGap(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 60)
+	for _, seq := range []uint64{1, 2, 21, 22, 23} {
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+	}
+	f.crash(pointWritten, 2)
+	p := f.projector()
+	p.config.BatchMessages = 7 // another cut would leave rows twice
+	f.must(f.run(p))
+	f.exact("")
+}
+
+func TestJournalLost(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 90)
+	f.crash(pointWritten, 2)
+	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
+	f.must(err)
+	f.must(kv.Purge(t.Context(), StreamName))
+	p := f.projector()
+	p.config.BatchMessages = 7
+	f.must(f.run(p))
+	f.exact("FINAL")
+}
+
+// Somebody restored commits from a copy that is older than the rest.
+func TestCommitsOlderThanTheJournal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 90)
+	f.project()
+	f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 20"))
+	f.project()
+	if n, m := f.count("SELECT count() FROM events FINAL"), f.count("SELECT count() FROM log_items FINAL WHERE stream_seq > 80"); n == 0 || m == 0 {
+		t.Errorf("%d events, %d items of the journalled range", n, m)
+	}
+	f.must(f.sql.Exec(t.Context(), "OPTIMIZE TABLE commits FINAL"))
+	want := f.outcomes()
+	if n := f.count("SELECT (SELECT count() FROM events FINAL) + (SELECT count() FROM duplicates FINAL) + (SELECT count() FROM quarantine FINAL)"); n != uint64(len(want)) {
+		t.Errorf("%d messages have an outcome, the stream has %d", n, len(want))
+	}
+}
+
+func TestExpiredBeforeProjection(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.project()
+	f.publishMix(100, 30)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(45)))
+	f.refuses(ErrEventsExpired, "sequences 31 to 44 are gone")
+	f.must(f.stream().Purge(t.Context()))
+	f.refuses(ErrEventsExpired, "sequences 31 to 60 are gone")
+}
+
+func TestExpiredUnderTheProjector(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 20)
+	p := f.projector()
+	p.config.UntilCaughtUp = false
+	stopped, goOn := make(chan bool), make(chan bool)
+	p.at = func(point string) {
+		if point == pointCommitted {
+			stopped <- true
+			<-goOn
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
+	<-stopped
+	f.publishMix(100, prefetch+2000) // more than the client has in hand
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(prefetch+1000)))
+	close(goOn)
+	go func() {
+		for range stopped {
+		}
+	}()
+	if err := <-done; !errors.Is(err, ErrEventsExpired) {
+		t.Errorf("ended with %v", err)
+	}
+	close(stopped)
+}
+
+func TestAFreshLedgerBeginsWithWhatTheStreamHas(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.project() // nothing at all
+	f.publishMix(0, 30)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(11)))
+	if got := f.project(); got.Committed != 30 {
+		t.Errorf("projected %+v", got)
+	}
+	f.exact("")
+}
+
+func TestNothingSetUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must(f.js.DeleteStream(t.Context(), StreamName))
+	f.refuses(ErrNoStream, "ctxledger migrate")
+	f.must(f.js.DeleteKeyValue(t.Context(), LeaseBucket))
+	if err := f.run(f.projector()); err == nil || !strings.Contains(err.Error(), "ctxledger migrate") {
+		t.Errorf("ended with %v", err)
+	}
+}
