@@ -27,7 +27,9 @@ func (t *Turn) Call(id string) *Call { return &Call{turn: t, id: id} }
 // Fit plans the call's window and records how it came about: the surface, the
 // selection, each rung of the pressure ladder if it had to be climbed, and the
 // budget; what one event cannot hold, in parts. A *window.LimitError comes with
-// the plan, and the facts are recorded. With a *window.InvalidError nothing is.
+// the plan, and the facts are recorded; where it would name an item by a
+// withheld value, a [*WithheldError] comes in its place, and nothing is
+// recorded. With a *window.InvalidError nothing is, either.
 func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Policy, work window.Work) (window.Plan, error) {
 	plan, fitErr := window.Fit(items, c.turn.model.Window, policy, work)
 	if fitErr != nil {

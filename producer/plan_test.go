@@ -126,7 +126,10 @@ func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
 	parts := assemblyParts("c1", plan)
 	encoded(t, parts)
 	at := 0
-	for _, part := range parts {
+	for n, part := range parts {
+		if len(parts) > 1 && (part.Metadata["part"] != n+1 || part.Metadata["parts"] != len(parts)) {
+			t.Fatalf("part %d of %d says %v", n+1, len(parts), part.Metadata)
+		}
 		for i, b := range part.OrderedBlocks {
 			if *b.Position != int64(at) || b.ItemRefs[0].ID() != plan.Window[at].ID || part.SourceItemRefs[i] != b.ItemRefs[0] {
 				t.Fatalf("block %d is %+v", at, b)

@@ -307,11 +307,16 @@ func TestFailedTryLosesNothing(t *testing.T) {
 	if took := time.Since(begun); took > time.Second {
 		t.Errorf("it took %s to say so", took)
 	}
+	time.Sleep(1500 * time.Millisecond) // a try that the events above began has failed
 	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	flush(t, p)
+	for deadline := time.Now().Add(20 * time.Second); p.Queued() > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not try again by itself")
+		}
+	}
 	publish(t, p, "f")
 	flush(t, p)
 	wantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})

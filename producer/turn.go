@@ -115,9 +115,8 @@ func (t *Turn) note(fact schema.Fact) {
 
 // Missing records a gap and that its owner was asked, and sends both at once,
 // since somebody is waiting for them. Owner, action and a summary that is safe
-// to show are required. The error may be the one of sending; then both are
-// queued all the same, which errors.As with schema.Violations and the other
-// errors of [Client.Record] tells apart.
+// to show are required. An error of [Client.Flush] leaves both facts queued; one
+// of [Client.Record] records nothing more.
 func (t *Turn) Missing(ctx context.Context, m schema.Missing) error {
 	t.mu.Lock()
 	m.Status = schema.StatusOpen

@@ -1,0 +1,131 @@
+package producer
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// BenchmarkPublish hands a small event over: validate, encode, queue. Every
+// 10,000 events it lets the stream take them, with the clock stopped; the sender
+// and the server have a part of the same processors otherwise, too.
+func BenchmarkPublish(b *testing.B) {
+	bus := startBus(b)
+	p := newPublisher(bus.js, time.Hour, 1<<30)
+	e := *removed(b, "x")
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		e.ID = strconv.Itoa(i)
+		if err := p.Publish(b.Context(), &e); err != nil {
+			b.Fatal(err)
+		}
+		if i++; i%10_000 == 0 {
+			b.StopTimer()
+			if err := p.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	}
+}
+
+// BenchmarkRecord is Publish with all that the client adds: id, encoding,
+// guard, sequence.
+func BenchmarkRecord(b *testing.B) {
+	bus := startBus(b)
+	for _, guarded := range []bool{false, true} {
+		b.Run(fmt.Sprintf("guard=%v", guarded), func(b *testing.B) {
+			client := bus.client(b, func(c *Config) {
+				c.MaxQueued = 1 << 30
+				if guarded {
+					guarding(b)(c)
+				}
+			})
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if _, err := client.Record(b.Context(), &schema.ItemRemoved{ItemID: "item-7"}, schema.Correlation{SessionID: "s", TurnID: "t"}); err != nil {
+					b.Fatal(err)
+				}
+				if i++; i%10_000 == 0 {
+					b.StopTimer()
+					if err := client.Flush(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+				}
+			}
+		})
+	}
+}
+
+func turnItems(n int) []window.Item {
+	items := make([]window.Item, n)
+	for i := range items {
+		items[i] = window.Item{ID: fmt.Sprintf("item-%03d", i), Layer: "tool results", Kind: window.KindToolResult, Role: window.RoleTool, Tokens: 150}
+		switch i % 4 {
+		case 0:
+			items[i].Kind, items[i].Layer, items[i].Role = window.KindMessage, "user", window.RoleUser
+		case 1:
+			items[i].Kind, items[i].Layer = window.KindRetrieved, "memory"
+		}
+	}
+	return items
+}
+
+// BenchmarkPlanFacts makes the facts of a plan over 200 candidates.
+func BenchmarkPlanFacts(b *testing.B) {
+	items := turnItems(200)
+	plan, err := window.Fit(items, window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}, window.DefaultPolicy(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		planFacts("c1", "gpt-5", items, plan)
+	}
+}
+
+// BenchmarkTurn records a whole turn of 200 candidates: plan, facts, encoding,
+// guard, queue; tokens are counted already.
+func BenchmarkTurn(b *testing.B) {
+	bus := startBus(b)
+	client := bus.client(b, guarding(b))
+	run, err := client.Open(b.Context(), Run{Session: "s"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	items := turnItems(200)
+	model := Model{Name: "gpt-5", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		turn := run.Turn(fmt.Sprint(i), model)
+		call := turn.Call(fmt.Sprint("call", i))
+		plan, err := call.Fit(b.Context(), items, window.DefaultPolicy(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		asm, err := call.Assemble(b.Context(), plan)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := call.Inject(b.Context(), asm, schema.InjectMessageHistory); err != nil {
+			b.Fatal(err)
+		}
+		if err := call.Usage(b.Context(), plan, schema.ProviderUsage{}); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := turn.Seal(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
