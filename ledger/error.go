@@ -10,20 +10,29 @@ import (
 // ClickHouse's error codes that a caller decides by. They are the server's
 // own numbers.
 const (
-	codeUnknownTable    = 60
-	codeReadonly        = 164
-	codeTimeoutExceeded = 159
-	codeMemoryLimit     = 241
-	codeTooManyParts    = 252
-	codeQueryCanceled   = 394
-	codeUnknownDatabase = 81
-	codeResultLimit     = 396
-	codeRowsLimit       = 158
+	codeNoSuchColumn      = 16
+	codeUnknownIdentifier = 47
+	codeTypeMismatch      = 53
+	codeUnknownTable      = 60
+	codeSyntaxError       = 62
+	codeUnknownDatabase   = 81
+	codeIncorrectData     = 117
+	codeRowsLimit         = 158
+	codeTimeoutExceeded   = 159
+	codeReadonly          = 164
+	codeMemoryLimit       = 241
+	codeTooManyParts      = 252
+	codeQueryCanceled     = 394
+	codeResultLimit       = 396
 )
 
 // permanentCodes are errors that the same insert would meet again: the tables
-// are not what this program expects. Everything else is waited out.
-var permanentCodes = []int32{codeUnknownTable, codeUnknownDatabase, 16, 47, 53, 62, 117, 164, 497}
+// are not what this program expects, or not its to write. Everything else is
+// waited out, a wrong password and a quota among them.
+var permanentCodes = []int32{
+	codeNoSuchColumn, codeUnknownIdentifier, codeTypeMismatch, codeUnknownTable, codeSyntaxError, codeUnknownDatabase,
+	codeIncorrectData, codeReadonly, codeAccessDenied,
+}
 
 // ErrMismatch means that the rows do not fit the table: the database is not in
 // the state that this program expects. Run migrate; waiting does not help.

@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -230,8 +232,40 @@ func TestOtherCutsCollapseUnderFinal(t *testing.T) {
 	if got := counts(t, l, ""); !reflect.DeepEqual(got, twice) {
 		t.Errorf("the tables hold %v without FINAL; the test is about rows that came twice", got)
 	}
+	rows := b.Rows()
+	if o, err := l.Outcomes(t.Context(), b.Incarnation, b.First, b.Last); err != nil || o != (Outcomes{rows["events"], rows["duplicates"], rows["quarantine"]}) {
+		t.Errorf("outcomes %+v, %v; want %v", o, err, rows)
+	}
 	if got := counts(t, l, "FINAL"); !reflect.DeepEqual(got, b.Rows()) {
 		t.Errorf("the tables hold %v with FINAL, the batch %v", got, b.Rows())
+	}
+}
+
+func TestOnlyWhatWaitingCannotMendIsPermanent(t *testing.T) {
+	t.Parallel()
+	code := func(n int32) error { return fmt.Errorf("insert: %w", &clickhouse.Exception{Code: n}) }
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{io.EOF, true},
+		{syscall.ECONNREFUSED, true},
+		{code(codeTooManyParts), true},
+		{code(codeMemoryLimit), true},
+		{code(codeTimeoutExceeded), true},
+		{code(codeQueryCanceled), true},
+		{code(201), true}, // quota
+		{code(516), true}, // password
+		{code(243), true}, // disk full
+		{code(codeUnknownTable), false},
+		{code(codeNoSuchColumn), false},
+		{code(codeReadonly), false},
+		{fmt.Errorf("append: %w", ErrMismatch), false},
+	} {
+		if Transient(c.err) != c.want {
+			t.Errorf("%v: transient is %v", c.err, !c.want)
+		}
 	}
 }
 

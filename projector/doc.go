@@ -12,9 +12,11 @@
 //	next      the journal names the next range       a journal at or below the
 //	                                                 last commit is dropped
 //
-// The stream is read with an ordered consumer and never acknowledged: the only
-// checkpoint is the table commits. One lease entry per stream, changed only by
-// compare-and-set, keeps two projectors from writing at once; see [Lease].
+// The stream is read in order and never acknowledged: the only checkpoint is
+// the table commits. Whatever goes wrong with reading is answered like a crash,
+// because the stream may be another one when it is back. One lease entry per
+// stream, changed only by compare-and-set, keeps two projectors from writing at
+// once; see [Lease].
 //
 // A batch ends where the month of the stream's time ends, so that no insert
 // spans two partitions: an insert is atomic only within one.

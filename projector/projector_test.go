@@ -22,7 +22,7 @@ import (
 
 // A fixture is one test's own stream and database on real servers.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	servers *embedded.Servers
 	js      jetstream.JetStream
 	ledger  *ledger.Ledger
@@ -30,13 +30,13 @@ type fixture struct {
 	sent    int
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	s := embedded.StartShared(t)
 	return newFixtureOn(t, s.NATSURL(), s)
 }
 
-func newFixtureOn(t *testing.T, natsURL string, s *embedded.Servers) *fixture {
+func newFixtureOn(t testing.TB, natsURL string, s *embedded.Servers) *fixture {
 	t.Helper()
 	f := &fixture{t: t, servers: s}
 	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
