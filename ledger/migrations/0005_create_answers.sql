@@ -68,13 +68,14 @@ cuts AS
 ),
 titles AS
 (
-    SELECT tenant, session_id, item_id, argMax((title, toString(layer), token_estimate), ifNull(sequence, toInt64(stream_seq))) AS item
+    SELECT tenant, session_id, item_id, argMax((title, toString(layer), token_estimate, toString(redaction_state)), ifNull(sequence, toInt64(stream_seq))) AS item
     FROM items FINAL WHERE change != 'removed' GROUP BY tenant, session_id, item_id
 ),
 placed AS
 (
     SELECT *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, assembly_id) AS shown,
-        row_number() OVER (PARTITION BY tenant, session_id, call_id, target, record_kind, if(call_id = '', assembly_id, '') ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
+        first_value(assembly_id) OVER (PARTITION BY tenant, session_id, call_id, target, record_kind, if(call_id = '', assembly_id, '') ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS latest,
+        row_number() OVER (PARTITION BY tenant, session_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part') ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
     FROM placements FINAL WHERE assembly_id != ''
 ),
 seen AS
@@ -87,7 +88,7 @@ seen AS
         b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs, b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state
     FROM placed
     ARRAY JOIN arrayZip(blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions, arrayEnumerate(blocks)) AS b
-    WHERE record_kind = 'assembly' AND version = 1
+    WHERE record_kind = 'assembly' AND assembly_id = latest AND version = 1
     UNION ALL
     SELECT
         c.recorded_at, c.event_time, c.tenant, c.agent, c.resource_id, c.runtime_id, c.session_id, c.thread_id, c.turn_id, c.task_id,
@@ -121,7 +122,7 @@ SELECT
     d.role AS role, d.item_type AS item_type, d.name AS name, t.item.1 AS title, d.item_refs AS item_refs,
     if(d.origin = 'log' AND d.pass.2, d.pass.5[d.at], d.tokens) AS tokens,
     if(d.pass.2, coalesce(d.pass.7[d.at], if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
-    d.digest AS digest, d.redaction_state AS redaction_state, toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by
+    d.digest AS digest, if(d.redaction_state = '', t.item.4, d.redaction_state) AS redaction_state, toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by
 FROM (SELECT * FROM described WHERE origin = 'assembly' OR assembled = 0) AS d
 LEFT JOIN titles AS t ON d.tenant = t.tenant AND d.session_id = t.session_id AND d.item_refs[1] = t.item_id
 SETTINGS do_not_merge_across_partitions_select_final = 1;
