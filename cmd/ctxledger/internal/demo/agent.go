@@ -45,7 +45,11 @@ func (a *agent) add(ctx context.Context, c producer.Content) error {
 	if c.ID == "" {
 		c.ID = fmt.Sprintf("item-%03d", a.number.item)
 	}
-	item, err := a.run.Add(ctx, a.model.Name, c)
+	add := a.run.Add
+	if a.turn != nil {
+		add = func(ctx context.Context, _ string, c producer.Content) (window.Item, error) { return a.turn.Add(ctx, c) }
+	}
+	item, err := add(ctx, a.model.Name, c)
 	if err != nil {
 		return err
 	}
