@@ -111,10 +111,10 @@ func (r *headerReader) refuse(code Code, pointer, found, fix string) {
 // add takes one header. Those that are neither ce- nor Content-Type are no
 // concern of the binding.
 func (r *headerReader) add(header string, values []string) {
-	name := strings.ToLower(header)
-	if len(values) == 0 {
+	if len(values) == 0 || r.addPlain(header, values) {
 		return
 	}
+	name := strings.ToLower(header)
 	if name == "content-type" {
 		if r.contentType != "" || len(values) > 1 {
 			r.refuse(CodeDuplicate, "/content-type", "the header more than once", "send it once")
@@ -151,6 +151,31 @@ func (r *headerReader) add(header string, values []string) {
 	}
 	r.hasVersion = r.hasVersion || name == "specversion"
 }
+
+// addPlain takes the header of a known attribute whose value stands for itself,
+// which is nearly every header, and reports whether it did.
+func (r *headerReader) addPlain(header string, values []string) bool {
+	index, known := headerIndex[header]
+	if !known || len(values) > 1 || r.seen&(1<<index) != 0 {
+		return false
+	}
+	a, value := &attributes[index], values[0]
+	if a.text == nil || value == "" || value[0] == '"' || strings.IndexByte(value, '%') >= 0 || !printable(value) {
+		return false
+	}
+	r.seen |= 1 << index
+	*a.text(&r.event) = value
+	return true
+}
+
+// headerIndex finds a known attribute by its header, as we write it.
+var headerIndex = func() map[string]int {
+	index := make(map[string]int, len(attributes))
+	for i, a := range attributes {
+		index[a.header] = i
+	}
+	return index
+}()
 
 // mediaType returns the type of a Content-Type in lower case, without its
 // parameters.

@@ -240,21 +240,31 @@ func foldInto(b, word []byte) []byte {
 // checkMembers holds the rules that look at every member of the data: 1, 2, 3
 // and 6.
 func checkMembers(e *Event, fact Fact) Violations {
-	b := boundary{event: e}
-	b.kind = fact.EventType()
+	b := boundary{ruling: ruling{event: e, concerns: concernsOf(fact)}}
+	return b.check()
+}
+
+// concerns are the rules that apply to members of a fact beside rule 1.
+type concerns struct {
+	kind                         Type
+	missing, summary, compaction bool
+}
+
+func concernsOf(fact Fact) concerns {
+	c := concerns{kind: fact.EventType()}
 	switch f := fact.(type) {
 	case *MissingDetected, *MissingRequested, *MissingResolved:
-		b.missing = true
+		c.missing = true
 	case *CompactionStarted, *CompactionCompleted, *CompactionFailed, *CompactionDiscarded:
-		b.summary, b.compaction = true, true
+		c.summary, c.compaction = true, true
 	case *SummaryCreated, *SummaryRefreshed:
-		b.summary = true
+		c.summary = true
 	case *ItemAdded:
-		b.summary = f.ContentMode == ContentSummary
+		c.summary = f.ContentMode == ContentSummary
 	case *ItemUpdated:
-		b.summary = f.ContentMode == ContentSummary
+		c.summary = f.ContentMode == ContentSummary
 	}
-	return b.check()
+	return c
 }
 
 // checkStatusAttributes is rule 1 for what stands outside the data: the names

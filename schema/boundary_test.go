@@ -295,7 +295,7 @@ func TestWalkVisitsEveryMember(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := boundary{event: &Event{Data: data}}
+		b := boundary{ruling: ruling{event: &Event{Data: data}}}
 		if got := codes(b.check()); got != "runtime_status /data/turn_status\nruntime_status /data/z/0/run_status" {
 			t.Fatalf("%s\n%s", got, data)
 		}

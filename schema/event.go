@@ -83,6 +83,9 @@ func (e *Event) EventType() Type {
 // this version does not know are ignored. The error wraps [ErrUnknownType]
 // when the type is not known.
 func (e *Event) Decode() (Fact, error) {
+	if fact, ok := quickly(e); ok {
+		return fact, nil
+	}
 	return contract.decode(e, Type.New)
 }
 

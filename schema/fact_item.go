@@ -61,7 +61,11 @@ func (s *SourceRef) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if text := token.String(); strings.Contains(text, ":") {
+	return s.fromText(token.String())
+}
+
+func (s *SourceRef) fromText(text string) error {
+	if strings.Contains(text, ":") {
 		*s = SourceRef{URI: text}
 	} else {
 		*s = SourceRef{SourceID: text}

@@ -27,6 +27,11 @@ func (c *Candidate) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return json.UnmarshalDecode(dec, (*plain)(c))
 }
 
+func (c *Candidate) fromText(text string) error {
+	c.ItemRef = Ref(text)
+	return c.ItemRef.checkText()
+}
+
 // Selection is what both selection facts share.
 type Selection struct {
 	SelectionID string `json:"selection_id" ctx:"required"` // id of the record; the same for all parts

@@ -135,7 +135,7 @@ func TestEncodeDecodeEncode(t *testing.T) {
 				if err := json.Unmarshal(first.Data, kind.New(), json.RejectUnknownMembers(true)); err != nil {
 					t.Fatal(err)
 				}
-				for _, v := range checkFields(fact) {
+				for _, v := range checkRequired(fact) {
 					if v.Code == CodeRequired {
 						t.Fatalf("%v on a filled fact", v)
 					}
@@ -207,7 +207,7 @@ func TestRequiredFields(t *testing.T) {
 					t.Fatal(err)
 				}
 				reflect.ValueOf(fact).Elem().FieldByIndex(f.Index).SetZero()
-				if found := checkFields(fact); len(found) != 1 || found[0].Pointer != "/data/"+jsonName(f) {
+				if found := checkRequired(fact); len(found) != 1 || found[0].Pointer != "/data/"+jsonName(f) {
 					t.Errorf("without %s: %v", f.Name, found)
 				}
 			}
@@ -228,7 +228,7 @@ func TestNegativeCounts(t *testing.T) {
 			total++
 			old := set.Int()
 			set.SetInt(-7)
-			found := checkFields(fact)
+			found := checkCounts(fact)
 			if len(found) != 1 || found[0].Code != CodeRange || found[0].Found != "-7" {
 				t.Errorf("%s: %v", kind, found)
 			}
@@ -240,7 +240,7 @@ func TestNegativeCounts(t *testing.T) {
 	}
 	step := int64(-1)
 	fact := &UsageRecorded{CallID: "c", Layers: []LayerUsage{{Layer: "a"}, {Layer: "b", Tokens: &step}}}
-	if found := checkFields(fact); len(found) != 1 || found[0].Pointer != "/data/layers/1/tokens" {
+	if found := checkCounts(fact); len(found) != 1 || found[0].Pointer != "/data/layers/1/tokens" {
 		t.Errorf("%v", found)
 	}
 }

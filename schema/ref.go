@@ -58,10 +58,7 @@ func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			return err
 		}
 		*r = Ref(token.String())
-		if r.isObject() {
-			return &referenceError{"send the id as a string that does not start with {, or an object"}
-		}
-		return nil
+		return r.checkText()
 	case '{':
 		value, err := dec.ReadValue()
 		if err != nil {
@@ -79,6 +76,15 @@ func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		}
 		return &referenceError{"send a reference as a string or an object"}
 	}
+}
+
+// checkText refuses a reference that came as a string and would be taken for
+// an object.
+func (r Ref) checkText() error {
+	if r.isObject() {
+		return &referenceError{"send the id as a string that does not start with {, or an object"}
+	}
+	return nil
 }
 
 // Refs makes references to the given ids.

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A requirement is one field of a fact type that the tag ctx:"required" marks.
@@ -28,11 +27,20 @@ type count struct {
 	inside *shape // nil where the field itself is the number
 }
 
-var shapes sync.Map // reflect.Type → *shape
+// shapes has the shape of every struct type of the contract.
+var shapes = func() map[reflect.Type]*shape {
+	all := make(map[reflect.Type]*shape)
+	for _, t := range Types() {
+		addShape(all, reflect.TypeOf(t.New()).Elem())
+	}
+	return all
+}()
 
-func shapeOf(t reflect.Type) *shape {
-	if cached, ok := shapes.Load(t); ok {
-		return cached.(*shape)
+func shapeOf(t reflect.Type) *shape { return shapes[t] }
+
+func addShape(all map[reflect.Type]*shape, t reflect.Type) *shape {
+	if have := all[t]; have != nil {
+		return have
 	}
 	s := &shape{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -57,12 +65,12 @@ func shapeOf(t reflect.Type) *shape {
 		case reflect.Int64:
 			s.counts = append(s.counts, c)
 		case reflect.Struct:
-			if c.inside = shapeOf(inner); len(c.inside.counts) > 0 {
+			if c.inside = addShape(all, inner); len(c.inside.counts) > 0 {
 				s.counts = append(s.counts, c)
 			}
 		}
 	}
-	shapes.Store(t, s)
+	all[t] = s
 	return s
 }
 
@@ -71,18 +79,23 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// checkFields reports required fields that are missing and counts that are
-// negative: tokens, bytes, items and positions all count from zero. The struct
-// tags and types are the source.
-func checkFields(fact Fact) (found Violations) {
+// checkRequired reports required fields that are missing. The struct tags are
+// the source.
+func checkRequired(fact Fact) (found Violations) {
 	v := reflect.ValueOf(fact).Elem()
-	s := shapeOf(v.Type())
-	for _, r := range s.required {
+	for _, r := range shapeOf(v.Type()).required {
 		if field := v.FieldByIndex(r.index); field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0 {
 			found = append(found, &Violation{CodeRequired, r.pointer, "nothing", "a " + string(fact.EventType()) + " needs this field"})
 		}
 	}
-	for _, n := range s.negatives(v) {
+	return found
+}
+
+// checkCounts reports counts that are negative: tokens, bytes, items and
+// positions all count from zero.
+func checkCounts(fact Fact) (found Violations) {
+	v := reflect.ValueOf(fact).Elem()
+	for _, n := range shapeOf(v.Type()).negatives(v) {
 		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(n.path, "/"), strconv.FormatInt(n.value, 10), "counts and positions start at 0; leave out what is unknown"})
 	}
 	return found

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A memberScan is where a walk of a [boundary] has come to. The walk visits the members of JSON text at every depth, in the order of
-// the text. The text must be valid, which whoever decoded it has seen to;
+// A memberScan is where a walk of a [boundary] has come to. The walk visits the
+// members of JSON text at every depth, in the order of the text. The text must be valid, which whoever decoded it has seen to;
 // that makes the walk one pass over the bytes without a token or an
 // allocation. It keeps no more than MaxDepth frames and recurses nowhere.
 type memberScan struct {

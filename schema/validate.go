@@ -39,14 +39,12 @@ func Validate(e *Event) (Fact, Violations) {
 			"keep data within " + strconv.Itoa(MaxEventBytes) + " bytes: refer to content instead of holding it, or split the candidates into parts"})
 	}
 	found = append(found, checkStatusAttributes(e)...)
-	fact, err := e.Decode()
-	if errors.Is(err, ErrUnknownType) {
-		return nil, append(found, &Violation{CodeUnknownType, "/type", clip(e.Type), "use one of the types that `ctxledger schema list` names"})
-	}
-	if err != nil {
-		var v *Violation
-		errors.As(err, &v)
-		return nil, append(found, v)
+	fact, clean := quickly(e)
+	if !clean {
+		var err error
+		if fact, err = contract.decode(e, Type.New); err != nil {
+			return nil, append(found, undecoded(e, err))
+		}
 	}
 	found = append(found, checkIDs(e, fact)...)
 	if e.Time.IsZero() {
@@ -55,9 +53,22 @@ func Validate(e *Event) (Fact, Violations) {
 	if base := fact.Base(); base.Kind != fact.EventType() {
 		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", strconv.Quote(clip(string(base.Kind))), "set event_type to " + string(fact.EventType())})
 	}
-	found = append(found, checkFields(fact)...)
-	found = append(found, checkMembers(e, fact)...)
+	found = append(found, checkRequired(fact)...)
+	if !clean {
+		found = append(found, checkCounts(fact)...)
+		found = append(found, checkMembers(e, fact)...)
+	}
 	return fact, append(found, checkRules(fact)...)
+}
+
+// undecoded is the violation of an event that could not be decoded.
+func undecoded(e *Event, err error) *Violation {
+	if errors.Is(err, ErrUnknownType) {
+		return &Violation{CodeUnknownType, "/type", clip(e.Type), "use one of the types that `ctxledger schema list` names"}
+	}
+	var v *Violation
+	errors.As(err, &v)
+	return v
 }
 
 // checkIDs holds the ids that become keys to what subjects and tables bear.
@@ -104,8 +115,11 @@ func (e *Event) checkAttributes() (found Violations) {
 		}
 	}
 	for i := range attributes {
-		if attributes[i].text != nil {
-			check(attributes[i].name, *attributes[i].text(e))
+		if attributes[i].text == nil {
+			continue
+		}
+		if value := *attributes[i].text(e); value != "" {
+			check(attributes[i].name, value)
 		}
 	}
 	check("datacontenttype", e.DataContentType)
@@ -137,21 +151,20 @@ func (e *Event) checkAttributes() (found Violations) {
 
 // printable reports whether s is UTF-8 without control characters.
 func printable(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
-		}
-	}
-	return true
+	return printablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // validSource reports whether s is a URI-reference. The form that most
 // producers use needs no parser.
 func validSource(s string) bool {
-	name, urn := strings.CutPrefix(s, "urn:")
-	plain := func(c rune) bool { return c < 0x80 && (plainTokenByte(byte(c)) || c == ':' || c == '.') }
-	if urn && name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
-		return true
+	if name, urn := strings.CutPrefix(s, "urn:"); urn && name != "" {
+		at := 0
+		for at < len(name) && (plainTokenByte(name[at]) || name[at] == ':' || name[at] == '.') {
+			at++
+		}
+		if at == len(name) {
+			return true
+		}
 	}
 	return types.ParseURIRef(s) != nil
 }

@@ -1,0 +1,178 @@
+package schema
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+// sameAsStrict holds what quick says of e to the decoder, the walk and the
+// counts.
+func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (quick bool) {
+	fact, quick := quickly(e)
+	if !quick {
+		return false
+	}
+	want, err := contract.decode(e, Type.New)
+	if err != nil {
+		t.Fatalf("the decoder refuses: %v\n%s", err, e.Data)
+	}
+	if !reflect.DeepEqual(fact, want) {
+		t.Fatalf("got  %+v\nwant %+v\n%s", fact, want, e.Data)
+	}
+	if found := append(checkMembers(e, want), checkCounts(want)...); len(found) > 0 {
+		t.Fatalf("%v\n%s", found, e.Data)
+	}
+	return true
+}
+
+// TestGoldenEventsAreQuick keeps the common events on the fast way, and its
+// result that of the decoder.
+func TestGoldenEventsAreQuick(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Types() {
+		e := goldenEvent(t, kind)
+		if !sameAsStrict(t, e) {
+			t.Errorf("%s: not quick", kind)
+		}
+		if err := (*jsontext.Value)(&e.Data).Compact(); err != nil || !sameAsStrict(t, e) {
+			t.Errorf("%s: not quick when compact, %v", kind, err)
+		}
+	}
+}
+
+// TestQuickFilled compares on facts with every field set.
+func TestQuickFilled(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Types() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			quick := 0
+			rapid.Check(t, func(t *rapid.T) {
+				fact := kind.New()
+				f := filler{t: t}
+				f.fill(reflect.ValueOf(fact).Elem())
+				e, err := NewEvent(fact, "id", "urn:x", eventTime, Correlation{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sameAsStrict(t, e) {
+					quick++
+				}
+			})
+			if quick == 0 && kind != TypeMissingDetected {
+				t.Log("never quick")
+			}
+		})
+	}
+}
+
+// TestQuickMutated compares on golden events with a member changed, added or
+// taken away at any depth, and with bytes changed.
+func TestQuickMutated(t *testing.T) {
+	t.Parallel()
+	types := Types()
+	rapid.Check(t, func(t *rapid.T) {
+		e := mutated(t, rapid.SampledFrom(types).Draw(t, "type"))
+		sameAsStrict(t, e)
+		for range rapid.IntRange(0, 3).Draw(t, "bytes") {
+			at := rapid.IntRange(0, len(e.Data)-1).Draw(t, "at")
+			with := []byte(rapid.SampledFrom([]string{"", `"`, `\`, "{", "}", "[", "]", ",", ":", " ", "0", "-", ".", "e", "null", "\xff", "\x00", "é", `\u0041`, `\ud800`}).Draw(t, "with"))
+			e.Data = append(append(bytes.Clone(e.Data[:at]), with...), e.Data[at+rapid.IntRange(0, 1).Draw(t, "instead"):]...)
+			if len(e.Data) == 0 {
+				return
+			}
+			sameAsStrict(t, e)
+		}
+	})
+}
+
+// mutations are what a member may become.
+var mutations = []string{`null`, `""`, `"x"`, `"{"`, `"\u00e9\n"`, `"completed"`, `"granted"`, `"final_answer"`, `"turn-9"`, `"2026-03-02T09:00:00Z"`, `"2026-03-02T09:00:00,5Z"`,
+	`0`, `-0`, `-1`, `1.0`, `1.5`, `1e3`, `1e400`, `01`, `9223372036854775807`, `9223372036854775808`, `true`, `false`,
+	`[]`, `[null]`, `["x"]`, `["x",{"id":"y"}]`, `[{}]`, `[1,2]`, `[[0,1]]`, `[[0,1,2]]`, `[[5,1]]`,
+	`{}`, `{"id":"x"}`, `{ "id" : "x" }`, `{"a":1,"a":2}`, `{"a":[{"b":null}]}`, `{"status":"completed"}`, `{"turn_status":"x"}`, `{"approved":true}`, `{"item_ref":"x","tokens":-1}`}
+
+// mutationNames are names that a member may get beside its own.
+var mutationNames = []string{"newer", "turn_id", "resource_id", "turn_status", "status", "approved", "answer", "granted", "metadata", "validation", "content", "content_mode", "event_type", `turn\u005fid`}
+
+// mutated returns the golden event of a type with one or two members changed.
+func mutated(t *rapid.T, kind Type) *Event {
+	e, err := ParseStructured(Golden(kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "changes") {
+		e.Data = mutate(t, e.Data)
+	}
+	return e
+}
+
+// mutate changes one member of the object, or of one below it.
+func mutate(t *rapid.T, object []byte) []byte {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(object, &members) != nil || len(members) == 0 {
+		return object
+	}
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	name := rapid.SampledFrom(names).Draw(t, "member")
+	value := []byte(members[name])
+	switch rapid.IntRange(0, 4).Draw(t, "change") {
+	case 0:
+		return rebuilt(members, name, nil)
+	case 1, 2:
+		if value[0] == '{' {
+			return rebuilt(members, name, mutate(t, value))
+		}
+		if value[0] == '[' {
+			var list []jsontext.Value
+			if json.Unmarshal(value, &list) == nil && len(list) > 0 {
+				i := rapid.IntRange(0, len(list)-1).Draw(t, "element")
+				list[i] = mutate(t, list[i])
+				if text, err := json.Marshal(list); err == nil {
+					return rebuilt(members, name, text)
+				}
+			}
+		}
+		return rebuilt(members, name, []byte(rapid.SampledFrom(mutations).Draw(t, "value")))
+	case 3:
+		return rebuilt(members, name, []byte(rapid.SampledFrom(mutations).Draw(t, "value")))
+	}
+	added := rapid.SampledFrom(mutationNames).Draw(t, "name")
+	text := rapid.SampledFrom(mutations).Draw(t, "value")
+	out := bytes.TrimRight(rebuilt(members, "", nil), "}")
+	return append(out, `,"`+added+`":`+text+`}`...)
+}
+
+// rebuilt writes the members by name, one of them changed, or left out.
+func rebuilt(members map[string]jsontext.Value, changed string, value []byte) []byte {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out := []byte{'{'}
+	for _, name := range names {
+		text := []byte(members[name])
+		if name == changed {
+			if text = value; text == nil {
+				continue
+			}
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out, _ = jsontext.AppendQuote(out, name)
+		out = append(append(out, ':'), text...)
+	}
+	return append(out, '}')
+}

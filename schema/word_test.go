@@ -1,0 +1,36 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPrefixes puts each byte at each place of a text of two words and a bit.
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		for at := range 19 {
+			for _, filler := range []string{"a", " ", "~", "!", "]", "#"} {
+				s := strings.Repeat(filler, at) + string([]byte{byte(c)}) + "\"\\\x00\xff" + strings.Repeat(filler, 18-at)
+				plain, printable := at, at
+				if c >= ' ' && c < 0x80 && c != '"' && c != '\\' {
+					plain++
+				}
+				if c >= ' ' && c < 0x7f {
+					printable += 3
+				}
+				if got := plainPrefix(s); got != plain {
+					t.Fatalf("plainPrefix(%q) = %d, want %d", s, got, plain)
+				}
+				if got := printablePrefix(s); got != printable {
+					t.Fatalf("printablePrefix(%q) = %d, want %d", s, got, printable)
+				}
+			}
+		}
+	}
+	for n := range 20 {
+		if s := strings.Repeat("x", n); plainPrefix(s) != n || printablePrefix(s) != n {
+			t.Errorf("%d plain bytes", n)
+		}
+	}
+}
