@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed events/*.txt
+var eventFiles embed.FS
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// A Case is one named test: what is published and what the rows must say.
+type Case struct {
+	Name   string // ACTX-AR-ID-001
+	Title  string
+	Source string  // what seed 001 asks for, in our words
+	Events []Event // in the order of the stream
+	Checks []Check // those of every case first
+}
+
+// UnknownCaseError names a case that there is not.
+type UnknownCaseError struct{ Name string }
+
+func (e *UnknownCaseError) Error() string {
+	var names []string
+	for _, c := range catalogue {
+		names = append(names, c.Name)
+	}
+	return fmt.Sprintf("there is no case %q; there are %s", e.Name, strings.Join(names, ", "))
+}
+
+// Cases returns all cases, in the order of seed 001.
+func Cases() []Case {
+	list := slices.Clone(catalogue)
+	for i := range list {
+		c := &list[i]
+		c.Events = parseEvents(read(eventFiles, "events/"+c.Name+".txt"))
+		c.Checks = append(commonChecks(), parseChecks(read(sqlFiles, "sql/"+c.Name+".sql"))...)
+	}
+	return list
+}
+
+// Select returns the named cases in the order of [Cases], or all when there is
+// no name. The error is an [*UnknownCaseError].
+func Select(names ...string) ([]Case, error) {
+	all := Cases()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c Case) bool { return c.Name == name }) {
+			return nil, &UnknownCaseError{name}
+		}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(c Case) bool { return !slices.Contains(names, c.Name) }), nil
+}
+
+func commonChecks() []Check { return parseChecks(read(sqlFiles, "sql/common.sql")) }
+
+// read returns an embedded file. A missing one is a programming error.
+func read(files embed.FS, name string) string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+var catalogue = []Case{
+	{
+		Name: "ACTX-AR-ID-001", Title: "The snapshot of a turn's context keeps its ids",
+		Source: "The envelope of a submitted turn has the turn's session, thread and turn id, and the runtime can refer to it by its context id.",
+	},
+	{
+		Name: "ACTX-AR-ID-002", Title: "The context of a task keeps the ids of its attempt",
+		Source: "A retry records its own selection under its own run and attempt; what the earlier attempt selected stays as it was.",
+	},
+	{
+		Name: "ACTX-AR-SEL-001", Title: "Selected and omitted are both said",
+		Source: "Where candidates exceed the budget, the selection says which were taken and which were left out, each of these with a reason.",
+	},
+	{
+		Name: "ACTX-AR-BUDGET-001", Title: "A decision about the window can be traced",
+		Source: "The budget's record explains what was cut, by limits and measured use; nobody has to guess it from a prompt.",
+	},
+	{
+		Name: "ACTX-AR-ASM-001", Title: "An injection can be audited",
+		Source: "From what was made visible to a model the way leads to the assembly, its items and their sources, and nothing is called injected because it was selected.",
+	},
+	{
+		Name: "ACTX-AR-MISSING-001", Title: "Missing context can be asked for",
+		Source: "A gap names its owner, what the owner should do, and a summary that is safe to show to the user.",
+	},
+	{
+		Name: "ACTX-AR-COMPACT-001", Title: "A compaction keeps its boundary",
+		Source: "A summary points at the window that it stands for; old reasoning does not come back as content or as an answer.",
+	},
+	{
+		Name: "ACTX-AR-POLICY-001", Title: "A redaction is a fact with its policy",
+		Source: "A redacted item keeps state, reason and policy refs, and the raw secret is not injected.",
+	},
+	{
+		Name: "ACTX-AR-EVID-001", Title: "Evidence can cite context",
+		Source: "Evidence leads to context and source refs; payloads are not copied into the tables beside them.",
+	},
+	{
+		Name: "ACTX-AR-GOV-001", Title: "Context does not own runtime status",
+		Source: "No record declares a turn completed or failed, an approval or the success of a tool; words that only look like it stay allowed.",
+	},
+	{
+		Name: "ACTX-AR-FAIL-STATUS", Title: "Refused: a record that declares completion or success",
+		Source: "A context record that declares a task completed or a tool successful breaks the boundary.",
+	},
+	{
+		Name: "ACTX-AR-FAIL-PERMISSION", Title: "Refused: a gap that turns into a permission",
+		Source: "A missing-context record that becomes an approval without policy or runtime breaks the boundary.",
+	},
+	{
+		Name: "ACTX-AR-FAIL-ANSWER", Title: "Refused: a summary that is an answer",
+		Source: "Output of a compaction that is treated as final answer text breaks the boundary.",
+	},
+	{
+		Name: "ACTX-AR-FAIL-IDS", Title: "Refused: runtime ids that get lost",
+		Source: "Where runtime ids are dropped, evidence cannot join context to its turn or task.",
+	},
+	{
+		Name: "ACTX-AR-FAIL-REDACTED", Title: "Refused: redacted content that comes back",
+		Source: "Redacted context that returns through summaries, diagnostics or what a UI shows breaks the boundary.",
+	},
+}

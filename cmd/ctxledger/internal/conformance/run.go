@@ -1,0 +1,246 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// DefaultTenant is whose sessions the suite records unless told otherwise.
+const DefaultTenant = "conformance"
+
+// DefaultPatience is how long a projector may make no progress.
+const DefaultPatience = 15 * time.Second
+
+// ErrNotProjected means that events wait in the stream and nothing projects
+// them: start a projector and run again.
+var ErrNotProjected = errors.New("the events are in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`, then this again")
+
+// Target is the installation that the suite runs against.
+type Target struct {
+	// JetStream publishes to the installation's stream. Required by Run.
+	JetStream jetstream.JetStream
+	// Ledger reads its tables. A user who can only read will do. Required.
+	Ledger *ledger.Ledger
+	// Tenant whose sessions are recorded. Defaults to DefaultTenant.
+	Tenant string
+	// Cases to run. Defaults to all.
+	Cases []Case
+	// Patience bounds the wait for a projector that makes no progress. Defaults
+	// to DefaultPatience.
+	Patience time.Duration
+}
+
+// Run publishes the events of the cases, each in a new session
+// conformance-<uuid>, waits until the installation's projector has committed
+// them, and checks the rows. It changes nothing else, and may run at any time,
+// also beside another run. progress, which may be nil, is told how many checks
+// are done. The error is one of the servers, or [ErrNotProjected]; that a case
+// fails stands in the report.
+func Run(ctx context.Context, t Target, progress func(done, total int)) (Report, error) {
+	r := run{Target: t.withDefaults(), progress: progress}
+	report := Report{Tenant: r.Tenant}
+	level, err := projector.ReadLevel(ctx, r.JetStream, r.Ledger)
+	if err != nil {
+		return report, err
+	}
+	r.incarnation = level.Incarnation
+	for _, c := range r.Cases {
+		r.trials = append(r.trials, newTrial(c, r.Tenant))
+	}
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return r.publish(ctx, false) },
+		r.remember,
+		func(ctx context.Context) error { return r.publish(ctx, true) },
+		r.check,
+	} {
+		if err := step(ctx); err != nil {
+			return report, err
+		}
+	}
+	for _, t := range r.trials {
+		report.Cases = append(report.Cases, t.result)
+	}
+	report.conclude()
+	return report, nil
+}
+
+func (t Target) withDefaults() Target {
+	if t.Tenant == "" {
+		t.Tenant = DefaultTenant
+	}
+	if t.Cases == nil {
+		t.Cases = Cases()
+	}
+	if t.Patience == 0 {
+		t.Patience = DefaultPatience
+	}
+	return t
+}
+
+// run is one call of Run.
+type run struct {
+	Target
+	incarnation uuid.UUID
+	trials      []*trial
+	progress    func(done, total int)
+}
+
+// trial is one case in a session of its own.
+type trial struct {
+	Case
+	id       string // of this trial; part of all its ids
+	tenant   string
+	messages []message
+	earlier  map[string]answer // of the checks that must stay unchanged, by name
+	result   Result
+}
+
+func newTrial(c Case, tenant string) *trial {
+	id := uuid.NewString()
+	return &trial{Case: c, id: id, tenant: tenant, earlier: make(map[string]answer),
+		result: Result{Case: c.Name, Title: c.Title, Source: c.Source, Session: "conformance-" + id}}
+}
+
+// publish sends the events of every trial, or those that come later, and
+// returns once they are projected.
+func (r *run) publish(ctx context.Context, later bool) error {
+	var last uint64
+	for _, t := range r.trials {
+		fill := strings.NewReplacer("$RUN", t.id, "$SESSION", t.result.Session, "$SOURCE", "urn:example:runtime:"+t.id, "$TENANT", t.tenant)
+		for i := range t.Events {
+			e := &t.Events[i]
+			if e.Later != later {
+				continue
+			}
+			m, err := e.message(fill)
+			if err != nil {
+				return fmt.Errorf("case %s: %w", t.Name, err)
+			}
+			m.header[nats.MsgIdHdr] = []string{t.id + ":" + strconv.Itoa(i)}
+			ack, err := r.JetStream.PublishMsg(ctx, &nats.Msg{Subject: m.subject, Header: m.header, Data: m.data})
+			if err != nil {
+				return fmt.Errorf("publish case %s: %w", t.Name, err)
+			}
+			m.sequence, last = ack.Sequence, ack.Sequence
+			t.messages = append(t.messages, m)
+		}
+	}
+	if last == 0 {
+		return nil
+	}
+	committed, err := projector.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience)
+	if err == nil && !committed {
+		err = ErrNotProjected
+	}
+	return err
+}
+
+// remember asks the checks that must find the same later.
+func (r *run) remember(ctx context.Context) error {
+	for _, t := range r.trials {
+		for _, c := range t.Checks {
+			if !c.Unchanged {
+				continue
+			}
+			a, err := c.ask(ctx, r.Ledger, t.parameters())
+			if err != nil {
+				return fmt.Errorf("case %s: %w", t.Name, err)
+			}
+			t.earlier[c.Name] = a
+		}
+	}
+	return nil
+}
+
+func (r *run) check(ctx context.Context) error {
+	done, total := 0, 0
+	for _, t := range r.trials {
+		total += len(t.Checks)
+	}
+	for _, t := range r.trials {
+		parameters, err := t.allParameters(r.incarnation)
+		if err != nil {
+			return fmt.Errorf("case %s: %w", t.Name, err)
+		}
+		for _, c := range t.Checks {
+			done++
+			if r.progress != nil {
+				r.progress(done, total)
+			}
+			if !c.OnRun || !t.refuses() && strings.HasPrefix(c.Name, "refused") {
+				continue
+			}
+			a, err := c.ask(ctx, r.Ledger, parameters)
+			if err != nil {
+				return fmt.Errorf("case %s: %w", t.Name, err)
+			}
+			if c.Unchanged {
+				a.expected = t.earlier[c.Name].found
+			}
+			t.result.Findings = append(t.result.Findings, c.finding(a))
+		}
+	}
+	return nil
+}
+
+// refuses reports whether an event of the trial must be refused.
+func (t *trial) refuses() bool {
+	for i := range t.Events {
+		if t.Events[i].Refused != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *trial) parameters() map[string]string {
+	return map[string]string{"tenant": t.tenant, "session_id": t.result.Session, "run": t.id}
+}
+
+// allParameters adds what the common checks compare with.
+func (t *trial) allParameters(incarnation uuid.UUID) (map[string]string, error) {
+	var recorded, sequences, codes, subjects, headers, digests []string
+	for i := range t.messages {
+		m := &t.messages[i]
+		if m.event.Refused == "" {
+			line, err := m.line()
+			if err != nil {
+				return nil, fmt.Errorf("event %s: %w", m.event.Label, err)
+			}
+			recorded = append(recorded, quote(line))
+			continue
+		}
+		header, err := json.Marshal(m.header)
+		if err != nil {
+			return nil, err
+		}
+		sequences = append(sequences, strconv.FormatUint(m.sequence, 10))
+		codes = append(codes, quote(m.event.Refused))
+		subjects = append(subjects, quote(m.subject))
+		headers = append(headers, quote(string(header)))
+		digests = append(digests, quote(digest(m.data)))
+	}
+	p := t.parameters()
+	p["incarnation"] = incarnation.String()
+	for name, list := range map[string][]string{"recorded": recorded, "sequences": sequences, "codes": codes, "subjects": subjects, "headers": headers, "digests": digests} {
+		p[name] = "[" + strings.Join(list, ",") + "]"
+	}
+	return p, nil
+}
+
+// quote writes a string as ClickHouse reads it within an array.
+func quote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
