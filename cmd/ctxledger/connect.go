@@ -53,7 +53,11 @@ func (a *app) connectNATS() (*nats.Conn, jetstream.JetStream, error) {
 	if found.NATSURL == "" && a.flags.natsContext == "" {
 		return nil, nil, &exitError{exitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs")}
 	}
-	nc, err := a.dialNATS(found.NATSURL)
+	var options []nats.Option
+	if !a.namesNATS() {
+		options = append(options, nats.NoReconnect()) // an instance that ends comes back on another port
+	}
+	nc, err := a.dialNATS(found.NATSURL, options...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,6 +119,9 @@ func openDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
 		return nil, err
 	}
 	l, err := ledger.Open(ctx, dsn)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if errors.Is(err, ledger.ErrUnreachable) {
 		return nil, &exitError{exitUnreachable, &unreachableClickHouse{dsn, err}}
 	}

@@ -49,7 +49,7 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	}
 	c := embedded.DefaultConfig(data)
-	c.Progress, c.Log = embedded.ProgressTo(a.err), a.log()
+	c.Progress, c.Log = a.fetchProgress(), a.log()
 	fmt.Fprintln(a.out, "Starting NATS, ClickHouse and the projector on this machine.")
 	i, err := instance.Start(ctx, instance.Config{Embedded: c, Log: c.Log})
 	if err != nil {

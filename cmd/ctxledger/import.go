@@ -95,7 +95,8 @@ func (a *app) importLogs(ctx context.Context, paths []string, flags importFlags)
 	printReport(a.out, report)
 	if !flags.noWait {
 		if err := a.awaitTables(ctx, js, before); err != nil {
-			return interrupted(ctx, err, "everything is in the stream, and goes into the tables while a projector runs")
+			const stored = "everything is in the stream, and goes into the tables while a projector runs"
+			return interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
 		}
 	}
 	if len(report.Problems) > 0 {

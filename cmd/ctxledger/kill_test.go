@@ -1,12 +1,33 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"reflect"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector"
 )
+
+// A moment of an import: the stream holds that share of its facts, and then
+// some time has passed.
+type moment struct {
+	name  string
+	share float64
+	wait  time.Duration
+}
+
+var moments = []moment{
+	{"before the first fact", 0, 30 * time.Millisecond},
+	{"the first batch is stored", 0.01, 0},
+	{"between two batches", 0.5, 20 * time.Millisecond},
+	{"all is stored, little projected", 1, 0},
+	{"while the projector writes", 1, 80 * time.Millisecond},
+}
 
 // TestKilledInTheMiddleOfAnImport kills the whole of `up` while an import goes
 // on, starts it again, imports again, and asks for the same totals as if
@@ -15,26 +36,33 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 	t.Parallel()
 	want, logs := expectedAnswers(t), shared(t, "transcripts", "claude-code")
 	calm := t.TempDir()
-	up(t, calm)
+	found := up(t, calm)
 	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", calm); code != exitDone {
 		t.Fatalf("import ended with %d\n%s%s", code, stdout, stderr)
 	}
-	undisturbed := everything(t, calm)
+	undisturbed, facts := everything(t, calm), stored(t, found.NATSURL)()
 
-	for _, delay := range []time.Duration{60 * time.Millisecond, 200 * time.Millisecond, 350 * time.Millisecond, 500 * time.Millisecond, 800 * time.Millisecond} {
-		t.Run(fmt.Sprint(delay), func(t *testing.T) {
+	for _, m := range moments {
+		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			data := t.TempDir()
-			first, _ := beginUp(t, data)
+			first, found := beginUp(t, data)
+			inStream := stored(t, found.NATSURL)
 			importing := command("import", "claude-code", logs, "--data", data).begin(t)
-			time.Sleep(delay)
+			for inStream() < uint64(m.share*float64(facts)) {
+				if importing.ended() {
+					t.Fatalf("the import ended before its moment: %s", &importing.stderr)
+				}
+			}
+			time.Sleep(m.wait)
+			had := inStream()
 			if err := first.Process.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			if code := importing.code(t, 30*time.Second); code != exitDone && importing.stderr.Len() == 0 {
 				t.Errorf("the import ended with %d and said nothing", code)
 			}
-			t.Logf("the import ended with %d: %s", importing.ProcessState.ExitCode(), &importing.stderr)
+			t.Logf("killed with %d of %d facts in the stream; the import ended with %d: %s", had, facts, importing.ProcessState.ExitCode(), &importing.stderr)
 
 			second, _ := beginUp(t, data) // waits for the engine of the first
 			if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != exitDone {
@@ -52,6 +80,30 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 			}
 			nothingRunsOn(t, data, time.Second)
 		})
+	}
+}
+
+// stored returns a function that counts what the stream holds, 0 once the
+// server has gone.
+func stored(t *testing.T, natsURL string) func() uint64 {
+	t.Helper()
+	nc, err := nats.Connect(natsURL, nats.NoReconnect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() uint64 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		stream, err := js.Stream(ctx, projector.StreamName)
+		if err != nil {
+			return 0
+		}
+		return stream.CachedInfo().State.Msgs
 	}
 }
 

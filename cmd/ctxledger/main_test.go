@@ -100,6 +100,15 @@ func (p *program) begin(t *testing.T) *program {
 	return p
 }
 
+func (p *program) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // code waits for its end and returns the exit code.
 func (p *program) code(t *testing.T, within time.Duration) int {
 	t.Helper()

@@ -48,11 +48,16 @@ missing. Facts are CloudEvents on NATS JetStream; answers are SQL on ClickHouse.
 Start with "ctxledger demo". Results go to standard output, everything else to
 standard error. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input
 refused, 4 a verification said no, 5 could not reach a server.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.flags.complete(cmd) },
-		Args:              knownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.HasParent() && cmd.Parent().Name() == "completion" {
+				return nil // shells ask for it in any folder
+			}
+			return a.flags.complete(cmd)
+		},
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,12 +23,12 @@ CloudEvent; "ctxledger publish" says of every event what is wrong with it.`,
 		Use: "list", Short: "List the event types", Args: noArgs,
 		Example: `  ctxledger schema list`,
 		RunE: func(*cobra.Command, []string) error {
+			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "EVENT TYPE\tTYPE OF THE CLOUDEVENT")
 			for _, t := range schema.Types() {
-				if _, err := fmt.Fprintln(a.out, t); err != nil {
-					return err
-				}
+				fmt.Fprintf(w, "%s\t%s\n", t, t.CloudEventsType())
 			}
-			return nil
+			return w.Flush()
 		},
 	})
 	return cmd

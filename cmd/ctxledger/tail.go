@@ -37,7 +37,7 @@ subject and its session; -o json prints whole CloudEvents.`,
 			}
 			l, err := a.openReader(cmd.Context())
 			if err != nil {
-				return err
+				return quietly(cmd.Context(), err)
 			}
 			defer l.Close()
 			return quietly(cmd.Context(), a.tail(cmd.Context(), l, flags))

@@ -58,10 +58,7 @@ type upAddresses struct {
 }
 
 func (a *app) up(ctx context.Context, c embedded.Config, httpPort int, asJSON bool) (err error) {
-	if isTerminal(a.err) || !asJSON {
-		c.Progress = embedded.ProgressTo(a.err)
-	}
-	c.Log = a.log()
+	c.Progress, c.Log = a.fetchProgress(), a.log()
 	listener, err := listenHealth(httpPort)
 	if err != nil {
 		return err
@@ -88,6 +85,14 @@ func (a *app) up(ctx context.Context, c embedded.Config, httpPort int, asJSON bo
 		fmt.Fprintln(a.err, "stopping")
 		return nil
 	}
+}
+
+// fetchProgress shows how far the fetch of the engine is, on a terminal only.
+func (a *app) fetchProgress() embedded.Progress {
+	if !isTerminal(a.err) {
+		return nil
+	}
+	return embedded.ProgressTo(a.err)
 }
 
 // listenHealth opens the port of the health endpoint; 0 takes a free one.

@@ -98,7 +98,7 @@ func (a *app) sessionOfTurn(ctx context.Context, l *ledger.Ledger, flags windowF
 	}
 	fmt.Fprintf(a.err, "turn %q occurs in %d sessions:\n", flags.turn, len(found))
 	for i, r := range found {
-		fmt.Fprintf(a.err, "  %d  %s  (%s)\n", i+1, r.text("session_id"), r.text("tenant"))
+		fmt.Fprintf(a.err, "  %d  %s\n", i+1, strings.TrimSpace(r.text("session_id")+"  "+r.text("tenant")))
 	}
 	if !isTerminal(a.in) {
 		return "", usageError("say which with --session")
@@ -119,8 +119,7 @@ func readWindow(ctx context.Context, l *ledger.Ledger, arguments map[string]stri
 		return windowview.Window{}, err
 	}
 	if len(blocks) == 0 {
-		return windowview.Window{}, fmt.Errorf("no window is recorded for turn %q of session %q: `ctxledger query turns --param session_id=%s` lists its turns",
-			arguments["turn_id"], arguments["session_id"], arguments["session_id"])
+		return windowview.Window{}, noWindow(arguments)
 	}
 	call := blocks[0].text("call_id")
 	w := windowview.Window{Title: fmt.Sprintf("turn %s, call %s of session %s", arguments["turn_id"], call, arguments["session_id"])}
@@ -140,6 +139,17 @@ func readWindow(ctx context.Context, l *ledger.Ledger, arguments map[string]stri
 		w.Title += ", " + model
 	}
 	return w, nil
+}
+
+func noWindow(arguments map[string]string) error {
+	var with string
+	for _, narrowing := range [][2]string{{"tenant", "--tenant"}, {"call_id", "--call"}, {"as_of", "--as-of"}} {
+		if value := arguments[narrowing[0]]; value != "" {
+			with += " with " + narrowing[1] + " " + value
+		}
+	}
+	return fmt.Errorf("no window of turn %q of session %q is recorded%s: `ctxledger query turns --param session_id=%s` lists its turns",
+		arguments["turn_id"], arguments["session_id"], with, arguments["session_id"])
 }
 
 // answer is one row of a named query, by column.

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const oneEvent = `{"specversion":"1.0","id":"e-1","source":"urn:test","type":"dev.ctxledger.context.item.added.v1","subject":"i-1",` +
+	`"time":"2026-01-02T03:04:05Z","sessionid":"s-1","sequence":"000000000001",` +
+	`"data":{"schema_version":"0.1.0","event_type":"context.item.added","item_id":"i-1","context_kind":"file_excerpt"}}` + "\n"
+
+// TestPublishFromAPipeThatStaysOpen: what was written is in the tables while
+// the pipe is open, and an interruption ends the command at once.
+func TestPublishFromAPipeThatStaysOpen(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	up(t, data)
+	p := command("publish", "--data", data)
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	p.begin(t)
+	if _, err := io.WriteString(in, oneEvent); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(askCLI(t, data, "event-types")) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the event is not in the tables while the pipe is open")
+		}
+	}
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.code(t, 5*time.Second); code != exitFailed {
+		t.Errorf("an interrupted publish ended with %d", code)
+	}
+	if want := "interrupted: 1 accepted, 0 refused so far; publish the input again, and nothing is stored twice"; !strings.Contains(p.stderr.String(), want) {
+		t.Errorf("it said %q", &p.stderr)
+	}
+}
+
+// TestInterrupted: a command that was to finish and did not says so and fails;
+// one that runs until it is interrupted ends well.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	up(t, data)
+	log := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(log, []byte(`{"type":"user","uuid":"u-1","sessionId":"s","timestamp":"2026-01-02T03:00:00Z","message":{"role":"user","content":"x"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args  []string
+		code  int
+		wants string // on standard error
+	}{
+		{[]string{"import", "claude-code", log}, exitFailed, "interrupted: "},
+		{[]string{"query", "sessions"}, exitFailed, "interrupted: "},
+		{[]string{"window", "--turn", "t"}, exitFailed, "interrupted: "},
+		{[]string{"migrate"}, exitFailed, "interrupted: "},
+		{[]string{"demo"}, exitFailed, "interrupted: "},
+		{[]string{"tail"}, exitDone, ""},
+		{[]string{"project"}, exitDone, ""},
+		{[]string{"query", "nosuch"}, exitUsage, "unknown query"},
+	} {
+		t.Run(c.args[0], func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var stdout, stderr strings.Builder
+			code := run(ctx, append(c.args, "--data", data), strings.NewReader(""), &stdout, &stderr)
+			if code != c.code || !strings.Contains(stderr.String(), c.wants) || c.wants == "" && stderr.Len() > 0 {
+				t.Errorf("ended with %d and said %q, want %d and %q", code, &stderr, c.code, c.wants)
+			}
+		})
+	}
+}
+
+// TestInterruptedImport interrupts a real one in its middle; importing again
+// completes it.
+func TestInterruptedImport(t *testing.T) {
+	t.Parallel()
+	want, logs := expectedAnswers(t), shared(t, "transcripts", "claude-code")
+	data := t.TempDir()
+	up(t, data)
+	for _, delay := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), delay)
+		var stdout, stderr strings.Builder
+		code := run(ctx, []string{"import", "claude-code", logs, "--data", data}, nil, &stdout, &stderr)
+		cancel()
+		if code != exitDone && (code != exitFailed || !strings.Contains(stderr.String(), "interrupted: ")) {
+			t.Errorf("after %s import ended with %d and said %q", delay, code, &stderr)
+		}
+	}
+	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != exitDone {
+		t.Fatalf("import ended with %d\n%s%s", code, stdout, stderr)
+	}
+	checkAnswers(t, data, want)
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+func readyz(t *testing.T, url string) (status int, body readiness) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.UnmarshalRead(response.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	found := up(t, data)
+	if status, body := readyz(t, found.Health); status != http.StatusOK || !body.Ready || !body.NATS || !body.ClickHouse || !body.Projector {
+		t.Errorf("/readyz answers %d, %+v", status, body)
+	}
+	response, err := http.Get(strings.TrimSuffix(found.Health, "/readyz") + "/healthz")
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("/healthz answers %v, %v", response, err)
+	}
+	// The engine dies and comes back; events are projected again without help.
+	killEngine(t, data)
+	deadline := time.Now().Add(20 * time.Second)
+	for status := 0; status != http.StatusOK; time.Sleep(20 * time.Millisecond) {
+		if status, _ = readyz(t, found.Health); time.Now().After(deadline) {
+			t.Fatalf("/readyz still answers %d", status)
+		}
+	}
+	if stdout, stderr, code := ctxledger(t, "demo", "--keep", filepath.Join(t.TempDir(), "d")); code != exitDone {
+		t.Errorf("a demo beside it ended with %d\n%s%s", code, stdout, stderr)
+	}
+	file := filepath.Join(t.TempDir(), "events.ndjson")
+	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != exitDone {
+		t.Fatalf("publish ended with %d: %s", code, stderr)
+	}
+	for len(askCLI(t, data, "event-types")) == 0 {
+		if time.Sleep(50 * time.Millisecond); time.Now().After(deadline) {
+			t.Fatal("nothing is projected after the engine came back")
+		}
+	}
+}
+
+// killEngine kills the ClickHouse that runs on the folder.
+func killEngine(t *testing.T, data string) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(names) == 0 {
+		t.Skip("there is no /proc to look for processes in")
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil || !bytes.HasPrefix(text, []byte("ctxledger-clickhouse\x00")) || !bytes.Contains(text, []byte(data)) {
+			continue
+		}
+		var pid int
+		for _, digit := range filepath.Base(filepath.Dir(name)) {
+			pid = 10*pid + int(digit-'0')
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("no engine runs on the folder")
+}
+
+// TestUpWithServersThatAreThere: servers that are named are used, shown without
+// their passwords, and other commands that get the same addresses work.
+func TestUpWithServersThatAreThere(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	servers := embedded.StartTest(t)
+	t.Run("both", func(t *testing.T) { upWith(t, servers.NATSURL(), servers.ClickHouseDSN()) })
+	t.Run("NATS only", func(t *testing.T) {
+		upWith(t, embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true }).NATSURL(), "")
+	})
+}
+
+func upWith(t *testing.T, natsURL, dsn string) {
+	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	environment := append(os.Environ(), "CTXLEDGER_NATS_URL="+natsURL, "CTXLEDGER_CLICKHOUSE_DSN="+dsn, "CTXLEDGER_DATA="+data)
+	p := command("up")
+	p.Env = environment
+	r, w := io.Pipe()
+	p.Stdout = w
+	p.begin(t)
+	printed := make([]byte, 4096)
+	n := 0
+	for !strings.Contains(string(printed[:n]), "Ctrl-C stops it") {
+		more, err := r.Read(printed[n:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += more
+	}
+	go io.Copy(io.Discard, r)
+	text := string(printed[:n])
+	if !strings.Contains(text, redacted(natsURL)) || strings.Contains(text, password(t, natsURL)) {
+		t.Errorf("up printed\n%s", text)
+	}
+	if dsn != "" && (!strings.Contains(text, redacted(dsn)) || !strings.Contains(text, "give other commands the same --nats and --clickhouse")) {
+		t.Errorf("up printed\n%s", text)
+	}
+	file := filepath.Join(dir, "events.ndjson")
+	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"publish", file}, {"doctor"}, {"project", "--until-caught-up"}, {"query", "event-types", "-o", "csv"}} {
+		if args[0] == "project" && dsn == "" {
+			continue // up's own projector holds the lease until it ends
+		}
+		if args[0] == "project" {
+			_ = p.Process.Signal(syscall.SIGTERM)
+			if code := p.code(t, 10*time.Second); code != exitDone {
+				t.Errorf("up ended with %d\n%s", code, &p.stderr)
+			}
+		}
+		c := command(args...)
+		c.Env = environment
+		c.begin(t)
+		if code := c.code(t, 20*time.Second); code != exitDone {
+			t.Errorf("%v ended with %d\n%s%s", args, code, &c.stdout, &c.stderr)
+		}
+	}
+}
+
+func password(t *testing.T, address string) string {
+	t.Helper()
+	u, err := parseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := u.User.Password()
+	return secret
+}
+
+// TestNamedServerIsNotPairedWithAnInstance: an instance's own stream must not
+// go into another's tables, nor the other way round.
+func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	up(t, data)
+	other := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
+	a := app{flags: globalFlags{data: data, nats: other.NATSURL()}}
+	if _, err := a.openLedger(context.Background()); exitCode(err) != exitUnreachable {
+		t.Errorf("a foreign stream is paired with the instance's tables: %v", err)
+	}
+	nc, _, err := a.connectNATS()
+	if err != nil || nc.ConnectedUrlRedacted() != redacted(other.NATSURL()) {
+		t.Fatalf("connected to %v, %v", nc, err)
+	}
+	nc.Close()
+	a = app{flags: globalFlags{data: data, clickhouse: "clickhouse://127.0.0.1:1/x"}}
+	if _, _, err := a.connectNATS(); exitCode(err) != exitUnreachable {
+		t.Errorf("the instance's stream is paired with foreign tables: %v", err)
+	}
+}
