@@ -43,9 +43,9 @@ func TestKilledAtEveryPoint(t *testing.T) {
 func TestKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publishMix(0, 1500)
+	f.publishMix(0, 800)
 	kills := 0
-	for ; kills < 12; kills++ {
+	for ; kills < 8; kills++ {
 		cmd := f.child()
 		f.must(cmd.Start())
 		timer := time.AfterFunc(100*time.Millisecond+rand.N(300*time.Millisecond), func() { cmd.Process.Kill() })
@@ -69,7 +69,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 func TestStoppedPastItsLease(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publishMix(0, 400)
+	f.publishMix(0, 200)
 	cmd := f.child(childFollow + "=1")
 	f.must(cmd.Start())
 	defer cmd.Process.Kill()

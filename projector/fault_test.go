@@ -13,16 +13,16 @@ func TestClickHouseKilledInABacklog(t *testing.T) {
 	t.Parallel()
 	s := embedded.StartTest(t)
 	f := newFixtureOn(t, s.NATSURL(), s)
-	f.publishMix(0, 1200)
+	f.publishMix(0, 500)
 	p := f.projector()
 	stop := f.follow(p)
-	for kills := range 3 {
+	for kills := range 2 {
 		from := p.Status().Committed
 		f.await("it has committed more", func() bool { return p.Status().Committed > from+100 })
 		f.must(syscall.Kill(s.EnginePID(), syscall.SIGKILL))
 		f.await("ClickHouse is back", func() bool { return s.Restarts() > kills })
 	}
-	f.await("all is committed", func() bool { return p.Status().Committed == 1200 })
+	f.await("all is committed", func() bool { return p.Status().Committed == 500 })
 	f.must(stop())
 	f.exact("")
 	f.exact("FINAL")
@@ -42,20 +42,20 @@ func TestNATSRestarted(t *testing.T) {
 	}
 	s := start()
 	f := newFixtureOn(t, s.NATSURL(), embedded.SharedClickHouse(t))
-	f.publishMix(0, 600)
+	f.publishMix(0, 300)
 	p := f.projector()
 	stop := f.follow(p)
 	f.await("it is under way", func() bool { return p.Status().Committed > 100 })
 	f.must(s.Close())
 	time.Sleep(testTiming.expiry + testTiming.expiry/2) // longer than the lease lasts
 	s = start()
-	f.await("all is committed", func() bool { return p.Status().Committed == 600 })
+	f.await("all is committed", func() bool { return p.Status().Committed == 300 })
 	f.publishMix(1000, 30)
-	f.await("what came since is committed", func() bool { return p.Status().Committed == 630 })
+	f.await("what came since is committed", func() bool { return p.Status().Committed == 330 })
 	f.must(s.Close()) // and once more while it waits for messages
 	start()
 	f.publishMix(2000, 30)
-	f.await("what came since is committed", func() bool { return p.Status().Committed == 660 })
+	f.await("what came since is committed", func() bool { return p.Status().Committed == 360 })
 	f.must(stop())
 	f.exact("")
 }

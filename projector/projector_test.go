@@ -66,7 +66,8 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// publish sends an event past the stream's own duplicate window.
+// publish sends an event past the stream's own duplicate window. Whoever looks
+// at the stream next must flush first.
 func (f *fixture) publish(m schema.Message) {
 	f.t.Helper()
 	f.sent++
@@ -75,8 +76,18 @@ func (f *fixture) publish(m schema.Message) {
 		header = nats.Header{}
 	}
 	header[schema.MsgIDHeader] = []string{fmt.Sprint("message-", f.sent)}
-	_, err := f.js.PublishMsg(f.t.Context(), &nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
+	_, err := f.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
 	f.must(err)
+}
+
+// flush returns once the stream has all that was published.
+func (f *fixture) flush() {
+	f.t.Helper()
+	select {
+	case <-f.js.PublishAsyncComplete():
+	case <-time.After(30 * time.Second):
+		f.t.Fatal("the stream does not take what is published")
+	}
 }
 
 // publishMix sends n messages of every kind, the ids from first on.
@@ -99,6 +110,7 @@ func (f *fixture) publishMix(first, n int) {
 		}
 		f.publish(e.Binary())
 	}
+	f.flush()
 }
 
 func (f *fixture) projector() *Projector {
@@ -113,6 +125,7 @@ func (f *fixture) projector() *Projector {
 }
 
 func (f *fixture) run(p *Projector) error {
+	f.flush()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 60*time.Second)
 	defer cancel()
 	err := p.Run(ctx)
@@ -180,6 +193,7 @@ func (f *fixture) await(what string, ok func() bool) {
 
 func (f *fixture) awaitLevel() {
 	f.t.Helper()
+	f.flush()
 	f.await("the ledger is level", func() bool {
 		level, err := ReadLevel(f.t.Context(), f.js, f.ledger)
 		return err == nil && level.Behind() == 0
