@@ -135,7 +135,7 @@ func TestRuntimeAnyFact(t *testing.T) {
 				if rapid.Bool().Draw(rt, "sequenced") {
 					e.Sequence = new(rapid.Int64Range(0, 1<<62).Draw(rt, "sequence"))
 				}
-				e.TraceParent = rapid.SampledFrom([]string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "no-trace"}).Draw(rt, "traceparent")
+				e.TraceParent = rapid.SampledFrom([]string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "no-trace", "00-trace-span-01"}).Draw(rt, "traceparent")
 				complete := e.RuntimeID != "" && e.SessionID != "" && e.ThreadID != "" && e.TurnID != "" && e.Sequence != nil
 				r, err := runtimeRecord(e, fact)
 				if (err == nil) != complete {
@@ -152,24 +152,29 @@ func TestRuntimeAnyFact(t *testing.T) {
 				if err != nil {
 					rt.Fatalf("%v\n%s", err, document)
 				}
-				holdRuntimeIDs(rt, value.(map[string]any), e)
+				holdRuntimeIDs(rt, s, value.(map[string]any), e)
 			})
 		})
 	}
 }
 
-// holdRuntimeIDs finds every id of the event at the top or in correlation.
-func holdRuntimeIDs(t *rapid.T, event map[string]any, e *Event) {
+// holdRuntimeIDs finds every id of the event: at the top where the runtime's
+// schema has a member for it, and in correlation otherwise.
+func holdRuntimeIDs(t *rapid.T, s standards, event map[string]any, e *Event) {
+	schema := s.runtime.AllOf[0].Ref
 	correlation := event["correlation"].(map[string]any)
 	for _, field := range CorrelationFields {
 		name, id := camelCase(field.Column), *field.Of(&e.Correlation)
-		got, top := event[name]
-		if !top {
-			got = correlation[name]
+		got := correlation[name]
+		if schema.Properties[name] != nil {
+			got = event[name]
 		}
 		if id != "" && got != id {
 			t.Fatalf("%s %q is %v", name, id, got)
 		}
+	}
+	if trace, has := event["traceId"]; has != (len(e.TraceParent) == 55) || has && trace != e.TraceParent[3:35] {
+		t.Fatalf("trace %v of %q", trace, e.TraceParent)
 	}
 	if got := fmt.Sprint(event["sequence"]); got != fmt.Sprint(*e.Sequence) {
 		t.Fatalf("sequence %d is %s", *e.Sequence, got)

@@ -1,0 +1,103 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+const vectorFile = "vectors.json"
+
+// vectors is the file that programs in other languages check themselves by.
+type vectors struct {
+	About   string `json:"about"`
+	Buckets []struct {
+		Session string `json:"session"`
+		Bucket  string `json:"bucket"`
+	} `json:"buckets"`
+	MessageIDs []struct {
+		Source    string `json:"source"`
+		ID        string `json:"id"`
+		MessageID string `json:"message_id"`
+	} `json:"message_ids"`
+	Subjects []struct {
+		Tenant    string      `json:"tenant"`
+		Runtime   string      `json:"runtime"`
+		Session   string      `json:"session"`
+		EventType schema.Type `json:"event_type"`
+		Subject   string      `json:"subject"`
+	} `json:"subjects"`
+}
+
+// work fills in what the contract says of each input.
+func (v *vectors) work() {
+	for i := range v.Buckets {
+		v.Buckets[i].Bucket = schema.Bucket(v.Buckets[i].Session)
+	}
+	for i, m := range v.MessageIDs {
+		v.MessageIDs[i].MessageID = (&schema.Event{Source: m.Source, ID: m.ID}).MessageID()
+	}
+	for i, s := range v.Subjects {
+		e := &schema.Event{Type: s.EventType.CloudEventsType()}
+		e.Tenant, e.RuntimeID, e.SessionID = s.Tenant, s.Runtime, s.Session
+		v.Subjects[i].Subject = schema.SubjectOf(e).String()
+	}
+}
+
+// TestVectors holds the file to the contract. UPDATE=1 writes it anew from its
+// inputs: a change of the outputs is a change of the contract, for ever.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(vectorFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v vectors
+	if err := json.Unmarshal(text, &v, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Buckets) < 5 || len(v.MessageIDs) < 5 || len(v.Subjects) < 5 {
+		t.Fatalf("%d buckets, %d message ids, %d subjects", len(v.Buckets), len(v.MessageIDs), len(v.Subjects))
+	}
+	v.work()
+	want, err := json.Marshal(v, jsontext.WithIndent("  "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(vectorFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(text) != string(want) {
+		t.Errorf("%s is not what the contract says:\n%s", vectorFile, want)
+	}
+}
+
+// TestPythonVectors runs the part of the Python example that needs only its
+// standard library. CI promises Go, git and npm, so without Python it skips
+// there too.
+func TestPythonVectors(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := exec.Command(python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
+		t.Skip("Python before 3.10")
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-B", "vectors.py")
+	cmd.Dir = "python"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
