@@ -46,6 +46,7 @@ var house = []room{
 	{path: "projector", may: []string{"schema", "ledger", "nats"}},
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},
+	{path: "deploy/examples", may: []string{"schema", "projector", "ledger", "deploy/embedded", "nats"}},
 	{path: "deploy/embedded", may: []string{"deploy/embedded", "nats-server", "purego", "clickhouse"}},
 	{path: "cmd/ctxledger", may: []string{"schema", "producer", "projector", "ledger", "queries", "deploy/embedded", "cmd/ctxledger", "nats", "clickhouse", "nats-server", "tokenizer", "cobra", "cloudevents"}},
 }
