@@ -77,7 +77,7 @@ func (q *quick) string() (string, bool) {
 		return "", false
 	}
 	start := q.at + 1
-	at := start + plainPrefix(q.text[start:])
+	at := plainEnd(q.text, start)
 	if at < len(q.text) && q.text[at] == '"' {
 		q.at = at + 1
 		return q.text[start:at], true

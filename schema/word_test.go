@@ -19,8 +19,11 @@ func TestPrefixes(t *testing.T) {
 				if c >= ' ' && c < 0x7f {
 					printable += 3
 				}
-				if got := plainPrefix(s); got != plain {
-					t.Fatalf("plainPrefix(%q) = %d, want %d", s, got, plain)
+				if got := plainEnd(s, 0); got != plain {
+					t.Fatalf("plainEnd(%q, 0) = %d, want %d", s, got, plain)
+				}
+				if got := plainEnd("\""+s, 1); got != plain+1 {
+					t.Fatalf("plainEnd(%q, 1) = %d, want %d", s, got, plain+1)
 				}
 				if got := printablePrefix(s); got != printable {
 					t.Fatalf("printablePrefix(%q) = %d, want %d", s, got, printable)
@@ -29,7 +32,7 @@ func TestPrefixes(t *testing.T) {
 		}
 	}
 	for n := range 20 {
-		if s := strings.Repeat("x", n); plainPrefix(s) != n || printablePrefix(s) != n {
+		if s := strings.Repeat("x", n); plainEnd(s, 0) != n || printablePrefix(s) != n {
 			t.Errorf("%d plain bytes", n)
 		}
 	}
