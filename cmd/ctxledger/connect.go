@@ -151,6 +151,9 @@ func checkDSN(dsn string) error {
 // redacted returns addresses, which may be several with commas between, without
 // passwords and tokens.
 func redacted(addresses string) string {
+	if addresses == "" {
+		return ""
+	}
 	list := strings.Split(addresses, ",")
 	for i, address := range list {
 		u, err := parseAddress(address)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+const oneLog = `{"type":"user","uuid":"u-1","sessionId":"s-1","timestamp":"2026-01-02T03:00:00Z","message":{"role":"user","content":"x"}}` + "\n"
+
+// TestProjectApartFromUp works as production does: servers of their own,
+// migrate, import, and a projector that comes later. An import waits for the
+// tables even if an earlier one stored everything.
+func TestProjectApartFromUp(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	data := t.TempDir()
+	embedded.StartTest(t, func(c *embedded.Config) { c.Dir = data })
+	log := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(log, []byte(oneLog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"import", "claude-code", log}, exitFailed, "run `ctxledger migrate`"},
+		{[]string{"publish", log}, exitFailed, "run `ctxledger migrate`"},
+		{[]string{"project"}, exitFailed, "run `ctxledger migrate`"},
+		{[]string{"doctor"}, exitFailed, "run `ctxledger migrate`"},
+		{[]string{"query", "sessions"}, exitFailed, "run `ctxledger migrate`"},
+		{[]string{"migrate"}, exitDone, "applied 0001_create_migrations"},
+		{[]string{"import", "claude-code", log, "--no-wait"}, exitDone, "FACTS"},
+		{[]string{"doctor"}, exitFailed, "nothing projects them: run `ctxledger project` or `ctxledger up`"},
+	} {
+		stdout, stderr, code := ctxledger(t, append(c.args, "--data", data)...)
+		if code != c.code || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%v ended with %d, want %d and %q\n%s%s", c.args, code, c.code, c.says, stdout, stderr)
+		}
+	}
+	again := command("import", "claude-code", log, "--data", data).begin(t)
+	time.Sleep(time.Second)
+	if again.ended() {
+		t.Errorf("import did not wait for the tables: %s%s", &again.stdout, &again.stderr)
+	}
+	if _, stderr, code := ctxledger(t, "project", "--until-caught-up", "--data", data); code != exitDone {
+		t.Fatalf("project ended with %d: %s", code, stderr)
+	}
+	if code := again.code(t, 10*time.Second); code != exitDone || !strings.Contains(again.stdout.String(), "everything was there already") {
+		t.Errorf("import ended with %d\n%s%s", code, &again.stdout, &again.stderr)
+	}
+	if facts := askCLI(t, data, "event-types"); len(facts) == 0 {
+		t.Error("nothing is projected")
+	}
+	if stdout, _, code := ctxledger(t, "doctor", "--data", data); code != exitDone {
+		t.Errorf("doctor ended with %d\n%s", code, stdout)
+	}
+}
