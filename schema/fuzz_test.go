@@ -90,6 +90,7 @@ func FuzzValidate(f *testing.F) {
 	types := Types()
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		e := &Event{ID: "i", Source: "urn:x", Type: types[int(kind)%len(types)].CloudEventsType(), Time: eventTime, Data: data}
+		sameAsStrict(t, e)
 		fact, found := Validate(e)
 		if (fact == nil) && len(found) == 0 {
 			t.Fatal("neither a fact nor a violation")
