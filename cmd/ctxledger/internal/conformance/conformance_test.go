@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 type installation struct {
 	Target // reads as the user who can only read
 	writer *ledger.Ledger
+	dsn    string // of the writer
 }
 
 // install starts an installation; without project it has no projector.
@@ -43,7 +44,7 @@ func install(t *testing.T, project bool) *installation {
 	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
-	i := &installation{writer: open(t, s.ClickHouseDSN())}
+	i := &installation{writer: open(t, s.ClickHouseDSN()), dsn: s.ClickHouseDSN()}
 	if _, err := i.writer.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,12 +84,10 @@ func open(t *testing.T, dsn string) *ledger.Ledger {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	i := install(t, true)
-	start := time.Now()
 	report, err := Run(t.Context(), i.Target, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d checks in %s", len(report.Cases), time.Since(start))
 	for _, c := range report.Cases {
 		t.Run(c.Case, func(t *testing.T) {
 			for _, f := range c.Findings {
@@ -106,5 +105,75 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-var _ = errors.Is
-var _ = strings.Join
+// TestRunAgain runs cases twice on one installation: neither run sees the other.
+func TestRunAgain(t *testing.T) {
+	t.Parallel()
+	i := install(t, true)
+	var err error
+	if i.Cases, err = Select("ACTX-AR-POLICY-001", "ACTX-AR-MISSING-001"); err != nil {
+		t.Fatal(err)
+	}
+	i.Tenant = "acme"
+	sessions := make(map[string]bool)
+	for range 2 {
+		done := 0
+		report, err := Run(t.Context(), i.Target, func(d, total int) { done += total - d + 1 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !report.Pass || report.Tenant != "acme" || done == 0 {
+			t.Errorf("pass %v, tenant %s, progress %d", report.Pass, report.Tenant, done)
+		}
+		for _, c := range report.Cases {
+			sessions[c.Session] = true
+		}
+	}
+	if len(sessions) != 4 {
+		t.Errorf("%d sessions, want one a case and run", len(sessions))
+	}
+}
+
+func TestRunSaysThatNothingProjects(t *testing.T) {
+	t.Parallel()
+	i := install(t, false)
+	i.Patience = 100 * time.Millisecond
+	if _, err := Run(t.Context(), i.Target, nil); !errors.Is(err, ErrNotProjected) {
+		t.Errorf("error %v, want ErrNotProjected", err)
+	}
+}
+
+// TestCheckSession checks sessions as those of another runtime.
+func TestCheckSession(t *testing.T) {
+	t.Parallel()
+	i := install(t, true)
+	var err error
+	if i.Cases, err = Select("ACTX-AR-ID-001", "ACTX-AR-COMPACT-001", "ACTX-AR-GOV-001"); err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := Run(t.Context(), i.Target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Cases = nil
+	for at, want := range map[int]struct {
+		pass   bool
+		passed int
+	}{0: {true, 3}, 1: {true, 4}, 2: {false, 2}} {
+		report, err := CheckSession(t.Context(), Target{Ledger: i.Ledger}, recorded.Cases[at].Session, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed, failed, absent := report.Counts()
+		if report.Pass != want.pass || passed != want.passed || passed+failed+absent != len(catalogue) || report.Tenant != DefaultTenant {
+			t.Errorf("%s: %d passed, %d failed, %d absent, tenant %q", recorded.Cases[at].Case, passed, failed, absent, report.Tenant)
+		}
+		if failed > 0 && !strings.Contains(report.Cases[9].Findings[1].Found, "runtime_status /data/turn_status") {
+			t.Errorf("refused events are not told: %+v", report.Cases[9])
+		}
+	}
+	for tenant, session := range map[string]string{"": "nobody", "acme": recorded.Cases[0].Session} {
+		if _, err := CheckSession(t.Context(), Target{Ledger: i.Ledger, Tenant: tenant}, session, nil); !errors.Is(err, ErrNoSession) {
+			t.Errorf("session %q of tenant %q: %v, want ErrNoSession", session, tenant, err)
+		}
+	}
+}

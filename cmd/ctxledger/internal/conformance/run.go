@@ -49,15 +49,9 @@ type Target struct {
 // are done. The error is one of the servers, or [ErrNotProjected]; that a case
 // fails stands in the report.
 func Run(ctx context.Context, t Target, progress func(done, total int)) (Report, error) {
-	r := run{Target: t.withDefaults(), progress: progress}
-	report := Report{Tenant: r.Tenant}
-	level, err := projector.ReadLevel(ctx, r.JetStream, r.Ledger)
+	r, err := newRun(ctx, t, progress)
 	if err != nil {
-		return report, err
-	}
-	r.incarnation = level.Incarnation
-	for _, c := range r.Cases {
-		r.trials = append(r.trials, newTrial(c, r.Tenant))
+		return Report{}, err
 	}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.publish(ctx, false) },
@@ -66,14 +60,33 @@ func Run(ctx context.Context, t Target, progress func(done, total int)) (Report,
 		r.check,
 	} {
 		if err := step(ctx); err != nil {
-			return report, err
+			return Report{}, err
 		}
 	}
+	return r.report(), nil
+}
+
+// newRun prepares a trial of every case.
+func newRun(ctx context.Context, t Target, progress func(done, total int)) (*run, error) {
+	r := &run{Target: t.withDefaults(), progress: progress}
+	level, err := projector.ReadLevel(ctx, r.JetStream, r.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	r.incarnation = level.Incarnation
+	for _, c := range r.Cases {
+		r.trials = append(r.trials, newTrial(c, r.Tenant))
+	}
+	return r, nil
+}
+
+func (r *run) report() Report {
+	report := Report{Tenant: r.Tenant}
 	for _, t := range r.trials {
 		report.Cases = append(report.Cases, t.result)
 	}
 	report.conclude()
-	return report, nil
+	return report
 }
 
 func (t Target) withDefaults() Target {

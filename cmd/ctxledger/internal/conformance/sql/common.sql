@@ -25,34 +25,21 @@ FROM got;
 WITH
 facts AS
 (
-    SELECT incarnation, stream_seq, recorded_at, toString(event_type) AS kind,
-        [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] AS ids
-    FROM recorded_events
+    SELECT incarnation, stream_seq, toString(event_type) AS kind, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM recorded_events
     WHERE tenant = {tenant:String} AND session_id = {session_id:String}
 ),
-times AS (SELECT min(recorded_at) AS first, max(recorded_at) AS last FROM facts),
 typed AS
 (
-    SELECT incarnation, stream_seq, 'scopes' AS place, [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] AS ids FROM scopes FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'items', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM items FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'decisions', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM decisions FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'windows', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM windows FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'placements', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM placements FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'replacements', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM replacements FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'redactions', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM redactions FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'missing', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM missing FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'calls', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM calls FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
-    UNION ALL SELECT incarnation, stream_seq, 'log_items', [tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id] FROM log_items FINAL
-    WHERE recorded_at BETWEEN (SELECT first FROM times) AND (SELECT last FROM times) AND (incarnation, stream_seq) IN (SELECT incarnation, stream_seq FROM facts)
+    SELECT incarnation, stream_seq, 'scopes' AS place, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM scopes FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM items FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'decisions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM decisions FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'windows', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM windows FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'placements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM placements FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'replacements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM replacements FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'redactions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM redactions FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'missing', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM missing FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'calls', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM calls FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'log_items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM log_items FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
 ),
 judged AS
 (

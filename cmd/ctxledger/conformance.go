@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/conformance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+)
+
+type conformanceFlags struct {
+	cases           []string
+	tenant, session string
+	output          string
+}
+
+func (a *app) conformanceCommand() *cobra.Command {
+	var flags conformanceFlags
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Check an installation, or a session of your runtime, against the ACTX cases",
+		Long: `Run the test cases of Agent Context's runtime profile, ACTX-AR-*, against a live
+installation: publish each case's events as a foreign runtime would, wait until
+the installation's projector has them, and check the rows in ClickHouse. The
+last five cases publish what must be refused, and check that quarantine has it
+and no table does.
+
+Every case records a session of its own under a new id, conformance-<uuid>, for
+the tenant "conformance" or the one given. Nothing else is touched, so it may
+run at any time, again and again. What it recorded stays in the stream.
+
+For a team whose own runtime publishes context events:
+  1. Run the suite once: it shows that the installation keeps the contract.
+  2. Let your runtime record a session, and check it with --session: what holds
+     for any session (ids kept, candidates conserved, gaps with an owner, …) is
+     asked of yours; a case that your session has no facts for is marked "-".
+     Nothing is published then.
+
+Exit code 0 when every case passes, 4 when one fails, 5 when a server cannot be
+reached, 1 when nothing projects the events.`,
+		Example: `  ctxledger conformance
+  ctxledger conformance --case ACTX-AR-SEL-001 --case ACTX-AR-GOV-001
+  ctxledger conformance --session sess-7f3a --tenant acme
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger conformance -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.conformance(cmd.Context(), flags) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&flags.cases, "case", nil, "only this case; may be repeated")
+	f.StringVar(&flags.session, "session", "", "check this session, which a runtime recorded, and publish nothing")
+	f.StringVar(&flags.tenant, "tenant", "", `tenant to record for (default "conformance"), or of --session (default: the one that has it)`)
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	_ = cmd.RegisterFlagCompletionFunc("case", completeCase) // the flag exists
+	return cmd
+}
+
+func completeCase(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range conformance.Cases() {
+		names = append(names, c.Name+"\t"+c.Title)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) conformance(ctx context.Context, flags conformanceFlags) error {
+	if flags.output != "table" && flags.output != "json" {
+		return usageError("-o %q: want table or json", flags.output)
+	}
+	cases, err := conformance.Select(flags.cases...)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	target := conformance.Target{Tenant: flags.tenant, Cases: cases}
+	var report conformance.Report
+	if flags.session != "" {
+		report, err = a.checkSession(ctx, target, flags.session)
+	} else {
+		report, err = a.runConformance(ctx, target)
+	}
+	if err != nil {
+		return err
+	}
+	write := report.WriteTable
+	if flags.output == "json" {
+		write = report.WriteJSON
+	}
+	if err := write(a.out); err != nil {
+		return err
+	}
+	if !report.Pass {
+		_, failed, _ := report.Counts()
+		return &exitError{exitNotVerified, fmt.Errorf("%s: see what was expected and what was found", counted(failed, "case fails", "cases fail"))}
+	}
+	return nil
+}
+
+// exitNotVerified is the exit code of a verification that said no.
+const exitNotVerified = 4
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
+func (a *app) runConformance(ctx context.Context, target conformance.Target) (conformance.Report, error) {
+	nc, js, err := a.connectNATS()
+	if err != nil {
+		return conformance.Report{}, err
+	}
+	defer nc.Close()
+	l, err := a.openReader(ctx)
+	if err != nil {
+		return conformance.Report{}, err
+	}
+	defer l.Close()
+	target.JetStream, target.Ledger = js, l
+	bar := a.conformanceBar()
+	defer bar.Done()
+	return conformance.Run(ctx, target, func(done, total int) { bar.Set(int64(done), int64(total)) })
+}
+
+func (a *app) checkSession(ctx context.Context, target conformance.Target, session string) (conformance.Report, error) {
+	l, err := a.openReader(ctx)
+	if err != nil {
+		return conformance.Report{}, err
+	}
+	defer l.Close()
+	target.Ledger = l
+	bar := a.conformanceBar()
+	defer bar.Done()
+	report, err := conformance.CheckSession(ctx, target, session, func(done, total int) { bar.Set(int64(done), int64(total)) })
+	switch {
+	case errors.Is(err, conformance.ErrSeveralTenants):
+		return report, usageError("%w; name one with --tenant", err)
+	case errors.Is(err, conformance.ErrNoSession):
+		return report, &exitError{exitUsage, err}
+	}
+	return report, err
+}
+
+func (a *app) conformanceBar() *progress.Bar {
+	return progress.New(a.err, isTerminal(a.err), "checking")
+}
