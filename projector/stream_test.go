@@ -3,10 +3,13 @@ package projector
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -184,12 +187,12 @@ func TestDeletedFromAJournalledRange(t *testing.T) {
 	}
 }
 
-// Gaps at the begin of a journalled range are part of it.
+// The second batch begins at 26, three beyond the end of the first.
 func TestJournalledRangeAfterAGap(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 60)
-	for _, seq := range []uint64{1, 2, 21, 22, 23} {
+	for _, seq := range []uint64{1, 2, 23, 24, 25} {
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
 	}
 	f.crash(pointWritten, 2)
@@ -282,6 +285,99 @@ func TestAFreshLedgerBeginsWithWhatTheStreamHas(t *testing.T) {
 		t.Errorf("projected %+v", got)
 	}
 	f.exact("")
+}
+
+// Messages that the server delivered and the client never got must not be
+// taken for messages that somebody deleted, nor for the end of the stream.
+func TestReaderNoticesLostMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 9)
+	stream, id, err := openStream(t.Context(), f.js)
+	f.must(err)
+	open := func() *reader {
+		in, err := newReader(t.Context(), stream, id, 1)
+		f.must(err)
+		t.Cleanup(in.close)
+		return in
+	}
+	in := open()
+	in.delivered++ // the first one is taken for a second one
+	if _, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20}, 10*time.Second); !errors.Is(err, errReader) {
+		t.Errorf("read over a gap: %v", err)
+	}
+	in = open()
+	in.last = 5 // the stream begins anew
+	if _, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20}, 10*time.Second); !errors.Is(err, errReader) {
+		t.Errorf("read backwards: %v", err)
+	}
+	in = open()
+	messages, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20, linger: 10 * time.Second}, 10*time.Second)
+	if level, levelErr := in.level(t.Context()); len(messages) != 9 || err != nil || !level || levelErr != nil {
+		t.Errorf("read %d, %v; level %v, %v", len(messages), err, level, levelErr)
+	}
+	in.delivered-- // the last one did not arrive
+	for range 2 {
+		f.must(in.check(t.Context()))
+	}
+	if err := in.check(t.Context()); !errors.Is(err, errReader) {
+		t.Errorf("waits for what will not come: %v", err)
+	}
+}
+
+func TestBatchesEndWithTheMonth(t *testing.T) {
+	t.Parallel()
+	var stub stubIterator
+	for i, at := range []string{"2026-10-31T23:59:59.999999999Z", "2026-11-01T00:00:00Z", "2026-11-01T00:00:01Z", "2027-11-01T00:00:00Z", "2027-10-31T00:00:00Z"} {
+		when, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stub = append(stub, stubMessage{seq: uint64(i + 1), at: when})
+	}
+	in := &reader{messages: &stub}
+	var cuts []int
+	for {
+		batch, err := in.readBatch(t.Context(), batchLimits{messages: 10, bytes: 1 << 20, linger: time.Second}, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(batch) == 0 {
+			break
+		}
+		cuts = append(cuts, len(batch))
+	}
+	if want := []int{1, 2, 1, 1}; !slices.Equal(cuts, want) {
+		t.Errorf("batches of %v, want %v", cuts, want)
+	}
+}
+
+// stubIterator yields messages whose time a server would not let a test choose.
+type stubIterator []stubMessage
+
+func (s *stubIterator) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
+	if len(*s) == 0 {
+		return nil, nats.ErrTimeout
+	}
+	m := (*s)[0]
+	*s = (*s)[1:]
+	return m, nil
+}
+func (*stubIterator) Stop()                   {}
+func (*stubIterator) Drain()                  {}
+func (*stubIterator) Closed() <-chan struct{} { return nil }
+
+type stubMessage struct {
+	jetstream.Msg
+	seq uint64
+	at  time.Time
+}
+
+func (m stubMessage) Subject() string      { return "ctx" }
+func (m stubMessage) Headers() nats.Header { return nil }
+func (m stubMessage) Data() []byte         { return nil }
+func (m stubMessage) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Consumer: m.seq, Stream: m.seq}, Timestamp: m.at}, nil
 }
 
 func TestNothingSetUp(t *testing.T) {
