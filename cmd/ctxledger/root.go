@@ -140,10 +140,10 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// colour reports whether w may be coloured.
+// colour reports whether w may be coloured: no-color.org, and a terminal that
+// can.
 func colour(w io.Writer) bool {
-	_, no := os.LookupEnv("NO_COLOR")
-	return !no && isTerminal(w)
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
 // log returns a logger to standard error: warnings, or more with --verbose.

@@ -63,8 +63,8 @@ func (w Window) Draw(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n  %s\n", w.Title, w.bar(layers, size))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for i, l := range layers {
-		fmt.Fprintf(t, "  %s\t%s\t%s tokens\t%s\t%d items\t\n", w.paint(i, strings.Repeat(string(fills[i%len(fills)]), 2)),
-			cmp.Or(l.name, "(no layer)"), tokensOf(l), percent(l.tokens, size), l.items)
+		fmt.Fprintf(t, "  %s\t%s\t%s tokens\t%s\t%s\t\n", w.paint(i, strings.Repeat(string(fills[i%len(fills)]), 2)),
+			cmp.Or(l.name, "(no layer)"), tokensOf(l), percent(l.tokens, size), plural(l.items, "item"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -108,29 +108,41 @@ func percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
 }
 
-// bar draws each layer in proportion, the reserve as dots and the rest as
-// spaces. A layer with any tokens has at least one cell.
+// bar draws each layer in proportion, what is left of the reserve as dots and
+// the rest as spaces. A layer with any tokens has at least one cell, which the
+// largest one gives where there are too few.
 func (w Window) bar(layers []layer, size int64) string {
-	var b strings.Builder
-	cells := 0
+	cells := make([]int, len(layers))
+	free := barWidth
 	for i, l := range layers {
-		n := share(l.tokens, size)
-		cells += n
+		cells[i] = share(l.tokens, size)
+		free -= cells[i]
+	}
+	for ; free < 0; free++ {
+		largest := 0
+		for i := range cells {
+			if cells[i] > cells[largest] {
+				largest = i
+			}
+		}
+		cells[largest]--
+	}
+	var b strings.Builder
+	for i, n := range cells {
 		b.WriteString(w.paint(i, strings.Repeat(string(fills[i%len(fills)]), n)))
 	}
 	reserve := 0
 	if w.Reserved != nil {
-		reserve = share(*w.Reserved, size)
+		reserve = min(free, share(*w.Reserved, size))
 	}
-	free := max(0, barWidth-cells-reserve)
-	return "│" + b.String() + strings.Repeat(" ", free) + strings.Repeat("·", reserve) + "│"
+	return "│" + b.String() + strings.Repeat(" ", free-reserve) + strings.Repeat("·", reserve) + "│"
 }
 
 func share(tokens, size int64) int {
 	if tokens <= 0 || size <= 0 {
 		return 0
 	}
-	return max(1, int(barWidth*tokens/size))
+	return max(1, int(barWidth*float64(tokens)/float64(size)))
 }
 
 func (w Window) paint(i int, s string) string {
@@ -143,7 +155,7 @@ func (w Window) paint(i int, s string) string {
 func (w Window) summary(total int64, unknown int) string {
 	text := thousands(total) + " tokens estimated"
 	if unknown > 0 {
-		text = fmt.Sprintf("at least %s, %d blocks of unknown size", text, unknown)
+		text = fmt.Sprintf("at least %s, %s of unknown size", text, plural(unknown, "block"))
 	}
 	if w.Max != nil {
 		text += " in a window of " + thousands(*w.Max)
@@ -197,6 +209,13 @@ func shorten(s string, n int) string {
 		return string(runes)
 	}
 	return string(runes[:n-1]) + "…"
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func thousands(n int64) string {
