@@ -49,9 +49,6 @@ func TestHealth(t *testing.T) {
 			t.Fatalf("/readyz still answers %d", status)
 		}
 	}
-	if stdout, stderr, code := ctxledger(t, "demo", "--keep", filepath.Join(t.TempDir(), "d")); code != exitDone {
-		t.Errorf("a demo beside it ended with %d\n%s%s", code, stdout, stderr)
-	}
 	file := filepath.Join(t.TempDir(), "events.ndjson")
 	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
 		t.Fatal(err)
