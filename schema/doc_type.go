@@ -1,0 +1,137 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Doc describes a type in Markdown: what it records, its members with their
+// types, units and words, and the rules beyond structure. It is made from the
+// type's JSON Schema and the lists of the boundary rules. It is "" when t is
+// not known.
+func Doc(t Type) string {
+	var s schemaText
+	if !t.Known() || json.Unmarshal(JSONSchema(t), &s) != nil {
+		return ""
+	}
+	var b strings.Builder
+	object, verb := t.ObjectVerb()
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", t, s.Description)
+	fmt.Fprintf(&b, "    type        %s\n    dataschema  %s\n    subject     ctx.v1.<tenant>.<runtime>.<bucket>.%s.%s\n\n", t.CloudEventsType(), t.DataSchema(), object, verb)
+	b.WriteString("Members of data (* is required):\n\n")
+	s.members(&b)
+	for _, name := range slices.Sorted(maps.Keys(s.Defs)) {
+		if def := s.Defs[name]; len(def.Properties) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", name, def.Description)
+			def.members(&b)
+		}
+	}
+	b.WriteString("\n## Rules\n\n")
+	for _, rule := range rulesOf(t) {
+		fmt.Fprintf(&b, "- %s\n", rule)
+	}
+	return b.String()
+}
+
+// schemaText is what [Doc] reads of a JSON Schema that this package generated.
+type schemaText struct {
+	Description string                `json:"description"`
+	Ref         string                `json:"$ref"`
+	Type        any                   `json:"type"`
+	Const       string                `json:"const"`
+	Format      string                `json:"format"`
+	Unit        string                `json:"unit"`
+	Items       *schemaText           `json:"items"`
+	Values      *schemaText           `json:"additionalProperties"`
+	Required    []string              `json:"required"`
+	Properties  map[string]schemaText `json:"properties"`
+	Defs        map[string]schemaText `json:"$defs"`
+}
+
+// members writes a line for each member, the required ones first.
+func (s *schemaText) members(b *strings.Builder) {
+	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
+		if a, b := slices.Contains(s.Required, x), slices.Contains(s.Required, y); a != b {
+			if a {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(x, y)
+	})
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
+	}
+	for _, name := range names {
+		p, mark := s.Properties[name], " "
+		if slices.Contains(s.Required, name) {
+			mark = "*"
+		}
+		kind := p.kind()
+		if p.Unit != "" {
+			kind += " (" + p.Unit + ")"
+		}
+		fmt.Fprintf(b, "    %s %-*s  %-22s  %s\n", mark, width, name, kind, p.Description)
+	}
+}
+
+// kind names the type of a value.
+func (s *schemaText) kind() string {
+	switch {
+	case s.Const != "":
+		return `"` + s.Const + `"`
+	case s.Ref == "#/$defs/Ref":
+		return "reference"
+	case s.Ref != "":
+		return strings.TrimPrefix(s.Ref, "#/$defs/")
+	case s.Format == "date-time":
+		return "time"
+	case s.Items != nil:
+		return "list of " + s.Items.kind()
+	case s.Values != nil:
+		return "object of " + s.Values.kind()
+	case s.Type == nil:
+		return "any"
+	}
+	return fmt.Sprint(s.Type)
+}
+
+// rulesOf are the rules that [Validate] holds events of a type to beyond the
+// structure that the schema describes.
+func rulesOf(t Type) []string {
+	rules := []string{
+		fmt.Sprintf("data stays within %d bytes and %d levels; attributes and ids within %d bytes", MaxEventBytes, MaxDepth, MaxIDBytes),
+		"the event has a time; names are not repeated; text is valid UTF-8",
+		"no member declares the status of a turn, task, run, step, tool call or approval (rule 1)",
+		"a correlation id at the top of data is the one that the attributes carry (rule 6)",
+	}
+	fact := t.New()
+	switch fact.(type) {
+	case *SelectionCompleted:
+		rules = append(rules, "each candidate is selected or omitted, not both; each omission has a reason; part is one of parts (rule 4)")
+	case *RedactionApplied:
+		rules = append(rules, "policy_refs and a reason are there (rule 5)")
+	case *InjectionApplied, *AssemblyCreated, *ItemAdded, *ItemUpdated:
+		rules = append(rules, "no content where redaction_state is removed or policy_blocked (rule 5)")
+	case *MissingDetected, *MissingRequested:
+		rules = append(rules, "question, requested_from, requested_action and user_summary are there")
+	case *PressureApplied:
+		rules = append(rules, "step is 1 to 5")
+	case *EnvelopeCreated, *FactsDropped:
+		rules = append(rules, "ranges are closed, in order and without overlap")
+	}
+	switch c := concernsOf(fact); {
+	case c.missing:
+		rules = append(rules, "nothing grants or implies permission (rule 2)")
+	case c.compaction:
+		rules = append(rules, "source_item_refs or source_window says what is replaced, and nothing marks the summary as an answer (rule 3)")
+	case c.summary:
+		rules = append(rules, "source_item_refs or covers_through_position says what is summed up, and nothing marks it as an answer (rule 3)")
+	}
+	return rules
+}
