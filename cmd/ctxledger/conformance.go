@@ -30,8 +30,8 @@ and no table does.
 
 Every case records a session of its own under a new id, conformance-<uuid>, for
 the tenant "conformance" or the one given. Nothing else is touched, so it may
-run at any time, again and again. What it recorded stays, with 24 messages in
-quarantine; no standing check finds fault with it and no gap stays open.
+run at any time, again and again. What it recorded stays, and what it had refused
+stays in quarantine; no standing check finds fault with it, no gap stays open.
 
 For a team whose own runtime publishes context events:
   1. Run the suite once: it shows that the installation keeps the contract.

@@ -1,4 +1,5 @@
--- The checks of every case.
+-- The checks of every case. Tables are read without FINAL: a row that came twice
+-- must be the same row both times.
 
 -- check: recorded
 -- expects: every event that was not refused is there once, as it was sent: type, time, order, the bytes of its data and all its ids
@@ -30,16 +31,16 @@ facts AS
 ),
 typed AS
 (
-    SELECT incarnation, stream_seq, 'scopes' AS place, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM scopes FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM items FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'decisions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM decisions FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'windows', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM windows FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'placements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM placements FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'replacements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM replacements FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'redactions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM redactions FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'missing', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM missing FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'calls', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM calls FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT incarnation, stream_seq, 'log_items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM log_items FINAL WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    SELECT incarnation, stream_seq, 'scopes' AS place, cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) AS ids FROM scopes WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM items WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'decisions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM decisions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'windows', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM windows WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'placements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM placements WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'replacements', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM replacements WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'redactions', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM redactions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'missing', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM missing WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'calls', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM calls WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL SELECT incarnation, stream_seq, 'log_items', cityHash64(tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id) FROM log_items WHERE tenant = {tenant:String} AND session_id = {session_id:String}
 ),
 judged AS
 (
@@ -84,16 +85,16 @@ WITH
 SELECT length(refused) AS looked_at, '' AS expected, arrayStringConcat(groupArray(concat('sequence ', toString(stream_seq), ' in ', place)), '; ') AS found
 FROM
 (
-    SELECT stream_seq, 'events' AS place FROM events FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'scopes' FROM scopes FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'items' FROM items FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'decisions' FROM decisions FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'windows' FROM windows FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'placements' FROM placements FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'replacements' FROM replacements FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'redactions' FROM redactions FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'missing' FROM missing FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'calls' FROM calls FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'log_items' FROM log_items FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
-    UNION ALL SELECT stream_seq, 'duplicates' FROM duplicates FINAL WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    SELECT stream_seq, 'events' AS place FROM events WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'scopes' FROM scopes WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'items' FROM items WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'decisions' FROM decisions WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'windows' FROM windows WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'placements' FROM placements WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'replacements' FROM replacements WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'redactions' FROM redactions WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'missing' FROM missing WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'calls' FROM calls WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'log_items' FROM log_items WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
+    UNION ALL SELECT stream_seq, 'duplicates' FROM duplicates WHERE recorded_at > since AND incarnation = {incarnation:UUID} AND has(refused, stream_seq)
 );
