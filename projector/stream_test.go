@@ -90,7 +90,7 @@ func TestPendingOfAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 30)
-	f.crash(pointWritten, 2) // 20 committed, 10 written
+	f.crash(pointWritten, 2)                                                       // 20 committed, 10 written
 	f.must(f.sql.Exec(t.Context(), "DELETE FROM log_items WHERE stream_seq > 20")) // as if it had not got that far
 	f.renew(false)
 	for id := range 30 {

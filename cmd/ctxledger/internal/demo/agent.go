@@ -47,7 +47,9 @@ func (a *agent) add(ctx context.Context, c producer.Content) error {
 	}
 	add := a.run.Add
 	if a.turn != nil {
-		add = func(ctx context.Context, _ string, c producer.Content) (window.Item, error) { return a.turn.Add(ctx, c) }
+		add = func(ctx context.Context, _ string, c producer.Content) (window.Item, error) {
+			return a.turn.Add(ctx, c)
+		}
 	}
 	item, err := add(ctx, a.model.Name, c)
 	if err != nil {
