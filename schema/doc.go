@@ -26,6 +26,16 @@
 // are strings or objects, see [Ref]. Tokens, bytes and items are counts;
 // durations carry their unit in the name.
 //
+// The Go types and their comments are the source: the JSON Schemas
+// (jsonschema/), the AsyncAPI document (asyncapi.json) and [Doc] are generated
+// from them, and tests hold the committed files to what is generated, the
+// golden events to the schemas by an independent engine, and the schemas to
+// those that were released (released/). UPDATE=1 writes the generated files.
+//
+// Data is read twice where it must be and once where it can: the decoder and
+// the walk of the boundary rules are the contract, and most events pass
+// through a reader that does both in one pass and only ever says yes (quick.go).
+//
 // Unknown types and unknown extensions of newer producers are kept as they
 // came. Sources: the Agent Context standard (seed 001), CloudEvents 1.0.2 and
 // its NATS protocol binding.

@@ -140,3 +140,21 @@ func FuzzParseKeyRing(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseEvidenceID(f *testing.F) {
+	for _, seed := range []string{"turn-3", "x-", "x-_2F", "x-x-1", "a/b", "é", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if id, err := ParseEvidenceID(text); err == nil {
+			if again, err := EvidenceID(id); err != nil || again != text {
+				t.Fatalf("%q was read as %q and written as %q, %v", text, id, again, err)
+			}
+		}
+		if mapped, err := EvidenceID(text); err == nil {
+			if back, err := ParseEvidenceID(mapped); err != nil || back != text {
+				t.Fatalf("%q became %q and %q, %v", text, mapped, back, err)
+			}
+		}
+	})
+}
