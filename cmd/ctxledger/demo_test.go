@@ -25,7 +25,7 @@ func TestDemo(t *testing.T) {
 	p := command("demo")
 	p.Env = append(os.Environ(), "TMPDIR="+temporary)
 	p.begin(t)
-	if code := p.code(t, time.Minute); code != exitDone {
+	if code := p.code(t, 2*time.Minute); code != exitDone {
 		t.Fatalf("demo ended with %d\n%s", code, &p.stderr)
 	}
 	out := p.stdout.String()

@@ -31,7 +31,7 @@ func TestPublishFromAPipeThatStaysOpen(t *testing.T) {
 	if _, err := io.WriteString(in, oneEvent); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(askCLI(t, data, "event-types")) == 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); len(askCLI(t, data, "event-types")) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the event is not in the tables while the pipe is open")
 		}
@@ -39,7 +39,7 @@ func TestPublishFromAPipeThatStaysOpen(t *testing.T) {
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.code(t, 5*time.Second); code != exitFailed {
+	if code := p.code(t, 30*time.Second); code != exitFailed {
 		t.Errorf("an interrupted publish ended with %d", code)
 	}
 	if want := "interrupted: 1 accepted, 0 refused so far; publish the input again, and nothing is stored twice"; !strings.Contains(p.stderr.String(), want) {

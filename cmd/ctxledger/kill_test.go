@@ -75,7 +75,7 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 			if err := second.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if code := second.code(t, 15*time.Second); code != exitDone {
+			if code := second.code(t, 30*time.Second); code != exitDone {
 				t.Errorf("up ended with %d on SIGTERM\n%s", code, &second.stderr)
 			}
 			nothingRunsOn(t, data, time.Second)
@@ -117,7 +117,7 @@ func TestSignalsEndUp(t *testing.T) {
 		if err := p.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := p.code(t, 10*time.Second); code != exitDone {
+		if code := p.code(t, 30*time.Second); code != exitDone {
 			t.Errorf("up ended with %d on %s\n%s", code, signal, &p.stderr)
 		}
 		t.Logf("%s ended up in %s", signal, time.Since(began).Round(time.Millisecond))
@@ -133,6 +133,6 @@ func TestKilledUpLeavesNoEngine(t *testing.T) {
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.code(t, 5*time.Second)
-	nothingRunsOn(t, data, 15*time.Second)
+	p.code(t, 30*time.Second)
+	nothingRunsOn(t, data, 30*time.Second)
 }

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
+// startPatience is how long a start may take on a machine that does much else.
+const startPatience = 2 * time.Minute
+
 var fetchEngine = sync.OnceValues(func() (string, error) { return embedded.Fetch(context.Background(), nil) })
 
 // needEngine fetches the engine once, and skips the test where it cannot be
@@ -145,7 +148,7 @@ func readAddresses(t *testing.T, r io.Reader, stderr func() string) (found upAdd
 		if err := json.Unmarshal(text, &found); err != nil {
 			t.Fatalf("up printed %q: %v\n%s", text, err, stderr())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(startPatience):
 		t.Fatalf("up is not ready\n%s", stderr())
 	}
 	return found
@@ -157,7 +160,7 @@ func up(t *testing.T, data string) upAddresses {
 	needEngine(t)
 	ctx, stop := context.WithCancel(context.Background())
 	r, w := io.Pipe()
-	var stderr bytes.Buffer
+	var stderr bytes.Buffer // read once up has ended
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, []string{"up", "--json", "--data", data}, nil, w, &stderr)

@@ -51,7 +51,7 @@ func TestProjectApartFromUp(t *testing.T) {
 	if _, stderr, code := ctxledger(t, "project", "--until-caught-up", "--data", data); code != exitDone {
 		t.Fatalf("project ended with %d: %s", code, stderr)
 	}
-	if code := again.code(t, 10*time.Second); code != exitDone || !strings.Contains(again.stdout.String(), "everything was there already") {
+	if code := again.code(t, 30*time.Second); code != exitDone || !strings.Contains(again.stdout.String(), "everything was there already") {
 		t.Errorf("import ended with %d\n%s%s", code, &again.stdout, &again.stderr)
 	}
 	if facts := askCLI(t, data, "event-types"); len(facts) == 0 {

@@ -89,7 +89,7 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	want, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		_ = ts.Exec(args[1], args[2:]...)
 		if want.MatchString(ts.ReadFile("stdout")) {
 			return
@@ -119,7 +119,7 @@ func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 		<-p.done
 	})
 	var found upAddresses
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(startPatience); ; time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(out.Name())
 		ts.Check(err)
 		if strings.HasSuffix(string(text), "\n") {
@@ -143,8 +143,8 @@ func scriptDown(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(p.Process.Signal(signal))
 	select {
 	case <-p.done:
-	case <-time.After(10 * time.Second):
-		ts.Fatalf("up still runs 10 seconds after %s", signal)
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("up still runs 20 seconds after %s", signal)
 	}
 	if code := p.ProcessState.ExitCode(); code != exitDone {
 		ts.Fatalf("up ended with %d: %s", code, &p.stderr)

@@ -52,7 +52,7 @@ func TestImportWithoutPermission(t *testing.T) {
 		}
 	}
 	p.begin(t)
-	if code := p.code(t, 20*time.Second); code != exitRefused {
+	if code := p.code(t, 30*time.Second); code != exitRefused {
 		t.Errorf("import ended with %d, want %d", code, exitRefused)
 	}
 	for _, want := range []string{

@@ -43,7 +43,7 @@ func TestHealth(t *testing.T) {
 	}
 	// The engine dies and comes back; events are projected again without help.
 	killEngine(t, data)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(45 * time.Second)
 	for status := 0; status != http.StatusOK; time.Sleep(20 * time.Millisecond) {
 		if status, _ = readyz(t, found.Health); time.Now().After(deadline) {
 			t.Fatalf("/readyz still answers %d", status)
@@ -134,14 +134,14 @@ func upWith(t *testing.T, natsURL, dsn string) {
 		}
 		if args[0] == "project" {
 			_ = p.Process.Signal(syscall.SIGTERM)
-			if code := p.code(t, 10*time.Second); code != exitDone {
+			if code := p.code(t, 30*time.Second); code != exitDone {
 				t.Errorf("up ended with %d\n%s", code, &p.stderr)
 			}
 		}
 		c := command(args...)
 		c.Env = environment
 		c.begin(t)
-		if code := c.code(t, 20*time.Second); code != exitDone {
+		if code := c.code(t, 30*time.Second); code != exitDone {
 			t.Errorf("%v ended with %d\n%s%s", args, code, &c.stdout, &c.stderr)
 		}
 	}
