@@ -37,6 +37,14 @@ func newProbe(tcp, http_ int, creds credentials) *probe {
 	}
 }
 
+// patient waits as long as ctx lets it: for a statement whose outcome matters,
+// on a machine that may be busy.
+func (p *probe) patient() *probe {
+	options := *p.options
+	options.DialTimeout, options.ReadTimeout = time.Minute, time.Minute
+	return &probe{options: &options, http: p.http, client: p.client}
+}
+
 func (p *probe) ready(ctx context.Context) error {
 	if err := p.exec(ctx, "SELECT 1"); err != nil {
 		return fmt.Errorf("over the native protocol: %w", err)

@@ -82,15 +82,15 @@ func share(tb testing.TB, s *Servers) *Servers {
 		giveUp(tb, err)
 	}
 	database := fmt.Sprintf("ctxledger_test_%d", sharedTests.Add(1))
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := shared.createDatabase(ctx, database); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		p := newProbe(shared.engine.tcp, shared.engine.http, shared.creds)
+		p := newProbe(shared.engine.tcp, shared.engine.http, shared.creds).patient()
 		if err := p.exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
 			tb.Errorf("drop the test's database: %v", err)
 		}
