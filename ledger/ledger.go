@@ -30,7 +30,7 @@ func Open(ctx context.Context, dsn string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse clickhouse address: %w", withoutSecret(err, dsn))
 	}
-	options.DialTimeout = 5 * time.Second
+	options.DialTimeout = 10 * time.Second
 	options.ReadTimeout = 30 * time.Second
 	options.MaxOpenConns = 8
 	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}

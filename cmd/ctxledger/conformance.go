@@ -97,10 +97,6 @@ func (a *app) conformance(ctx context.Context, flags conformanceFlags) error {
 	}
 	return nil
 }
-
-// exitNotVerified is the exit code of a verification that said no.
-const exitNotVerified = 4
-
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -18,6 +18,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitRefused     = 3 // some input was refused; the rest went in
+	exitNotVerified = 4 // a verification said no
 	exitUnreachable = 5
 )
 

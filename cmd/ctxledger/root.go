@@ -75,7 +75,7 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 	add("run", a.demoCommand(), a.upCommand(), a.projectCommand())
 	add("record", a.importCommand(), a.publishCommand())
 	add("ask", a.queryCommand(), a.windowCommand(), a.tailCommand())
-	add("keep", a.migrateCommand(), a.keysCommand(), a.schemaCommand(), a.doctorCommand(), a.versionCommand())
+	add("keep", a.migrateCommand(), a.keysCommand(), a.schemaCommand(), a.conformanceCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 
