@@ -56,14 +56,29 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error
 			created = append(created, "stream "+want.Name)
 		}
 	}
-	_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: LeaseBucket, Description: "ctxledger leases and journals", History: 1})
-	switch {
-	case err == nil:
+	made, err := ensureBucket(ctx, js)
+	if err != nil {
+		return created, err
+	}
+	if made {
 		created = append(created, "bucket "+LeaseBucket)
-	case !errors.Is(err, jetstream.ErrBucketExists):
-		return created, fmt.Errorf("create bucket %s: %w", LeaseBucket, err)
 	}
 	return created, nil
+}
+
+func ensureBucket(ctx context.Context, js jetstream.JetStream) (made bool, err error) {
+	_, err = js.KeyValue(ctx, LeaseBucket)
+	if err == nil {
+		return false, nil
+	}
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return false, fmt.Errorf("look up bucket %s: %w", LeaseBucket, err)
+	}
+	_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: LeaseBucket, Description: "ctxledger leases and journals", History: 1})
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return false, fmt.Errorf("create bucket %s: %w", LeaseBucket, err)
+	}
+	return err == nil, nil
 }
 
 func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (made bool, err error) {
