@@ -87,6 +87,9 @@ func FuzzValidate(f *testing.F) {
 		f.Add(uint8(i), goldenEvent(f, kind).Data)
 	}
 	f.Add(uint8(0), []byte(`{"a":{"\u005cb":[{"status":"completed"}]}}`))
+	for i, kind := range Types() {
+		f.Add(uint8(i), []byte(`{"event_type":"`+kind+`","expires_at":"2026-03-02T09:00:00,5Z","source_refs":[{"retrieved_at":"2026-03-02T09:00:00.5Z"}],"score":1e3}`))
+	}
 	types := Types()
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		e := &Event{ID: "i", Source: "urn:x", Type: types[int(kind)%len(types)].CloudEventsType(), Time: eventTime, Data: data}

@@ -166,10 +166,12 @@ func readCount(q *quick, v reflect.Value) bool {
 	return ok
 }
 
-// readTime takes times in UTC; the decoder sees to offsets.
+// readTime takes times in UTC, with or without a fraction behind a point; the
+// decoder sees to offsets, and refuses the comma that package time allows.
 func readTime(q *quick, v reflect.Value) bool {
+	const whole = len("2006-01-02T15:04:05")
 	text, ok := q.string()
-	if !ok || len(text) == 0 || text[len(text)-1] != 'Z' {
+	if !ok || len(text) <= whole || text[len(text)-1] != 'Z' || text[whole] != '.' && text[whole] != 'Z' {
 		return false
 	}
 	return v.Addr().Interface().(*time.Time).UnmarshalText([]byte(text)) == nil

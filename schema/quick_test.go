@@ -176,3 +176,22 @@ func rebuilt(members map[string]jsontext.Value, changed string, value []byte) []
 	}
 	return append(out, '}')
 }
+
+// TestQuickTimes compares on times near the edges of RFC 3339.
+func TestQuickTimes(t *testing.T) {
+	t.Parallel()
+	quick := 0
+	for _, text := range []string{
+		"2026-03-02T09:00:00Z", "2026-03-02T09:00:00.5Z", "2026-03-02T09:00:00.123456789Z", "2026-03-02T09:00:00.1234567891Z", "2026-03-02T09:00:00,5Z", "2026-03-02T09:00:00.Z",
+		"2026-03-02T9:00:00Z", "2026-03-02T09:00Z", "2026-03-02T24:00:00Z", "2026-03-02T23:59:60Z", "2026-02-30T09:00:00Z", "2024-02-29T09:00:00Z",
+		"2026-03-02t09:00:00Z", "2026-03-02T09:00:00z", "2026-03-02 09:00:00Z", "2026-03-02T09:00:00+00:00", "2026-03-02T09:00:00+24:00", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z",
+		"+026-03-02T09:00:00Z", "2026-03-02T09:00:00.5.5Z", "2026-03-02T09:00:00ZZ", "", "Z",
+	} {
+		if sameAsStrict(t, withMembers(t, TypeSurfaceUpdated, ms{"expires_at": `"` + text + `"`})) {
+			quick++
+		}
+	}
+	if quick < 5 {
+		t.Errorf("only %d times were quick", quick)
+	}
+}
