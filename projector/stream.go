@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,9 +14,8 @@ import (
 
 // The names of what ctxledger keeps in JetStream.
 const (
-	StreamName           = "CTX"             // every event, the truth
-	QuarantineStreamName = "CTX_QUARANTINE"  // what was refused, for replay
-	CheckpointStreamName = "CTX_CHECKPOINTS" // signed log heads
+	StreamName           = schema.EventStream
+	QuarantineStreamName = schema.QuarantineStream
 	LeaseBucket          = "ctxledger_leases"
 )
 
@@ -39,21 +37,13 @@ var (
 // the names of what it created.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
 	var created []string
-	for _, want := range []jetstream.StreamConfig{
-		{
-			Name: StreamName, Subjects: []string{schema.AllSubjects}, Description: "ctxledger context facts",
-			AllowAtomicPublish: true, Duplicates: 2 * time.Minute, Discard: jetstream.DiscardNew,
-			Metadata: map[string]string{incarnationKey: uuid.NewString()},
-		},
-		{Name: QuarantineStreamName, Subjects: []string{"ctx.quarantine.>"}, Description: "ctxledger refused messages", Duplicates: 2 * time.Minute, Discard: jetstream.DiscardNew},
-		{Name: CheckpointStreamName, Subjects: []string{"ctx.checkpoints.>"}, Description: "ctxledger signed log heads", Discard: jetstream.DiscardNew},
-	} {
-		made, err := ensureStream(ctx, js, want)
+	for _, stream := range schema.Streams() {
+		made, err := ensureStream(ctx, js, streamConfig(stream))
 		if err != nil {
 			return created, err
 		}
 		if made {
-			created = append(created, "stream "+want.Name)
+			created = append(created, "stream "+stream.Name)
 		}
 	}
 	made, err := ensureBucket(ctx, js)
@@ -64,6 +54,21 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error
 		created = append(created, "bucket "+LeaseBucket)
 	}
 	return created, nil
+}
+
+// streamConfig turns the contract's words into the server's. The stream of
+// events has an incarnation.
+func streamConfig(s schema.Stream) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name: s.Name, Subjects: []string{s.Subject}, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
+	}
+	if s.DiscardNew {
+		c.Discard = jetstream.DiscardNew
+	}
+	if s.Name == StreamName {
+		c.Metadata = map[string]string{incarnationKey: uuid.NewString()}
+	}
+	return c
 }
 
 func ensureBucket(ctx context.Context, js jetstream.JetStream) (made bool, err error) {

@@ -31,11 +31,18 @@ type Stream struct {
 	DiscardNew bool
 }
 
+// The names of the streams.
+const (
+	EventStream      = "CTX"             // every event, the truth
+	QuarantineStream = "CTX_QUARANTINE"  // what was refused, for replay
+	CheckpointStream = "CTX_CHECKPOINTS" // signed heads of the log
+)
+
 // Streams returns the streams of the contract, the events first.
 func Streams() []Stream {
 	return []Stream{
-		{"CTX", AllSubjects, "ctxledger context facts", 2 * time.Minute, true, true},
-		{"CTX_QUARANTINE", "ctx.quarantine.>", "ctxledger refused messages", 2 * time.Minute, false, true},
-		{"CTX_CHECKPOINTS", "ctx.checkpoints.>", "ctxledger signed log heads", 0, false, true},
+		{EventStream, AllSubjects, "ctxledger context facts", 2 * time.Minute, true, true},
+		{QuarantineStream, "ctx.quarantine.>", "ctxledger refused messages", 2 * time.Minute, false, true},
+		{CheckpointStream, "ctx.checkpoints.>", "ctxledger signed log heads", 0, false, true},
 	}
 }

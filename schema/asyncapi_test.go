@@ -196,23 +196,6 @@ func TestAsyncAPI(t *testing.T) {
 	}
 }
 
-// TestStreamsAreTheProjectors holds the streams to what the projector creates,
-// by its source, since this package imports no sibling.
-func TestStreamsAreTheProjectors(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../projector/stream.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range Streams() {
-		for _, said := range []string{s.Name, s.Description} {
-			if !strings.Contains(string(source), `"`+said+`"`) {
-				t.Errorf("projector/stream.go does not say %q", said)
-			}
-		}
-	}
-}
-
 // asyncParser is the official parser, from npm.
 const asyncParser = "@asyncapi/parser@3.6.3"
 

@@ -26,25 +26,31 @@ line, code and field on standard error, the others go in, and the exit code is
 3. An event that was published before is not stored twice.`,
 		Example: `  ctxledger publish events.ndjson
   my-runtime --facts | ctxledger publish`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError("publish takes one file, found %d", len(args))
-			}
-			return nil
-		},
+		Args: atMostOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := a.in
-			if len(args) == 1 && args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return usageError("open events: %w", err)
-				}
-				defer file.Close()
-				in = file
-			}
-			return a.publish(cmd.Context(), in)
+			return a.withInput(args, func(in io.Reader) error { return a.publish(cmd.Context(), in) })
 		},
 	}
+}
+
+func atMostOneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError("%s takes one file, found %d", cmd.Name(), len(args))
+	}
+	return nil
+}
+
+// withInput calls read with the file that was named, or standard input.
+func (a *app) withInput(args []string, read func(io.Reader) error) error {
+	if len(args) == 0 || args[0] == "-" {
+		return read(a.in)
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return usageError("open events: %w", err)
+	}
+	defer file.Close()
+	return read(file)
 }
 
 // maxLine is the longest line that publish reads: an event of the default
@@ -91,13 +97,11 @@ type publication struct {
 
 // line publishes one line or reports why not. Its error is one of the stream.
 func (p *publication) line(ctx context.Context, n int, text []byte, err error) error {
-	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+	e, err := parseLine(text, err)
+	if e == nil && err == nil {
 		return nil
 	}
-	var e *schema.Event
-	if err != nil {
-		err = &schema.Violation{Code: schema.CodeTooLarge, Found: fmt.Sprintf("a line of more than %d bytes", maxLine), Fix: "refer to content instead of holding it"}
-	} else if e, err = schema.ParseStructured(bytes.Clone(text)); err == nil {
+	if err == nil {
 		err = p.publisher.Publish(ctx, e)
 	}
 	violations := violationsOf(err)
@@ -113,6 +117,18 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 		}
 	}
 	return nil
+}
+
+// parseLine reads the event of a line. A blank line is no event and no error; a
+// line that could not be read whole is a violation.
+func parseLine(text []byte, err error) (*schema.Event, error) {
+	switch {
+	case err != nil:
+		return nil, &schema.Violation{Code: schema.CodeTooLarge, Found: fmt.Sprintf("a line of more than %d bytes", maxLine), Fix: "refer to content instead of holding it"}
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, nil
+	}
+	return schema.ParseStructured(bytes.Clone(text))
 }
 
 // violationsOf returns what the contract says against an event, or nil for an
