@@ -45,6 +45,7 @@ code and field; the exit code is 3 if there is any.`,
 				return a.withInput(args, func(in io.Reader) error { return a.validate(cmd.Context(), in) })
 			},
 		},
+		a.schemaStandardCommand(),
 		&cobra.Command{
 			Use: "asyncapi", Short: "Print the AsyncAPI 3 document of the whole surface", Args: noArgs,
 			Example: `  ctxledger schema asyncapi > asyncapi.json`,
