@@ -10,11 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
-	"github.com/ctxledger/ctxledger/projector"
 )
 
 // TestDemo runs the demo as a stranger does, in a process of its own.
@@ -115,19 +111,7 @@ func noFileHolds(t *testing.T, folder, text string) {
 
 func noMessageHolds(t *testing.T, natsURL, text string) {
 	t.Helper()
-	nc, err := nats.Connect(natsURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.Stream(t.Context(), projector.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, stream := openStream(t, natsURL)
 	last := stream.CachedInfo().State.LastSeq
 	if last == 0 {
 		t.Fatal("the stream is empty")

@@ -150,14 +150,14 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	}
 }
 
-// forget makes the stream forget the message ids that it has seen.
-func forget(t *testing.T, natsURL string) {
+// openStream connects to the events of an instance for the length of the test.
+func openStream(t *testing.T, natsURL string) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
 	nc, err := nats.Connect(natsURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nc.Close()
+	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +166,13 @@ func forget(t *testing.T, natsURL string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js, stream
+}
+
+// forget makes the stream forget the message ids that it has seen.
+func forget(t *testing.T, natsURL string) {
+	t.Helper()
+	js, stream := openStream(t, natsURL)
 	config := stream.CachedInfo().Config
 	window := config.Duplicates
 	config.Duplicates = 100 * time.Millisecond
