@@ -14,6 +14,8 @@ type windowRow struct {
 	Estimator           string   `ch:"estimator"`
 	Target              string   `ch:"target"`
 	MaxTokens           *int64   `ch:"max_tokens"`
+	MaxBytes            *int64   `ch:"max_bytes"`
+	MaxItems            *int64   `ch:"max_items"`
 	ReservedTokens      *int64   `ch:"reserved_tokens"`
 	EstimatedTokens     *int64   `ch:"estimated_tokens"`
 	ActualTokens        *int64   `ch:"actual_tokens"`
@@ -53,7 +55,7 @@ type windowRow struct {
 func budgetRow(h Head, f *schema.BudgetApplied) windowRow {
 	row := windowRow{
 		Head: h, RecordKind: "budget", RecordID: f.BudgetID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
-		Target: f.Target, MaxTokens: f.MaxTokens, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
+		Target: f.Target, MaxTokens: f.MaxTokens, MaxBytes: f.MaxBytes, MaxItems: f.MaxItems, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
 		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
 		OverflowStrategy: string(f.OverflowStrategy), Metadata: jsonText(f.Metadata),
 	}

@@ -188,6 +188,8 @@ CREATE TABLE IF NOT EXISTS windows
     estimator LowCardinality(String),
     target LowCardinality(String),
     max_tokens Nullable(Int64),
+    max_bytes Nullable(Int64),
+    max_items Nullable(Int64),
     reserved_tokens Nullable(Int64),
     estimated_tokens Nullable(Int64),
     actual_tokens Nullable(Int64),

@@ -157,7 +157,7 @@ SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 -- budgets: one row a budget that was applied to a window.
 --   HEAD, thread_order, budget_id, call_id, model, estimator, target, max_tokens,
---   reserved_tokens (kept free for the output), estimated_tokens (of the prompt),
+--   max_bytes, max_items, reserved_tokens (kept free for the output), estimated_tokens (of the prompt),
 --   actual_tokens, actual_bytes, actual_items, overflow_strategy,
 --   headroom_tokens: max − reserved − actual, or − estimated where actual is not known
 --   segments, segment_roles, segment_layers, segment_tokens, segment_items,
@@ -171,7 +171,7 @@ SELECT
     tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, record_id AS budget_id, call_id, model, estimator, target,
-    max_tokens, reserved_tokens, estimated_tokens, actual_tokens, actual_bytes, actual_items, overflow_strategy,
+    max_tokens, max_bytes, max_items, reserved_tokens, estimated_tokens, actual_tokens, actual_bytes, actual_items, overflow_strategy,
     max_tokens - ifNull(reserved_tokens, 0) - coalesce(actual_tokens, estimated_tokens) AS headroom_tokens,
     segments, segment_roles, segment_layers, segment_tokens, segment_items, segment_reserved,
     truncated_refs, truncated_before, truncated_after, truncated_strategies, metadata
