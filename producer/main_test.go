@@ -33,10 +33,22 @@ func startBus(t testing.TB, options ...func(*jetstream.StreamConfig)) *bus {
 	for _, option := range options {
 		option(&stream)
 	}
-	if _, err := b.js.CreateStream(t.Context(), stream); err != nil {
-		t.Fatal(err)
-	}
+	b.createStream(t, stream)
 	return b
+}
+
+// createStream creates a stream. The server is still removing the files of one
+// that was just deleted under this name for a moment, and refuses until then.
+func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if _, err = b.js.CreateStream(t.Context(), config); err == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal(err)
 }
 
 func (b *bus) connect(t testing.TB) {

@@ -29,7 +29,14 @@ func (f *fixture) renew(keep bool) {
 	if !keep {
 		config.Metadata[incarnationKey] = uuid.NewString()
 	}
-	_, err := f.js.CreateStream(f.t.Context(), config)
+	// The server refuses while it still removes the files of the old one.
+	var err error
+	for range 100 {
+		if _, err = f.js.CreateStream(f.t.Context(), config); err == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	f.must(err)
 }
 
