@@ -129,6 +129,13 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
+// ended is a context that has ended: who waits with it fails.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // removed is an event that is valid and small.
 func removed(t testing.TB, id string) *schema.Event {
 	t.Helper()

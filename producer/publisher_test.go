@@ -219,11 +219,88 @@ func TestServerRestart(t *testing.T) {
 		case 2_000:
 			start()
 		}
-		begun := time.Now()
-		if _, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
+		// Recording waits for nothing, so a context that has ended does not matter.
+		if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
 			t.Fatal(i, err)
 		}
-		time.Sleep(1500 * time.Millisecond) // a try that the events above began has failed
+	}
+	// It goes out without anybody asking.
+	for deadline := time.Now().Add(30 * time.Second); client.publisher.Queued() > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events still wait: %v", client.publisher.Queued(), client.Err())
+		}
+	}
+	if err := client.Err(); err != nil {
+		t.Errorf("an error after recovery: %v", err)
+	}
+	for i, e := range b.events(t) {
+		if *e.Sequence != int64(i+1) || e.Subject != fmt.Sprint(i) {
+			t.Fatalf("event %d has sequence %d and subject %s", i, *e.Sequence, e.Subject)
+		}
+	}
+	if got := b.messages(t); got != n {
+		t.Errorf("%d messages, not %d", got, n)
+	}
+}
+
+// TestLostReply stores a batch behind the publisher's back, as if the
+// acknowledgement of its first try had been lost.
+func TestLostReply(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := newPublisher(b.js, time.Hour, 10_000)
+	ids := numbered(20)
+	publish(t, p, ids[:10]...)
+	p.mu.Lock()
+	batch, size := p.batch()
+	p.mu.Unlock()
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.settle(batch, size, nats.ErrTimeout)
+	p.mu.Unlock()
+	publish(t, p, ids[10:]...)
+	if again, _ := p.batch(); len(again) != 10 {
+		t.Errorf("the batch that was tried has now %d events", len(again))
+	}
+	if err := p.Err(); !errors.Is(err, nats.ErrTimeout) {
+		t.Errorf("Err is %v", err)
+	}
+	flush(t, p)
+	wantIDs(t, b, ids)
+	if err := p.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailedTryLosesNothing lets the timer's try fail: Publish goes on queueing,
+// Err says why, as often as it is asked, and Flush gets its own answer.
+func TestFailedTryLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	p := newPublisher(b.js, 10*time.Millisecond, 5)
+	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, p, "a", "b")
+	for deadline := time.Now().Add(10 * time.Second); p.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no error")
+		}
+	}
+	if err := p.Flush(t.Context()); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("Flush: %v", err)
+	}
+	if first, second := p.Err(), p.Err(); !errors.Is(first, nats.ErrNoResponders) || !errors.Is(second, nats.ErrNoResponders) {
+		t.Errorf("Err: %v, %v", first, second)
+	}
+	publish(t, p, "c", "d", "e")
+	err := p.Publish(ended(), removed(t, "f")) // it says so without waiting
+	if !errors.Is(err, ErrQueueFull) || !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("the sixth: %v", err)
+	}
+	time.Sleep(1500 * time.Millisecond) // a try that the events above began has failed
 	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
 	for deadline := time.Now().Add(20 * time.Second); p.Queued() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
