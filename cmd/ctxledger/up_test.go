@@ -68,7 +68,7 @@ func killEngine(t *testing.T, data string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(names) == 0 {
-		t.Skip("there is no /proc to look for processes in")
+		skip(t, "there is no /proc to look for processes in")
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(name)

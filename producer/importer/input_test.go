@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
@@ -278,9 +280,30 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// againAsNobody runs the calling test in a process of an unprivileged user.
+func againAsNobody(t *testing.T) {
+	t.Helper()
+	const nobody = 65534
+	dir := t.TempDir()
+	program, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(dir, "test"), program, 0o755), os.Chown(dir, nobody, nobody), os.Chmod(filepath.Dir(dir), 0o711))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("as nobody: %v\n%s", err, out)
+	}
+}
+
 func TestPermissions(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may read everything; run as another user")
+	if os.Geteuid() == 0 { // who may read everything
+		againAsNobody(t)
+		return
 	}
 	root := t.TempDir()
 	folder, file := filepath.Join(root, "closed"), filepath.Join(root, "closed.jsonl")
