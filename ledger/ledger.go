@@ -15,8 +15,7 @@ import (
 // Ledger is a connection pool to one ClickHouse database. It is safe for
 // concurrent use.
 type Ledger struct {
-	conn     driver.Conn
-	database string
+	conn driver.Conn
 }
 
 // ErrUnreachable is wrapped by every error that means the server did not
@@ -34,14 +33,11 @@ func Open(ctx context.Context, dsn string) (*Ledger, error) {
 	options.ReadTimeout = 30 * time.Second
 	options.MaxOpenConns = 8
 	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
-	if options.Auth.Database == "" {
-		options.Auth.Database = "default"
-	}
 	conn, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("open clickhouse: %w", withoutSecret(err, dsn))
 	}
-	l := &Ledger{conn: conn, database: options.Auth.Database}
+	l := &Ledger{conn: conn}
 	if err := conn.Ping(ctx); err != nil {
 		conn.Close()
 		var server *clickhouse.Exception
