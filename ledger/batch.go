@@ -13,7 +13,7 @@ import (
 // ProjectionVersion names how events become rows. It is part of every
 // deduplication token, so that rows of another version are never taken for a
 // repeat.
-const ProjectionVersion = 1
+const ProjectionVersion = 2
 
 // Range is a stretch of one stream: the messages with sequences from First to
 // Last, of which Messages exist, and a digest over their exact bytes. A range
@@ -26,6 +26,9 @@ type Range struct {
 	Digest      [32]byte  `json:"digest"`
 	// RecordedAt is when the stream stored the last message.
 	RecordedAt time.Time `json:"recorded_at"`
+	// Epoch is that of the holder who journalled the range. It is part of the
+	// tokens, so that only this entry of the journal, whoever ends it, has them.
+	Epoch uint64 `json:"epoch,omitzero"`
 }
 
 // Same reports whether o names the same messages with the same bytes.
@@ -33,176 +36,148 @@ func (r Range) Same(o Range) bool {
 	return r.Incarnation == o.Incarnation && r.First == o.First && r.Last == o.Last && r.Messages == o.Messages && r.Digest == o.Digest
 }
 
-// Batch is what one range becomes: the rows of every table. It is a pure
-// value: the same messages give the same batch. It is not safe for concurrent
-// use.
+// Batch is what one range becomes: the rows of every table, in the form in which
+// they are sent. It is a pure value: the same messages give the same batch. It is
+// not safe for concurrent use.
 type Batch struct {
 	Range
-	events       []eventRow
-	scopes       []scopeRow
-	items        []itemRow
-	decisions    []decisionRow
-	windows      []windowRow
-	placements   []placementRow
-	replacements []replacementRow
-	redactions   []redactionRow
-	missing      []missingRow
-	calls        []callRow
-	logItems     []logItemRow
-	quarantine   []quarantineRow
-	duplicates   []duplicateRow
+	events       rowsOf[eventRow]
+	scopes       rowsOf[scopeRow]
+	items        rowsOf[itemRow]
+	decisions    rowsOf[decisionRow]
+	windows      rowsOf[windowRow]
+	placements   rowsOf[placementRow]
+	replacements rowsOf[replacementRow]
+	redactions   rowsOf[redactionRow]
+	missing      rowsOf[missingRow]
+	calls        rowsOf[callRow]
+	logItems     rowsOf[logItemRow]
+	quarantine   rowsOf[quarantineRow]
+	duplicates   rowsOf[duplicateRow]
+	replays      rowsOf[replayRow]
 }
 
-// A tableRows pairs a table with its rows, a slice of row structs.
-type tableRows struct {
-	table string
-	rows  reflect.Value
-}
-
-// tables lists the tables in the order in which they are written. Events come
+// tables lists the blocks in the order in which they are written. Events come
 // first: a range whose events are there but whose other rows are not is found
 // by its missing commit.
-func (b *Batch) tables() []tableRows {
-	all := []struct {
-		table string
-		rows  any
-	}{
-		{"events", b.events}, {"scopes", b.scopes}, {"items", b.items}, {"decisions", b.decisions},
-		{"windows", b.windows}, {"placements", b.placements}, {"replacements", b.replacements},
-		{"redactions", b.redactions}, {"missing", b.missing}, {"calls", b.calls}, {"log_items", b.logItems},
-		{"quarantine", b.quarantine}, {"duplicates", b.duplicates},
+func (b *Batch) tables() []tableBlock {
+	return []tableBlock{
+		{"events", &b.events.block}, {"scopes", &b.scopes.block}, {"items", &b.items.block}, {"decisions", &b.decisions.block},
+		{"windows", &b.windows.block}, {"placements", &b.placements.block}, {"replacements", &b.replacements.block},
+		{"redactions", &b.redactions.block}, {"missing", &b.missing.block}, {"calls", &b.calls.block}, {"log_items", &b.logItems.block},
+		{"quarantine", &b.quarantine.block}, {"duplicates", &b.duplicates.block}, {"replays", &b.replays.block},
 	}
-	list := make([]tableRows, len(all))
-	for i, t := range all {
-		list[i] = tableRows{t.table, reflect.ValueOf(t.rows)}
+}
+
+// Reset empties the batch for another range. It keeps the room of the last one,
+// so that a batch that is used again allocates little. Nothing may be writing it.
+func (b *Batch) Reset(r Range) {
+	b.Range = r
+	for _, t := range b.tables() {
+		t.reset()
 	}
-	return list
 }
 
 // Rows returns the number of rows by table, without the empty ones.
 func (b *Batch) Rows() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for _, t := range b.tables() {
-		if n := t.rows.Len(); n > 0 {
-			counts[t.table] = uint64(n)
+		if t.rows > 0 {
+			counts[t.table] = uint64(t.rows)
 		}
 	}
 	return counts
 }
 
 // Add derives the rows of one event. A nil fact is an event of a type that
-// this version does not know: it is kept in events and nowhere else.
+// this version does not know: it is kept in events and nowhere else. Nothing of
+// event or fact is kept but copies.
 func (b *Batch) Add(e *schema.Event, fact schema.Fact, at Position) {
-	b.events = append(b.events, newEventRow(e, at))
+	b.AddDigested(e, fact, at, e.Digest(), e.Identity())
+}
+
+// AddDigested is Add for who has the event's digest and identity already.
+func (b *Batch) AddDigested(e *schema.Event, fact schema.Fact, at Position, digest [32]byte, identity uint64) {
+	b.events.add(newEventRow(e, at, digest, identity))
 	h := headOf(e, at)
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
-		b.scopes = append(b.scopes, runRow(h, f))
+		b.scopes.add(runRow(h, f))
 	case *schema.GrantIssued:
-		b.scopes = append(b.scopes, grantRow(h, "issued", &f.Common, &f.Grant))
+		b.scopes.add(grantRow(h, "issued", &f.Common, &f.Grant))
 	case *schema.GrantNarrowed:
-		b.scopes = append(b.scopes, grantRow(h, "narrowed", &f.Common, &f.Grant))
+		b.scopes.add(grantRow(h, "narrowed", &f.Common, &f.Grant))
 	case *schema.GrantDenied:
-		b.scopes = append(b.scopes, grantRow(h, "denied", &f.Common, &f.Grant))
+		b.scopes.add(grantRow(h, "denied", &f.Common, &f.Grant))
 	case *schema.ResourceResolved:
-		b.scopes = append(b.scopes, resourceRow(h, "resolved", &f.Common, &f.Resource))
+		b.scopes.add(resourceRow(h, "resolved", &f.Common, &f.Resource))
 	case *schema.ResourceAccessed:
-		b.scopes = append(b.scopes, accessRow(h, f))
+		b.scopes.add(accessRow(h, f))
 	case *schema.ScratchpadLoaded:
-		b.scopes = append(b.scopes, scratchpadRow(h, "loaded", &f.Common, &f.Scratchpad))
+		b.scopes.add(scratchpadRow(h, "loaded", &f.Common, &f.Scratchpad))
 	case *schema.ScratchpadWritten:
-		b.scopes = append(b.scopes, scratchpadRow(h, "written", &f.Common, &f.Scratchpad))
+		b.scopes.add(scratchpadRow(h, "written", &f.Common, &f.Scratchpad))
 	case *schema.EnvelopeCreated:
-		b.scopes = append(b.scopes, envelopeRow(h, f))
+		b.scopes.add(envelopeRow(h, f))
 	case *schema.SurfaceCreated:
-		b.decisions = append(b.decisions, surfaceRow(h, "created", &f.Common, &f.Surface))
+		b.decisions.add(surfaceRow(h, "created", &f.Common, &f.Surface))
 	case *schema.SurfaceUpdated:
-		b.decisions = append(b.decisions, surfaceRow(h, "updated", &f.Common, &f.Surface))
+		b.decisions.add(surfaceRow(h, "updated", &f.Common, &f.Surface))
 	case *schema.SelectionStarted:
-		b.decisions = append(b.decisions, selectionRow(h, "started", &f.Common, &f.Selection))
+		b.decisions.add(selectionRow(h, "started", &f.Common, &f.Selection))
 	case *schema.SelectionCompleted:
-		b.decisions = append(b.decisions, decidedRow(h, f))
+		b.decisions.add(decidedRow(h, f))
 	case *schema.ItemAdded:
-		b.items = append(b.items, newItemRow(h, "added", &f.Common, &f.Item))
+		b.items.add(newItemRow(h, "added", &f.Common, &f.Item))
 	case *schema.ItemUpdated:
-		b.items = append(b.items, newItemRow(h, "updated", &f.Common, &f.Item))
+		b.items.add(newItemRow(h, "updated", &f.Common, &f.Item))
 	case *schema.ItemRemoved:
-		b.items = append(b.items, itemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: jsonText(f.Metadata)})
+		b.items.add(itemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: jsonText(f.Metadata)})
 	case *schema.LogAppended:
-		b.logItems = append(b.logItems, newLogItemRow(h, f))
+		b.logItems.add(newLogItemRow(h, f))
 	case *schema.BudgetApplied:
-		b.windows = append(b.windows, budgetRow(h, f))
+		b.windows.add(budgetRow(h, f))
 	case *schema.PressureApplied:
-		b.windows = append(b.windows, pressureRow(h, f))
+		b.windows.add(pressureRow(h, f))
 	case *schema.UsageRecorded:
-		b.windows = append(b.windows, usageRow(h, f))
-		b.calls = append(b.calls, newCallRow(h, f))
+		b.windows.add(usageRow(h, f))
+		b.calls.add(newCallRow(h, f))
 	case *schema.AssemblyCreated:
-		b.placements = append(b.placements, assemblyRow(h, f))
+		b.placements.add(assemblyRow(h, f))
 	case *schema.InjectionApplied:
-		b.placements = append(b.placements, injectionRow(h, "injection", &f.Common, &f.Injection))
+		b.placements.add(injectionRow(h, "injection", &f.Common, &f.Injection))
 	case *schema.InjectionRemoved:
-		b.placements = append(b.placements, removalRow(h, f))
+		b.placements.add(removalRow(h, f))
 	case *schema.ElisionApplied:
-		b.replacements = append(b.replacements, elisionRow(h, "applied", &f.Common, &f.Elision))
+		b.replacements.add(elisionRow(h, "applied", &f.Common, &f.Elision))
 	case *schema.ElisionReloaded:
-		b.replacements = append(b.replacements, elisionRow(h, "reloaded", &f.Common, &f.Elision))
+		b.replacements.add(elisionRow(h, "reloaded", &f.Common, &f.Elision))
 	case *schema.CompactionStarted:
-		b.replacements = append(b.replacements, compactionRow(h, "started", &f.Common, &f.Compaction))
+		b.replacements.add(compactionRow(h, "started", &f.Common, &f.Compaction))
 	case *schema.CompactionCompleted:
-		b.replacements = append(b.replacements, compactionRow(h, "completed", &f.Common, &f.Compaction))
+		b.replacements.add(compactionRow(h, "completed", &f.Common, &f.Compaction))
 	case *schema.CompactionFailed:
-		b.replacements = append(b.replacements, compactionRow(h, "failed", &f.Common, &f.Compaction))
+		b.replacements.add(compactionRow(h, "failed", &f.Common, &f.Compaction))
 	case *schema.CompactionDiscarded:
-		b.replacements = append(b.replacements, compactionRow(h, "discarded", &f.Common, &f.Compaction))
+		b.replacements.add(compactionRow(h, "discarded", &f.Common, &f.Compaction))
 	case *schema.SummaryCreated:
-		b.replacements = append(b.replacements, summaryRow(h, "created", &f.Common, &f.Summary))
+		b.replacements.add(summaryRow(h, "created", &f.Common, &f.Summary))
 	case *schema.SummaryRefreshed:
-		b.replacements = append(b.replacements, summaryRow(h, "refreshed", &f.Common, &f.Summary))
+		b.replacements.add(summaryRow(h, "refreshed", &f.Common, &f.Summary))
 	case *schema.RedactionApplied:
-		b.redactions = append(b.redactions, newRedactionRow(h, f))
+		b.redactions.add(newRedactionRow(h, f))
 	case *schema.MissingDetected:
-		b.missing = append(b.missing, newMissingRow(h, "detected", &f.Common, &f.Missing))
+		b.missing.add(newMissingRow(h, "detected", &f.Common, &f.Missing))
 	case *schema.MissingRequested:
-		b.missing = append(b.missing, newMissingRow(h, "requested", &f.Common, &f.Missing))
+		b.missing.add(newMissingRow(h, "requested", &f.Common, &f.Missing))
 	case *schema.MissingResolved:
-		b.missing = append(b.missing, newMissingRow(h, "resolved", &f.Common, &f.Missing))
+		b.missing.add(newMissingRow(h, "resolved", &f.Common, &f.Missing))
 	}
-}
-
-// Refused is a message that the projector would not apply.
-type Refused struct {
-	Subject    string
-	Header     map[string][]string
-	Data       []byte
-	Event      *schema.Event // nil when not even the envelope could be read
-	Violations schema.Violations
-}
-
-// AddRefused puts a message into quarantine with its exact bytes.
-func (b *Batch) AddRefused(r Refused, at Position) {
-	row := quarantineRow{
-		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
-		StreamSubject: r.Subject, Header: jsonText(r.Header), Data: string(r.Data), Reason: r.Violations.Error(),
-	}
-	for i, v := range r.Violations {
-		if i == 0 {
-			row.Code, row.Pointer = string(v.Code), v.Pointer
-		}
-		row.Codes = append(row.Codes, string(v.Code))
-	}
-	if s, err := schema.ParseSubject(r.Subject); err == nil {
-		row.Tenant = s.Tenant
-	}
-	if r.Event != nil {
-		row.Source, row.EventID = r.Event.Source, r.Event.ID
-	}
-	b.quarantine = append(b.quarantine, row)
 }
 
 // AddDuplicate records that e was in the ledger already, as first.
 func (b *Batch) AddDuplicate(e *schema.Event, at, first Position) {
-	b.duplicates = append(b.duplicates, duplicateRow{
+	b.duplicates.add(duplicateRow{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
 		Tenant: e.Tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
 		FirstIncarnation: first.Incarnation, FirstSeq: first.StreamSeq,

@@ -61,42 +61,54 @@ func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, erro
 	return found, rows.Err()
 }
 
-// Identities calls add with the identity hash of every event in the ledger,
-// to fill a filter at start.
-func (l *Ledger) Identities(ctx context.Context, add func(uint64)) error {
-	rows, err := l.conn.Query(ctx, statement("identities"))
-	if err != nil {
+// Identities calls add with the identity hash of every event in the ledger that
+// is of none of the streams except, to fill a filter at start. Before the first it
+// calls most with about how many there are, repeats included.
+func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
+	list := make([]string, len(except))
+	for i, incarnation := range except {
+		list[i] = incarnation.String()
+	}
+	params := clickhouse.Parameters{"except": textParameter(list)}
+	var n uint64
+	if err := l.conn.QueryRow(l.with(ctx, params), statement("identities_count")).Scan(&n); err != nil {
+		return fmt.Errorf("count identities: %w", err)
+	}
+	most(n)
+	if err := l.sender.numbers(ctx, statement("identities"), "identity", params, add); err != nil {
 		return fmt.Errorf("read identities: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var identity uint64
-		if err := rows.Scan(&identity); err != nil {
-			return fmt.Errorf("read identities: %w", err)
-		}
-		add(identity)
-	}
-	return rows.Err()
+	return nil
 }
 
-// Digests returns the digests of the events of a range by their sequences.
-func (l *Ledger) Digests(ctx context.Context, r Range) (map[uint64][32]byte, error) {
+// Trace is by what a message of the stream is told from another one that has its
+// place.
+type Trace struct {
+	RecordedAt time.Time // by the stream, to the nanosecond
+	Digest     [32]byte  // of the event; zero for one that does not count
+}
+
+// Traces returns what the ledger has of each message of a range, by sequences. A
+// message of which it has no row is left out.
+func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) {
 	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "first": unsigned(r.First), "last": unsigned(r.Last)}
-	rows, err := l.conn.Query(l.with(ctx, params), statement("digests"))
+	rows, err := l.conn.Query(l.with(ctx, params), statement("traces"))
 	if err != nil {
-		return nil, fmt.Errorf("read digests: %w", err)
+		return nil, fmt.Errorf("read what is held of a range: %w", err)
 	}
 	defer rows.Close()
-	digests := make(map[uint64][32]byte)
+	traces := make(map[uint64]Trace)
 	for rows.Next() {
 		var seq uint64
+		var t Trace
 		var digest string
-		if err := rows.Scan(&seq, &digest); err != nil {
-			return nil, fmt.Errorf("read digests: %w", err)
+		if err := rows.Scan(&seq, &t.RecordedAt, &digest); err != nil {
+			return nil, fmt.Errorf("read what is held of a range: %w", err)
 		}
-		digests[seq] = [32]byte([]byte(digest))
+		copy(t.Digest[:], digest)
+		traces[seq] = t
 	}
-	return digests, rows.Err()
+	return traces, rows.Err()
 }
 
 // killPatience bounds how long KillInserts waits for what it has killed.

@@ -1,7 +1,11 @@
 package ledger
 
 import (
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
+	"os"
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -52,8 +56,28 @@ func Transient(err error) bool {
 	return true
 }
 
+// Failure reports whether err came of ClickHouse or of the connection to it,
+// and returns the server's error code, 0 where the server did not answer.
+func Failure(err error) (code int32, ok bool) {
+	var server *clickhouse.Exception
+	if errors.As(err, &server) {
+		return server.Code, true
+	}
+	var network *net.OpError
+	return 0, errors.As(err, &network) || slices.ContainsFunc(connectionFailures, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// connectionFailures are errors of the client that no server has sent.
+var connectionFailures = []error{
+	ErrUnreachable, clickhouse.ErrAcquireConnTimeout, clickhouse.ErrAcquireConnNoAddress, clickhouse.ErrBatchInvalid,
+	clickhouse.ErrBatchAlreadySent, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded,
+}
+
 // NotMigrated reports whether err says that tables are missing.
 func NotMigrated(err error) bool { return hasCode(err, codeUnknownTable, codeUnknownDatabase) }
+
+// AccessDenied reports whether err says that the user may not do it.
+func AccessDenied(err error) bool { return hasCode(err, codeAccessDenied) }
 
 func hasCode(err error, codes ...int32) bool {
 	var server *clickhouse.Exception

@@ -36,7 +36,8 @@ type Migration struct {
 	Statements []string
 }
 
-// Migrations returns all migrations in order.
+// Migrations returns all migrations in order. Two of one number are a programming
+// error.
 func Migrations() []Migration {
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -54,6 +55,9 @@ func Migrations() []Migration {
 		version, err := strconv.ParseUint(number, 10, 32)
 		if err != nil {
 			panic(fmt.Sprintf("migration %s: the name must start with a number", name))
+		}
+		if i > 0 && list[i-1].Version == uint32(version) {
+			panic(fmt.Sprintf("migrations %s and %s have one number: the second would never be applied", list[i-1].Name, name))
 		}
 		list[i] = Migration{Version: uint32(version), Name: name, Statements: splitStatements(string(text))}
 	}
@@ -118,8 +122,12 @@ func quoted(text string) int {
 
 // Migrate brings the database to the newest state and returns the names of
 // the migrations that it applied. It may be called again at any time, also
-// after it was interrupted: every statement is idempotent.
+// after it was interrupted: every statement is idempotent. A swap that a rebuild
+// was cut off in is finished first.
 func (l *Ledger) Migrate(ctx context.Context) ([]string, error) {
+	if _, err := l.FinishSwap(ctx); err != nil {
+		return nil, err
+	}
 	all := Migrations()
 	if err := l.exec(ctx, all[0].Statements); err != nil {
 		return nil, fmt.Errorf("migration %s: %w", all[0].Name, err)

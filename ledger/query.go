@@ -147,13 +147,13 @@ func (r *Result) Close() error {
 	return err
 }
 
-// readOptions asks the server how much the user may change. A user who may
-// write is made read-only for this query. One who is read-only but may change
+// readOptions asks the server, once, how much the user may change. A user who
+// may write is made read-only for this query. One who is read-only but may change
 // settings gets the limits; one who may not has those of the server's
 // configuration, which is what the administrator wanted.
 func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[string]string, limits Limits) ([]clickhouse.QueryOption, error) {
-	var readonly string
-	if err := l.conn.QueryRow(ctx, statement("read_only")).Scan(&settingValue{&readonly}); err != nil {
+	readonly, err := l.askReadonly(ctx)
+	if err != nil {
 		return nil, err
 	}
 	settings := clickhouse.Settings{}
@@ -167,6 +167,20 @@ func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[str
 		clickhouse.WithSettings(settings),
 		clickhouse.WithParameters(escapeParameters(sql, parameters)),
 	}, nil
+}
+
+// askReadonly returns the user's setting. It belongs to the user, who is the same
+// on every connection, so one answer holds for all queries.
+func (l *Ledger) askReadonly(ctx context.Context) (string, error) {
+	if known := l.readonly.Load(); known != nil {
+		return *known, nil
+	}
+	var value string
+	if err := l.conn.QueryRow(ctx, statement("read_only")).Scan(&settingValue{&value}); err != nil {
+		return "", err
+	}
+	l.readonly.Store(&value)
+	return value, nil
 }
 
 func (limits Limits) addTo(settings clickhouse.Settings) {

@@ -63,6 +63,8 @@ func TestEveryQueryReturnsItsDocumentedColumns(t *testing.T) {
 				arguments[p.Name] = "t1"
 			case "call_id":
 				arguments[p.Name] = "call-1"
+			case "item_id":
+				arguments[p.Name] = "item-big"
 			case "days":
 				arguments[p.Name] = "30"
 			case "tenant":
@@ -189,6 +191,9 @@ func TestWindowOfACall(t *testing.T) {
 		{map[string]string{"session_id": "s2", "turn_id": "u1"}, []string{
 			"i4 0  20 20 false log [sum-item]", "i4 1 tool_calls 5 5 false log [f3]", "i4 2 tool_results 30 30 false log [r3]"}},
 		{map[string]string{"session_id": "s2", "turn_id": "u1", "as_of": "2000-01-01T00:00:00Z"}, nil},
+		// The ledger knew of i2 by then, and not of the elision and the compaction.
+		{map[string]string{"session_id": "s2", "turn_id": "u1", "as_of": "2026-11-20T08:00:33Z"}, []string{
+			"i2 0  10 10 false log [m0]", "i2 1 tool_calls 5 5 false log [f1]", "i2 2 tool_results 500 500 false log [r1]", "i2 3 tool_calls 5 5 false log [f2]"}},
 		{map[string]string{"session_id": "s2", "turn_id": "none"}, nil},
 	}
 	for _, test := range tests {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,45 +45,4 @@ func rowEventType(e *schema.Event) string {
 		return string(t)
 	}
 	return e.Type
-}
-
-// A rowColumn is one column of a row struct: its name in the table and the
-// path to the field.
-type rowColumn struct {
-	name  string
-	index []int
-}
-
-// columnsOf reads the ch tags of a row struct. The fields of an embedded
-// schema.Correlation take their names from [schema.CorrelationFields], which
-// has the same order.
-func columnsOf(row reflect.Type) []rowColumn {
-	var columns []rowColumn
-	for i := range row.NumField() {
-		field := row.Field(i)
-		switch {
-		case field.Type == reflect.TypeFor[schema.Correlation]():
-			for j, c := range schema.CorrelationFields {
-				columns = append(columns, rowColumn{c.Column, []int{i, j}})
-			}
-		case field.Anonymous:
-			for _, c := range columnsOf(field.Type) {
-				columns = append(columns, rowColumn{c.name, append([]int{i}, c.index...)})
-			}
-		default:
-			columns = append(columns, rowColumn{field.Tag.Get("ch"), []int{i}})
-		}
-	}
-	return columns
-}
-
-// gather returns the values of one column over all rows, as a slice of the
-// field's type, the form in which clickhouse-go appends whole columns.
-func gather(rows reflect.Value, c rowColumn) any {
-	field := rows.Type().Elem().FieldByIndex(c.index)
-	values := reflect.MakeSlice(reflect.SliceOf(field.Type), rows.Len(), rows.Len())
-	for i := range rows.Len() {
-		values.Index(i).Set(rows.Index(i).FieldByIndex(c.index))
-	}
-	return values.Interface()
 }

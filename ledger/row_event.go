@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/google/uuid"
 
@@ -27,14 +28,14 @@ type eventRow struct {
 	Identity           uint64            `ch:"identity"`
 }
 
-func newEventRow(e *schema.Event, at Position) eventRow {
-	digest := e.Digest()
+// newEventRow returns the row of an event, whose data it aliases.
+func newEventRow(e *schema.Event, at Position, digest [32]byte, identity uint64) eventRow {
 	row := eventRow{
 		Head: headOf(e, at), Subject: e.Subject,
 		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
 		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
-		Extensions: e.Extensions, Data: string(e.Data), Digest: string(digest[:]), Identity: e.Identity(),
+		Extensions: e.Extensions, Data: unsafe.String(unsafe.SliceData(e.Data), len(e.Data)), Digest: string(digest[:]), Identity: identity,
 	}
 	if !e.RecordedTime.IsZero() {
 		row.RecordedTime = &e.RecordedTime

@@ -25,20 +25,24 @@ func (l *Ledger) Outcomes(ctx context.Context, incarnation uuid.UUID, first, las
 	return o, nil
 }
 
-// NewestStream returns the stream that was committed last and its last
-// committed sequence; a nil incarnation when nothing was committed.
-func (l *Ledger) NewestStream(ctx context.Context) (incarnation uuid.UUID, last uint64, err error) {
-	rows, err := l.conn.Query(ctx, statement("newest_stream"))
+// Committed returns the last committed sequence of every stream that anything was
+// committed of, by incarnation.
+func (l *Ledger) Committed(ctx context.Context) (map[uuid.UUID]uint64, error) {
+	rows, err := l.conn.Query(ctx, statement("committed"))
 	if err != nil {
-		return incarnation, 0, fmt.Errorf("read commits: %w", err)
+		return nil, fmt.Errorf("read commits: %w", err)
 	}
 	defer rows.Close()
-	if rows.Next() {
+	streams := make(map[uuid.UUID]uint64)
+	for rows.Next() {
+		var incarnation uuid.UUID
+		var last uint64
 		if err := rows.Scan(&incarnation, &last); err != nil {
-			return incarnation, 0, fmt.Errorf("read commits: %w", err)
+			return nil, fmt.Errorf("read commits: %w", err)
 		}
+		streams[incarnation] = last
 	}
-	return incarnation, last, rows.Err()
+	return streams, rows.Err()
 }
 
 // Filter says which events to follow. Empty fields let everything through.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"reflect"
-	"strings"
+	"slices"
 
+	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"golang.org/x/sync/errgroup"
 )
@@ -14,7 +14,7 @@ import (
 // insertTimeLimit bounds one insert on the server. It is below the lease's
 // expiry, so that a writer that lost its lease cannot still be writing when
 // another has taken over.
-const insertTimeLimit = 8 // seconds
+const insertTimeLimit = "8" // seconds
 
 // parallelInserts is how many tables of a batch are written at a time. An
 // insert of few rows is mostly round trips and file creation.
@@ -36,26 +36,56 @@ func (l *Ledger) Write(ctx context.Context, b *Batch, epoch uint64) error {
 // A failed WriteRows may have stored any of the tables. Writing the same batch
 // again is safe: the tokens make the server drop blocks that it has, and the
 // keys collapse rows that it does not recognise. A ctx that ends does not cut
-// it short.
-func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64) error {
-	var tables errgroup.Group
-	tables.SetLimit(parallelInserts)
+// it short. Where tables are named, only their rows are stored.
+func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64, tables ...string) error {
+	var inserts errgroup.Group
+	inserts.SetLimit(parallelInserts)
 	for _, t := range b.tables() {
-		if t.rows.Len() > 0 {
-			tables.Go(func() error { return l.insert(ctx, t.table, t.rows, b.Range, epoch) })
+		if t.rows > 0 && (len(tables) == 0 || slices.Contains(tables, t.table)) {
+			inserts.Go(func() error { return l.insert(ctx, t, b.Range, epoch) })
 		}
 	}
-	return tables.Wait()
+	return inserts.Wait()
+}
+
+// WriteLacking stores rows that tables lack, and no other, so that none stands
+// twice. The batch must have an epoch that nothing was written under: the token of
+// an earlier one names the whole block. Otherwise it is like WriteRows.
+func (l *Ledger) WriteLacking(ctx context.Context, b *Batch, epoch uint64, lacking []Lack) error {
+	var inserts errgroup.Group
+	inserts.SetLimit(parallelInserts)
+	for _, t := range b.tables() {
+		for _, lack := range lacking {
+			if lack.Table == t.table {
+				some := tableBlock{t.table, t.pick(among(t.numbers("stream_seq"), lack.Sequences))}
+				inserts.Go(func() error { return l.insert(ctx, some, b.Range, epoch) })
+			}
+		}
+	}
+	return inserts.Wait()
+}
+
+// among says of each of all whether it is one of some.
+func among(all, some []uint64) []bool {
+	is := make(map[uint64]bool, len(some))
+	for _, seq := range some {
+		is[seq] = true
+	}
+	named := make([]bool, len(all))
+	for i, seq := range all {
+		named[i] = is[seq]
+	}
+	return named
 }
 
 // Commit stores the row of commits that makes the range count. Every row of
 // the batch must be stored. It may be repeated like WriteRows.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
-	commit := []commitRow{{
+	commit := blockOf("commits", commitRow{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: ProjectionVersion, RecordedAt: b.RecordedAt,
-	}}
-	return l.insert(ctx, "commits", reflect.ValueOf(commit), b.Range, epoch)
+	})
+	return l.insert(ctx, commit, b.Range, epoch)
 }
 
 // Discard removes the rows of a range that was written and never committed
@@ -73,43 +103,40 @@ func (l *Ledger) Discard(ctx context.Context, r Range) error {
 }
 
 // token names one block: which stream, which table, which messages with which
-// bytes, projected how. It can never name other rows.
+// bytes, projected how, and by which journal entry. It can never name other
+// rows, and no later entry has it: where rows were removed or a table restored,
+// the server would drop their like for as long as it remembers the token.
 func token(table string, r Range) string {
-	return fmt.Sprintf("%s:%s:%d-%d:%s:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), ProjectionVersion)
+	return fmt.Sprintf("%s:%s:%d-%d:%s:%d:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), ProjectionVersion, r.Epoch)
 }
 
 // queryPrefix starts the query id of every insert of an incarnation, so that
 // a take-over can kill what an earlier writer left running.
 func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 
-func (l *Ledger) insert(ctx context.Context, table string, rows reflect.Value, r Range, epoch uint64) error {
-	columns := columnsOf(rows.Type().Elem())
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
-	}
-	// A send must not be cut off by the caller's cancellation: its outcome
-	// would be unknown for no reason.
-	ctx = clickhouse.Context(context.WithoutCancel(ctx),
-		clickhouse.WithQueryID(fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, table, r.First, r.Last, nonce())),
-		clickhouse.WithSettings(clickhouse.Settings{
-			"insert_deduplication_token": token(table, r),
-			"insert_deduplicate":         1,
-			"async_insert":               0,
-			"max_execution_time":         insertTimeLimit,
-		}))
-	batch, err := l.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")")
-	if err != nil {
-		return fmt.Errorf("prepare insert into %s: %w", table, err)
-	}
-	for i, c := range columns {
-		if err := batch.Column(i).Append(gather(rows, c)); err != nil {
-			_ = batch.Abort()
-			return fmt.Errorf("insert into %s: column %s: %w: %w", table, c.name, ErrMismatch, err)
-		}
-	}
-	if err := batch.Send(); err != nil {
-		return fmt.Errorf("insert into %s: %w", table, err)
+// insert stores a table's rows of a range under its token. A send must not be
+// cut off by the caller's cancellation: its outcome would be unknown for no
+// reason.
+func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, epoch uint64) (err error) {
+	ctx, done := traced(ctx, "insert into "+b.table)
+	defer func() { done(err) }()
+	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.table, r.First, r.Last, nonce())
+	return l.send(context.WithoutCancel(ctx), b, id, []ch.Setting{
+		{Key: "insert_deduplication_token", Value: token(b.table, r), Important: true},
+		{Key: "insert_deduplicate", Value: "1", Important: true},
+		{Key: "async_insert", Value: "0", Important: true},
+		{Key: "max_execution_time", Value: insertTimeLimit, Important: true},
+		// An insert would otherwise collapse the repeats within its own block first.
+		// There are none: a sequence gives a table one row. Repeats of other blocks
+		// collapse as ever, in merges and under FINAL.
+		{Key: "optimize_on_insert", Value: "0", Important: true},
+	})
+}
+
+// send stores rows in one block.
+func (l *Ledger) send(ctx context.Context, b tableBlock, id string, settings []ch.Setting) error {
+	if err := l.sender.insert(ctx, b, id, settings); err != nil {
+		return fmt.Errorf("insert into %s: %w", b.table, err)
 	}
 	return nil
 }

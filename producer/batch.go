@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,18 +18,83 @@ const maxBatch = 1000
 // the connection breaks in the middle of it.
 const maxBatchBytes = 4 << 20
 
-// publishBatch stores the messages, all or none, and returns once they are
-// stored. Sent again after an error, it stores nothing twice within the
-// stream's window for duplicates. Where JetStream refuses the batch as such,
-// because it holds a message that is stored already or the stream takes no
-// batches, the messages go singly.
-func publishBatch(ctx context.Context, js jetstream.JetStream, batch []*nats.Msg) error {
+const (
+	// A try to store a batch waits connectTimeout for the connection, attemptTimeout
+	// for the batch, and where that is looked for first, lookTimeout for each answer.
+	connectTimeout, attemptTimeout, lookTimeout = 5 * time.Second, 10 * time.Second, 5 * time.Second
+)
+
+// sender stores batches in the stream, in order, one after the other. It is for
+// one goroutine at a time.
+type sender struct {
+	js       jetstream.JetStream
+	subject  string // one of the stream's filters; "" is all subjects
+	stream   string // its name, "" until it is known
+	acked    uint64 // the stream sequence that was acknowledged last
+	located  bool   // acked is known: what this sender stores comes after it
+	refusals *refusals
+}
+
+// try tries once to store a batch, and returns once the stream has it. Again
+// says that the stream may have it, or a part of it, from an earlier try: then
+// it is looked for first, so that nothing is stored twice however long ago that
+// was.
+func (s *sender) try(batch []*nats.Msg, again bool) error {
+	up, stop := context.WithTimeout(context.Background(), connectTimeout)
+	defer stop()
+	if err := connected(up, s.js.Conn()); err != nil {
+		return err
+	}
+	if again {
+		missing, err := s.missing(batch)
+		if err != nil {
+			return fmt.Errorf("look for the batch in the stream: %w", err)
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		batch = missing
+	} else {
+		s.locate()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), attemptTimeout)
+	defer cancel()
+	return s.store(ctx, batch)
+}
+
+// store publishes a batch and takes out of its way what the server refuses.
+func (s *sender) store(ctx context.Context, batch []*nats.Msg) error {
+	if s.refusals == nil {
+		return s.publish(ctx, batch)
+	}
+	batch, lost := s.refusals.replaceKnown(batch)
+	err := s.publish(ctx, batch)
+	if s.refusals.possible(err, s.js.Conn()) {
+		err = s.publishSingly(ctx, batch)
+	}
+	if err == nil {
+		s.refusals.lost.Add(lost)
+	}
+	return err
+}
+
+// publish stores the messages, all or none, and returns once they are stored.
+// Where JetStream refuses the batch as such, because it holds a message that is
+// stored already or the stream takes no batches, the messages go singly.
+func (s *sender) publish(ctx context.Context, batch []*nats.Msg) error {
 	if len(batch) == 1 {
-		return publishSingly(ctx, js, batch)
+		ack, err := s.publishOne(ctx, batch[0])
+		if err == nil {
+			s.acknowledged(ack.Stream, ack.Sequence)
+		}
+		return err
 	}
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
-		_, err := jetstreamext.PublishMsgBatch(ctx, js, batch)
+		ack, err := jetstreamext.PublishMsgBatch(ctx, s.js, batch)
 		switch {
+		case err == nil:
+			s.acknowledged(ack.Stream, ack.Sequence)
+			return nil
 		case errors.Is(err, jetstreamext.ErrAtomicPublishTooManyInflight): // backpressure
 			select {
 			case <-ctx.Done():
@@ -36,7 +102,7 @@ func publishBatch(ctx context.Context, js jetstream.JetStream, batch []*nats.Msg
 			case <-time.After(delay):
 			}
 		case errors.Is(err, jetstreamext.ErrBatchPublishDuplicateMsgID), errors.Is(err, jetstreamext.ErrBatchPublishNotEnabled):
-			return publishSingly(ctx, js, batch)
+			return s.publishSingly(ctx, batch)
 		default:
 			return err
 		}
@@ -45,18 +111,45 @@ func publishBatch(ctx context.Context, js jetstream.JetStream, batch []*nats.Msg
 
 // publishSingly publishes in order and stops at the first error. JetStream
 // answers a message id that it holds with its sequence, so a repeat stores
-// nothing.
-func publishSingly(ctx context.Context, js jetstream.JetStream, batch []*nats.Msg) error {
+// nothing. What the server refuses for itself is replaced by the record of its
+// loss, where the sender does that. Where it stops, nothing counts as
+// acknowledged, so that a look for the batch finds what is stored of it.
+func (s *sender) publishSingly(ctx context.Context, batch []*nats.Msg) error {
+	var last *jetstream.PubAck
 	for _, m := range batch {
-		m.Reply = "" // a batch that was tried before left its own behind
-		for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
-			m.Header.Del(header)
-		}
-		if _, err := js.PublishMsg(ctx, m); err != nil {
+		ack, err := s.publishOrSettle(ctx, m)
+		if err != nil {
 			return err
 		}
+		last = ack
 	}
+	s.acknowledged(last.Stream, last.Sequence)
 	return nil
+}
+
+func (s *sender) publishOrSettle(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	if s.refusals == nil {
+		return s.publishOne(ctx, m)
+	}
+	solo, stop := context.WithTimeout(ctx, soloTimeout)
+	ack, err := s.publishOne(solo, m)
+	stop()
+	if err != nil {
+		return s.refusals.settle(ctx, s, m, err)
+	}
+	return ack, nil
+}
+
+func (s *sender) publishOne(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	m.Reply = "" // a batch that was tried before left its own behind
+	for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
+		m.Header.Del(header)
+	}
+	return s.js.PublishMsg(ctx, m)
+}
+
+func (s *sender) acknowledged(stream string, sequence uint64) {
+	s.stream, s.acked, s.located = stream, sequence, true
 }
 
 // connected waits until the connection is up. The error is

@@ -2,6 +2,8 @@ package producer
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -91,41 +93,77 @@ func BenchmarkPlanFacts(b *testing.B) {
 	}
 }
 
+// recordTurn records a whole turn of one call, all but its seal.
+func recordTurn(t testing.TB, run *RunContext, id string, items []window.Item) *Turn {
+	turn := run.Turn(id, Model{Name: "gpt-5", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}})
+	call := turn.Call("call" + id)
+	plan, err := call.Fit(t.Context(), items, window.DefaultPolicy(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asm, err := call.Assemble(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.Inject(t.Context(), asm, schema.InjectMessageHistory); err != nil {
+		t.Fatal(err)
+	}
+	if err := call.Usage(t.Context(), plan, schema.ProviderUsage{}); err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
 // BenchmarkTurn records a whole turn of 200 candidates: plan, facts, encoding,
 // guard, queue; tokens are counted already.
 func BenchmarkTurn(b *testing.B) {
 	bus := startBus(b)
-	client := bus.client(b, guarding(b))
-	run, err := client.Open(b.Context(), Run{Session: "s"})
+	run, err := bus.client(b, guarding(b)).Open(b.Context(), Run{Session: "s"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	items := turnItems(200)
-	model := Model{Name: "gpt-5", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}}
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i++
-		turn := run.Turn(fmt.Sprint(i), model)
-		call := turn.Call(fmt.Sprint("call", i))
-		plan, err := call.Fit(b.Context(), items, window.DefaultPolicy(), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		asm, err := call.Assemble(b.Context(), plan)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := call.Inject(b.Context(), asm, schema.InjectMessageHistory); err != nil {
-			b.Fatal(err)
-		}
-		if err := call.Usage(b.Context(), plan, schema.ProviderUsage{}); err != nil {
-			b.Fatal(err)
-		}
+		turn := recordTurn(b, run, strconv.Itoa(i), items)
 		b.StopTimer()
-		if err := turn.Seal(b.Context()); err != nil {
+		if _, err := turn.Seal(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
+	}
+}
+
+// TestTurnAllocations keeps what a turn of 200 candidates and its seal allocate
+// well below the bar of 1 MB. It measures the whole process, so it runs while no
+// parallel test does, and takes the least of several turns. There is room for
+// the race detector, under which pools forget.
+func TestTurnAllocations(t *testing.T) {
+	const mostBytes, mostAllocations = 800_000, 2_500
+	run := open(t, keptBy(t, new(keep), guarding(t)), Run{Session: "s"})
+	items := turnItems(200)
+	n := 0
+	record := func() {
+		n++
+		if _, err := recordTurn(t, run, strconv.Itoa(n), items).Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record() // fills pools
+	least := uint64(math.MaxUint64)
+	for range 10 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		record()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > mostBytes {
+		t.Errorf("a turn allocates %d bytes, and at most %d are allowed", least, mostBytes)
+	}
+	if count := testing.AllocsPerRun(10, record); count > mostAllocations {
+		t.Errorf("a turn makes %.0f allocations, and at most %d are allowed", count, mostAllocations)
 	}
 }

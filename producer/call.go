@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -19,44 +21,77 @@ type Call struct {
 	turn     *Turn
 	id       string
 	assembly string // id of the recorded assembly, or ""
+	passes   int    // elision passes so far
+	reloads  int
 }
 
-// Call begins a model call. Ids are unique in the session.
-func (t *Turn) Call(id string) *Call { return &Call{turn: t, id: id} }
+// Call begins a model call. Ids are unique in the session; an empty one is
+// replaced by a UUIDv7.
+func (t *Turn) Call(id string) *Call {
+	if id == "" {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	return &Call{turn: t, id: id}
+}
+
+// ID returns the call's id.
+func (c *Call) ID() string { return c.id }
 
 // Fit plans the call's window and records how it came about: the surface, the
 // selection, each rung of the pressure ladder if it had to be climbed, and the
-// budget; what one event cannot hold, in parts. A *window.LimitError comes with
-// the plan, and the facts are recorded; where it would name an item by a
-// withheld value, a [*WithheldError] comes in its place, and nothing is
-// recorded. With a *window.InvalidError nothing is, either.
-func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Policy, work window.Work) (window.Plan, error) {
-	plan, fitErr := window.Fit(items, c.turn.model.Window, policy, work)
-	if fitErr != nil {
-		if !errors.Is(fitErr, window.ErrContextLimit) {
-			return plan, c.turn.run.client.hideError(fitErr)
-		}
-		if err := c.checkIDs(items); err != nil { // the error names them
-			return window.Plan{}, err
-		}
+// budget; what one event cannot hold, in parts. The rungs are all recorded, also
+// those that were skipped or not enough; where the request fits at once, no rung
+// was stood on, and the budget alone says what was estimated (seed 000). The
+// work may be nil; one that panics, takes too long or gives nothing usable is
+// the outcome of its rung, and the next one follows.
+//
+// Errors: a *window.LimitError comes with the plan, and the facts are recorded;
+// where it would name an item by a withheld value, a [*WithheldError] comes in
+// its place, and nothing is recorded. With a *window.InvalidError nothing is,
+// either, nor where ctx ends while the work runs: that is a [*WorkError], and
+// there is no plan.
+func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Policy, work Work) (window.Plan, error) {
+	var ended error
+	plan, fitErr := c.plan(items, policy, work.planned(ctx, &ended), &ended)
+	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
+		return plan, fitErr
 	}
-	for _, fact := range planFacts(c.id, c.turn.model.Name, items, plan) {
-		if err := c.turn.Record(ctx, fact); err != nil {
-			return plan, errors.Join(fitErr, err)
-		}
+	if err := c.turn.Record(ctx, planFacts(c.id, c.turn.model.Name, items, plan)...); err != nil {
+		return plan, errors.Join(fitErr, err)
 	}
 	return plan, fitErr
+}
+
+// plan plans the window and records nothing. Any error but a *window.LimitError
+// means that there is no plan to record.
+func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work, ended *error) (window.Plan, error) {
+	plan, err := window.Fit(items, c.turn.model.Window, policy, work)
+	switch {
+	case *ended != nil:
+		return window.Plan{}, fmt.Errorf("plan the window: %w", *ended)
+	case errors.Is(err, window.ErrContextLimit):
+		if withheld := c.checkIDs(items); withheld != nil { // the error names them
+			return window.Plan{}, withheld
+		}
+		return plan, err
+	case err != nil:
+		return plan, c.hide(err)
+	}
+	return plan, nil
 }
 
 // checkIDs refuses items whose ids hold withheld values.
 func (c *Call) checkIDs(items []window.Item) error {
 	for _, item := range items {
-		if hits := c.turn.run.client.config.Guard.Check(item.ID); len(hits) > 0 {
+		if hits := c.turn.run.client.guard().Check(item.ID); len(hits) > 0 {
 			return &WithheldError{Field: "an item's id", PolicyRef: hits[0].PolicyRef}
 		}
 	}
 	return nil
 }
+
+// hide is [Client.hideError].
+func (c *Call) hide(err error) error { return c.turn.run.client.hideError(err) }
 
 // Assemble records the plan's window as ordered blocks for the model and
 // returns the assembly, whole also where it was recorded in parts. The error is
@@ -66,10 +101,8 @@ func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.Assembly
 		return nil, ErrEmptyWindow
 	}
 	parts := assemblyParts(c.id, plan)
-	for _, part := range parts {
-		if err := c.turn.Record(ctx, part); err != nil {
-			return nil, err
-		}
+	if err := c.turn.Record(ctx, asFacts(parts)...); err != nil {
+		return nil, err
 	}
 	whole := parts[0]
 	if len(parts) > 1 {
@@ -88,31 +121,13 @@ func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point sc
 	return c.turn.Record(ctx, injectionFact(c.id, asm, point))
 }
 
-// Elide records a planned pass over the window. A pass that elided nothing is
-// no fact, and nothing is recorded.
-func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
-	for _, fact := range elisionParts(c.id, pass, c.turn.run.log.position) {
-		if err := c.turn.Record(ctx, fact); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Usage records the call's window by layer, and what the provider billed where
-// it said so.
+// Usage records the call's window by layer and by use, beside what the item log
+// holds, and what the provider billed where it said so. Calls that share a
+// prompt cache also say which layers changed since the one before, and how long
+// ago that was.
 func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.ProviderUsage) error {
-	f := usageFact(c.id, c.turn.model.Name, plan)
-	f.Usage, f.LineageID, f.AssemblyID = billed, c.turn.ids.ThreadID, c.assembly
-	return c.turn.Record(ctx, f)
-}
-
-// Compact records that a summary now stands for a stretch of the conversation,
-// and the summary itself.
-func (c *Call) Compact(ctx context.Context, done *schema.CompactionCompleted, summary *schema.SummaryCreated) error {
-	done.CallID = c.id
-	if err := c.turn.Record(ctx, summary); err != nil {
-		return err
-	}
-	return c.turn.Record(ctx, done)
+	run := c.turn.run
+	f := run.usage(c.id, c.turn.model.Name, plan)
+	f.Usage, f.AssemblyID = billed, c.assembly
+	return run.calls.record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
 }

@@ -12,7 +12,10 @@ import (
 // Content is a piece of text that enters a run's context. The text itself is
 // counted and digested, and stays in the process.
 type Content struct {
-	ID          string // unique in the session; required
+	// ID is unique in the session; required. Content with an id that an earlier
+	// turn added is the same item anew: it is recorded and logged again, and its
+	// newest position counts.
+	ID          string
 	Title       string // for people; shown, so nothing secret
 	ContextKind string // the standard's word, such as "file_excerpt"
 	Layer       string // what it is counted under in the window
@@ -21,13 +24,17 @@ type Content struct {
 	Text        string
 	SourceURI   string // where it came from; optional
 	SourceKind  string
-	ToolName    string   // of a tool call
-	ToolCallID  string   // of a tool call and its results
-	CallID      string   // the model call that produced it
-	Priority    int      // among retrieved items the lowest is dropped first
-	Pinned      bool     // never dropped, trimmed or elided
-	Reads       string   // the file that a tool result shows
-	PolicyRefs  []string // of a redaction
+	ToolName    string // of a tool call
+	ToolCallID  string // of a tool call and its results
+	CallID      string // the model call that produced it
+	Priority    int    // among retrieved items the lowest is dropped first
+	Pinned      bool   // never dropped, trimmed or elided
+	Reads       string // the file that a tool result shows
+	// ItemType is that of the entry in the item log. Defaults to what Kind says;
+	// reasoning and extensions say it themselves.
+	ItemType   ItemType
+	Status     ItemStatus // of that entry
+	PolicyRefs []string   // of a redaction
 	// Redaction says how much of it is withheld; empty is nothing. What the
 	// guard withholds is added.
 	Redaction       schema.RedactionState
@@ -35,45 +42,38 @@ type Content struct {
 }
 
 // Add records content as an item of the run and, where it is part of the
-// conversation, as an entry of the thread's item log. It returns the item for
-// planning, with its size in tokens of model's tokenizer. What the guard
-// withholds from the text is counted, digested and sized as masked. With an
-// error the item is not to be used; what was recorded before it stays.
+// conversation or has an item type, as an entry of the thread's item log: both,
+// or with an error nothing. It returns the item for planning, with its size in
+// tokens of model's tokenizer; that of a model with no public tokenizer is
+// estimated, and the fact's estimator says so. What the guard withholds from the
+// text is counted, digested and sized as masked: send the model that, too, by
+// masking with the same guard. The error is an [*InvalidError] for an item type
+// or status that is none, or one of [Client.Record].
 func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.Item, error) {
 	return r.add(ctx, model, c, r.ids, nil)
 }
 
 func (r *RunContext) add(ctx context.Context, model string, c Content, ids schema.Correlation, used func(sequence int64)) (window.Item, error) {
+	a, err := r.arrive(model, c)
+	if err != nil {
+		return window.Item{}, err
+	}
 	ids.ToolCallID = c.ToolCallID
-	text, hits := r.client.config.Guard.Mask(c.Text)
-	if err := r.redact(ctx, &c, hits, ids, used); err != nil {
+	if err := r.enter(a, func(facts []schema.Fact) error { return r.record(ctx, ids, used, facts...) }); err != nil {
 		return window.Item{}, err
 	}
-	count := r.client.config.Counter.Count(model, text)
-	item := r.client.item(c, text, count)
-	fact := &schema.ItemAdded{Common: schema.Common{PolicyRefs: schema.Refs(c.PolicyRefs...)}, Item: item}
-	if err := r.record(ctx, fact, ids, used); err != nil {
-		return window.Item{}, err
-	}
-	if itemType := logItemType(c.Kind); itemType != "" {
-		err := r.log.append(c.ID, func(position int64) error {
-			return r.record(ctx, &schema.LogAppended{
-				LogItemID: c.ID, LogID: r.ids.ThreadID, Position: &position, ItemType: itemType, Role: c.Role, Name: c.ToolName,
-				ToolCallID: c.ToolCallID, CallID: c.CallID, ItemRef: schema.Ref(c.ID),
-				Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
-			}, ids, used)
-		})
-		if err != nil {
-			return window.Item{}, err
-		}
-	}
-	planned := window.Item{
+	return a.item, nil
+}
+
+// planned is the item as plans see it.
+func (c Content) planned(count window.Count) window.Item {
+	item := window.Item{
 		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Reads: c.Reads,
 	}
 	if c.ToolCallID != "" {
-		planned.CallIDs = []string{c.ToolCallID}
+		item.CallIDs = []string{c.ToolCallID}
 	}
-	return planned, nil
+	return item
 }
 
 // item describes content whose text is masked already.
@@ -84,6 +84,9 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 		ContentDigest: c.config.Key.Digest([]byte(text)), Visibility: []string{"model"}, Layer: of.Layer, Role: of.Role,
 		RedactionState: of.Redaction, RedactionReason: of.RedactionReason,
 	}
+	if of.Kind == window.KindSummary {
+		item.ContentMode = schema.ContentSummary
+	}
 	if of.Priority != 0 {
 		item.Priority = new(float64(of.Priority))
 	}
@@ -93,40 +96,22 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 	return item
 }
 
-// redact records, once a policy, what the guard withheld from c, and marks c.
-// A runtime that withheld more than the guard has its own word on the state.
-func (r *RunContext) redact(ctx context.Context, c *Content, hits []redact.Hit, ids schema.Correlation, used func(sequence int64)) error {
-	var done []string
-	for _, hit := range hits {
-		if slices.Contains(done, hit.PolicyRef) {
-			continue
-		}
-		done = append(done, hit.PolicyRef)
+// redact marks c with what the guard withheld from it, and returns the facts of
+// that, one a policy. A runtime that withheld more than the guard has its own
+// word on the state.
+func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact) {
+	for _, hits := range byPolicy(hits) {
+		hit := hits[0]
 		if c.Redaction == "" || c.Redaction == schema.RedactionNone || c.Redaction == schema.RedactionUnknown {
 			c.Redaction, c.RedactionReason = schema.RedactionMasked, hit.Reason
 		}
 		if !slices.Contains(c.PolicyRefs, hit.PolicyRef) {
 			c.PolicyRefs = append(slices.Clip(c.PolicyRefs), hit.PolicyRef)
 		}
-		for _, fact := range r.client.redaction(c.ID, c.ID, hit, []string{"content"}) {
+		for _, fact := range r.client.redaction(c.ID, c.ID, hits, []string{"content"}) {
 			fact.CallID = c.CallID
-			if err := r.record(ctx, fact, ids, used); err != nil {
-				return err
-			}
+			facts = append(facts, fact)
 		}
 	}
-	return nil
-}
-
-// logItemType is seed 003's name for a kind that belongs to the conversation.
-func logItemType(k window.Kind) string {
-	switch k {
-	case window.KindMessage:
-		return "message"
-	case window.KindToolCall:
-		return "function_call"
-	case window.KindToolResult:
-		return "function_call_output"
-	}
-	return ""
+	return facts
 }

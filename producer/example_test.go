@@ -51,7 +51,8 @@ func recordTurn(ctx context.Context, nc *nats.Conn) error {
 	if err := call.Inject(ctx, asm, schema.InjectMessageHistory); err != nil { // became visible
 		return err
 	}
-	return turn.Seal(ctx) // returns once the stream has it all
+	_, err = turn.Seal(ctx) // returns once the stream has it all
+	return err
 }
 
 func TestDefaultConfigNeedsAConnection(t *testing.T) {

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,39 +13,81 @@ import (
 )
 
 // ErrWithheld is what every [*WithheldError] wraps.
-var ErrWithheld = errors.New("withheld value in an id")
+var ErrWithheld = errors.New("withheld value where none can be masked")
 
-// WithheldError says that an id holds a value that the guard withholds. The
-// fact is not recorded: choose another id. It does not hold the value.
+// WithheldError says that a value which is withheld stands where it cannot be
+// masked: in an id, since two ids would become one, or where the contract wants
+// a number or one of its own words. The fact is not recorded: send it with
+// another. The error does not hold the value.
 type WithheldError struct {
-	Field     string // the attribute, or what the id names
+	Field     string // the attribute or the field of the data, or what the id names
 	PolicyRef string // of the policy that withholds the value
 }
 
 // Error names the field and the policy.
 func (e *WithheldError) Error() string {
-	return fmt.Sprintf("%v: %s holds a value that %s withholds; use an id without it", ErrWithheld, e.Field, e.PolicyRef)
+	return fmt.Sprintf("%v: %s holds one that %s withholds; use another", ErrWithheld, e.Field, e.PolicyRef)
 }
 
 // Unwrap returns [ErrWithheld].
 func (e *WithheldError) Unwrap() error { return ErrWithheld }
 
-// hide masks withheld values in the event's data and refuses them in its
-// attributes.
-func (c *Client) hide(e *schema.Event) ([]redact.Hit, error) {
-	guard := c.config.Guard
-	if guard.Len() == 0 {
-		return nil, nil
-	}
-	if err := c.checkIDs(e); err != nil {
-		return nil, err
-	}
-	data, hits, err := guard.MaskJSON(e.Data)
+// hide masks withheld values in the event's data and refuses them in its ids.
+// It takes what violates the contract in the event as it was, and returns what
+// does in the event as it is.
+func (c *Client) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
+	masked, hits, err := c.mask(e)
 	if err != nil {
-		return nil, fmt.Errorf("mask withheld values: %w", err)
+		return nil, nil, err
 	}
-	e.Data = data
-	return hits, nil
+	more, err := c.detect(ctx, e, masked)
+	if more {
+		masked, hits, err = c.mask(e)
+	}
+	if err != nil || len(hits) == 0 {
+		return nil, violations, err
+	}
+	e.Data = masked
+	_, now := schema.Validate(e)
+	if len(violations) == 0 && len(now) > 0 && now[0].Code != schema.CodeTooLarge {
+		return nil, nil, &WithheldError{Field: fieldOf(now[0].Pointer, hits), PolicyRef: hits[0].PolicyRef}
+	}
+	return hits, now, nil
+}
+
+// mask returns the event's data without withheld values, which its attributes
+// and the ids of its data must not hold.
+func (c *Client) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
+	guard := c.guard()
+	if guard.Len() == 0 {
+		return e.Data, nil, nil
+	}
+	if err := checkIDs(guard, e); err != nil {
+		return nil, nil, err
+	}
+	data, hits, err := guard.MaskEncoded(e.Data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mask withheld values: %w", err)
+	}
+	for _, hit := range hits {
+		if field := strings.TrimPrefix(hit.Path, "/"); strings.HasSuffix(field, "_id") && !strings.Contains(field, "/") {
+			return nil, nil, &WithheldError{Field: field, PolicyRef: hit.PolicyRef}
+		}
+	}
+	return data, hits, nil
+}
+
+// fieldOf is the top-level field of the data that a violation points at, if
+// something was masked there, and otherwise the first in which something was.
+func fieldOf(pointer string, hits []redact.Hit) string {
+	field, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/data/"), "/")
+	for _, hit := range hits {
+		if hit.Path == "/"+field || strings.HasPrefix(hit.Path, "/"+field+"/") {
+			return field
+		}
+	}
+	field, _, _ = strings.Cut(strings.TrimPrefix(hits[0].Path, "/"), "/")
+	return field
 }
 
 // redactions are the facts that the guard masked something in another fact, one
@@ -54,20 +97,30 @@ func (c *Client) redactions(fact schema.Fact, hits []redact.Hit) []*schema.Redac
 	if _, itself := fact.(*schema.RedactionApplied); itself {
 		return nil
 	}
-	var policies []redact.Hit // the first hit of each
-	fields := make(map[string][]string)
-	for _, hit := range hits {
-		if fields[hit.PolicyRef] == nil {
-			policies = append(policies, hit)
-		}
-		field, _, _ := strings.Cut(strings.TrimPrefix(hit.Path, "/"), "/")
-		if !slices.Contains(fields[hit.PolicyRef], field) {
-			fields[hit.PolicyRef] = append(fields[hit.PolicyRef], field)
-		}
-	}
 	var list []*schema.RedactionApplied
-	for _, hit := range policies {
-		list = append(list, c.redaction(string(fact.EventType())+":"+fact.RecordID(), fact.RecordID(), hit, fields[hit.PolicyRef])...)
+	for _, hits := range byPolicy(hits) {
+		var fields []string
+		for _, hit := range hits {
+			if field, _, _ := strings.Cut(strings.TrimPrefix(hit.Path, "/"), "/"); !slices.Contains(fields, field) {
+				fields = append(fields, field)
+			}
+		}
+		list = append(list, c.redaction(string(fact.EventType())+":"+fact.RecordID(), fact.RecordID(), hits, fields)...)
+	}
+	return list
+}
+
+// byPolicy gathers the hits of each policy, both in order.
+func byPolicy(hits []redact.Hit) [][]redact.Hit {
+	var list [][]redact.Hit
+	index := make(map[string]int)
+	for _, hit := range hits {
+		i, ok := index[hit.PolicyRef]
+		if !ok {
+			i = len(list)
+			index[hit.PolicyRef], list = i, append(list, nil)
+		}
+		list[i] = append(list[i], hit)
 	}
 	return list
 }
@@ -75,17 +128,18 @@ func (c *Client) redactions(fact schema.Fact, hits []redact.Hit) []*schema.Redac
 // maxFingerprints is how many one redaction fact carries, about 160 bytes each.
 const maxFingerprints = 200
 
-// redaction says that the guard masked something of target under the policy of
-// hit. The id is made of what. There is one fact, or several parts of one for
-// a policy with very many values.
-func (c *Client) redaction(what, target string, hit redact.Hit, fields []string) []*schema.RedactionApplied {
-	var known []schema.Fingerprint
-	for _, f := range c.fingerprints {
-		if f.PolicyRef == hit.PolicyRef {
-			known = append(known, schema.Fingerprint(f.Fingerprint))
+// redaction says that the guard masked something of target: the hits, which are
+// of one policy, whose values it lists by fingerprint. The id is made of what.
+// There is one fact, or several parts of one for very many values.
+func (c *Client) redaction(what, target string, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
+	hit := hits[0]
+	var found []schema.Fingerprint
+	for _, h := range hits {
+		if h.Fingerprint != nil && !slices.Contains(found, *h.Fingerprint) {
+			found = append(found, *h.Fingerprint)
 		}
 	}
-	chunks := chunk(known, maxFingerprints, func(schema.Fingerprint) int { return 1 })
+	chunks := chunk(found, maxFingerprints, func(schema.Fingerprint) int { return 1 })
 	list := make([]*schema.RedactionApplied, len(chunks))
 	for i, fingerprints := range chunks {
 		list[i] = &schema.RedactionApplied{
@@ -100,7 +154,7 @@ func (c *Client) redaction(what, target string, hit redact.Hit, fields []string)
 
 // checkIDs looks at all attributes that a caller chooses at once, and one by
 // one only when there is something.
-func (c *Client) checkIDs(e *schema.Event) error {
+func checkIDs(guard *redact.Guard, e *schema.Event) error {
 	var all strings.Builder
 	all.WriteString(e.Subject)
 	for _, f := range schema.CorrelationFields {
@@ -109,7 +163,6 @@ func (c *Client) checkIDs(e *schema.Event) error {
 			all.WriteString(id)
 		}
 	}
-	guard := c.config.Guard
 	if len(guard.Check(all.String())) == 0 {
 		return nil
 	}
@@ -127,15 +180,20 @@ func (c *Client) checkIDs(e *schema.Event) error {
 // hideError keeps withheld values out of the text of an error that quotes its
 // input. Such an error is replaced; any other is returned as it is.
 func (c *Client) hideError(err error) error {
-	text, hits := c.config.Guard.Mask(err.Error())
+	text, hits := c.guard().Mask(err.Error())
 	if len(hits) == 0 {
 		return err
+	}
+	var wrong *InvalidError
+	if errors.As(err, &wrong) {
+		field, _ := c.guard().Mask(wrong.Field)
+		return &InvalidError{Field: field, Problem: wrong.Problem, widened: wrong.widened}
 	}
 	var refused *grant.Error
 	if !errors.As(err, &refused) {
 		return errors.New(text)
 	}
-	input, _ := c.config.Guard.Mask(refused.Input)
-	detail, _ := c.config.Guard.Mask(refused.Detail)
+	input, _ := c.guard().Mask(refused.Input)
+	detail, _ := c.guard().Mask(refused.Detail)
 	return &grant.Error{Input: input, Detail: detail}
 }

@@ -1,6 +1,10 @@
 package producer
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/ctxledger/ctxledger/producer/window"
+)
 
 // threadKey names a thread of a session.
 type threadKey struct{ session, thread string }
@@ -9,11 +13,13 @@ type threadKey struct{ session, thread string }
 type itemLog struct {
 	mu        sync.Mutex       // held while an entry is recorded, so that order is position
 	next      int64            // the next entry's position
+	tokens    int64            // of all entries so far
 	positions map[string]int64 // the newest entry, by item id
+	root      lineage          // of the calls that root runs make on the thread
 }
 
 // append hands the next position to record and uses it up if that succeeds.
-func (l *itemLog) append(id string, record func(position int64) error) error {
+func (l *itemLog) append(id string, tokens int64, record func(position int64) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := record(l.next); err != nil {
@@ -24,6 +30,7 @@ func (l *itemLog) append(id string, record func(position int64) error) error {
 	}
 	l.positions[id] = l.next
 	l.next++
+	l.tokens += tokens
 	return nil
 }
 
@@ -35,6 +42,29 @@ func (l *itemLog) position(id string) *int64 {
 		return &position
 	}
 	return nil
+}
+
+// stretch is the part of the log that a window was projected from.
+type stretch struct {
+	first  *int64 // the earliest entry in the window; nil where none is known
+	next   int64  // the position after the newest entry
+	sent   int64  // entries from first on that are in the window
+	tokens int64  // of the whole log
+}
+
+func (l *itemLog) stretch(items []window.Item) stretch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := stretch{next: l.next, tokens: l.tokens}
+	for _, item := range items {
+		if position, ok := l.positions[item.ID]; ok {
+			s.sent++
+			if s.first == nil || position < *s.first {
+				s.first = &position
+			}
+		}
+	}
+	return s
 }
 
 // forget drops what is known of items, and goes on numbering.

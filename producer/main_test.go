@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	if child, ok := children[os.Getenv(childKind)]; ok {
+		child()
+	}
 	os.Exit(m.Run())
 }
 
@@ -53,7 +57,12 @@ func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
 
 func (b *bus) connect(t testing.TB) {
 	t.Helper()
-	nc, err := nats.Connect(b.servers.NATSURL(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+	b.dial(t, b.servers.NATSURL())
+}
+
+func (b *bus) dial(t testing.TB, natsURL string) {
+	t.Helper()
+	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +76,12 @@ func (b *bus) connect(t testing.TB) {
 // events reads the whole stream.
 func (b *bus) events(t testing.TB) []*schema.Event {
 	t.Helper()
-	stream, err := b.js.Stream(t.Context(), "CTX")
+	return b.eventsIn(t, "CTX")
+}
+
+func (b *bus) eventsIn(t testing.TB, name string) []*schema.Event {
+	t.Helper()
+	stream, err := b.js.Stream(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,4 +158,13 @@ func removed(t testing.TB, id string) *schema.Event {
 		t.Fatal(err)
 	}
 	return e
+}
+
+func portOf(t testing.TB, natsURL string) string {
+	t.Helper()
+	u, err := url.Parse(natsURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
 }

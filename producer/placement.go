@@ -68,31 +68,11 @@ func injectionFact(call string, asm *schema.AssemblyCreated, point schema.Inject
 	return f
 }
 
-// elisionParts says what a pass shortened; position finds an item in the item
-// log. What was saved stands in each part for its own items.
-func elisionParts(call string, pass window.Pass, position func(id string) *int64) []*schema.ElisionApplied {
-	if len(pass.Elided) == 0 {
-		return nil
-	}
-	chunks := chunk(pass.Elided, maxPartBytes, func(e window.Elided) int {
-		return elidedBytes + textBytes(e.ID) + textBytes(e.ReloadRef)
-	})
-	list := make([]*schema.ElisionApplied, len(chunks))
-	for i, part := range chunks {
-		f := &schema.ElisionApplied{Common: schema.Common{Metadata: partOf(i, len(chunks))}, Elision: schema.Elision{
-			PassID: "elision:" + call, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
-			FirstChangedPosition: new(int64(pass.FirstChanged)),
-		}}
-		before, after := int64(0), int64(0)
-		for _, e := range part {
-			before, after = before+int64(e.Before), after+int64(e.Stub)
-			f.ElidedItemRefs = append(f.ElidedItemRefs, schema.Elided{
-				ItemRef: schema.Ref(e.ID), Position: position(e.ID), Level: schema.ElisionLevel(e.Level),
-				TokensBefore: new(int64(e.Before)), TokensAfter: new(int64(e.Stub)), ReloadRef: schema.Ref(e.ReloadRef),
-			})
-		}
-		f.TokensBefore, f.TokensAfter, f.TokensSaved = &before, &after, new(before-after)
-		list[i] = f
+// asFacts are the parts of one record.
+func asFacts[F schema.Fact](parts []F) []schema.Fact {
+	list := make([]schema.Fact, len(parts))
+	for i, part := range parts {
+		list[i] = part
 	}
 	return list
 }

@@ -15,11 +15,7 @@ const target = "model"
 // as its size needs. It is pure: the same plan gives the same facts.
 func planFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
 	var facts []schema.Fact
-	refs := make([]schema.Ref, len(candidates))
-	for i, c := range candidates {
-		refs[i] = schema.Ref(c.ID)
-	}
-	chunks := chunk(refs, maxPartBytes, refBytes)
+	chunks := chunk(itemRefs(candidates), maxPartBytes, refBytes)
 	for i, refs := range chunks {
 		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: partOf(i, len(chunks))}, Surface: schema.Surface{
 			SurfaceID: "surface:" + call, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
@@ -34,54 +30,52 @@ func planFacts(call, model string, candidates []window.Item, plan window.Plan) [
 	return append(facts, budgetFacts(call, model, plan)...)
 }
 
-// A decided candidate is one that the plan selected or omitted.
-type decided struct {
-	schema.Candidate
-	omitted bool
-}
-
-func (d decided) bytes() int { return 2*refBytes(d.ItemRef) + candidateBytes + textBytes(d.Note) }
-
 // selectionFacts puts the decision on each candidate into the part that has the
 // candidate, so that candidates = selected + omitted holds in every part.
 func selectionFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
-	omitted := make(map[string]window.Omission, len(plan.Omitted))
-	for _, o := range plan.Omitted {
-		omitted[o.ID] = o
+	omitted := make(map[string]*window.Omission, len(plan.Omitted))
+	for i, o := range plan.Omitted {
+		omitted[o.ID] = &plan.Omitted[i]
 	}
-	rank := int64(0)
-	list := make([]decided, len(candidates))
-	for i, c := range candidates {
-		d := decided{Candidate: schema.Candidate{ItemRef: schema.Ref(c.ID), Tokens: new(int64(c.Tokens))}}
-		if o, out := omitted[c.ID]; out {
-			d.omitted, d.Reason, d.Note = true, schema.OmissionReason(o.Reason), o.Note
-		} else {
-			rank++ // candidates are in the window's order
-			d.Rank = new(rank)
+	chunks := chunk(candidates, maxPartBytes, func(c window.Item) int {
+		size := candidateBytes + 2*textBytes(c.ID)
+		if o := omitted[c.ID]; o != nil {
+			size += textBytes(o.Note)
 		}
-		list[i] = d
-	}
-	chunks := chunk(list, maxPartBytes, decided.bytes)
+		return size
+	})
+	rank := int64(0)
 	facts := make([]schema.Fact, len(chunks))
 	for i, part := range chunks {
 		f := &schema.SelectionCompleted{
-			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model)},
-			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call),
+			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model), Candidates: itemRefs(part)},
+			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call), Selected: make([]schema.Candidate, 0, len(part)),
 		}
 		if len(chunks) > 1 {
 			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
 		}
-		for _, d := range part {
-			f.Candidates = append(f.Candidates, d.ItemRef)
-			if d.omitted {
-				f.Omitted = append(f.Omitted, d.Candidate)
+		for _, c := range part {
+			d := schema.Candidate{ItemRef: schema.Ref(c.ID), Tokens: new(int64(c.Tokens))}
+			if o := omitted[c.ID]; o != nil {
+				d.Reason, d.Note = schema.OmissionReason(o.Reason), o.Note
+				f.Omitted = append(f.Omitted, d)
 			} else {
-				f.Selected = append(f.Selected, d.Candidate)
+				rank++ // candidates are in the window's order
+				d.Rank = new(rank)
+				f.Selected = append(f.Selected, d)
 			}
 		}
 		facts[i] = f
 	}
 	return facts
+}
+
+func itemRefs(items []window.Item) []schema.Ref {
+	refs := make([]schema.Ref, len(items))
+	for i, item := range items {
+		refs[i] = schema.Ref(item.ID)
+	}
+	return refs
 }
 
 func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []schema.Fact {
@@ -188,12 +182,4 @@ func segments(plan window.Plan) []schema.Segment {
 		list[i].ItemRefs = append(list[i].ItemRefs, schema.Ref(item.ID))
 	}
 	return list
-}
-
-func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
-	f := &schema.UsageRecorded{CallID: call, Model: model, TotalTokens: new(int64(plan.TokensAfter))}
-	for _, s := range segments(plan) {
-		f.Layers = append(f.Layers, schema.LayerUsage{Layer: s.Layer, Tokens: s.Actual, Items: new(int64(len(s.ItemRefs)))})
-	}
-	return f
 }

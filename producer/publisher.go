@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,45 +21,39 @@ var ErrQueueFull = errors.New("the queue of events is full")
 
 // Limits of a publisher.
 const (
-	// DefaultMaxQueued is how many events wait for the stream at most.
+	// DefaultMaxQueued is how many events wait in memory at most.
 	DefaultMaxQueued = 10_000
 	// maxQueuedBytes bounds the queue's memory, whatever the events' number.
 	maxQueuedBytes = 64 << 20
-	// attemptTimeout bounds one try to store one batch, and connectTimeout the
-	// part of it that waits for the connection.
-	attemptTimeout, connectTimeout = 10 * time.Second, 5 * time.Second
-	// firstRetry doubles up to lastRetry while the stream takes nothing.
-	firstRetry, lastRetry = 100 * time.Millisecond, 5 * time.Second
 )
 
 // Publisher writes events to the stream, in order, in atomic batches: of a
 // batch either everything is stored or nothing. Safe for concurrent use; the
 // order is that of the calls.
 //
-//	Publish ──▶ queue ──▶ one sender ──▶ JetStream
+//	Publish ──▶ queue ──▶ one worker ──▶ JetStream
+//	                                └──▶ outbox ──▶ relay ──▶ JetStream
 //
-// Events stay in the queue until the stream has stored them, and a batch that
-// was tried keeps its composition, so that a repeat of it is the same batch.
-// The queue is in memory: what is in it is lost with the process.
+// Events stay in the queue until the stream, or the outbox of a client that has
+// one, has stored them, and a batch that was tried keeps its composition, so
+// that a repeat of it is the same batch. The queue is in memory: what is in it
+// is lost with the process.
 type Publisher struct {
-	js     jetstream.JetStream
-	linger time.Duration
-	most   int  // events in the queue
-	wait   bool // for room, rather than return ErrQueueFull
+	worker
+	sender *route
+	relay  *relay        // nil without an outbox
+	linger time.Duration // of the first event of a batch
+	most   int           // events in the queue
+	wait   bool          // for room, rather than return ErrQueueFull
+	room   func()        // told, on a goroutine of its own, when a full queue has room again
 
-	mu       sync.Mutex // guards what follows; never held during I/O
 	queue    []waiting
-	bytes    int           // of the queue
-	accepted uint64        // events ever queued
-	stored   uint64        // events ever stored: accepted less the queue
-	wanted   uint64        // the sender works until stored reaches it
-	tried    int           // size of the batch at the head that was tried and failed, or 0
-	sending  bool          // the sender runs
-	timer    *time.Timer   // starts the sender; nil when none is set
-	failures uint64        // tries that failed
-	err      error         // of the last try, nil once one succeeds
-	retry    time.Duration // until the next try after a failure
-	changed  chan struct{} // closed after each try
+	bytes    int       // of the queue
+	accepted uint64    // events ever queued
+	stored   uint64    // events ever stored: accepted less the queue
+	wanted   uint64    // the worker works until stored reaches it
+	tried    int       // size of the batch at the head that was tried and failed, or 0
+	full     time.Time // when an event found no room first, zero once there was some
 }
 
 // waiting is one event in the queue.
@@ -82,7 +76,27 @@ func NewPublisher(js jetstream.JetStream, linger time.Duration) *Publisher {
 }
 
 func newPublisher(js jetstream.JetStream, linger time.Duration, most int) *Publisher {
-	return &Publisher{js: js, linger: linger, most: most, wait: linger == 0, retry: firstRetry, changed: make(chan struct{})}
+	p := &Publisher{worker: newWorker(), sender: newRoute(js), linger: linger, most: most, wait: linger == 0}
+	p.loop, p.due = p.storeAll, p.wantAll
+	return p
+}
+
+// keepIn makes p store events in an outbox first, and begins to send what waits
+// there.
+func (p *Publisher) keepIn(box Outbox) {
+	p.relay = newRelay(p.sender, box, p.retryNow)
+	p.relay.mu.Lock()
+	defer p.relay.mu.Unlock()
+	p.relay.start()
+}
+
+// retryNow lets a batch that found no room in the outbox try again.
+func (p *Publisher) retryNow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		p.start()
+	}
 }
 
 // Publish validates e and queues it. An error means that e is not queued, and
@@ -97,12 +111,13 @@ func (p *Publisher) Publish(ctx context.Context, e *schema.Event) error {
 	if _, violations := schema.Validate(e); len(violations) > 0 {
 		return violations
 	}
-	return p.enqueue(ctx, e.Binary())
+	return p.Send(ctx, e.Binary())
 }
 
-// enqueue is Publish for events that are known to be valid: all or none.
-func (p *Publisher) enqueue(ctx context.Context, messages ...schema.Message) error {
-	most, total := p.js.Conn().MaxPayload(), 0
+// Send is Publish for the messages of events that are known to be valid: all or
+// none.
+func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error {
+	most, total := p.sender.js.Conn().MaxPayload(), 0
 	list := make([]waiting, len(messages))
 	for i, m := range messages {
 		list[i].message = &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}
@@ -122,7 +137,7 @@ func (p *Publisher) enqueue(ctx context.Context, messages ...schema.Message) err
 	p.bytes += total
 	p.accepted += uint64(len(list))
 	switch {
-	case p.sending:
+	case p.running:
 	case len(p.queue) >= maxBatch && (p.err == nil || p.linger == 0):
 		p.start()
 	case p.timer == nil && p.linger > 0:
@@ -131,25 +146,51 @@ func (p *Publisher) enqueue(ctx context.Context, messages ...schema.Message) err
 	return nil
 }
 
+func (p *Publisher) wantAll() { p.wanted = p.accepted }
+
 // makeRoom returns once the queue has room for n events of size bytes; an empty
-// queue has. The caller holds mu, as with all below.
+// queue has. The caller holds mu.
 func (p *Publisher) makeRoom(ctx context.Context, n, size int) error {
 	full := func() bool {
 		return len(p.queue) > 0 && (len(p.queue)+n > p.most || p.bytes+size > maxQueuedBytes)
 	}
-	for failures := p.failures; full(); {
-		switch {
-		case !p.wait && p.err != nil:
-			return fmt.Errorf("%w (%d events): %w", ErrQueueFull, len(p.queue), p.err)
-		case !p.wait:
-			return fmt.Errorf("%w (%d events): they come faster than the stream takes them", ErrQueueFull, len(p.queue))
-		case p.failures > failures && p.err != nil:
-			return p.err
+	switch {
+	case !full():
+		return nil
+	case !p.wait:
+		if p.full.IsZero() {
+			p.full = time.Now()
 		}
+		return p.queueFull()
+	}
+	return p.until(ctx, func() bool {
 		p.wanted = max(p.wanted, p.stored+1)
-		p.start()
+		return !full()
+	})
+}
+
+// queueFull is [ErrQueueFull] with the reason.
+func (p *Publisher) queueFull() error {
+	if p.err != nil {
+		return fmt.Errorf("%w (%d events): %w", ErrQueueFull, len(p.queue), p.err)
+	}
+	return fmt.Errorf("%w (%d events): they come faster than the stream takes them", ErrQueueFull, len(p.queue))
+}
+
+// awaitRoom returns once a queue that was full has room, with ctx's error, or
+// with ErrQueueFull once the queue is full for as long as bound: everybody who
+// waits does so until the same moment.
+func (p *Publisher) awaitRoom(ctx context.Context, bound time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.full.IsZero() {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, p.full.Add(bound))
+	defer cancel()
+	for since := p.full; p.full.Equal(since); {
 		if err := p.await(ctx); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", p.queueFull(), err)
 		}
 	}
 	return nil
@@ -161,20 +202,29 @@ func (p *Publisher) makeRoom(ctx context.Context, n, size int) error {
 // ctx's; either way the events stay queued, and Flush may be called again: an
 // event that was stored all the same is recognised by its message id.
 func (p *Publisher) Flush(ctx context.Context) error {
+	if err := p.settleQueue(ctx); err != nil || p.relay == nil {
+		return err
+	}
+	return p.relay.flush(ctx)
+}
+
+// settleQueue returns once the queue's events are in the stream, or in the
+// outbox if there is one.
+func (p *Publisher) settleQueue(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	target, failures := p.accepted, p.failures
+	target := p.accepted
 	p.wanted = max(p.wanted, target)
-	for p.stored < target {
-		if p.failures > failures && p.err != nil {
-			return p.err
-		}
-		p.start()
-		if err := p.await(ctx); err != nil {
-			return err
-		}
+	return p.until(ctx, func() bool { return p.stored >= target })
+}
+
+// Store is [Publisher.Flush]: a publisher of its own keeps events nowhere but in
+// the stream.
+func (p *Publisher) Store(ctx context.Context) (Stored, error) {
+	if err := p.Flush(ctx); err != nil {
+		return "", err
 	}
-	return nil
+	return InStream, nil
 }
 
 // Err says why the oldest queued events are not stored: the error of the last
@@ -182,80 +232,64 @@ func (p *Publisher) Flush(ctx context.Context) error {
 // not change it.
 func (p *Publisher) Err() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
+	err := p.err
+	p.mu.Unlock()
+	if err != nil || p.relay == nil {
+		return err
+	}
+	p.relay.mu.Lock()
+	defer p.relay.mu.Unlock()
+	return p.relay.err
 }
 
-// Queued returns how many events wait for the stream.
+// Queued returns how many events wait in memory.
 func (p *Publisher) Queued() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue)
 }
 
-// await lets go of mu until a try has ended.
-func (p *Publisher) await(ctx context.Context) error {
-	changed := p.changed
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the stream: %w", context.Cause(ctx))
-	}
-}
-
-// startIn starts the sender later, for all that is queued by then.
-func (p *Publisher) startIn(delay time.Duration) {
-	p.timer = time.AfterFunc(delay, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.timer = nil
-		p.wanted = p.accepted
-		p.start()
-	})
-}
-
-// start lets the sender run unless it does.
-func (p *Publisher) start() {
-	if p.sending {
-		return
-	}
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
-	p.sending = true
-	go p.run()
-}
-
-// run sends batches until all that is wanted is stored and less than a batch
-// waits, or until a try fails.
-func (p *Publisher) run() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	failed := false
-	for !failed && (len(p.queue) >= maxBatch || p.stored < p.wanted) {
+// storeAll is the worker's loop: it stores batches until all that is wanted is
+// stored and less than a batch waits, or until a try fails.
+func (p *Publisher) storeAll() time.Duration {
+	for len(p.queue) >= maxBatch || p.stored < p.wanted {
 		batch, size := p.batch()
+		again := p.tried > 0
 		p.mu.Unlock()
-		err := p.send(batch)
+		err := p.keep(batch, again)
 		p.mu.Lock()
-		failed = err != nil
-		p.settle(batch, size, err)
+		if p.settle(batch, size, err); err == nil {
+			continue
+		}
+		if p.linger == 0 || final(err) {
+			return 0
+		}
+		return p.backOff()
 	}
-	p.sending = false
-	switch {
-	case len(p.queue) == 0 || p.linger == 0:
-	case !failed:
-		p.startIn(p.linger)
-	case !errors.Is(p.err, nats.ErrConnectionClosed): // which never opens again
-		p.startIn(p.retry)
-		p.retry = min(2*p.retry, lastRetry)
+	if len(p.queue) == 0 {
+		return 0
 	}
+	return p.linger
 }
 
-// batch returns the events to send next, and their bytes.
+// final reports whether no later try can succeed: what is closed never opens
+// again.
+func final(err error) bool {
+	return errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, os.ErrClosed)
+}
+
+// keep tries once to store a batch.
+func (p *Publisher) keep(batch []*nats.Msg, again bool) error {
+	if p.relay != nil {
+		return p.relay.take(batch)
+	}
+	if err := p.sender.try(batch, again); err != nil {
+		return fmt.Errorf("publish %d events: %w", len(batch), err)
+	}
+	return nil
+}
+
+// batch returns the events to store next, and their bytes.
 func (p *Publisher) batch() (batch []*nats.Msg, size int) {
 	for _, next := range p.queue {
 		switch n := len(batch); {
@@ -270,14 +304,11 @@ func (p *Publisher) batch() (batch []*nats.Msg, size int) {
 	return batch, size
 }
 
-// settle notes how the try to send a batch went.
+// settle notes how the try to store a batch went.
 func (p *Publisher) settle(batch []*nats.Msg, size int, err error) {
-	close(p.changed)
-	p.changed = make(chan struct{})
+	p.worker.settle(err)
 	if err != nil {
 		p.tried = len(batch)
-		p.failures++
-		p.err = fmt.Errorf("publish %d events: %w", len(batch), err)
 		return
 	}
 	n := len(batch)
@@ -287,17 +318,11 @@ func (p *Publisher) settle(batch []*nats.Msg, size int, err error) {
 	}
 	p.bytes -= size
 	p.stored += uint64(n)
-	p.tried, p.err, p.retry = 0, nil, firstRetry
-}
-
-// send tries once to store a batch.
-func (p *Publisher) send(batch []*nats.Msg) error {
-	ctx, cancel := context.WithTimeout(context.Background(), attemptTimeout)
-	defer cancel()
-	up, stop := context.WithTimeout(ctx, connectTimeout)
-	defer stop()
-	if err := connected(up, p.js.Conn()); err != nil {
-		return err
+	p.tried = 0
+	if !p.full.IsZero() {
+		p.full = time.Time{}
+		if p.room != nil {
+			go p.room()
+		}
 	}
-	return publishBatch(ctx, p.js, batch)
 }

@@ -91,7 +91,7 @@ func TestBatchErrors(t *testing.T) {
 	}
 	// The messages of a batch that failed are used again.
 	for range 2 {
-		if err := publishBatch(t.Context(), b.js, first); err != nil {
+		if err := (&sender{js: b.js}).publish(t.Context(), first); err != nil {
 			t.Error(err)
 		}
 	}
@@ -225,9 +225,9 @@ func TestServerRestart(t *testing.T) {
 		}
 	}
 	// It goes out without anybody asking.
-	for deadline := time.Now().Add(30 * time.Second); client.publisher.Queued() > 0; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); client.transport.(*Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d events still wait: %v", client.publisher.Queued(), client.Err())
+			t.Fatalf("%d events still wait: %v", client.transport.(*Publisher).Queued(), client.Err())
 		}
 	}
 	if err := client.Err(); err != nil {

@@ -95,7 +95,7 @@ func TestInheritance(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
 	client := b.client(t)
-	run := open(t, client, Run{ID: "root", Session: "s", Thread: "th", Agent: "a", Resource: "u_1", MaxDepth: 2, Grants: grant.Set{"x/y"}})
+	run := open(t, client, Run{ID: "root", Session: "s", Thread: "th", Agent: "a", ResourceID: "u_1", MaxDepth: 2, Grants: grant.Set{"x/y"}})
 	child, err := run.Child(t.Context(), Child{ID: "child"})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
@@ -30,47 +33,57 @@ type Turn struct {
 
 	mu     sync.Mutex // guards what follows; held while a fact is recorded
 	seal   schema.EnvelopeCreated
-	used   [][2]int64 // sequences of the turn's facts, as closed ranges in order
+	used   [][2]int64      // sequences of the turn's facts, as closed ranges in order
+	added  map[string]bool // ids of items
 	sealed bool
 }
 
-// Turn begins a turn. Recording it costs nothing until something happens.
+// Turn begins a turn. Ids are unique in the session; an empty one is replaced by
+// a UUIDv7. Recording it costs nothing until something happens.
 func (r *RunContext) Turn(id string, m Model) *Turn {
-	t := &Turn{run: r, model: m, ids: r.ids}
+	if id == "" {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	t := &Turn{run: r, model: r.limits.bound(m), ids: r.ids, added: make(map[string]bool)}
 	t.ids.TurnID, t.ids.ContextID = id, "ctx:"+id
 	return t
 }
 
-// Record queues any fact with the turn's ids; see [Client.Record]. The error is
-// [ErrSealed] after Seal.
-func (t *Turn) Record(ctx context.Context, fact schema.Fact) error {
+// ID returns the turn's id.
+func (t *Turn) ID() string { return t.ids.TurnID }
+
+// Record queues any facts with the turn's ids, in order, all or none; see
+// [Client.Record]. The error is [ErrSealed] after Seal.
+func (t *Turn) Record(ctx context.Context, facts ...schema.Fact) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.record(ctx, fact)
-}
-
-// record is Record; the caller holds mu.
-func (t *Turn) record(ctx context.Context, fact schema.Fact) error {
 	if t.sealed {
-		return fmt.Errorf("record %s: %w", fact.EventType(), ErrSealed)
+		return ErrSealed
 	}
-	if err := t.run.record(ctx, fact, t.ids, t.use); err != nil {
+	if err := t.run.record(ctx, t.ids, t.use, facts...); err != nil {
 		return err
 	}
-	t.note(fact)
+	for _, fact := range facts {
+		t.note(fact)
+	}
 	return nil
 }
 
 // Add is [RunContext.Add] for content that came in during the turn: its facts
-// carry the turn's id, and the seal covers them.
+// carry the turn's id, and the seal covers them. An id that the turn has added
+// is an [*InvalidError].
 func (t *Turn) Add(ctx context.Context, c Content) (window.Item, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sealed {
 		return window.Item{}, ErrSealed
 	}
+	if t.added[c.ID] {
+		return window.Item{}, invalid("content id", "is that of another item of the turn")
+	}
 	item, err := t.run.add(ctx, t.model.Name, c, t.ids, t.use)
 	if err == nil {
+		t.added[c.ID] = true
 		t.seal.ItemRefs = append(t.seal.ItemRefs, schema.Ref(c.ID))
 	}
 	return item, err
@@ -113,48 +126,40 @@ func (t *Turn) note(fact schema.Fact) {
 	}
 }
 
-// Missing records a gap and that its owner was asked, and sends both at once,
-// since somebody is waiting for them. Owner, action and a summary that is safe
-// to show are required. An error of [Client.Flush] leaves both facts queued; one
-// of [Client.Record] records nothing more.
-func (t *Turn) Missing(ctx context.Context, m schema.Missing) error {
-	t.mu.Lock()
-	m.Status = schema.StatusOpen
-	err := t.record(ctx, &schema.MissingDetected{Missing: m})
-	if err == nil {
-		m.Status = schema.StatusRequested
-		err = t.record(ctx, &schema.MissingRequested{Missing: m})
-	}
-	t.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return t.run.client.Flush(ctx)
+// Receipt says what a seal closed and where it is kept.
+type Receipt struct {
+	ContextID string // of the envelope
+	// Sequences are those of the turn's facts, the envelope's the last, as closed
+	// ranges in order.
+	Sequences [][2]int64
+	Stored    Stored
 }
 
 // Seal records the turn's envelope, its last fact, which lists what happened
 // and exactly the sequences that the turn's facts used, its own included, and
-// returns once the stream has stored all of it. With an error of the wait the
-// envelope is queued and the turn is sealed: call Seal again to wait again.
-func (t *Turn) Seal(ctx context.Context) error {
-	if err := t.recordSeal(ctx); err != nil {
-		return err
+// returns once all of it is stored; the receipt says where. With an error of the
+// wait the envelope is queued and the turn is sealed: call Seal again to wait
+// again.
+func (t *Turn) Seal(ctx context.Context) (Receipt, error) {
+	receipt, err := t.recordSeal(ctx)
+	if err != nil {
+		return Receipt{}, err
 	}
-	if err := t.run.client.Flush(ctx); err != nil {
-		return fmt.Errorf("store the sealed turn: %w", err)
+	if receipt.Stored, err = t.run.client.transport.Store(ctx); err != nil {
+		return Receipt{}, fmt.Errorf("store the sealed turn: %w", err)
 	}
-	return nil
+	return receipt, nil
 }
 
-func (t *Turn) recordSeal(ctx context.Context) error {
+func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sealed {
-		return nil
+		return t.receipt(), nil
 	}
 	id, err := json.Marshal(t.ids.TurnID)
 	if err != nil {
-		return fmt.Errorf("encode the turn's id: %w", err)
+		return Receipt{}, fmt.Errorf("encode the turn's id: %w", err)
 	}
 	seal := t.seal
 	seal.ContextID, seal.Scope, seal.Lifecycle = t.ids.ContextID, "turn", schema.LifecycleInjected
@@ -166,10 +171,15 @@ func (t *Turn) recordSeal(ctx context.Context) error {
 		err = t.submitSeal(ctx, &seal)
 	}
 	if err != nil {
-		return fmt.Errorf("record %s: %w", seal.EventType(), err)
+		return Receipt{}, fmt.Errorf("record %s: %w", seal.EventType(), err)
 	}
 	t.sealed = true
-	return nil
+	return t.receipt(), nil
+}
+
+// receipt is that of the sealed turn; the caller holds mu.
+func (t *Turn) receipt() Receipt {
+	return Receipt{ContextID: t.ids.ContextID, Sequences: slices.Clone(t.used)}
 }
 
 func (t *Turn) submitSeal(ctx context.Context, seal *schema.EnvelopeCreated) error {

@@ -77,7 +77,7 @@ func TestSealCoversItsTurn(t *testing.T) {
 				})
 			}
 			calls.Wait()
-			if err := turn.Seal(t.Context()); err != nil {
+			if _, err := turn.Seal(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	if err := turn.Seal(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := turn.Seal(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a seal without a server: %v", err)
 	}
 	if err := turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "late"}); !errors.Is(err, ErrSealed) {
@@ -141,7 +141,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 	start()
 	var err error
 	for range 5 {
-		if err = turn.Seal(within(t, 20*time.Second)); err == nil {
+		if _, err = turn.Seal(within(t, 20*time.Second)); err == nil {
 			break
 		}
 	}
@@ -169,7 +169,7 @@ func TestSealOfAVeryLongTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := turn.Seal(t.Context()); err != nil {
+	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	seal := facts[*schema.EnvelopeCreated](t, b)[0]
@@ -196,7 +196,7 @@ func TestCallsWithNothing(t *testing.T) {
 	if err := call.Inject(t.Context(), nil, schema.InjectMessageHistory); !errors.Is(err, ErrEmptyWindow) {
 		t.Errorf("Inject: %v", err)
 	}
-	if err := errors.Join(call.Elide(t.Context(), window.Pass{}), call.Usage(t.Context(), plan, schema.ProviderUsage{}), turn.Seal(t.Context())); err != nil {
+	if err := errors.Join(call.Elide(t.Context(), window.Pass{}), call.Usage(t.Context(), plan, schema.ProviderUsage{}), sealed(t, turn)); err != nil {
 		t.Error(err)
 	}
 	if n := len(b.events(t)); n != 6 { // scope, surface, selection, budget, usage, seal
@@ -223,7 +223,7 @@ func TestContextLimitIsRecorded(t *testing.T) {
 	if !errors.As(err, &limit) || len(limit.Remaining) != 2 || len(plan.Window) != 2 {
 		t.Fatalf("%v", err)
 	}
-	if err := turn.Seal(t.Context()); err != nil {
+	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	steps := facts[*schema.PressureApplied](t, b)
@@ -252,7 +252,7 @@ func TestLargeCallThroughTheStream(t *testing.T) {
 	if err != nil || len(asm.OrderedBlocks) != 2_000 {
 		t.Fatal(err)
 	}
-	if err := errors.Join(call.Inject(t.Context(), asm, schema.InjectMessageHistory), call.Usage(t.Context(), plan, schema.ProviderUsage{}), turn.Seal(t.Context())); err != nil {
+	if err := errors.Join(call.Inject(t.Context(), asm, schema.InjectMessageHistory), call.Usage(t.Context(), plan, schema.ProviderUsage{}), sealed(t, turn)); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -298,4 +298,14 @@ func TestRedactionStatesOfContent(t *testing.T) {
 	if n := len(facts[*schema.RedactionApplied](t, b)); n != 3 {
 		t.Errorf("%d redactions", n)
 	}
+}
+
+// sealed seals a turn and looks at the error alone.
+func sealed(t *testing.T, turn *Turn) error {
+	t.Helper()
+	receipt, err := turn.Seal(t.Context())
+	if err == nil && receipt.Stored != InStream {
+		t.Errorf("the sealed turn is stored in %q", receipt.Stored)
+	}
+	return err
 }

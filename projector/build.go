@@ -3,6 +3,9 @@ package projector
 import (
 	"encoding/hex"
 	"errors"
+	"runtime"
+	"strings"
+	"sync"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
@@ -17,10 +20,38 @@ type parsed struct {
 	violations schema.Violations
 	identity   uint64
 	digest     [32]byte
+	// reintroduced says that the message held a withheld value, of which this is
+	// what may be kept: it is to be deleted from the stream.
+	reintroduced bool
 }
+
+// parseAll parses messages on all processors.
+func parseAll(messages []*message) []parsed {
+	all := make([]parsed, len(messages))
+	var work sync.WaitGroup
+	share := max(minShare, (len(messages)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for first := 0; first < len(messages); first += share {
+		last := min(first+share, len(messages))
+		work.Go(func() {
+			for i := first; i < last; i++ {
+				messages[i].sum()
+				all[i] = parse(messages[i])
+			}
+		})
+	}
+	work.Wait()
+	return all
+}
+
+// minShare is how many messages are worth a goroutine.
+const minShare = 64
 
 func parse(m *message) parsed {
 	p := parsed{message: m}
+	if m.kept != nil {
+		p.reintroduced, p.violations = true, schema.Violations{{Code: schema.CodeReintroduced}}
+		return p
+	}
 	event, err := schema.ParseMessage(m.header, m.data)
 	p.event = event
 	if err != nil {
@@ -42,42 +73,63 @@ func parse(m *message) parsed {
 // pair is the identity of an event in full.
 type pair struct{ source, id string }
 
-// build turns messages into the rows of a batch, and returns the refused ones
-// beside it. known holds what the ledger says about the identities among them.
-// It is a pure function: the same arguments give the same batch.
-func build(r ledger.Range, messages []parsed, known map[pair]ledger.Known) (batch *ledger.Batch, refused []parsed) {
-	batch = &ledger.Batch{Range: r}
-	refuse := func(m parsed) {
-		batch.AddRefused(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
-		refused = append(refused, m)
-	}
-	firsts := make(map[pair]ledger.Known, len(messages)) // of this batch
+// outcome is what becomes of messages: rows, and beside them the refused ones
+// and the first of each event.
+type outcome struct {
+	batch   *ledger.Batch
+	refused []parsed
+	firsts  map[pair]ledger.Known
+}
+
+// build places messages in an empty batch. known holds what is known about their
+// identities. It is a pure function: the same arguments give the same outcome.
+func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) outcome {
+	o := outcome{batch: batch, firsts: make(map[pair]ledger.Known)}
 	for _, m := range messages {
-		if len(m.violations) > 0 {
-			refuse(m)
-			continue
-		}
-		id := pair{m.event.Source, m.event.ID}
-		first, again := firsts[id]
-		if !again {
-			first, again = known[id]
-		}
-		switch {
-		case !again || !before(first.Position, m.position):
-			batch.Add(m.event, m.fact, m.position)
-			firsts[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
-		case first.Digest == m.digest:
-			batch.AddDuplicate(m.event, m.position, first.Position)
-		default:
-			m.violations = schema.Violations{{
-				Code: schema.CodeIDConflict, Pointer: "/id",
-				Found: "an event with this source and id and the digest " + hex.EncodeToString(first.Digest[:8]) + "… is in the ledger",
-				Fix:   "give every event an id of its own",
-			}}
-			refuse(m)
-		}
+		o.place(m, known)
 	}
-	return batch, refused
+	return o
+}
+
+// place adds what becomes of a message. Of a message that is not refused it keeps
+// nothing but copies.
+func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
+	if of, ok := m.replayOf(); ok {
+		o.batch.AddReplay(m.tenant(), m.position, of)
+	}
+	if len(m.violations) > 0 {
+		o.refuse(m)
+		return
+	}
+	id := pair{m.event.Source, m.event.ID}
+	first, again := o.firsts[id]
+	if !again {
+		first, again = known[id]
+	}
+	switch {
+	case !again || !before(first.Position, m.position):
+		o.batch.AddDigested(m.event, m.fact, m.position, m.digest, m.identity)
+		id = pair{strings.Clone(id.source), strings.Clone(id.id)}
+		o.firsts[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
+	case first.Digest == m.digest:
+		o.batch.AddDuplicate(m.event, m.position, first.Position)
+	default:
+		m.violations = schema.Violations{{
+			Code: schema.CodeIDConflict, Pointer: "/id",
+			Found: "an event with this source and id and the digest " + hex.EncodeToString(first.Digest[:8]) + "… is in the ledger",
+			Fix:   "give every event an id of its own",
+		}}
+		o.refuse(m)
+	}
+}
+
+func (o *outcome) refuse(m parsed) {
+	o.refused = append(o.refused, m)
+	if m.kept != nil {
+		o.batch.AddRefusal(*m.kept)
+		return
+	}
+	o.batch.AddRefused(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
 }
 
 // before reports whether what the ledger has at first stands before the

@@ -2,101 +2,78 @@ package projector
 
 import (
 	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// The points of a commit at which a crash differs from one at any other point.
+// The points of the protocol at which a crash differs from one at any other
+// point.
 const (
+	pointOpened      = "opened"
+	pointSwapped     = "swap finished"
+	pointKilled      = "killed"
+	pointVerified    = "verified"
+	pointLoaded      = "loaded"
+	pointWalkedBack  = "walked back"
+	pointSettled     = "settled"
+	pointUnmoved     = "unmoved"
 	pointBuilt       = "built"       // nothing happened
 	pointJournalled  = "journalled"  // the lease entry names the range
 	pointQuarantined = "quarantined" // refused messages are in their stream
 	pointWritten     = "written"     // every table has its rows
 	pointCommitted   = "committed"   // the row of commits stands
+	pointDeleted     = "deleted"     // the stream holds no withheld value of the range
 )
 
-// commit takes one batch through journal, tables and commit.
-func (p *Projector) commit(ctx context.Context, messages []*message) error {
-	r := rangeOf(messages)
-	all := make([]parsed, len(messages))
-	for i, m := range messages {
-		all[i] = parse(m)
-	}
-	var known map[pair]ledger.Known
-	if err := p.persist(ctx, "look up identities", func() (err error) {
-		known, err = p.known(ctx, all)
+// built is a batch that is ready to be written: its rows, and what is to be done
+// beside writing them. It holds no message but the refused ones.
+type built struct {
+	ledger.Range
+	outcome
+	bytes  int // of the messages as they came
+	links  []trace.Link
+	stages []stage       // what was done before the batch's span could begin
+	told   []withholding // what its redactions withhold
+	landed chan struct{} // closed once the batch is committed
+}
+
+// mark commits a range whose rows are stored. Only a range that was written
+// before can have its row of commits removed while the server still knows its
+// token, so only then it looks.
+func (p *Projector) mark(ctx context.Context, b built) error {
+	p.offered = b.batch.Range
+	if err := p.store.Commit(ctx, b.batch, p.lease.Epoch()); err != nil {
 		return err
-	}); err != nil {
-		return err
 	}
-	batch, refused := build(r, all, known)
-	for _, step := range []struct {
-		verb string
-		do   func() error
-		then string
-	}{
-		{"", nil, pointBuilt},
-		{"journal", func() error { return p.lease.Journal(ctx, r) }, pointJournalled},
-		{"publish to quarantine", func() error { return p.quarantine(ctx, refused) }, pointQuarantined},
-		{"write", func() error { return p.config.Ledger.WriteRows(ctx, batch, p.lease.Epoch()) }, pointWritten},
-		{"commit", func() error { return p.config.Ledger.Commit(ctx, batch, p.lease.Epoch()) }, pointCommitted},
-	} {
-		if step.do != nil {
-			if err := p.persist(ctx, step.verb, step.do); err != nil {
-				return err
-			}
-		}
-		p.reached(step.then)
-	}
-	for _, m := range all {
-		if len(m.violations) == 0 {
-			p.seen.add(m.identity)
+	if p.mayBeHeld(b.batch.Range) {
+		if err := p.markAgain(ctx, b.batch); err != nil {
+			return err
 		}
 	}
-	rows := batch.Rows()
+	p.last, p.looked = b.batch.Range, time.Now()
+	rows := b.batch.Rows()
+	if rows["redactions"] > 0 {
+		if err := p.tellSiblings(ctx); err != nil {
+			return err
+		}
+	}
 	p.events.Add(rows["events"])
 	p.quarantined.Add(rows["quarantine"])
 	p.duplicates.Add(rows["duplicates"])
-	p.committed.Store(r.Last)
-	p.config.Log.Debug("committed", "first", r.First, "last", r.Last, "messages", r.Messages)
-	if p.seen.full() {
-		return p.loadIdentities(ctx)
-	}
+	p.counted(b, rows)
+	p.committed.Store(b.Last)
+	p.config.Log.Debug("committed", "first", b.First, "last", b.Last, "messages", b.Messages)
 	return nil
 }
 
-// known asks the ledger about the identities that the filter does not call
-// new. Where several streams have brought an event, this stream's own first
-// message counts, as it did when it was derived for the first time.
-func (p *Projector) known(ctx context.Context, all []parsed) (map[pair]ledger.Known, error) {
-	var hits []uint64
-	for _, m := range all {
-		if len(m.violations) == 0 && p.seen.maybe(m.identity) {
-			hits = append(hits, m.identity)
-		}
+// landed lets go of a batch that is committed.
+func (p *Projector) landed(b built) {
+	close(b.landed)
+	select {
+	case p.free <- b.batch:
+	default:
 	}
-	if len(hits) == 0 {
-		return nil, nil
-	}
-	found, err := p.config.Ledger.Lookup(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[pair]ledger.Known, len(found))
-	for _, k := range found {
-		id := pair{k.Source, k.EventID}
-		first, again := known[id]
-		own := k.Position.Incarnation == p.incarnation
-		if !again || own && (first.Position.Incarnation != p.incarnation || k.Position.StreamSeq < first.Position.StreamSeq) {
-			known[id] = k
-		}
-	}
-	return known, nil
-}
-
-func (p *Projector) loadIdentities(ctx context.Context) error {
-	return p.persist(ctx, "load identities", func() (err error) {
-		p.seen, err = loadIdentities(ctx, p.config.Ledger)
-		return err
-	})
 }

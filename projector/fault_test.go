@@ -1,63 +1,173 @@
 package projector
 
 import (
-	"net"
-	"syscall"
+	"context"
+	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-func TestClickHouseKilledInABacklog(t *testing.T) {
-	t.Parallel()
-	s := embedded.StartTest(t)
-	f := newFixtureOn(t, s.NATSURL(), s)
-	f.publishMix(0, 500)
-	p := f.projector()
-	stop := f.follow(p)
-	for kills := range 2 {
-		from := p.Status().Committed
-		f.await("it has committed more", func() bool { return p.Status().Committed > from+100 })
-		f.must(syscall.Kill(s.EnginePID(), syscall.SIGKILL))
-		f.await("ClickHouse is back", func() bool { return s.Restarts() > kills })
-	}
-	f.await("all is committed", func() bool { return p.Status().Committed == 500 })
-	f.must(stop())
-	f.exact("")
-	f.exact("FINAL")
+// followed runs a projector through the links until stop is called.
+func (r *rig) followed() (p *Projector, stop func() error) {
+	r.t.Helper()
+	p = r.linkedProjector()
+	return p, r.follow(p)
 }
 
-func TestNATSRestarted(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// catchUp waits until the ledger is level, however long servers were away.
+func (r *rig) catchUp() {
+	r.t.Helper()
+	r.flush()
+	var last error
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		level, err := ReadLevel(r.t.Context(), r.js, r.ledger, StreamName)
+		if err == nil && level.Behind() == 0 {
+			return
+		}
+		if last = err; time.Now().After(deadline) {
+			r.t.Fatalf("the ledger is not level: %+v, %v", level, last)
+		}
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
-	dir := t.TempDir()
-	start := func() *embedded.Servers {
-		return embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse, c.Dir, c.NATSPort = true, dir, port })
+}
+
+// Killed when the server has a part of an insert's rows and runs it.
+func clickhouseKilledMidInsert(t *testing.T) {
+	random := seeded(t)
+	r := newRigOfItsOwn(t)
+	p, stop := r.followed()
+	for round := range times(3, 30) {
+		table := []string{"events", "log_items", "commits"}[round%3]
+		held := r.holdRows(table, random.IntN(40))
+		r.publishMix(1000*round, 60)
+		await(t, held, "an insert into "+table)
+		r.await("the server runs it", func() bool {
+			return r.count("SELECT count() FROM system.processes WHERE query_kind = 'Insert'") > 0
+		})
+		r.clickhouse.kill()
+		r.toLedger.mend()
+		r.awaitReachable()
 	}
-	s := start()
-	f := newFixtureOn(t, s.NATSURL(), embedded.SharedClickHouse(t))
-	f.publishMix(0, 300)
-	p := f.projector()
-	stop := f.follow(p)
-	f.await("it is under way", func() bool { return p.Status().Committed > 100 })
-	f.must(s.Close())
-	time.Sleep(testTiming.expiry + testTiming.expiry/2) // longer than the lease lasts
-	s = start()
-	f.await("all is committed", func() bool { return p.Status().Committed == 300 })
-	f.publishMix(1000, 30)
-	f.await("what came since is committed", func() bool { return p.Status().Committed == 330 })
-	f.must(s.Close()) // and once more while it waits for messages
-	start()
-	f.publishMix(2000, 30)
-	f.await("what came since is committed", func() bool { return p.Status().Committed == 360 })
-	f.must(stop())
-	f.exact("")
+	r.catchUp()
+	r.must(stop())
+	t.Logf("committed up to %d over %d kills", p.Status().Committed, r.clickhouse.servers.Restarts())
+	r.faultless()
+}
+
+// Killed while it merges parts of the tables. Whether it did is read off the
+// folders that an unfinished merge leaves behind.
+func clickhouseKilledMidMerge(t *testing.T) {
+	random := seeded(t)
+	r := newRigOfItsOwn(t)
+	p, stop := r.followed()
+	cut := 0
+	for round := range times(6, 60) {
+		for i := range 20 { // parts to merge
+			r.publishMix(10_000*round+100*i, 15)
+			r.catchUp()
+		}
+		optimized := make(chan error, 1)
+		go func() { optimized <- r.sql.Exec(context.WithoutCancel(t.Context()), "OPTIMIZE TABLE events FINAL") }()
+		folder := r.files("events")
+		time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+		seen, err := filepath.Glob(filepath.Join(folder, "tmp_merge_*"))
+		r.must(err)
+		r.clickhouse.kill()
+		<-optimized
+		cut += len(seen)
+		r.awaitReachable()
+		if cut > times(0, 10) {
+			break
+		}
+	}
+	r.catchUp()
+	r.must(stop())
+	t.Logf("committed up to %d over %d kills, %d of them with a merge under way", p.Status().Committed, r.clickhouse.servers.Restarts(), cut)
+	r.faultless()
+}
+
+func clickhouseKilledInABacklog(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	r.publishMix(0, 500)
+	p, stop := r.followed()
+	for range 2 {
+		from := p.Status().Committed
+		r.await("it has committed more", func() bool { return p.Status().Committed > from+100 })
+		r.clickhouse.kill()
+	}
+	r.awaitReachable()
+	r.catchUp()
+	r.must(stop())
+	r.faultless()
+}
+
+// ClickHouse is away while events come, and comes back to a backlog, in the
+// middle of which it is restarted once more.
+func clickhouseAway(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	p, stop := r.followed()
+	r.publishMix(0, 50)
+	r.catchUp()
+	r.clickhouse.stop()
+	away := time.Duration(times(5, 300)) * time.Second
+	for i, until := 1, time.Now().Add(away); time.Now().Before(until); i++ {
+		r.publishMix(1000*i, 50)
+		time.Sleep(away / 20)
+	}
+	before := p.Status().Committed
+	r.clickhouse.start()
+	r.await("it goes on", func() bool { return p.Status().Committed > before+100 })
+	r.clickhouse.stop()
+	r.clickhouse.start()
+	r.awaitReachable()
+	r.catchUp()
+	r.must(stop())
+	t.Logf("away for %s, %d events behind", away, p.Status().Committed-before)
+	r.faultless()
+}
+
+func natsKilled(t *testing.T) {
+	random := seeded(t)
+	r := newRigOfItsOwn(t)
+	p, stop := r.followed()
+	load := r.publishing(0)
+	kills := times(4, 40)
+	for range kills {
+		time.Sleep(time.Duration(200+random.IntN(800)) * time.Millisecond)
+		r.nats.kill()
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		if random.IntN(4) == 0 {
+			time.Sleep(testTiming.expiry + testTiming.expiry/2) // longer than the lease lasts
+		}
+		r.nats.start()
+	}
+	time.Sleep(200 * time.Millisecond)
+	load.stop()
+	r.catchUp()
+	r.must(stop())
+	t.Logf("killed %d times; %d acknowledged, %d tried again, %d committed", kills, len(r.acknowledged), load.retries, p.Status().Committed)
+	if len(r.acknowledged) < kills {
+		t.Error("hardly anything was published")
+	}
+	r.faultless()
+}
+
+// The server ends in order and is away for longer than the lease lasts, under
+// load and at rest.
+func natsAway(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	r.publishMix(0, 300)
+	p, stop := r.followed()
+	r.await("it is under way", func() bool { return p.Status().Committed > 100 })
+	for round := range 2 {
+		r.nats.stop()
+		time.Sleep(testTiming.expiry + testTiming.expiry/2)
+		r.nats.start()
+		r.await("NATS answers", r.js.Conn().IsConnected)
+		r.publishMix(1000*(1+round), 30)
+		r.catchUp()
+	}
+	r.must(stop())
+	r.faultless()
 }
 
 // A server forgets the consumer of a client that was busy elsewhere for long.

@@ -2,56 +2,91 @@ package projector
 
 import (
 	"context"
-	"encoding/binary"
+	"math/bits"
 
-	"github.com/bits-and-blooms/bloom/v3"
-
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/google/uuid"
 )
 
-// identities says quickly which identities are certainly new: a Bloom filter
-// over all that the ledger holds. A hit proves nothing and is looked up. Not
-// safe for concurrent use.
+// identities says quickly which identities are certainly new: a Bloom filter over
+// all that the ledger holds. A hit proves nothing and is looked up. Not safe for
+// concurrent use.
+//
+// An identity is one bit in each word of one block, so that it costs one line of
+// memory and not eight: what all events have is read when a stream is taken over,
+// and the events wait for it.
+//
+//	20 million identities   1.5 times that many places   60 MB
+//	needless hits           1 in 1,000 when full, 1 in 10,000 at two thirds
+//
+// One look-up reads the hashes of all events, whose order no index helps: 0.01 CPU-s
+// a million events, whether it looks for one or for hundreds. So it is the batches
+// with any hit that cost.
 type identities struct {
-	filter   *bloom.BloomFilter
-	capacity uint
-	count    uint
+	blocks   [][8]uint64
+	capacity uint64
+	count    uint64
 }
 
 const (
-	minCapacity   = 1 << 20
-	falsePositive = 0.01 // about 10 bits an identity
+	minCapacity  = 1 << 20
+	identityBits = 16 // when the filter is full
 )
 
-// loadIdentities fills a filter from the ledger, sized to grow to twice what
-// is there.
-func loadIdentities(ctx context.Context, l *ledger.Ledger) (*identities, error) {
-	var all []uint64
-	if err := l.Identities(ctx, func(identity uint64) { all = append(all, identity) }); err != nil {
-		return nil, err
-	}
-	ids := newIdentities(max(minCapacity, 2*uint(len(all))))
-	for _, identity := range all {
-		ids.add(identity)
-	}
-	return ids, nil
+// loadIdentities fills a filter from the ledger, but for what other streams have
+// brought, sized to grow by half of what is there.
+func loadIdentities(ctx context.Context, l store, others []uuid.UUID) (*identities, error) {
+	var ids *identities
+	err := l.Identities(ctx, others,
+		func(most uint64) { ids = newIdentities(max(minCapacity, 3*most/2)) },
+		func(identity uint64) { ids.add(identity) })
+	return ids, err
 }
 
-func newIdentities(capacity uint) *identities {
-	return &identities{capacity: capacity, filter: bloom.NewWithEstimates(capacity, falsePositive)}
+func (p *Projector) loadIdentities(ctx context.Context) (err error) {
+	p.seen, err = loadIdentities(ctx, p.store, p.siblings.incarnations)
+	return err
+}
+
+func newIdentities(capacity uint64) *identities {
+	return &identities{capacity: capacity, blocks: make([][8]uint64, capacity*identityBits/512+1)}
 }
 
 // full reports that the filter holds what it was sized for: load a new one.
 func (ids *identities) full() bool { return ids.count >= ids.capacity }
 
 func (ids *identities) add(identity uint64) {
-	if !ids.filter.TestAndAdd(identityBytes(identity)) {
+	block, places := ids.find(identity)
+	added := false
+	for i := range block {
+		bit := uint64(1) << (places >> (6 * i) & 63)
+		added = added || block[i]&bit == 0
+		block[i] |= bit
+	}
+	if added {
 		ids.count++
 	}
 }
 
-func (ids *identities) maybe(identity uint64) bool { return ids.filter.Test(identityBytes(identity)) }
+func (ids *identities) maybe(identity uint64) bool {
+	block, places := ids.find(identity)
+	for i := range block {
+		if block[i]>>(places>>(6*i)&63)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
 
-func identityBytes(identity uint64) []byte {
-	return binary.BigEndian.AppendUint64(nil, identity)
+// find returns the block of an identity, and in six bits a word its places there.
+func (ids *identities) find(identity uint64) (block *[8]uint64, places uint64) {
+	at, rest := bits.Mul64(mix(identity), uint64(len(ids.blocks)))
+	return &ids.blocks[at], mix(rest)
+}
+
+// mix makes every bit depend on all bits: the last step of SplitMix64 (Steele, Lea
+// and Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

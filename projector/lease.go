@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -49,10 +49,13 @@ type Lease struct {
 	key    string
 	owner  string
 	timing timing
+	seats  *roster // see roster; nil takes every free lease
 	log    *slog.Logger
-	epoch  uint64 // does not change once acquired
+	failed func(step string, err error) // is told of attempts that are made again
+	epoch  atomic.Uint64
+	beat   atomic.Pointer[time.Time] // when the entry was last changed
 
-	mu       sync.Mutex // guards the fields below; held over a compare-and-set
+	mu       slowMutex // guards the fields below; held over a compare-and-set
 	entry    leaseEntry
 	revision uint64
 	lost     bool
@@ -61,17 +64,29 @@ type Lease struct {
 	done   chan struct{}
 }
 
+// slowMutex is a mutex to be held while a server answers. Who waits for it waits
+// as for a message, which a test in virtual time sees as waiting. Made with
+// capacity 1.
+type slowMutex chan struct{}
+
+func (m slowMutex) Lock()   { m <- struct{}{} }
+func (m slowMutex) Unlock() { <-m }
+
 // acquireLease waits until the lease of a stream is free, released or expired,
 // and takes it with the next epoch. An entry of the same owner is taken at
 // once: an owner name is unique to a data folder that only one process can
-// hold. A server that does not answer is waited for. The returned context ends
+// hold. Seats, unless nil, are asked before. A server that does not answer is
+// waited for. The returned context ends
 // with [ErrLeaseLost] when the lease is lost.
-func acquireLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, log *slog.Logger) (*Lease, context.Context, error) {
-	l := &Lease{kv: kv, key: key, owner: owner, timing: t, log: log, done: make(chan struct{})}
+func acquireLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, seats *roster, log *slog.Logger, failed func(step string, err error)) (*Lease, context.Context, error) {
+	l := &Lease{
+		kv: kv, key: key, owner: owner, timing: t, seats: seats, log: log, failed: failed,
+		mu: make(slowMutex, 1), done: make(chan struct{}),
+	}
 	if err := l.await(ctx); err != nil {
 		return nil, nil, err
 	}
-	l.epoch = l.entry.Epoch
+	l.epoch.Store(l.entry.Epoch)
 	held, cancel := context.WithCancelCause(ctx)
 	l.cancel = cancel
 	go l.renew(held)
@@ -88,14 +103,15 @@ func (l *Lease) await(ctx context.Context) error {
 		case err != nil && !transient(err):
 			return err
 		case err != nil:
-			l.log.Warn("will try again", "step", "acquire the lease", "error", err)
+			l.failed("acquire the lease", err)
 			seen = 0 // who holds it may have been cut off as well
-		case revision == 0, entry.Owner == "", entry.Owner == l.owner, revision == seen && time.Since(since) >= l.timing.expiry:
+		case (revision == 0 || entry.Owner == "" || entry.Owner == l.owner || revision == seen && time.Since(since) >= l.timing.expiry) && l.seats.take():
 			l.revision = revision
 			err := l.swap(ctx, leaseEntry{Epoch: entry.Epoch + 1, Owner: l.owner, Holder: uuid.NewString(), Pending: entry.Pending})
 			if err == nil {
 				return nil
 			}
+			l.seats.give()
 			l.log.Info("the lease was not free after all", "error", err)
 			seen = 0
 		case revision != seen:
@@ -145,7 +161,9 @@ func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
 	if err != nil {
 		return fmt.Errorf("change lease: %w", err)
 	}
+	now := time.Now()
 	l.entry, l.revision = entry, revision
+	l.beat.Store(&now)
 	return nil
 }
 
@@ -183,7 +201,7 @@ func (l *Lease) renew(ctx context.Context) {
 		if err := l.change(ctx, func(*leaseEntry) {}); errors.Is(err, ErrLeaseLost) {
 			return
 		} else if err != nil && ctx.Err() == nil {
-			l.log.Warn("lease heartbeat", "error", err)
+			l.failed("renew the lease", err)
 		}
 	}
 }
@@ -204,8 +222,25 @@ func (l *Lease) change(ctx context.Context, edit func(*leaseEntry)) error {
 	return err
 }
 
-// Epoch numbers the holders of the lease, from 1.
-func (l *Lease) Epoch() uint64 { return l.epoch }
+// Epoch numbers the holders of the lease, from 1; a holder may have several.
+func (l *Lease) Epoch() uint64 { return l.epoch.Load() }
+
+// Advance gives this holder the next epoch and returns it.
+func (l *Lease) Advance(ctx context.Context) (uint64, error) {
+	var epoch uint64
+	err := l.change(ctx, func(e *leaseEntry) {
+		e.Epoch++
+		epoch = e.Epoch
+	})
+	if err != nil {
+		return 0, err
+	}
+	l.epoch.Store(epoch)
+	return epoch, nil
+}
+
+// Renewed returns when this holder last changed the entry.
+func (l *Lease) Renewed() time.Time { return *l.beat.Load() }
 
 // Pending returns the range that an earlier holder journalled last, or nil.
 func (l *Lease) Pending() *ledger.Range {

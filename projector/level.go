@@ -15,6 +15,7 @@ import (
 
 // Level compares a stream with the ledger.
 type Level struct {
+	Stream      string
 	Incarnation uuid.UUID
 	Last        uint64 // last sequence of the stream, deleted messages at its end left out
 	Committed   uint64 // last sequence that is in the ledger
@@ -23,9 +24,24 @@ type Level struct {
 // Behind is how many sequences are not in the ledger yet.
 func (l Level) Behind() uint64 { return l.Last - min(l.Last, l.Committed) }
 
-// ReadLevel asks both servers once.
-func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (Level, error) {
-	stream, incarnation, err := openStream(ctx, js)
+// ReadLevels asks both servers once for each stream of events.
+func ReadLevels(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) ([]Level, error) {
+	n, err := ReadPartitions(ctx, js)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Level, n)
+	for i, s := range n.EventStreams() {
+		if list[i], err = ReadLevel(ctx, js, l, s.Name); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// ReadLevel asks both servers once for one stream.
+func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string) (Level, error) {
+	stream, incarnation, err := openStream(ctx, js, name)
 	if err != nil {
 		return Level{}, err
 	}
@@ -34,7 +50,7 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (L
 		return Level{}, fmt.Errorf("look at the stream: %w", err)
 	}
 	commit, _, err := l.LastCommit(ctx, incarnation)
-	level := Level{incarnation, info.State.LastSeq, commit.Last}
+	level := Level{name, incarnation, info.State.LastSeq, commit.Last}
 	if err != nil || level.Behind() == 0 {
 		return level, err
 	}
@@ -48,22 +64,56 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (L
 	return level, nil
 }
 
-// AwaitCommit waits until the ledger holds everything up to sequence seq. It
-// returns false when the ledger made no progress for patience: no projector is
+// Heads are sequences by stream: where the streams of events end, or something of
+// interest does. A stream that is not named is of none.
+type Heads map[string]uint64
+
+// Total is how many sequences that is.
+func (h Heads) Total() (n uint64) {
+	for _, last := range h {
+		n += last
+	}
+	return n
+}
+
+// ReadHeads asks the server where the streams of events end.
+func ReadHeads(ctx context.Context, js jetstream.JetStream) (Heads, error) {
+	n, err := ReadPartitions(ctx, js)
+	if err != nil {
+		return nil, err
+	}
+	heads := make(Heads, n)
+	for _, s := range n.EventStreams() {
+		stream, err := js.Stream(ctx, s.Name)
+		if err != nil {
+			return nil, fmt.Errorf("look at the stream %s: %w", s.Name, err)
+		}
+		heads[s.Name] = stream.CachedInfo().State.LastSeq
+	}
+	return heads, nil
+}
+
+// AwaitCommit waits until the ledger holds everything up to heads. It returns
+// false when the ledger made no progress with that for patience: no projector is
 // running.
-func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, seq uint64, patience time.Duration) (bool, error) {
+func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads Heads, patience time.Duration) (bool, error) {
 	var committed uint64
 	progress := time.Now()
 	for {
-		level, err := ReadLevel(ctx, js, l)
-		if err != nil {
-			return false, err
+		missing, sum := false, uint64(0)
+		for name, last := range heads {
+			level, err := ReadLevel(ctx, js, l, name)
+			if err != nil {
+				return false, err
+			}
+			missing = missing || level.Committed < last && level.Behind() > 0
+			sum += level.Committed
 		}
-		if level.Committed >= seq || level.Behind() == 0 {
+		if !missing {
 			return true, nil
 		}
-		if level.Committed != committed {
-			committed, progress = level.Committed, time.Now()
+		if sum != committed {
+			committed, progress = sum, time.Now()
 		}
 		if time.Since(progress) > patience {
 			return false, nil

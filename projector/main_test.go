@@ -3,9 +3,11 @@ package projector
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // The tests run this binary again as a projector of its own, to kill it.
@@ -25,21 +28,41 @@ const (
 	childPoint  = "CTXLEDGER_TEST_KILL_AT" // where it kills itself; empty for nowhere
 	childVisit  = "CTXLEDGER_TEST_VISIT"   // on which visit of the point
 	childFollow = "CTXLEDGER_TEST_FOLLOW"  // set: do not stop when caught up
+	childFleet  = "CTXLEDGER_TEST_FLEET"   // the number of partitions: run a fleet
+	childKeys   = "CTXLEDGER_TEST_KEYS"    // the key ring as text; empty for none
+	childServe  = "CTXLEDGER_TEST_SERVE"   // a folder: run NATS on it and project nothing
+	childPort   = "CTXLEDGER_TEST_PORT"    // the port of that NATS; 0 is any
+
+	childRebuild = "CTXLEDGER_TEST_REBUILD" // set: rebuild
 )
 
 const exitLeaseLost = 7
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	if dir := os.Getenv(childServe); dir != "" {
+		os.Exit(serveNATS(dir))
+	}
 	if os.Getenv(childNATS) != "" {
 		os.Exit(runChild())
 	}
+	// Most tests wait for leases and servers: on two cores a few more of them at once
+	// take half the time. The flag of the command line, which is read later, wins.
+	_ = flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0))))
 	m.Run()
 }
 
 func runChild() int {
+	if os.Getenv(childFleet) != "" {
+		return runChildFleet()
+	}
 	p, err := childProjector()
-	if err == nil {
+	switch {
+	case err != nil:
+	case os.Getenv(childRebuild) != "":
+		c := p.config
+		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Log: c.Log, timing: testTiming, batch: 7, at: p.at}.Run(context.Background())
+	default:
 		err = p.Run(context.Background())
 	}
 	switch {
@@ -50,6 +73,30 @@ func runChild() int {
 		return 1
 	}
 	return 0
+}
+
+// runChildFleet runs a fleet until it is killed.
+func runChildFleet() int {
+	one, err := childProjector()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	n, err := schema.ParsePartitions(os.Getenv(childFleet))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	c := one.config
+	c.Stream, c.Owner, c.UntilCaughtUp = "", fmt.Sprint("fleet-", os.Getpid()), false
+	c.BatchMessages = 500
+	f, err := NewFleet(c, n)
+	if err == nil {
+		f.timing = testTiming
+		err = f.Run(context.Background())
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
 }
 
 func childProjector() (*Projector, error) {
@@ -73,6 +120,9 @@ func childProjector() (*Projector, error) {
 		return nil, err
 	}
 	p.timing = testTiming
+	if ring, err := schema.ParseKeyRing([]byte(os.Getenv(childKeys))); err == nil {
+		p.config.Keys = func() ([]schema.KeyRing, error) { return []schema.KeyRing{ring}, nil }
+	}
 	visits, _ := strconv.Atoi(os.Getenv(childVisit))
 	p.at = func(point string) {
 		if point != os.Getenv(childPoint) {

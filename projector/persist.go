@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,17 @@ func transient(err error) bool {
 	return ledger.Transient(err)
 }
 
+// stepOf returns the step that failed, the innermost one.
+func stepOf(err error) (verb string) {
+	for {
+		var step *stepError
+		if !errors.As(err, &step) {
+			return verb
+		}
+		verb, err = step.verb, step.err
+	}
+}
+
 // persist repeats what until it succeeds, ctx ends or the error is one that
 // waiting does not mend. Attempts that lasted longer than the longest pause
 // were under way, so the next one starts soon.
@@ -39,6 +51,7 @@ func (p *Projector) persist(ctx context.Context, verb string, what func() error)
 		began := time.Now()
 		err := what()
 		if err == nil {
+			p.succeeded()
 			return nil
 		}
 		if !transient(err) {
@@ -50,11 +63,18 @@ func (p *Projector) persist(ctx context.Context, verb string, what func() error)
 		if time.Since(began) > longest {
 			delay = shortest
 		}
-		p.config.Log.Warn("will try again", "step", verb, "error", err)
+		p.failed(cmp.Or(stepOf(err), verb), err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(delay/2 + rand.N(delay)):
+		case <-time.After(delay/2 + p.drawn(delay)):
 		}
 	}
+}
+
+func (p *Projector) drawn(below time.Duration) time.Duration {
+	if p.jitter != nil {
+		return p.jitter(below)
+	}
+	return rand.N(below)
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Config says what to project and how. Start from DefaultConfig.
@@ -20,24 +22,42 @@ type Config struct {
 	JetStream jetstream.JetStream
 	// Ledger is where the rows go; its tables must be migrated. Required.
 	Ledger *ledger.Ledger
+	// Stream is which of the streams of events to project; see
+	// [schema.Partitions]. Defaults to StreamName, the only one. A Fleet projects
+	// all of them.
+	Stream string
 	// Owner names this projector in the lease. Two processes that run at once
 	// must differ; a process that replaces a dead one on the same data folder
 	// may keep its name and then takes over at once. Defaults to a random name.
 	Owner string
-	// BatchMessages and BatchBytes close a batch. Default to 20,000 and 32 MiB.
+	// BatchMessages and BatchBytes close a batch; where ClickHouse is slow to write
+	// one, the next are smaller. Default to 16,000 and 40 MiB.
 	BatchMessages, BatchBytes int
 	// Linger closes a batch that stays small: the longest that an event waits
 	// before it is written. Defaults to 300 ms.
 	Linger time.Duration
 	// UntilCaughtUp makes Run return once the ledger is level with the stream.
 	UntilCaughtUp bool
-	// Log gets what a person would want to know. Nil discards it.
+	// Keys returns the tenants' key rings, by which values are recognised that a
+	// redaction withholds and that come back. It is called at the start and when a
+	// redaction names a key that is not known. Without a key its values are not
+	// recognised, which the log and Status say; events are projected all the
+	// same. Nil has no keys.
+	Keys func() ([]schema.KeyRing, error)
+	// Log gets what a person would want to know: no payload and no secret. What
+	// asks for attention has an attribute event, by which to raise an alarm; see
+	// deploy/grafana/README.md. Nil discards it.
 	Log *slog.Logger
+	// Metrics count what is done. Nil counts nothing.
+	Metrics *Metrics
+	// Tracer makes a span of every batch, linked to those that its events were
+	// recorded in, with the steps below it. Nil makes none.
+	Tracer trace.Tracer
 }
 
 // DefaultConfig returns the settings that suit one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
-	return Config{JetStream: js, Ledger: l, BatchMessages: 20_000, BatchBytes: 32 << 20, Linger: 300 * time.Millisecond}
+	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond}
 }
 
 // Validate reports what is missing.
@@ -56,28 +76,50 @@ func (c Config) Validate() error {
 // ErrStreamForked means that the stream no longer holds what was committed
 // from it: it was restored from an older copy, or changed. Nothing is written;
 // rebuild, or restore the right stream.
-var ErrStreamForked = errors.New("stream_forked: the stream does not hold what the ledger was projected from")
+var ErrStreamForked = errors.New("stream_forked: the stream does not hold what the ledger was projected from: restore the right stream, or take this one for the truth with `ctxledger rebuild --accept`")
 
 // ErrEventsExpired means that the stream has dropped events that were never
 // projected.
 var ErrEventsExpired = errors.New("events expired before they were projected")
 
 // Projector projects one stream. Make one with New and call Run once. The
-// fields without an atomic belong to the goroutine of Run.
+// fields without an atomic belong to the goroutine of Run, and while it pumps
+// to the stage that [Projector.pump] says.
 type Projector struct {
 	config      Config
+	store       store
 	incarnation uuid.UUID
 	stream      jetstream.Stream
+	info        *jetstream.StreamInfo // of the stream when it was opened
+	last        ledger.Range          // the last commit; the zero Range where there is none
+	offered     ledger.Range          // the last that was to be committed, whether it was or not
+	looked      time.Time             // when the ledger last said so
+	doubtful    uint64                // up to here rows may be held, or their tokens, that no commit covers
+	journalled  ledger.Range          // the furthest that this projector has begun to write
 	lease       *Lease
 	seen        *identities
+	withheld    *withheld
+	flights     []flight
+	free        chan *ledger.Batch // batches to use again
+	share       share              // of a batch's limits that is used
+	siblings    siblings
+	unknown     map[unknownKey]bool
 	committed   atomic.Uint64
 	events      atomic.Uint64
 	quarantined atomic.Uint64
 	duplicates  atomic.Uint64
+	unknownKeys atomic.Uint64
 	ready       atomic.Bool
+	condition
+	beside        *beside // of a rebuild; nil for the live tables
+	gaps          gaps
+	lostSequences atomic.Uint64
 
 	timing timing
-	at     func(point string) // a test's way to be told of each point; nil otherwise
+	seats  *roster                           // says whether a free lease is to be taken; nil always does
+	jitter func(time.Duration) time.Duration // draws a pause below its argument; nil draws any
+	bend   func([]step) []step               // a test's way to break the protocol; nil otherwise
+	at     func(point string)                // a test's way to be told of each point; nil otherwise
 }
 
 func (p *Projector) reached(point string) {
@@ -94,24 +136,30 @@ func New(c Config) (*Projector, error) {
 	if c.Owner == "" {
 		c.Owner = uuid.NewString()
 	}
+	if c.Stream == "" {
+		c.Stream = StreamName
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Projector{config: c, timing: defaultTiming}, nil
+	c.Log = c.Log.With("stream", c.Stream)
+	return &Projector{config: c, store: c.Ledger, timing: defaultTiming, unknown: make(map[unknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
 }
 
 // Status is what a projector has done since it started.
 type Status struct {
-	Ready       bool   // holds the lease and has recovered
+	Ready       bool   // holds the lease and has recovered since it took it
 	Committed   uint64 // last committed stream sequence
 	Events      uint64 // rows in events
 	Quarantined uint64
 	Duplicates  uint64
+	UnknownKeys uint64 // keys that redactions name and that are not there: their values are not recognised
+	Lost        uint64 // sequences that producers have used and whose facts did not come
 }
 
 // Status returns counters; safe to call at any time from any goroutine.
 func (p *Projector) Status() Status {
-	return Status{p.ready.Load(), p.committed.Load(), p.events.Load(), p.quarantined.Load(), p.duplicates.Load()}
+	return Status{p.ready.Load(), p.committed.Load(), p.events.Load(), p.quarantined.Load(), p.duplicates.Load(), p.unknownKeys.Load(), p.lostSequences.Load()}
 }
 
 // Run projects until ctx ends, or until it is caught up if so configured. It
@@ -120,34 +168,60 @@ func (p *Projector) Status() Status {
 // mend are waited out; an error that is returned needs a person, except
 // [ErrLeaseLost], after which Run may be called on a new Projector.
 func (p *Projector) Run(ctx context.Context) error {
+	defer p.observe(ctx)()
+	return p.leave(ctx, p.run(ctx))
+}
+
+// run is Run, without its end being noted.
+func (p *Projector) run(ctx context.Context) error {
 	var kv jetstream.KeyValue
 	err := p.persist(ctx, "open the lease bucket", func() (err error) {
-		kv, err = p.config.JetStream.KeyValue(ctx, LeaseBucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			return errNoBucket
-		}
+		kv, err = openBucket(ctx, p.config.JetStream)
 		return err
 	})
 	if err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	// Without a stream there is nothing to hold a lease on.
 	if err := p.persist(ctx, "open the stream", func() error { return p.open(ctx) }); err != nil {
-		return ended(ctx, err)
+		return err
 	}
-	lease, held, err := acquireLease(ctx, kv, StreamName, p.config.Owner, p.timing, p.config.Log)
+	p.siblings.kv = kv
+	for {
+		err := p.hold(ctx, kv)
+		var request *handOver
+		if !errors.As(err, &request) || ctx.Err() != nil {
+			return err
+		}
+		p.config.Log.Info("a rebuild has asked for the lease and gets it", "event", "lease_handed_over", "owner", request.owner)
+	}
+}
+
+// hold waits for the lease and projects for as long as it has it.
+func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
+	p.enter(Standby)
+	lease, held, err := acquireLease(ctx, kv, p.leaseKey(), p.config.Owner, p.timing, p.seats, p.config.Log, p.leaseFailed)
 	if err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	p.lease = lease
+	p.holds(lease)
+	p.enter(Recovering)
+	held, heed := heedRequests(held, kv, p.leaseKey(), p.config.Log)
 	err = p.persist(held, "project", func() error { return p.follow(held) })
+	heed()
 	p.ready.Store(false)
+	p.holds(nil)
+	if p.beside == nil {
+		p.forget() // others may write until it has the lease again
+	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := lease.Release(release); err != nil {
-		p.config.Log.Warn("the lease was not released and has to expire", "error", err)
+	if err := lease.leave(release, err); err != nil {
+		p.config.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
 	}
-	return ended(ctx, err)
+	p.seats.give()
+	return err
 }
 
 // ended takes an error that only says that ctx ended for success.
@@ -159,81 +233,41 @@ func ended(ctx context.Context, err error) error {
 }
 
 func (p *Projector) open(ctx context.Context) (err error) {
-	p.stream, p.incarnation, err = openStream(ctx, p.config.JetStream)
+	if p.stream, p.incarnation, err = openStream(ctx, p.config.JetStream, p.config.Stream); err != nil {
+		return err
+	}
+	p.info = p.stream.CachedInfo()
+	changed, err := p.siblings.open(ctx, p.config.JetStream, p.stream)
+	if changed {
+		p.forget()
+	}
 	return err
 }
 
-// follow recovers and then commits batch after batch. Whatever goes wrong with
-// reading ends it, and the next call starts over as after a crash: the stream
-// may be another one by then.
+// follow recovers and then commits batch after batch, until something goes
+// wrong.
 func (p *Projector) follow(ctx context.Context) error {
-	p.ready.Store(false)
-	if err := p.open(ctx); err != nil {
+	p.flights = nil
+	if err := p.recover(ctx); err != nil {
 		return err
 	}
-	next, err := p.recover(ctx)
-	if err != nil {
+	p.succeeded()
+	if err := p.tellSiblings(ctx); err != nil {
 		return err
 	}
-	in, err := newReader(ctx, p.stream, p.incarnation, next)
+	next := p.committed.Load() + 1
+	in, err := p.newReader(ctx, next)
 	if err != nil {
 		return err
 	}
 	defer in.close()
+	if err := p.do(ctx, "verify the last commit again", p.verifyAgain); err != nil {
+		return err
+	}
 	p.ready.Store(true)
-	limits := batchLimits{messages: p.config.BatchMessages, bytes: p.config.BatchBytes, linger: p.config.Linger}
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if p.config.UntilCaughtUp {
-			if level, err := in.level(ctx); err != nil || level {
-				return err
-			}
-		}
-		messages, err := in.readBatch(ctx, limits, time.Second)
-		if err != nil {
-			return err
-		}
-		if len(messages) == 0 {
-			if err := in.check(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := p.take(ctx, next, messages); err != nil {
-			return err
-		}
-		next = p.committed.Load() + 1
-	}
-}
-
-// take commits messages, the first that the stream had from sequence next on.
-// A gap is a message that somebody deleted, unless the stream now begins
-// beyond it: then it was lost before it was projected.
-func (p *Projector) take(ctx context.Context, next uint64, messages []*message) error {
-	for i, m := range messages {
-		if m.position.StreamSeq == next {
-			next++
-			continue
-		}
-		info, err := p.stream.Info(ctx)
-		if err != nil {
-			return fmt.Errorf("look at the stream: %w", err)
-		}
-		if info.State.FirstSeq <= next {
-			break // nothing expired in this batch; further gaps are no different
-		}
-		if i > 0 {
-			if err := p.commit(ctx, messages[:i]); err != nil {
-				return err
-			}
-		}
-		return expired(next, info.State.FirstSeq-1)
-	}
-	return p.commit(ctx, messages)
+	return p.pump(ctx, in, next)
 }
 
 func expired(first, last uint64) error {
-	return fmt.Errorf("%w: sequences %d to %d are gone from the stream", ErrEventsExpired, first, last)
+	return fmt.Errorf("%w: sequences %d to %d are gone from the stream for good, so they are in no table; let the stream keep events for longer, then run `ctxledger rebuild`, which keeps the older rows and goes on from %d", ErrEventsExpired, first, last, last+1)
 }

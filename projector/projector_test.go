@@ -28,6 +28,11 @@ type fixture struct {
 	ledger  *ledger.Ledger
 	sql     clickhouse.Conn
 	sent    int
+	rich    bool // what publishMix sends has rows in every table
+
+	unacknowledged map[string]jetstream.PubAckFuture // by message id
+	acknowledged   map[uint64]string                 // message ids, by the sequence that the stream gave them
+	through        *addresses                        // where children find the servers; nil is where the fixture does
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -38,7 +43,7 @@ func newFixture(t testing.TB) *fixture {
 
 func newFixtureOn(t testing.TB, natsURL string, s *embedded.Servers) *fixture {
 	t.Helper()
-	f := &fixture{t: t, servers: s}
+	f := &fixture{t: t, servers: s, unacknowledged: make(map[string]jetstream.PubAckFuture), acknowledged: make(map[uint64]string)}
 	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
 	f.must(err)
 	t.Cleanup(nc.Close)
@@ -75,9 +80,11 @@ func (f *fixture) publish(m schema.Message) {
 	if header == nil {
 		header = nats.Header{}
 	}
-	header[schema.MsgIDHeader] = []string{fmt.Sprint("message-", f.sent)}
-	_, err := f.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
+	id := fmt.Sprint("message-", f.sent)
+	header[schema.MsgIDHeader] = []string{id}
+	future, err := f.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
 	f.must(err)
+	f.unacknowledged[id] = future
 }
 
 // flush returns once the stream has all that was published.
@@ -88,6 +95,15 @@ func (f *fixture) flush() {
 	case <-time.After(30 * time.Second):
 		f.t.Fatal("the stream does not take what is published")
 	}
+	for id, future := range f.unacknowledged {
+		select {
+		case ack := <-future.Ok():
+			f.acknowledged[ack.Sequence] = id
+		case err := <-future.Err():
+			f.t.Fatalf("publish %s: %v", id, err)
+		}
+	}
+	clear(f.unacknowledged)
 }
 
 // publishMix sends n messages of every kind, the ids from first on.
@@ -97,6 +113,10 @@ func (f *fixture) publishMix(first, n int) {
 		id := first + i
 		e := event(id, 0)
 		switch i % 15 {
+		case 2:
+			if f.rich {
+				e = golden(id)
+			}
 		case 4: // again, nearby
 			e = event(id-1, 0)
 		case 7: // again, far away
@@ -126,7 +146,7 @@ func (f *fixture) projector() *Projector {
 
 func (f *fixture) run(p *Projector) error {
 	f.flush()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
 	err := p.Run(ctx)
 	if err == nil && ctx.Err() != nil {
@@ -184,7 +204,7 @@ func (f *fixture) follow(p *Projector) (stop func() error) {
 
 func (f *fixture) await(what string, ok func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("waited in vain until %s", what)
 		}
@@ -195,14 +215,18 @@ func (f *fixture) awaitLevel() {
 	f.t.Helper()
 	f.flush()
 	f.await("the ledger is level", func() bool {
-		level, err := ReadLevel(f.t.Context(), f.js, f.ledger)
+		level, err := ReadLevel(f.t.Context(), f.js, f.ledger, StreamName)
 		return err == nil && level.Behind() == 0
 	})
 }
 
 func (f *fixture) child(env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childNATS+"="+f.js.Conn().ConnectedUrl(), childLedger+"="+f.servers.ClickHouseDSN())
+	at := f.through
+	if at == nil {
+		at = &addresses{f.js.Conn().ConnectedUrl(), f.servers.ClickHouseDSN()}
+	}
+	cmd.Env = append(os.Environ(), childNATS+"="+at.nats, childLedger+"="+at.clickhouse)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = f.t.Output()
 	return cmd
@@ -260,7 +284,7 @@ func (f *fixture) exact(modifier string) {
 // have become, in the simplest way.
 func (f *fixture) outcomes() map[uint64]string {
 	f.t.Helper()
-	stream, id, err := openStream(f.t.Context(), f.js)
+	stream, id, err := openStream(f.t.Context(), f.js, StreamName)
 	f.must(err)
 	p := &Projector{stream: stream, incarnation: id}
 	all, err := p.readRange(f.t.Context(), 1, 1<<62, 1<<62)

@@ -4,29 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
+	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
-// quarantine copies refused messages to the quarantine stream, from where a
-// fixed event can be replayed. The message id makes a repeat harmless. What
-// does not fit there is in the table all the same; its copy names only the
-// place.
+// A copy in the quarantine stream is the refused message, bytes and headers, on
+// the subject ctx.quarantine.<code>, with one more header that says where it stood
+// and why it was refused.
+const (
+	quarantineSubject = "ctx.quarantine."
+	refusalHeader     = "Ctxledger-Refusal"
+)
+
+// copied is the value of refusalHeader, as JSON.
+type copied struct {
+	ledger.Refusal
+	// Orders are the headers that a server would take for its orders (message ids,
+	// expected sequences, batches, rollups, lifetimes) and that the copy itself
+	// must not have.
+	Orders map[string][]string `json:"orders,omitempty"`
+	// Whole is false for a copy that did not fit: it has only the place.
+	Whole bool `json:"whole"`
+}
+
+// quarantine copies refused messages to the quarantine stream, from where they
+// can be replayed. The message id makes a repeat harmless. What does not fit there
+// is in the table all the same; its copy names only the place.
 func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
 	for _, m := range refused {
-		code := string(m.violations[0].Code)
-		place := nats.Header{
-			"Ctxledger-Code": {code}, "Ctxledger-Subject": {m.subject}, "Ctxledger-Sequence": {fmt.Sprint(m.position.StreamSeq)},
+		if p.beside != nil && !p.beside.finds(m) {
+			continue
 		}
-		msg := &nats.Msg{Subject: "ctx.quarantine." + code, Header: copiedHeader(m.header), Data: m.data}
-		maps.Copy(msg.Header, place)
+		r := refusalOf(m)
+		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.data}
+		orders := make(map[string][]string)
+		for name, values := range m.header {
+			if isOrder(name) {
+				orders[name] = values
+			} else {
+				msg.Header[name] = values
+			}
+		}
+		if err := setRefusal(msg, copied{r, orders, true}); err != nil {
+			return err
+		}
 		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", p.incarnation, m.position.StreamSeq))
 		_, err := p.config.JetStream.PublishMsg(ctx, msg, id)
 		if errors.Is(err, nats.ErrMaxPayload) {
-			msg.Header, msg.Data = place, nil
+			msg.Header, msg.Data = nats.Header{}, nil
+			r.Reason = clipped(r.Reason)
+			if err := setRefusal(msg, copied{r, nil, false}); err != nil {
+				return err
+			}
 			_, err = p.config.JetStream.PublishMsg(ctx, msg, id)
 		}
 		if err != nil {
@@ -36,14 +74,147 @@ func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
 	return nil
 }
 
-// copiedHeader leaves out what a server would take for its orders: message ids,
-// expected sequences, batches, rollups, lifetimes.
-func copiedHeader(header map[string][]string) nats.Header {
-	copied := make(nats.Header, len(header)+4)
-	for name, values := range header {
-		if len(name) < 5 || !strings.EqualFold(name[:5], "Nats-") {
-			copied[name] = values
+// clipped keeps a reason short where there is no room for it.
+func clipped(reason string) string {
+	const most = 1000
+	if len(reason) <= most {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:most], "") + "…"
+}
+
+func setRefusal(msg *nats.Msg, c copied) error {
+	text, err := json.Marshal(c, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("describe a refused message: %w", err)
+	}
+	msg.Header[refusalHeader] = []string{string(text)}
+	return nil
+}
+
+// isOrder reports whether a server would take a header for its orders.
+func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
+
+// refusalOf is what quarantine says of a refused message.
+func refusalOf(m parsed) ledger.Refusal {
+	return ledger.RefusalOf(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
+}
+
+// readCopies calls visit for the copies in the quarantine stream that have this
+// code, any if it is empty, and that were made at or after since, in the order of
+// the stream. It stops at the first error of visit. Copies that did not fit have
+// neither bytes nor headers.
+func readCopies(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(ledger.Refusal, bool) error) error {
+	stream, err := js.Stream(ctx, QuarantineStreamName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", QuarantineStreamName, err)
+	}
+	subject := quarantineSubject + ">"
+	if code != "" {
+		subject = quarantineSubject + code
+	}
+	config := jetstream.ConsumerConfig{
+		FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+	}
+	if !since.IsZero() {
+		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
+	}
+	consumer, err := stream.CreateConsumer(ctx, config)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
+	}()
+	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
+		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+		}
+		r, whole, ok := readCopy(msg.Headers(), msg.Data())
+		if !ok {
+			continue // not one of ours
+		}
+		if err := visit(r, whole); err != nil {
+			return err
 		}
 	}
-	return copied
+	return nil
 }
+
+// readCopy takes a copy apart again.
+func readCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole, ok bool) {
+	values := header[refusalHeader]
+	if len(values) != 1 {
+		return r, false, false
+	}
+	var c copied
+	if err := json.Unmarshal([]byte(values[0]), &c); err != nil {
+		return r, false, false
+	}
+	c.Header, c.Data = make(map[string][]string, len(header)), data
+	for name, values := range header {
+		if name != refusalHeader && !isOrder(name) {
+			c.Header[name] = values
+		}
+	}
+	for name, values := range c.Orders {
+		c.Header[name] = values
+	}
+	return c.Refusal, c.Whole, true
+}
+
+// FindCopies gives refused messages the exact bytes and headers of their copies in
+// the quarantine stream. One that has no copy there stays as the table has it,
+// which is the same but for headers that are not UTF-8.
+func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refusal) error {
+	type place struct {
+		incarnation uuid.UUID
+		sequence    uint64
+	}
+	at := make(map[place]*ledger.Refusal, len(list))
+	var code string
+	var since time.Time // copies are made after the stream has stored the message
+	for i, r := range list {
+		at[place{r.Incarnation, r.StreamSeq}] = &list[i]
+		if i == 0 {
+			code, since = r.Code, r.RecordedAt
+		}
+		if r.Code != code {
+			code = ""
+		}
+		if r.RecordedAt.Before(since) {
+			since = r.RecordedAt
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	err := readCopies(ctx, js, code, since, func(c ledger.Refusal, whole bool) error {
+		key := place{c.Incarnation, c.StreamSeq}
+		if r := at[key]; r != nil && whole {
+			r.Header, r.Data = c.Header, c.Data
+			if delete(at, key); len(at) == 0 {
+				return errAllFound
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errAllFound) {
+		return nil
+	}
+	return err
+}
+
+// errAllFound ends a search.
+var errAllFound = errors.New("all are found")
+
+// Masked reports whether the bytes of a refused message are not those that came,
+// because a redaction withholds a value of it.
+func Masked(r ledger.Refusal) bool { return r.Code == string(schema.CodeReintroduced) }

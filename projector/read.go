@@ -3,11 +3,8 @@ package projector
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +20,9 @@ type message struct {
 	header   map[string][]string
 	data     []byte
 	position ledger.Position
+	arrived  time.Time       // of the first of a batch
+	digest   *[32]byte       // see sum
+	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
 }
 
 func (m *message) size() int { return len(m.subject) + len(m.data) + 64*len(m.header) }
@@ -38,15 +38,18 @@ type reader struct {
 	consumer    jetstream.Consumer
 	messages    jetstream.MessagesContext
 	incarnation uuid.UUID
-	next        *message // read, but left for the next batch
-	delivered   uint64   // messages that this consumer has delivered
-	last        uint64   // sequence of the latest
-	stalls      int      // checks in a row that found more on the server
+	next        *message   // read, but left for the next batch
+	gone        []*message // to be put in where they stood
+	held        *message   // received, to come after those of gone
+	delivered   uint64     // messages that this consumer has delivered
+	last        uint64     // sequence of the latest
+	pending     uint64     // messages that the stream had behind it
+	stalls      int        // checks in a row that found more on the server
 }
 
 const (
 	// prefetch is how many messages the client asks the server for at a time.
-	prefetch = 5000
+	prefetch = 1000
 	// forgetAfter is when the server drops a consumer that nobody reads.
 	forgetAfter = 5 * time.Minute
 )
@@ -59,11 +62,27 @@ func newReader(ctx context.Context, stream jetstream.Stream, incarnation uuid.UU
 	if err != nil {
 		return nil, fmt.Errorf("read stream from %d: %w", from, err)
 	}
+	if err := stillThere(ctx, stream, incarnation); err != nil {
+		return nil, err // the server forgets the consumer
+	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(prefetch))
 	if err != nil {
 		return nil, fmt.Errorf("read stream from %d: %w", from, err)
 	}
 	return &reader{stream: stream, consumer: consumer, messages: messages, incarnation: incarnation, last: max(from, 1) - 1}, nil
+}
+
+// stillThere makes sure that a consumer that was just made reads the incarnation
+// that was opened: a stream of the same name may have taken its place meanwhile.
+func stillThere(ctx context.Context, stream jetstream.Stream, incarnation uuid.UUID) error {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
+	}
+	if info.Config.Metadata[incarnationKey] != incarnation.String() {
+		return errReplaced
+	}
+	return nil
 }
 
 func (r *reader) close() {
@@ -78,6 +97,8 @@ var (
 	errNoMessage = errors.New("no message")
 	// errReader means that messages were lost on the way from the server.
 	errReader = errors.New("the server delivered messages that did not arrive")
+	// errReplaced means that the stream is another one than when it was opened.
+	errReplaced = errors.New("the stream was made anew")
 )
 
 func (r *reader) read(ctx context.Context) (*message, error) {
@@ -85,6 +106,14 @@ func (r *reader) read(ctx context.Context) (*message, error) {
 		r.next = nil
 		return m, nil
 	}
+	if len(r.gone) > 0 || r.held != nil {
+		return r.merge(ctx)
+	}
+	return r.receive(ctx)
+}
+
+// receive returns the next message that the server sends.
+func (r *reader) receive(ctx context.Context) (*message, error) {
 	msg, err := r.messages.Next(jetstream.NextContext(ctx))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
@@ -99,7 +128,7 @@ func (r *reader) read(ctx context.Context) (*message, error) {
 	if meta.Sequence.Consumer != r.delivered+1 || meta.Sequence.Stream <= r.last {
 		return nil, fmt.Errorf("read stream after %d: %w", r.last, errReader)
 	}
-	r.delivered, r.last, r.stalls = meta.Sequence.Consumer, meta.Sequence.Stream, 0
+	r.delivered, r.last, r.pending, r.stalls = meta.Sequence.Consumer, meta.Sequence.Stream, meta.NumPending, 0
 	return &message{
 		subject: msg.Subject(), header: msg.Headers(), data: msg.Data(),
 		position: ledger.Position{Incarnation: r.incarnation, StreamSeq: meta.Sequence.Stream, RecordedAt: meta.Timestamp.UTC()},
@@ -112,7 +141,7 @@ func (r *reader) level(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look at the reader: %w", err)
 	}
-	return r.next == nil && info.NumPending == 0 && info.Delivered.Consumer == r.delivered, nil
+	return r.next == nil && r.held == nil && len(r.gone) == 0 && r.received(info), nil
 }
 
 // check is for when nothing has come for a while: the server may have lost the
@@ -148,6 +177,7 @@ func (r *reader) readBatch(ctx context.Context, limits batchLimits, idle time.Du
 	if err != nil {
 		return nil, err
 	}
+	first.arrived = time.Now()
 	batch, bytes := []*message{first}, first.size()
 	lingering, cancel := context.WithTimeout(ctx, limits.linger)
 	defer cancel()
@@ -179,8 +209,8 @@ func month(m *message) int {
 	return t.Year()*12 + int(t.Month())
 }
 
-// rangeOf names a batch: its sequences, and a digest over all that rows are
-// derived from, so that the range can be recognised when it is read again.
+// rangeOf names a batch: its sequences, and a digest over the digests of its
+// messages, so that the range can be recognised when it is read again.
 func rangeOf(batch []*message) ledger.Range {
 	first, last := batch[0].position, batch[len(batch)-1].position
 	r := ledger.Range{
@@ -188,35 +218,9 @@ func rangeOf(batch []*message) ledger.Range {
 		Messages: uint64(len(batch)), RecordedAt: last.RecordedAt,
 	}
 	h := sha256.New()
-	var scratch []byte
-	var names []string
 	for _, m := range batch {
-		names = slices.AppendSeq(names[:0], maps.Keys(m.header))
-		slices.Sort(names)
-		scratch = appendMessage(scratch[:0], m, names)
-		h.Write(scratch)
+		h.Write(m.sum())
 	}
 	h.Sum(r.Digest[:0])
 	return r
-}
-
-// appendMessage writes a message so that no two read the same. names are the
-// sorted names of its headers.
-func appendMessage(b []byte, m *message, names []string) []byte {
-	b = binary.BigEndian.AppendUint64(b, m.position.StreamSeq)
-	b = binary.BigEndian.AppendUint64(b, uint64(m.position.RecordedAt.UnixNano()))
-	b = appendText(b, m.subject)
-	b = binary.AppendUvarint(b, uint64(len(names)))
-	for _, name := range names {
-		b = appendText(b, name)
-		b = binary.AppendUvarint(b, uint64(len(m.header[name])))
-		for _, value := range m.header[name] {
-			b = appendText(b, value)
-		}
-	}
-	return appendText(b, m.data)
-}
-
-func appendText[T string | []byte](b []byte, s T) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }

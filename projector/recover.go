@@ -8,118 +8,193 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// recover brings ledger and stream to agreement before the first batch, and
-// returns the sequence to go on from:
-//
-//  1. inserts that an earlier writer left running are killed;
-//  2. the last committed range is read again and must be what was committed;
-//  3. a journalled range above it is finished, or undone, see settle.
-func (p *Projector) recover(ctx context.Context) (uint64, error) {
-	l := p.config.Ledger
-	if err := p.persist(ctx, "kill earlier inserts", func() error { return l.KillInserts(ctx, p.incarnation) }); err != nil {
-		return 0, err
-	}
-	var last ledger.Range
-	var found bool
-	if err := p.persist(ctx, "read last commit", func() (err error) {
-		last, found, err = l.LastCommit(ctx, p.incarnation)
+// kill ends the inserts of earlier holders, and finds the checkpoint, which none
+// of them can move any more.
+func (p *Projector) kill(ctx context.Context) error {
+	if err := p.store.KillInserts(ctx, p.incarnation); err != nil {
 		return err
-	}); err != nil {
-		return 0, err
 	}
-	info, err := p.stream.Info(ctx)
+	last, found, err := p.store.LastCommit(ctx, p.incarnation)
 	if err != nil {
-		return 0, fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
-	next := last.Last + 1
-	switch state := info.State; {
-	case !found:
-		if next = max(1, state.FirstSeq); next > 1 {
-			p.config.Log.Warn("the ledger begins with the first message that the stream still has", "first", next)
-		}
-	case state.LastSeq < last.Last:
-		return 0, fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, state.LastSeq, last.Last)
-	case state.FirstSeq > next:
-		return 0, expired(next, state.FirstSeq-1)
-	case state.FirstSeq <= last.First:
-		if err := p.verify(ctx, last); err != nil {
-			return 0, err
-		}
+	if !found {
+		last = ledger.Range{}
 	}
-	p.committed.Store(next - 1)
-	if p.seen == nil {
-		if err := p.loadIdentities(ctx); err != nil {
-			return 0, err
-		}
+	if !last.Same(p.last) && !last.Same(p.offered) {
+		p.forget()
 	}
-	if pending := p.lease.Pending(); pending != nil {
-		if err := p.settle(ctx, *pending); err != nil {
-			return 0, err
-		}
-	}
-	return p.committed.Load() + 1, nil
+	p.last, p.looked = last, time.Now()
+	return nil
 }
 
-// verify reads the last committed range again. Messages may have been deleted
-// from it since; the others must be what they were.
-func (p *Projector) verify(ctx context.Context, r ledger.Range) error {
+// verify holds the stream against the last commit: it must still have what was
+// committed, and what comes next. Messages with withheld values that were not
+// yet deleted from that range are.
+func (p *Projector) verify(ctx context.Context) error {
+	next := p.last.Last + 1
+	switch state := p.info.State; {
+	case p.last.Last == 0:
+		if next = max(1, state.FirstSeq); next > 1 {
+			p.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
+		}
+		p.committed.Store(next - 1)
+		return nil
+	case state.LastSeq < p.last.Last:
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, state.LastSeq, p.last.Last)
+	case state.FirstSeq > next:
+		return expired(next, state.FirstSeq-1)
+	case state.FirstSeq <= p.last.Last:
+		if err := p.verifyRange(ctx, p.last); err != nil {
+			return err
+		}
+	}
+	p.committed.Store(p.last.Last)
+	return p.removeLeft(ctx, p.last)
+}
+
+// verifyRange reads a committed range again.
+func (p *Projector) verifyRange(ctx context.Context, r ledger.Range) error {
 	messages, err := p.readRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
 		return err
 	}
+	return p.compare(ctx, r, messages)
+}
+
+// verifyAgain makes sure that the stream is still the one that was recovered from,
+// once there is a reader: one that is restored from an older copy forgets its
+// readers, so from here on that is noticed. The last message of the last commit
+// tells, and the whole range where that message was deleted.
+func (p *Projector) verifyAgain(ctx context.Context) error {
+	if p.last.Last == 0 {
+		return nil
+	}
+	info, err := p.stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
+	}
+	if last := info.State.LastSeq; last < p.last.Last {
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, last, p.last.Last)
+	}
+	messages, err := p.readRange(ctx, p.last.Last, p.last.Last, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(messages) == 0 && info.State.FirstSeq <= p.last.Last:
+		return p.verifyRange(ctx, p.last)
+	}
+	return p.compare(ctx, p.last, messages)
+}
+
+// compare says whether messages are what was committed as r. Some may have been
+// deleted since, or have expired; the others must be what they were. Before it says
+// no, it looks whether the ledger is still the one whose commit r is: an older copy
+// that took its place does not know which messages are masked in r.
+func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*message) error {
+	gone, err := p.reintroducedIn(ctx, r)
+	if err != nil {
+		return err
+	}
+	messages = withPlaces(messages, gone)
 	if len(messages) > 0 && rangeOf(messages).Same(r) {
 		return nil
 	}
-	forked := fmt.Errorf("%w: sequences %d to %d read differently now", ErrStreamForked, r.First, r.Last)
 	if uint64(len(messages)) >= r.Messages {
-		return forked
+		return p.forked(ctx, r)
 	}
-	var digests map[uint64][32]byte
-	if err := p.persist(ctx, "read digests", func() (err error) {
-		digests, err = p.config.Ledger.Digests(ctx, r)
-		return err
-	}); err != nil {
+	traces, err := p.store.Traces(ctx, r)
+	if err != nil {
 		return err
 	}
 	for _, m := range messages {
-		if want, ok := digests[m.position.StreamSeq]; ok && parse(m).digest != want {
-			return forked
+		held, ok := traces[m.position.StreamSeq]
+		switch {
+		case !ok: // a table lacks it, which is for walk back to mend
+		case !held.RecordedAt.Equal(m.position.RecordedAt), held.Digest != [32]byte{} && held.Digest != parse(m).digest:
+			return p.forked(ctx, r)
 		}
 	}
 	return nil
 }
 
+// forked is what compare says of a range that reads differently.
+func (p *Projector) forked(ctx context.Context, r ledger.Range) error {
+	if err := p.stands(ctx); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: sequences %d to %d read differently now", ErrStreamForked, r.First, r.Last)
+}
+
+// load reads what events are held against, as of the checkpoint, unless this holder
+// knows it: an hour of failures must not be an hour of reading every identity.
+func (p *Projector) load(ctx context.Context) error {
+	if err := p.recall(ctx); err != nil {
+		return err
+	}
+	if p.seen == nil {
+		if err := p.loadIdentities(ctx); err != nil {
+			return err
+		}
+	}
+	last := p.last
+	last.Incarnation = p.incarnation
+	held, err := p.store.LastHeld(ctx, last)
+	p.doubtful = held
+	if p.journalled.Incarnation == p.incarnation {
+		// Where all tables are older copies they do not hold it, and the server may
+		// still know the tokens.
+		p.doubtful = max(held, p.journalled.Last)
+	}
+	return err
+}
+
+// forget lets go of what events are held against, when the ledger may hold what
+// this holder has not written: it lost the lease, the last commit is neither the
+// one that it made last nor the one that it was making, the streams or the tables
+// are others.
+//
+// Otherwise it knows all that the ledger has. The filter has every identity of the
+// batches that it built, those that were not written, too: that costs a look-up. An
+// older copy of a table has fewer. The withheld values are those of the redactions
+// up to the checkpoint and no others, or a message in front of its redaction would
+// be refused.
+func (p *Projector) forget() { p.seen, p.withheld = nil, nil }
+
 // settle ends what an earlier holder of the lease had begun. A range at or
 // below the checkpoint is done. The one right above it, if the stream still
-// holds it, is written again with the same cut and tokens; if not, what was
-// written of it is removed, because no stream will bring these messages again.
+// holds it, is finished with the same cut and tokens; if not, what was written
+// of it is removed, because no stream will bring these messages again.
 //
 // A range further above means that commits is older than the journal. Then its
-// rows are not touched: they are written again in their turn, and their tokens,
-// which the server remembers, would keep removed ones from coming back.
-func (p *Projector) settle(ctx context.Context, pending ledger.Range) error {
-	l := p.config.Ledger
+// rows are not touched: the stream comes to them in their turn.
+func (p *Projector) settle(ctx context.Context) error {
+	pending := p.lease.Pending()
+	if pending == nil {
+		return nil
+	}
 	if pending.Incarnation == p.incarnation {
-		next := p.committed.Load() + 1
-		if pending.First < next {
+		if pending.First <= p.last.Last {
 			return nil
 		}
-		messages, err := p.readRange(ctx, next, pending.Last, pending.Messages)
-		switch {
-		case err != nil:
+		messages, err := p.readRange(ctx, p.committed.Load()+1, pending.Last, pending.Messages)
+		if err != nil {
 			return err
-		case len(messages) > 0 && rangeOf(messages).Same(pending):
-			p.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
-			return p.commit(ctx, messages)
-		case len(messages) > 0 && messages[0].position.StreamSeq < pending.First:
-			return nil
+		}
+		if len(messages) > 0 {
+			b, err := p.assemble(ctx, messages)
+			switch {
+			case err != nil:
+				return err
+			case b.Same(*pending):
+				return p.settleSame(ctx, b, *pending)
+			case b.First < pending.First:
+				return nil
+			}
 		}
 	} else {
-		var last ledger.Range
-		if err := p.persist(ctx, "read last commit", func() (err error) {
-			last, _, err = l.LastCommit(ctx, pending.Incarnation)
-			return err
-		}); err != nil {
+		last, _, err := p.store.LastCommit(ctx, pending.Incarnation)
+		if err != nil {
 			return err
 		}
 		if pending.First != last.Last+1 {
@@ -127,19 +202,28 @@ func (p *Projector) settle(ctx context.Context, pending ledger.Range) error {
 		}
 	}
 	p.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
-		"incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
-	return p.persist(ctx, "discard", func() error {
-		if err := l.KillInserts(ctx, pending.Incarnation); err != nil {
-			return err
-		}
-		return l.Discard(ctx, pending)
-	})
+		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
+	if err := p.store.KillInserts(ctx, pending.Incarnation); err != nil {
+		return err
+	}
+	if err := p.store.Discard(ctx, *pending); err != nil {
+		return err
+	}
+	return p.loadWithheld(ctx) // what was removed may have been redactions
+}
+
+// settleSame finishes a journalled range under the tokens of who journalled it.
+func (p *Projector) settleSame(ctx context.Context, b built, pending ledger.Range) error {
+	p.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
+	b.batch.Epoch = pending.Epoch
+	p.doubtful = max(p.doubtful, pending.Last)
+	return p.finish(ctx, p.depart(b), nil)
 }
 
 // readRange reads the messages that the stream holds from first to last, and
 // stops early once it has seen more than limit.
 func (p *Projector) readRange(ctx context.Context, first, last, limit uint64) ([]*message, error) {
-	in, err := newReader(ctx, p.stream, p.incarnation, first)
+	in, err := p.newReader(ctx, first)
 	if err != nil {
 		return nil, err
 	}

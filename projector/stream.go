@@ -23,27 +23,55 @@ const (
 // had the same name before.
 const incarnationKey = "ctxledger_incarnation"
 
-// ErrNoStream means that the stream does not exist: run migrate.
-var ErrNoStream = errors.New("the stream " + StreamName + " does not exist: run `ctxledger migrate`")
+// ErrNoStream means that a stream of events does not exist: run migrate.
+var ErrNoStream = errors.New("the stream of events does not exist: run `ctxledger migrate`")
 
 var (
-	errNoIncarnation = errors.New("the stream " + StreamName + " has no incarnation in its metadata: run `ctxledger migrate`")
+	errNoIncarnation = errors.New("the stream of events has no incarnation in its metadata: run `ctxledger migrate`")
 	errNoBucket      = errors.New("the bucket " + LeaseBucket + " does not exist: run `ctxledger migrate`")
 )
 
 // EnsureStreams creates the streams and the lease bucket where they are
-// missing, and gives a stream that has none an incarnation. It changes nothing
-// else of a stream that exists: its limits belong to the operator. It returns
-// the names of what it created.
+// missing, and gives a stream of events that has none an incarnation. It changes
+// nothing else of a stream that exists: its limits belong to the operator. It
+// returns the names of what it created. An installation that has no events yet
+// gets one partition; see [EnsurePartitions].
 func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
+	return EnsurePartitions(ctx, js, 0)
+}
+
+// EnsurePartitions is [EnsureStreams] with the events in n streams; 0 leaves it
+// at as many as there are. It may be called again, also after it was interrupted.
+// Errors: [ErrPartitions] where there are streams of another number.
+func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Partitions) ([]string, error) {
+	have, _, err := readPartitions(ctx, js)
+	switch {
+	case errors.Is(err, ErrNoStream):
+		have = max(n, 1)
+	case err != nil:
+		return nil, err
+	}
+	if n > 0 && have != n {
+		return nil, fmt.Errorf("%w: the events are in %d, not in %d", ErrPartitions, have, n)
+	}
+	if err := have.Validate(); err != nil {
+		return nil, err
+	}
+	var wanted []jetstream.StreamConfig
+	for _, stream := range have.EventStreams() {
+		wanted = append(wanted, withIncarnation(streamConfig(stream)))
+	}
+	for _, stream := range schema.OtherStreams() {
+		wanted = append(wanted, streamConfig(stream))
+	}
 	var created []string
-	for _, stream := range schema.Streams() {
-		made, err := ensureStream(ctx, js, streamConfig(stream))
+	for _, config := range wanted {
+		made, err := ensureStream(ctx, js, config)
 		if err != nil {
 			return created, err
 		}
 		if made {
-			created = append(created, "stream "+stream.Name)
+			created = append(created, "stream "+config.Name)
 		}
 	}
 	made, err := ensureBucket(ctx, js)
@@ -56,19 +84,35 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error
 	return created, nil
 }
 
-// streamConfig turns the contract's words into the server's. The stream of
-// events has an incarnation.
+// streamConfig turns the contract's words into the server's.
 func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
-		Name: s.Name, Subjects: []string{s.Subject}, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
+		Name: s.Name, Subjects: s.Subjects, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
+		Metadata: s.Metadata,
 	}
 	if s.DiscardNew {
 		c.Discard = jetstream.DiscardNew
 	}
-	if s.Name == StreamName {
-		c.Metadata = map[string]string{incarnationKey: uuid.NewString()}
-	}
 	return c
+}
+
+// withIncarnation gives the stream of c an incarnation of its own.
+func withIncarnation(c jetstream.StreamConfig) jetstream.StreamConfig {
+	c.Metadata = maps.Clone(c.Metadata)
+	if c.Metadata == nil {
+		c.Metadata = make(map[string]string)
+	}
+	c.Metadata[incarnationKey] = uuid.NewString()
+	return c
+}
+
+// openBucket opens the bucket of leases and journals.
+func openBucket(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
+	kv, err := js.KeyValue(ctx, LeaseBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, errNoBucket
+	}
+	return kv, err
 }
 
 func ensureBucket(ctx context.Context, js jetstream.JetStream) (made bool, err error) {
@@ -113,18 +157,18 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	return false, nil
 }
 
-// openStream returns the stream and its incarnation.
-func openStream(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, uuid.UUID, error) {
-	stream, err := js.Stream(ctx, StreamName)
+// openStream returns a stream of events and its incarnation.
+func openStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, uuid.UUID, error) {
+	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, uuid.Nil, ErrNoStream
+		return nil, uuid.Nil, fmt.Errorf("%s: %w", name, ErrNoStream)
 	}
 	if err != nil {
-		return nil, uuid.Nil, fmt.Errorf("look up stream %s: %w", StreamName, err)
+		return nil, uuid.Nil, fmt.Errorf("look up stream %s: %w", name, err)
 	}
 	incarnation, err := uuid.Parse(stream.CachedInfo().Config.Metadata[incarnationKey])
 	if err != nil {
-		return nil, uuid.Nil, errNoIncarnation
+		return nil, uuid.Nil, fmt.Errorf("%s: %w", name, errNoIncarnation)
 	}
 	return stream, incarnation, nil
 }

@@ -144,8 +144,23 @@ func TestStreamWithOtherContent(t *testing.T) {
 	f.renew(true)
 	f.publishMix(100, 40)
 	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
-	// Deleted messages do not hide that the others are not what they were.
-	f.must(f.stream().DeleteMsg(t.Context(), 22))
+	// Deleted messages do not hide that the others are not what they were, whether
+	// they counted, were repeats, or were refused.
+	for _, seq := range []uint64{22, 21, 24, 26, 28, 29, 30, 23, 25} {
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+		f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+	}
+}
+
+// Neither does a limit that has taken the beginning of the last committed range.
+func TestStreamWithOtherContentAndAnExpiredBeginning(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.project()
+	f.renew(true)
+	f.publishMix(100, 40)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(26)))
 	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
 }
 
@@ -160,7 +175,7 @@ func TestDeletedMessages(t *testing.T) {
 		t.Errorf("projected %+v", got)
 	}
 	f.exact("")
-	if level, err := ReadLevel(t.Context(), f.js, f.ledger); err != nil || level.Behind() != 0 {
+	if level, err := ReadLevel(t.Context(), f.js, f.ledger, StreamName); err != nil || level.Behind() != 0 {
 		t.Errorf("level %+v, %v: nothing is left to project", level, err)
 	}
 	// Also after they were committed, and all of the last range.
@@ -210,20 +225,6 @@ func TestJournalledRangeAfterAGap(t *testing.T) {
 	f.exact("")
 }
 
-func TestJournalLost(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.publishMix(0, 90)
-	f.crash(pointWritten, 2)
-	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
-	f.must(err)
-	f.must(kv.Purge(t.Context(), StreamName))
-	p := f.projector()
-	p.config.BatchMessages = 7
-	f.must(f.run(p))
-	f.exact("FINAL")
-}
-
 // Somebody restored commits from a copy that is older than the rest.
 func TestCommitsOlderThanTheJournal(t *testing.T) {
 	t.Parallel()
@@ -242,16 +243,10 @@ func TestCommitsOlderThanTheJournal(t *testing.T) {
 	}
 }
 
-func TestExpiredBeforeProjection(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.publishMix(0, 30)
-	f.project()
-	f.publishMix(100, 30)
-	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(45)))
-	f.refuses(ErrEventsExpired, "sequences 31 to 44 are gone")
-	f.must(f.stream().Purge(t.Context()))
-	f.refuses(ErrEventsExpired, "sequences 31 to 60 are gone")
+// purge removes what stands before a sequence.
+func (f *fixture) purge(before uint64) {
+	f.t.Helper()
+	f.must(f.stream().Purge(f.t.Context(), jetstream.WithPurgeSequence(before)))
 }
 
 func TestExpiredUnderTheProjector(t *testing.T) {
@@ -301,7 +296,7 @@ func TestReaderNoticesLostMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 9)
-	stream, id, err := openStream(t.Context(), f.js)
+	stream, id, err := openStream(t.Context(), f.js, StreamName)
 	f.must(err)
 	open := func() *reader {
 		in, err := newReader(t.Context(), stream, id, 1)

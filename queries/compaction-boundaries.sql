@@ -26,6 +26,7 @@
 --   next_call_window      tokens  its billed window
 --   next_call_cache_read  tokens  its input read from the cache
 --   next_call_recomputed  tokens  window − cache read
+--   replacement_items     count   items that the window was replaced by, as the program said it; NULL if it did not
 WITH
 boundaries AS
 (
@@ -45,7 +46,7 @@ boundaries AS
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'applied'
-        AND JSONExtractInt(metadata, 'part') <= 1
+        AND part = 1
 ),
 seen AS
 (
@@ -53,7 +54,7 @@ seen AS
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND NOT synthetic
+        AND NOT synthetic AND NOT JSONExtractBool(metadata, 'background')
 )
 SELECT b.tenant AS tenant, b.session_id AS session_id, b.thread_id AS thread_id,
     row_number() OVER (PARTITION BY b.tenant, b.session_id ORDER BY b.event_time, b.thread_order) AS number,
@@ -62,7 +63,8 @@ SELECT b.tenant AS tenant, b.session_id AS session_id, b.thread_id AS thread_id,
     if(JSONHas(b.metadata, 'pre_tokens'), JSONExtractInt(b.metadata, 'pre_tokens'), b.before) AS pre_tokens,
     nullIf(JSONExtractString(b.metadata, 'logical_parent_uuid'), '') AS logical_parent_uuid, b.saved AS tokens_saved, b.results AS compacted_tool_ids,
     p.window_tokens AS prev_call_window, nullIf(n.call_id, '') AS next_call_id, n.window_tokens AS next_call_window,
-    n.cache_read AS next_call_cache_read, n.recomputed_billed AS next_call_recomputed
+    n.cache_read AS next_call_cache_read, n.recomputed_billed AS next_call_recomputed,
+    if(JSONHas(b.metadata, 'replacement_items'), JSONExtractInt(b.metadata, 'replacement_items'), NULL) AS replacement_items
 FROM boundaries AS b
 ASOF LEFT JOIN seen AS p ON p.tenant = b.tenant AND p.session_id = b.session_id AND p.thread_id = b.thread_id AND p.thread_order < b.thread_order
 ASOF LEFT JOIN seen AS n ON n.tenant = b.tenant AND n.session_id = b.session_id AND n.thread_id = b.thread_id AND n.thread_order > b.thread_order

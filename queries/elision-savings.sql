@@ -23,7 +23,7 @@
 WITH
 passes AS
 (
-    SELECT tenant, session_id, thread_id, thread_order, policy, pass_id, length(elided_refs) AS items,
+    SELECT tenant, session_id, thread_id, thread_order, policy, pass_id, part, length(elided_refs) AS items,
         coalesce(tokens_saved, tokens_before - tokens_after, if(empty(elided_before) OR has(elided_before, NULL) OR has(elided_after, NULL), NULL,
             arraySum(arrayMap((b, a) -> ifNull(b - a, 0), elided_before, elided_after)))) AS saved
     FROM elisions
@@ -48,7 +48,7 @@ later AS
 (
     SELECT p.tenant AS tenant, p.policy AS policy, count() AS calls
     FROM passes AS p INNER JOIN model_calls AS c ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
-    WHERE c.thread_order > p.thread_order
+    WHERE c.thread_order > p.thread_order AND p.part = 1
     GROUP BY tenant, policy
 ),
 billed AS
@@ -62,7 +62,7 @@ billed AS
     )
     GROUP BY tenant, policy
 )
-SELECT p.tenant AS tenant, p.policy AS policy, count() AS passes, sum(p.items) AS items, any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
+SELECT p.tenant AS tenant, p.policy AS policy, countIf(p.part = 1) AS passes, sum(p.items) AS items, any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
     any(b.recomputed) AS recomputed_tokens, any(b.lost) AS lost_tokens, any(l.calls) AS later_calls,
     lost_tokens * ({write_ratio:Float64} - {read_ratio:Float64}) / nullIf(saved_tokens * {read_ratio:Float64}, 0) AS break_even_calls
 FROM passes AS p

@@ -150,7 +150,7 @@ func (p Parameter) check(value string) (string, error) {
 func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == name }) {
-			return nil, &ParameterError{q.Name, name, "the query has no such parameter; it has " + q.parameterNames()}
+			return nil, &ParameterError{q.Name, name, "the query has no such parameter; it has " + q.parameterNames() + q.nearestParameter(name)}
 		}
 	}
 	values := make(map[string]string, len(q.Parameters))
@@ -169,6 +169,21 @@ func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 		values[p.Name] = checked
 	}
 	return values, nil
+}
+
+// nearestParameter asks whether the parameter that few typing errors make of name
+// was meant, if there is one.
+func (q Query) nearestParameter(name string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, p := range q.Parameters {
+		if d := editDistance(strings.ToLower(name), p.Name); d < least {
+			best, least = p.Name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
 
 func (q Query) parameterNames() string {

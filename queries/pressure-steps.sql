@@ -22,5 +22,6 @@ FROM pressure_steps
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND part = 1
 GROUP BY tenant, agent, model, step, step_name, outcome
 ORDER BY tenant, agent, model, step, times DESC, outcome

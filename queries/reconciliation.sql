@@ -21,10 +21,15 @@
 --   unattributed        tokens  billed − attributed, signed; system prompt and tools are in it where no layer has them
 --   unknown_layers      count   layers whose tokens are not known
 --   unattributed_share  ratio   unattributed / billed
+--   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without one
+--   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without one
+--   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if fewer than two are
 SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, l.estimator AS estimator,
     c.window_tokens AS billed_tokens, l.attributed AS attributed_tokens, c.estimated_tokens AS estimated_tokens,
     billed_tokens - coalesce(attributed_tokens, estimated_tokens) AS unattributed, l.unknown AS unknown_layers,
-    unattributed / nullIf(billed_tokens, 0) AS unattributed_share
+    unattributed / nullIf(billed_tokens, 0) AS unattributed_share, e.assembled AS assembled_tokens, e.budgeted AS budgeted_tokens,
+    if(arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2, NULL,
+        arrayMax(t -> ifNull(t, -9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) - arrayMin(t -> ifNull(t, 9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
 FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant = {tenant:String})
        AND ({session_id:String} = '' OR session_id = {session_id:String})
        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
@@ -39,5 +44,13 @@ LEFT JOIN
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     GROUP BY tenant, session_id, call_id
 ) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
+LEFT JOIN
+(
+    SELECT tenant, session_id, call_id, sum(assembly_tokens) AS assembled, sum(budget_tokens) AS budgeted
+    FROM call_layers
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, call_id
+) AS e ON e.tenant = c.tenant AND e.session_id = c.session_id AND e.call_id = c.call_id
 ORDER BY abs(unattributed) DESC NULLS LAST, tenant, session_id, call_id
 LIMIT {limit:UInt32}

@@ -21,5 +21,6 @@ SELECT event_time, turn_id, call_id, redaction_id, target_ref, redaction_state, 
 FROM redaction_trail
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND session_id = {session_id:String}
+    AND part = 1
 ORDER BY thread_order, redaction_id
 LIMIT {limit:UInt32}

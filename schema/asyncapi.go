@@ -19,7 +19,7 @@ func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
 // replicas belong to the operator and are no part of it.
 type Stream struct {
 	Name        string
-	Subject     string // the one filter, such as "ctx.v1.>"
+	Subjects    []string // its filters, such as "ctx.v1.>"
 	Description string
 	// Duplicates is how long the server remembers message ids; 0 leaves it to
 	// the server.
@@ -29,7 +29,12 @@ type Stream struct {
 	// DiscardNew refuses what does not fit, so that a full stream never drops
 	// what it has acknowledged.
 	DiscardNew bool
+	// Metadata is what the stream says of itself; nil for nothing.
+	Metadata map[string]string
 }
+
+// eventDuplicates is how long the server remembers the message ids of events.
+const eventDuplicates = 2 * time.Minute
 
 // The names of the streams.
 const (
@@ -38,11 +43,16 @@ const (
 	CheckpointStream = "CTX_CHECKPOINTS" // signed heads of the log
 )
 
-// Streams returns the streams of the contract, the events first.
+// Streams returns the streams of the contract, the events first, which are in
+// one stream here; [Partitions] has those of several.
 func Streams() []Stream {
+	return append(Partitions(1).EventStreams(), OtherStreams()...)
+}
+
+// OtherStreams returns the streams that hold no events.
+func OtherStreams() []Stream {
 	return []Stream{
-		{EventStream, AllSubjects, "ctxledger context facts", 2 * time.Minute, true, true},
-		{QuarantineStream, "ctx.quarantine.>", "ctxledger refused messages", 2 * time.Minute, false, true},
-		{CheckpointStream, "ctx.checkpoints.>", "ctxledger signed log heads", 0, false, true},
+		{Name: QuarantineStream, Subjects: []string{"ctx.quarantine.>"}, Description: "ctxledger refused messages", Duplicates: 2 * time.Minute, DiscardNew: true},
+		{Name: CheckpointStream, Subjects: []string{"ctx.checkpoints.>"}, Description: "ctxledger signed log heads", DiscardNew: true},
 	}
 }

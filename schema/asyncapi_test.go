@@ -90,14 +90,14 @@ func subjectParameters() object {
 	return object{
 		"tenant":  object{"description": "The tenant, escaped; " + DefaultTenant + " where the event names none.", "default": DefaultTenant, "examples": []string{"acme"}},
 		"runtime": object{"description": "The runtime, escaped; " + DefaultRuntime + " where the event names none.", "default": DefaultRuntime, "examples": []string{"bench-1"}},
-		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored.", "examples": []string{Bucket("sess-7f3a")}},
+		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored. Where the events are in several streams, CTX_0, CTX_1 and so on, each has an equal share of the buckets, in order, and says in its metadata under " + PartitionsKey + " how many they are.", "examples": []string{Bucket("sess-7f3a")}},
 	}
 }
 
 func asyncStreams() object {
 	list := object{}
 	for _, s := range Streams() {
-		o := object{"subjects": []string{s.Subject}, "description": s.Description, "retention": "limits", "allow_atomic": s.AtomicPublish, "discard": "old"}
+		o := object{"subjects": s.Subjects, "description": s.Description, "retention": "limits", "allow_atomic": s.AtomicPublish, "discard": "old"}
 		if s.DiscardNew {
 			o["discard"] = "new"
 		}

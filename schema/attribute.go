@@ -66,11 +66,7 @@ var attributes, attributeIndex = func() ([]attribute, map[string]int) {
 // by name, in canonical string form. An empty attribute is no attribute.
 func (e *Event) Attributes() []Attribute {
 	list := make([]Attribute, 0, 24+len(e.Extensions))
-	for i := range attributes {
-		if value := attributes[i].value(e); value != "" {
-			list = append(list, Attribute{attributes[i].name, value})
-		}
-	}
+	e.known(func(a *attribute, value string) { list = append(list, Attribute{a.name, value}) })
 	if len(e.Extensions) == 0 {
 		return list
 	}
@@ -81,6 +77,16 @@ func (e *Event) Attributes() []Attribute {
 	}
 	slices.SortFunc(list, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// known calls do with each attribute that e has and this version knows, sorted
+// by name. It spares those who only go through them the list.
+func (e *Event) known(do func(a *attribute, value string)) {
+	for i := range attributes {
+		if value := attributes[i].value(e); value != "" {
+			do(&attributes[i], value)
+		}
+	}
 }
 
 // contentType is the type of the data; data of no stated type is JSON, as the

@@ -20,27 +20,29 @@ const MsgIDHeader = "Nats-Msg-Id"
 const (
 	contentTypeHeader = "Content-Type"
 	attributePrefix   = "ce-"
+	natsPrefix        = "Nats-" // of the server's own headers
 	jsonType          = "application/json"
 	cloudEventsType   = "application/cloudevents"
 	structuredJSON    = cloudEventsType + "+json"
+	usualHeaders      = 20 // of an event in binary mode
 )
 
 // Binary maps the event in binary content mode: attributes in percent-encoded
 // ce- headers, datacontenttype among them, the data bytes as the payload.
 func (e *Event) Binary() Message {
-	list := e.Attributes()
-	header := make(map[string][]string, len(list)+1)
-	values := make([]string, len(list)+1) // one allocation for all headers
-	for i, a := range list {
-		values[i] = percentEncode(a.Value)
-		if known, ok := attributeIndex[a.Name]; ok {
-			header[attributes[known].header] = values[i : i+1 : i+1]
-		} else {
-			header[attributePrefix+a.Name] = values[i : i+1 : i+1]
+	values := make([]string, 0, len(attributes)+len(e.Extensions)+1) // one allocation for all headers
+	header := make(map[string][]string, usualHeaders)
+	set := func(name, value string) {
+		values = append(values, value)
+		header[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	e.known(func(a *attribute, value string) { set(a.header, percentEncode(value)) })
+	for name, value := range e.Extensions {
+		if value != "" {
+			set(attributePrefix+name, percentEncode(value))
 		}
 	}
-	values[len(list)] = e.MessageID()
-	header[MsgIDHeader] = values[len(list):]
+	set(MsgIDHeader, e.MessageID())
 	return Message{Subject: SubjectOf(e).String(), Header: header, Data: e.Data}
 }
 
@@ -111,7 +113,7 @@ func (r *headerReader) refuse(code Code, pointer, found, fix string) {
 // add takes one header. Those that are neither ce- nor Content-Type are no
 // concern of the binding.
 func (r *headerReader) add(header string, values []string) {
-	if len(values) == 0 || r.addPlain(header, values) {
+	if len(values) == 0 || strings.HasPrefix(header, natsPrefix) || r.addPlain(header, values) {
 		return
 	}
 	name := strings.ToLower(header)

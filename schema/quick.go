@@ -28,12 +28,15 @@ type quick struct {
 // A reading takes the value at q.at into v and reports whether it could.
 type reading func(q *quick, v reflect.Value) bool
 
-// A plan says how the objects of one struct type are read.
+// A plan says how the objects of one struct type are read and written.
 type plan struct {
+	of     reflect.Type
 	fields []planField
-	// Of a fact: what makes an empty one, and its shape.
-	empty func() Fact
-	shape *shape
+	// Of a fact: what makes an empty one, its shape, and the attributes that
+	// name its type.
+	empty             func() Fact
+	shape             *shape
+	eventType, schema string
 }
 
 type planField struct {
@@ -41,6 +44,19 @@ type planField struct {
 	index []int
 	means *meaning
 	read  reading
+
+	key                 []byte // the name as it is written, with the colon
+	omitZero, omitEmpty bool   // as the encoder understands the tag
+	write               writing
+}
+
+// in returns the field of the struct v.
+func (f *planField) in(v reflect.Value) reflect.Value {
+	v = v.Field(f.index[0])
+	for _, inner := range f.index[1:] {
+		v = v.Field(inner)
+	}
+	return v
 }
 
 // quickPlans has the plan of every type of the contract.
@@ -50,6 +66,7 @@ var quickPlans = func() map[Type]*plan {
 	for _, t := range Types() {
 		p := b.plan(reflect.TypeOf(t.New()).Elem())
 		p.empty, p.shape = factories[t], shapeOf(reflect.TypeOf(t.New()).Elem())
+		p.eventType, p.schema = t.CloudEventsType(), t.DataSchema()
 		plans[t] = p
 	}
 	return plans
@@ -95,10 +112,7 @@ func (q *quick) object(p *plan, v reflect.Value) bool {
 		}
 		seen, next = seen|1<<i, i+1
 		f := &p.fields[i]
-		field := v.Field(f.index[0])
-		for _, inner := range f.index[1:] {
-			field = field.Field(inner)
-		}
+		field := f.in(v)
 		if f.means == nil && !q.rules.compaction {
 			ok = f.read(q, field)
 		} else {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,7 +17,7 @@ func (b planBuilder) plan(t reflect.Type) *plan {
 	if p := b[t]; p != nil {
 		return p
 	}
-	p := &plan{}
+	p := &plan{of: t}
 	b[t] = p
 	b.add(p, t, nil)
 	if len(p.fields) > 64 {
@@ -33,8 +34,11 @@ func (b planBuilder) add(p *plan, t reflect.Type, outer []int) {
 			b.add(p, f.Type, index)
 			continue
 		}
-		name := jsonName(f)
-		p.fields = append(p.fields, planField{name, index, meaningOf([]byte(name)), b.reading(f.Type)})
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p.fields = append(p.fields, planField{
+			name: name, index: index, means: meaningOf([]byte(name)), read: b.reading(f.Type),
+			key: []byte(strconv.Quote(name) + ":"), omitZero: options == "omitzero", omitEmpty: options == "omitempty", write: b.writing(f.Type),
+		})
 	}
 }
 

@@ -23,7 +23,9 @@ func checkRules(fact Fact) Violations {
 	case *AssemblyCreated:
 		var found Violations
 		for i, b := range f.OrderedBlocks {
-			found = append(found, checkWithheld(b.Content, b.RedactionState, "/data/ordered_blocks/"+strconv.Itoa(i)+"/content")...)
+			if b.Content != "" {
+				found = append(found, checkWithheld(b.Content, b.RedactionState, element("/data/ordered_blocks", i)+"/content")...)
+			}
 		}
 		return found
 	case *MissingDetected:
@@ -76,12 +78,12 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	fate := make(map[string]string, len(s.Selected)+len(s.Omitted))
 	place := func(list []Candidate, pointer, as string) {
 		for i, c := range list {
-			id, at := c.ItemRef.ID(), pointer+"/"+strconv.Itoa(i)
+			id := c.ItemRef.ID()
 			switch {
 			case id == "":
-				refuse(CodeRequired, at+"/item_ref", "nothing", "name the item")
+				refuse(CodeRequired, element(pointer, i)+"/item_ref", "nothing", "name the item")
 			case fate[id] != "":
-				refuse(CodeNotConserved, at, quote(id)+" is "+fate[id]+" and "+as, "give each candidate one outcome")
+				refuse(CodeNotConserved, element(pointer, i), quote(id)+" is "+fate[id]+" and "+as, "give each candidate one outcome")
 			default:
 				fate[id] = as
 			}
@@ -91,7 +93,7 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	place(s.Omitted, "/data/omitted_item_refs", "omitted")
 	for i, c := range s.Omitted {
 		if c.Reason == "" {
-			refuse(CodeNoReason, "/data/omitted_item_refs/"+strconv.Itoa(i)+"/reason", "nothing",
+			refuse(CodeNoReason, element("/data/omitted_item_refs", i)+"/reason", "nothing",
 				"say why "+quote(c.ItemRef.ID())+" was left out, such as budget_limit or low_relevance")
 		}
 	}
@@ -101,21 +103,22 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	if s.Parts != nil && *s.Parts > 1 || len(s.Candidates) == 0 {
 		return found
 	}
+	const list = "/data/candidate_item_refs"
 	candidate := make(map[string]bool, len(s.Candidates))
 	for i, c := range s.Candidates {
-		id, at := c.ID(), "/data/candidate_item_refs/"+strconv.Itoa(i)
+		id := c.ID()
 		switch {
 		case candidate[id]:
-			refuse(CodeNotConserved, at, quote(id)+" is a candidate twice", "list each candidate once")
+			refuse(CodeNotConserved, element(list, i), quote(id)+" is a candidate twice", "list each candidate once")
 		case fate[id] == "":
-			refuse(CodeNotConserved, at, quote(id)+" is neither selected nor omitted", "give each candidate one outcome")
+			refuse(CodeNotConserved, element(list, i), quote(id)+" is neither selected nor omitted", "give each candidate one outcome")
 		}
 		candidate[id] = true
 	}
 	missing := func(list []Candidate, pointer, as string) {
 		for i, c := range list {
 			if id := c.ItemRef.ID(); id != "" && !candidate[id] {
-				refuse(CodeNotConserved, pointer+"/"+strconv.Itoa(i), quote(id)+" is "+as+" but was no candidate", "list every candidate")
+				refuse(CodeNotConserved, element(pointer, i), quote(id)+" is "+as+" but was no candidate", "list every candidate")
 			}
 		}
 	}
@@ -123,6 +126,10 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	missing(s.Omitted, "/data/omitted_item_refs", "omitted")
 	return found
 }
+
+// element is the pointer to an element of a list. Making one costs more than a
+// check does, so only a violation does.
+func element(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
 func quote(id string) string { return strconv.Quote(clip(id)) }
 

@@ -33,20 +33,20 @@ const (
 // at all. An unknown type yields a violation with [CodeUnknownType], a
 // publisher refuses such an event; where it is the only one a reader keeps it.
 func Validate(e *Event) (Fact, Violations) {
-	found := e.checkAttributes()
-	if len(e.Data) > MaxEventBytes {
-		found = append(found, &Violation{CodeTooLarge, "/data", strconv.Itoa(len(e.Data)) + " bytes",
-			"keep data within " + strconv.Itoa(MaxEventBytes) + " bytes: refer to content instead of holding it, or split the candidates into parts"})
-	}
-	found = append(found, checkStatusAttributes(e)...)
 	fact, clean := quickly(e)
 	if !clean {
 		var err error
 		if fact, err = contract.decode(e, Type.New); err != nil {
-			return nil, append(found, undecoded(e, err))
+			return nil, append(checkOutside(e), undecoded(e, err))
 		}
 	}
-	found = append(found, checkIDs(e, fact)...)
+	return fact, check(e, fact, clean)
+}
+
+// check holds an event and its fact to the contract. Data that is known to be
+// clean, see [quick], needs no walk.
+func check(e *Event, fact Fact, clean bool) Violations {
+	found := append(checkOutside(e), checkIDs(e, fact)...)
 	if e.Time.IsZero() {
 		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
@@ -58,7 +58,18 @@ func Validate(e *Event) (Fact, Violations) {
 		found = append(found, checkCounts(fact)...)
 		found = append(found, checkMembers(e, fact)...)
 	}
-	return fact, append(found, checkRules(fact)...)
+	return append(found, checkRules(fact)...)
+}
+
+// checkOutside holds what does not need the data's meaning: the attributes and
+// the size.
+func checkOutside(e *Event) Violations {
+	found := e.checkAttributes()
+	if len(e.Data) > MaxEventBytes {
+		found = append(found, &Violation{CodeTooLarge, "/data", strconv.Itoa(len(e.Data)) + " bytes",
+			"keep data within " + strconv.Itoa(MaxEventBytes) + " bytes: refer to content instead of holding it, or split the candidates into parts"})
+	}
+	return append(found, checkStatusAttributes(e)...)
 }
 
 // undecoded is the violation of an event that could not be decoded.

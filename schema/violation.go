@@ -35,6 +35,7 @@ const (
 	CodeNoSourceWindow Code = "no_source_window"
 	CodeNoPolicy       Code = "redaction_without_policy"
 	CodeWithheld       Code = "withheld_content"
+	CodeReintroduced   Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
 	CodeIDConflict     Code = "id_conflict"
 	CodeTooDeep        Code = "too_deep"
 	CodeRuntimeStatus  Code = "runtime_status"

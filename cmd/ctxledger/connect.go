@@ -45,7 +45,7 @@ func (a *app) addresses() (found embedded.Addresses, err error) {
 }
 
 // connectNATS connects to JetStream. The caller closes the connection.
-func (a *app) connectNATS() (*nats.Conn, jetstream.JetStream, error) {
+func (a *app) connectNATS(options ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	found, err := a.addresses()
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +53,6 @@ func (a *app) connectNATS() (*nats.Conn, jetstream.JetStream, error) {
 	if found.NATSURL == "" && a.flags.natsContext == "" {
 		return nil, nil, &exitError{exitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs")}
 	}
-	var options []nats.Option
 	if !a.namesNATS() {
 		options = append(options, nats.NoReconnect()) // an instance that ends comes back on another port
 	}
@@ -92,6 +91,10 @@ func (a *app) dialNATS(address string, options ...nats.Option) (*nats.Conn, erro
 	}
 	return nc, nil
 }
+
+// publishOnly reports whether err says that the account may publish to the streams
+// and not look into them, as that of a tenant of `deploy nats`.
+func publishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
 
 // openLedger connects to ClickHouse as the writer.
 func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, error) {

@@ -24,13 +24,13 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Do the main job in one go: record an agent's windows and ask about them",
-		Long: `Start everything in a temporary folder and let a scripted coding agent work over
-real files, this program's own sources, with a window of 24,000 tokens. The
-window fills, the pressure ladder is climbed, tool outputs are elided, older
-messages compacted; a secret is withheld, a file is missing, a child run gets
-fewer grants. Then the window of one turn is drawn, and three questions are
-asked in SQL. There is no model and nothing leaves this machine; it ends by
-itself, within a minute.`,
+		Long: `Start everything in a temporary folder and let the example agent of the SDK
+(producer/exampleagent) work over real files, this program's own sources, with a
+window of 24,000 tokens and a model whose replies are a script. The window fills,
+the pressure ladder is climbed, tool outputs are elided, older messages
+summarised; a secret is withheld, a file is missing, a child run gets fewer
+grants. Then the window of one call is drawn, and three questions are asked in
+SQL. Nothing leaves this machine; it ends by itself, within a minute.`,
 		Example: `  ctxledger demo
   ctxledger demo --keep ./demo && ctxledger up --data ./demo`,
 		Args: noArgs,
@@ -51,18 +51,19 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	c := embedded.DefaultConfig(data)
 	c.Progress, c.Log = a.fetchProgress(), a.log()
 	fmt.Fprintln(a.out, "Starting NATS, ClickHouse and the projector on this machine.")
-	i, err := instance.Start(ctx, instance.Config{Embedded: c, Log: c.Log})
+	i, err := instance.Start(ctx, instance.Config{Embedded: c, Keys: keysIn(data), Log: c.Log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
-	fmt.Fprintln(a.out, "A scripted agent works over this program's sources with a window of 24,000 tokens.")
+	fmt.Fprintln(a.out, "An agent with a scripted model works over this program's sources with a window of 24,000 tokens.")
+	fmt.Fprintln(a.out, "It is producer/exampleagent; it prints nothing, and each line here is a fact that it recorded.")
 	fmt.Fprintln(a.out)
 	shown, err := a.recordDemo(ctx, i, data)
 	if err != nil {
 		return err
 	}
-	last, err := lastSequence(ctx, i.JetStream)
+	last, err := projector.ReadHeads(ctx, i.JetStream)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	if !level {
 		return errors.New("the projector made no progress for 20 seconds: run again with --verbose")
 	}
-	return a.showDemo(ctx, i.Ledger, shown, last, keep)
+	return a.showDemo(ctx, i.Ledger, shown, last.Total(), keep)
 }
 
 func (a *app) recordDemo(ctx context.Context, i *instance.Instance, data string) (demo.Shown, error) {
@@ -87,13 +88,10 @@ func (a *app) recordDemo(ctx context.Context, i *instance.Instance, data string)
 	}
 	c := producer.DefaultConfig(i.NATS)
 	c.Runtime, c.Key, c.Guard, c.Counter = "demo", ring.Current(), guard, window.NewCounter(window.CounterConfig{})
-	client, err := producer.Connect(ctx, c)
-	if err != nil {
-		return demo.Shown{}, err
-	}
-	shown, err := demo.Record(ctx, client, c.Counter, sources, func(format string, args ...any) {
+	publisher := producer.NewPublisher(i.JetStream, c.Linger)
+	shown, err := demo.Record(ctx, c, publisher, sources, func(format string, args ...any) {
 		line, _ := guard.Mask(fmt.Sprintf(format, args...))
 		fmt.Fprintln(a.out, line)
 	})
-	return shown, errors.Join(err, client.Flush(ctx))
+	return shown, errors.Join(err, publisher.Flush(ctx))
 }

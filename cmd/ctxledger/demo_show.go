@@ -11,16 +11,15 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// showDemo draws the window that the agent's fullest turn ended with, asks the
-// demo's questions, looks for the planted secret and says how to go on.
+// showDemo draws the window of the call that has most to show, asks the demo's
+// questions, looks for the planted secret and says how to go on.
 func (a *app) showDemo(ctx context.Context, l *ledger.Ledger, shown demo.Shown, events uint64, keep string) error {
 	fmt.Fprintf(a.out, "\n%d facts are on the stream and in the tables. The window as the model saw it:\n\n", events)
-	w, err := readWindow(ctx, l, map[string]string{"session_id": shown.Session, "turn_id": shown.Turn, "call_id": shown.Call})
+	w, err := a.readWindow(ctx, l, turnFlags{session: shown.Session, turn: shown.Turn, call: shown.Call})
 	if err != nil {
 		return err
 	}
-	w.Colour = colour(a.out)
-	if err := w.Draw(a.out); err != nil {
+	if err := w.Draw(a.out, a.style()); err != nil {
 		return err
 	}
 	analyses, err := demo.Analyses()

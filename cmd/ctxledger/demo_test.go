@@ -26,11 +26,12 @@ func TestDemo(t *testing.T) {
 	}
 	out := p.stdout.String()
 	for _, part := range []string{
-		"in a window of 24,000", "#   LAYER", // the bar and the table
+		"in a window of 24,000", "  #     LAYER         ROLE       TOKENS  WHAT", // the bar and the table
 		"elided ", "do not fit into 22000", "drop_retrieved", "summarize_messages", "superseded_by_summary",
-		"deploy.env holds a credential",          // a secret
-		"docs/exit-codes.md is missing",          // a missing file
-		`another asked for "app" and was denied`, // narrowed grants
+		"contents of deploy.env holds a secret: masked under policy:no-credentials",                              // a secret
+		"docs/exit-codes.md is missing",                                                                          // a missing file
+		"helper-1  a child run with the grant app/repo/internal/demo alone",                                      // narrowed grants
+		"helper-1  may not read app/repo/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
 		"How to go on:",
 	} {
@@ -77,6 +78,15 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 			"SELECT count() AS rows, countIf(position(toString(tuple(*)), {secret:String}) > 0) AS holding FROM "+table, "--param", secret)
 		if rows[0]["holding"] != 0.0 || rows[0]["rows"] == 0.0 {
 			t.Errorf("%s: of %v rows, %v hold the secret", table, rows[0]["rows"], rows[0]["holding"])
+		}
+	}
+	checks := askCLI(t, data, "checks")
+	if len(checks) == 0 {
+		t.Error("there are no standing checks")
+	}
+	for _, check := range checks {
+		if check["violations"] != 0.0 {
+			t.Errorf("the demo breaks %v", check)
 		}
 	}
 	if withheld := askCLI(t, data, "redactions", "--param", "session_id=demo-session"); len(withheld) == 0 {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -143,26 +145,46 @@ func (a *app) checkServers(ctx context.Context) []finding {
 	defer l.Close()
 	version, err := l.Version()
 	findings = append(findings, finding{"clickhouse", "version " + version, err})
-	pending, err := l.Pending(ctx)
-	if err == nil && len(pending) > 0 {
-		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
-	}
-	findings = append(findings, finding{"tables", "up to date", err})
-	if js == nil || err != nil {
+	tables := checkTables(ctx, l)
+	findings = append(findings, tables)
+	if js == nil || tables.err != nil {
 		return findings
 	}
 	return append(findings, checkProjector(ctx, js, l))
 }
 
+func checkTables(ctx context.Context, l *ledger.Ledger) finding {
+	pending, err := l.Pending(ctx)
+	switch {
+	case ledger.AccessDenied(err):
+		return finding{what: "tables", state: "not this user's to check: it reads a tenant's rows"}
+	case err == nil && len(pending) > 0:
+		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
+	}
+	return finding{"tables", "up to date", err}
+}
+
 func checkStream(ctx context.Context, js jetstream.JetStream) finding {
-	last, err := lastSequence(ctx, js)
-	return finding{"stream", fmt.Sprintf("%s, %d events so far", projector.StreamName, last), err}
+	heads, err := projector.ReadHeads(ctx, js)
+	if publishOnly(err) {
+		return finding{what: "stream", state: "this account publishes and may not look into it; whether there is one, the first event shows"}
+	}
+	name := projector.StreamName
+	if len(heads) > 1 {
+		names := slices.Sorted(maps.Keys(heads))
+		name = fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	}
+	return finding{"stream", fmt.Sprintf("%s, %d events so far", name, heads.Total()), err}
 }
 
 // checkProjector looks whether the tables follow the stream.
 func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
 	f := finding{what: "projector"}
-	last, err := lastSequence(ctx, js)
+	last, err := projector.ReadHeads(ctx, js)
+	if publishOnly(err) {
+		f.state = "not this account's to check"
+		return f
+	}
 	if err != nil {
 		f.err = err
 		return f

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,7 +24,15 @@ type globalFlags struct {
 	data        string
 	config      string
 	verbose     bool
+	logLevel    slog.Level
+	logFormat   string
 }
+
+// The log formats.
+const (
+	logText = "text"
+	logJSON = "json"
+)
 
 // settings pairs the flags with their environment variables. A variable with
 // _FILE behind its name holds the path of a file with the value, for secrets.
@@ -41,7 +50,9 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.StringVar(&g.clickhouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
 	f.StringVar(&g.data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
 	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
-	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error, like --log-level debug")
+	f.TextVar(&g.logLevel, "log-level", slog.LevelWarn, "what to log on standard error: debug, info, warn or error")
+	f.StringVar(&g.logFormat, "log-format", logText, "how to log: text, or json for a line of JSON each")
 }
 
 // complete fills what no flag gave from the environment and the settings file.
@@ -71,6 +82,9 @@ func (g *globalFlags) complete(cmd *cobra.Command) error {
 	}
 	if g.data == "" {
 		g.data = defaultData()
+	}
+	if g.logFormat != logText && g.logFormat != logJSON {
+		return usageError("--log-format %q is none: use %s or %s", g.logFormat, logText, logJSON)
 	}
 	return nil
 }

@@ -22,7 +22,10 @@ var families = map[string][]string{
 	"purego":      {"github.com/ebitengine/purego"},
 	"cloudevents": {"github.com/cloudevents"},
 	"tokenizer":   {"github.com/tiktoken-go"},
-	"cobra":       {"github.com/spf13"},
+	"cobra":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"bbolt":       {"go.etcd.io/bbolt"},
+	"prometheus":  {"github.com/prometheus"},
+	"gitleaks":    {"github.com/zricethezav/gitleaks", "github.com/spf13/viper"},
 }
 
 // A room is a package of the house with everything below it, and what may be
@@ -31,6 +34,7 @@ var families = map[string][]string{
 type room struct {
 	path       string
 	may        []string
+	tests      []string // rooms that its tests may import beside
 	stdlibOnly bool
 }
 
@@ -41,14 +45,17 @@ var house = []room{
 	{path: "producer/grant", may: []string{"schema"}},
 	{path: "producer/window", may: []string{"schema", "tokenizer"}},
 	{path: "producer/redact", may: []string{"schema"}},
+	{path: "producer/secrets", may: []string{"schema", "producer/redact", "gitleaks"}},
+	{path: "producer/outbox", may: []string{"schema", "bbolt"}},
 	{path: "producer/importer", may: []string{"schema"}},
 	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},
-	{path: "projector", may: []string{"schema", "ledger", "nats"}},
+	{path: "projector", may: []string{"schema", "ledger", "nats", "prometheus"}},
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},
 	{path: "deploy/examples", may: []string{"schema", "projector", "ledger", "deploy/embedded", "nats"}},
-	{path: "deploy/embedded", may: []string{"deploy/embedded", "nats-server", "purego", "clickhouse"}},
-	{path: "cmd/ctxledger", may: []string{"schema", "producer", "projector", "ledger", "queries", "deploy/embedded", "cmd/ctxledger", "nats", "clickhouse", "nats-server", "tokenizer", "cobra", "cloudevents"}},
+	{path: "deploy/embedded", may: []string{"deploy", "nats-server", "purego", "clickhouse"}},
+	{path: "deploy", tests: []string{"schema", "producer", "projector", "ledger"}},
+	{path: "cmd/ctxledger", may: []string{"schema", "producer", "projector", "ledger", "queries", "deploy", "cmd/ctxledger", "nats", "clickhouse", "nats-server", "tokenizer", "cobra", "cloudevents", "prometheus"}},
 }
 
 // goPackage is what `go list -json` says of a package.
@@ -123,10 +130,30 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
-// allowedInTests lets tests use any third-party module, but no room that the
-// code itself may not.
+// allowedInTests lets tests use any third-party module, but no room that neither
+// the code itself nor its tests may.
 func allowedInTests(r room, imported string) bool {
-	return !r.stdlibOnly && !strings.HasPrefix(imported, module+"/")
+	if own, ok := strings.CutPrefix(imported, module+"/"); ok {
+		return slices.ContainsFunc(r.tests, func(m string) bool { return within(own, m) })
+	}
+	return !r.stdlibOnly
+}
+
+// TestTheCoreIsLight: what is heavy is a package of its own, which a runtime
+// opts into.
+func TestTheCoreIsLight(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", module+"/producer").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, family := range []string{"bbolt", "gitleaks", "clickhouse"} {
+		for _, path := range strings.Fields(string(out)) {
+			if slices.ContainsFunc(families[family], func(m string) bool { return within(path, m) }) {
+				t.Errorf("producer brings %s", path)
+			}
+		}
+	}
 }
 
 func TestTopLevelIsTheHouse(t *testing.T) {

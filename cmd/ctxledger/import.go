@@ -2,17 +2,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -22,69 +26,99 @@ import (
 
 type importFlags struct {
 	tenant    string
+	output    string
 	storeText bool
 	noWait    bool
 }
 
 func (a *app) importCommand() *cobra.Command {
 	var flags importFlags
+	var format importer.Format
 	cmd := &cobra.Command{
 		Use:   "import FORMAT PATH…",
 		Short: "Turn session logs that you already have into facts",
-		Long: `Turn session logs into facts. FORMAT is claude-code; a PATH is a .jsonl file, or
-a folder, which is searched for them (Claude Code keeps its own under
-~/.claude/projects).
+		Long: `Turn session logs into facts. A PATH is a file or a folder, which is searched.
 
-Text is not stored unless --store-text is given: digests, sizes and token counts
-are. What a log does not say stays unknown. Importing a log again changes
-nothing, and a log that has grown adds what is new; for that, digests are made
-with the tenant's first key, whatever the current one is.
+  FORMAT       logs                                           where they are
+  auto         any of these; each file is looked at by itself
+  claude-code  Claude Code sessions, *.jsonl                  ~/.claude/projects
+  codex        Codex rollouts, *.jsonl                        ~/.codex/sessions
+  swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
+  openhands    OpenHands runs and events, *.jsonl or *.json   evaluation outputs, trajectories
 
-Lines that cannot be read are reported with file, line and reason; everything
-else goes in, and the exit code is 3.`,
-		Example: `  ctxledger import claude-code ~/.claude/projects
-  ctxledger import claude-code session.jsonl --tenant acme`,
-		Args: func(_ *cobra.Command, args []string) error {
+Logs are read as they come and never held in memory, whatever their size. Text
+is not stored unless --store-text is given: digests, sizes and token counts are.
+What a log does not say stays unknown: SWE-agent tells no times, for one, and
+what each call used only in sum.
+
+Importing a log again changes nothing, and a log that has grown adds what is new;
+for that, digests are made with the tenant's first key, whatever the current one
+is. What several files hold of one session counts once.
+
+A tenant's own account is enough, which may publish and not look into the stream:
+then the import ends without waiting for the tables.
+
+What cannot be read is reported with file, line and reason; everything else goes
+in, and the exit code is 3. Files of a folder that auto finds to be no session
+logs are listed and are no error. -o json gives totals, and the records without
+context facts by type.`,
+		Example: `  ctxledger import auto ~/.claude/projects ~/.codex/sessions
+  ctxledger import claude-code session.jsonl --tenant acme
+  ctxledger import swe-agent trajectories/ -o json
+  ctxledger import openhands output.jsonl --store-text`,
+		Args: func(_ *cobra.Command, args []string) (err error) {
 			if len(args) < 2 {
-				return usageError("import takes a format and at least one path: ctxledger import claude-code PATH…")
+				return usageError("import takes a format and at least one path: ctxledger import auto PATH…")
 			}
-			if args[0] != "claude-code" {
-				return usageError("unknown format %q: there is claude-code", args[0])
+			if format, err = importer.ParseFormat(args[0]); err != nil {
+				return usageError("%v", err)
 			}
 			if flags.tenant == "" {
 				return usageError("--tenant is empty: leave it away for %q", schema.DefaultTenant)
 			}
+			if flags.output != "table" && flags.output != "json" {
+				return usageError("unknown output %q: there are table and json", flags.output)
+			}
 			return nil
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				return []string{"claude-code"}, cobra.ShellCompDirectiveNoFileComp
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return nil, cobra.ShellCompDirectiveDefault
+			var names []string
+			for _, f := range importer.Formats() {
+				names = append(names, string(f))
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.importLogs(cmd.Context(), args[1:], flags) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.importLogs(cmd.Context(), format, args[1:], flags)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
 	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
 	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
 }
 
-func (a *app) importLogs(ctx context.Context, paths []string, flags importFlags) error {
+func (a *app) importLogs(ctx context.Context, format importer.Format, paths []string, flags importFlags) error {
 	nc, js, err := a.connectNATS()
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	before, err := lastSequence(ctx, js)
-	if err != nil {
+	before, err := projector.ReadHeads(ctx, js)
+	blind := publishOnly(err)
+	if err != nil && !blind {
 		return err
 	}
-	report, err := a.publishLogs(ctx, producer.NewPublisher(js, 0), paths, flags)
+	report, others, err := a.publishLogs(ctx, producer.NewPublisher(js, 0), format, paths, flags)
 	for _, p := range report.Problems {
 		fmt.Fprintln(a.err, p)
 	}
+	a.listOthers(others)
 	if report.MoreProblems > 0 {
 		fmt.Fprintf(a.err, "and %d more problems of the same files\n", report.MoreProblems)
 	}
@@ -92,9 +126,19 @@ func (a *app) importLogs(ctx context.Context, paths []string, flags importFlags)
 		const advice = "a part may be stored; import again, and nothing is stored twice"
 		return interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
 	}
-	printReport(a.out, report)
-	if !flags.noWait {
-		if err := a.awaitTables(ctx, js, before); err != nil {
+	note := a.out
+	if flags.output == "json" {
+		note = a.err // standard output is for the program that reads it
+	}
+	if err := printReport(a.out, report, flags.output); err != nil {
+		return err
+	}
+	switch {
+	case flags.noWait:
+	case blind:
+		fmt.Fprintln(a.err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
+	default:
+		if err := a.awaitTables(ctx, js, before, note); err != nil {
 			const stored = "everything is in the stream, and goes into the tables while a projector runs"
 			return interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
 		}
@@ -106,19 +150,23 @@ func (a *app) importLogs(ctx context.Context, paths []string, flags importFlags)
 }
 
 // publishLogs imports every file below the paths. One file's problem does not
-// keep the others out; an error is one of the stream or of the machine.
-func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, paths []string, flags importFlags) (importer.Report, error) {
-	var report importer.Report
+// keep the others out; an error is one of the stream or of the machine. others
+// are the files of folders that are no session logs.
+func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, format importer.Format, paths []string, flags importFlags) (report importer.Report, others []importer.Problem, err error) {
 	ring, err := keyfile.Open(a.flags.data, flags.tenant)
 	if err != nil {
-		return report, err
+		return report, nil, err
 	}
 	counter := window.NewCounter(window.CounterConfig{})
 	for _, path := range paths {
-		files, problems := importer.Files(path)
+		files, problems := importer.Files(path, format)
 		report.Problems = append(report.Problems, problems...)
-		for _, file := range files {
-			bar := progress.New(a.err, isTerminal(a.err), "importing "+file)
+		for i, file := range files {
+			title := "importing " + file
+			if len(files) > 1 {
+				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
+			}
+			bar := progress.New(a.err, isTerminal(a.err), title)
 			options := importer.Options{
 				Tenant: flags.tenant, Key: ring.Keys[0], StoreText: flags.storeText, Progress: bar.Set,
 				Count: func(model, text string) (int64, string) {
@@ -126,30 +174,74 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, pa
 					return int64(count.Tokens), count.Estimator
 				},
 			}
-			part, err := importer.ClaudeCodeFile(ctx, file, options, func(e *schema.Event) error { return publisher.Publish(ctx, e) })
+			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error { return publisher.Publish(ctx, e) })
 			bar.Done()
+			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == importer.ReasonUnknownFormat {
+				others = append(others, part.Problems[0])
+				continue
+			}
 			report.Merge(part)
 			if err != nil {
-				return report, err // names the file
+				return report, others, err // names the file
 			}
 		}
 	}
-	return report, publisher.Flush(ctx)
+	return report, others, publisher.Flush(ctx)
 }
 
-func printReport(w io.Writer, r importer.Report) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+// mostOthers is how many files that are no logs are listed.
+const mostOthers = 20
+
+// listOthers lists the files of folders that are no session logs.
+func (a *app) listOthers(others []importer.Problem) {
+	for _, p := range others[:min(len(others), mostOthers)] {
+		_, found, _ := strings.Cut(p.Detail, "; found ")
+		fmt.Fprintf(a.err, "%s: not a session log: %s\n", p.File, found)
+	}
+	if n := len(others) - mostOthers; n > 0 {
+		fmt.Fprintf(a.err, "and %d more files that are not session logs\n", n)
+	}
+}
+
+func printReport(w io.Writer, r importer.Report, output string) error {
 	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
+	if output == "json" {
+		defer fmt.Fprintln(w)
+		return json.MarshalWrite(w, struct {
+			Files      int            `json:"files"`
+			Sessions   int            `json:"sessions"`
+			Lines      int            `json:"lines"`
+			Calls      int            `json:"calls"`
+			Input      int64          `json:"uncached_input_tokens"`
+			CacheRead  int64          `json:"cache_read_tokens"`
+			CacheWrite int64          `json:"cache_write_tokens"`
+			Output     int64          `json:"output_tokens"`
+			Reasoning  int64          `json:"reasoning_tokens"`
+			ToolUses   int            `json:"tool_uses"`
+			Results    int            `json:"tool_results"`
+			Unanswered int            `json:"unanswered_tool_uses"`
+			Compacted  int            `json:"compactions"`
+			Elided     int            `json:"elisions"`
+			Summaries  int            `json:"summaries"`
+			Facts      int            `json:"facts"`
+			Problems   int            `json:"problems"`
+			Ignored    map[string]int `json:"records_without_facts"`
+		}{
+			r.Files, r.Sessions, r.Lines, r.Calls, r.Tokens.UncachedInput, r.Tokens.CacheRead, written, r.Tokens.Output, r.Tokens.Reasoning,
+			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored,
+		}, json.Deterministic(true), jsontext.WithIndent("  "))
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "FILES\tSESSIONS\tCALLS\tINPUT\tCACHE READ\tCACHE WRITE\tOUTPUT\tTOOL USES\tCOMPACTIONS\tFACTS\t")
 	fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.Files, r.Sessions, r.Calls, r.Tokens.UncachedInput,
-		r.Tokens.CacheRead, written, r.Tokens.Output, r.ToolUses, r.Compactions+r.Microcompactions, r.Facts)
-	t.Flush()
+		r.Tokens.CacheRead, written, r.Tokens.Output+r.Tokens.Reasoning, r.ToolUses, r.Compactions+r.Elisions, r.Facts)
+	return t.Flush()
 }
 
 // awaitTables waits until everything that is in the stream is projected, also
 // what an earlier import left there, and says what became of it.
-func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before uint64) error {
-	last, err := lastSequence(ctx, js)
+func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before projector.Heads, note io.Writer) error {
+	last, err := projector.ReadHeads(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -171,29 +263,22 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before ui
 		fmt.Fprintln(a.err, "stored in the stream; no projector is working on it: run `ctxledger project` or `ctxledger up`")
 		return nil
 	}
-	if last == before {
-		fmt.Fprintln(a.out, "everything was there already")
+	if maps.Equal(last, before) {
+		fmt.Fprintln(note, "everything was there already")
 		return nil
 	}
-	at, err := projector.ReadLevel(ctx, js, l)
+	levels, err := projector.ReadLevels(ctx, js, l)
 	if err != nil {
 		return err
 	}
-	o, err := l.Outcomes(ctx, at.Incarnation, before+1, last)
-	if err != nil {
-		return err
+	var all ledger.Outcomes
+	for _, at := range levels {
+		o, err := l.Outcomes(ctx, at.Incarnation, before[at.Stream]+1, last[at.Stream])
+		if err != nil {
+			return err
+		}
+		all.Events, all.Duplicates, all.Quarantined = all.Events+o.Events, all.Duplicates+o.Duplicates, all.Quarantined+o.Quarantined
 	}
-	fmt.Fprintf(a.out, "in the tables: %d new events, %d that were there already, %d in quarantine\n", o.Events, o.Duplicates, o.Quarantined)
+	fmt.Fprintf(note, "in the tables: %d new events, %d that were there already, %d in quarantine\n", all.Events, all.Duplicates, all.Quarantined)
 	return nil
-}
-
-func lastSequence(ctx context.Context, js jetstream.JetStream) (uint64, error) {
-	stream, err := js.Stream(ctx, projector.StreamName)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, projector.ErrNoStream
-	}
-	if err != nil {
-		return 0, fmt.Errorf("look at the stream: %w", err)
-	}
-	return stream.CachedInfo().State.LastSeq, nil
 }

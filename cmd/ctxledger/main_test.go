@@ -54,7 +54,7 @@ func needEngine(t *testing.T) {
 }
 
 // shared returns a path in the shared folder, which the product does not ship.
-func shared(t *testing.T, path ...string) string {
+func shared(t testing.TB, path ...string) string {
 	t.Helper()
 	root := os.Getenv("CTXLEDGER_SHARED")
 	if root == "" {

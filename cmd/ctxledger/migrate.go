@@ -1,36 +1,62 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	return &cobra.Command{
+	var partitions int
+	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
 		Long: `Create what is missing and upgrade what is old: the JetStream streams and the
-lease bucket, and the tables and views in ClickHouse. It changes no limit of a
-stream that exists, and may be run at any time.`,
-		Example: `  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
-		Args:    noArgs,
+lease bucket, and in ClickHouse the database with its tables and views. It changes
+no limit of a stream that exists, and may be run at any time.
+
+With --partitions N the events are in N streams, CTX_0, CTX_1 and so on, by the
+bucket of their session; several projectors share them. N is a power of two up to
+256, and is fixed when the streams are created. Without it a new installation has
+one stream, CTX. Producers and projectors find N from the server. An event's order
+and identity are those within its stream.
+
+To go on with another number: stop the producers, when their outboxes are empty;
+wait until "ctxledger project --until-caught-up" has ended, and stop the
+projectors; back the streams up; delete them; run migrate with the new number.
+What was projected stays in the tables and still tells repeated events.`,
+		Example: `  ctxledger migrate --partitions 4
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkPartitions(partitions); err != nil {
+				return err
+			}
 			nc, js, err := a.connectNATS()
 			if err != nil {
 				return err
 			}
 			defer nc.Close()
-			created, err := projector.EnsureStreams(cmd.Context(), js)
+			created, err := projector.EnsurePartitions(cmd.Context(), js, schema.Partitions(partitions))
 			for _, name := range created {
 				fmt.Fprintf(a.out, "created %s\n", name)
+			}
+			if errors.Is(err, projector.ErrPartitions) {
+				return usageError("%w; `ctxledger migrate --help` says what to do", err)
 			}
 			if err != nil {
 				return err
 			}
 			l, err := a.openLedger(cmd.Context())
+			if ledger.NotMigrated(err) {
+				l, err = a.createLedger(cmd.Context())
+			}
 			if err != nil {
 				return err
 			}
@@ -45,4 +71,30 @@ stream that exists, and may be run at any time.`,
 			return err
 		},
 	}
+	cmd.Flags().IntVar(&partitions, "partitions", 0, "in how many streams the events are (default: as many as there are, or 1)")
+	return cmd
+}
+
+// checkPartitions refuses a number that cannot be; 0 leaves it as it is.
+func checkPartitions(n int) error {
+	if n == 0 {
+		return nil
+	}
+	if err := schema.Partitions(n).Validate(); err != nil {
+		return usageError("--%w", err)
+	}
+	return nil
+}
+
+// createLedger opens a ledger whose database is not there yet.
+func (a *app) createLedger(ctx context.Context) (*ledger.Ledger, error) {
+	found, err := a.addresses()
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.CreateDatabase(ctx, found.ClickHouseDSN); err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(a.out, "created the database")
+	return a.openLedger(ctx)
 }

@@ -1,15 +1,28 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"os"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func (a *app) projectCommand() *cobra.Command {
-	var untilCaughtUp bool
+	var untilCaughtUp, recheck bool
+	var listen string
+	var linger time.Duration
 	cmd := &cobra.Command{
 		Use:   "project",
 		Short: "Run the projector: stream to tables",
@@ -18,40 +31,184 @@ ClickHouse, every event once. Several may run; one at a time holds the lease,
 another takes over within seconds of its end. "ctxledger up" runs one already.
 
 It runs until it is interrupted, then writes to the end what it has begun, and
-exits with 0.`,
+exits with 0.
+
+With --listen it answers over HTTP, without a password: /metrics for Prometheus,
+/healthz and /readyz. Then it also stays where the stream does not hold what was
+projected, or events expired before they were: it says so there, tries again
+every minute, and exits with 1 when it is interrupted. Rules for alarms and a
+dashboard are in deploy/grafana.
+
+A value that a redaction withholds is recognised when another producer sends it
+afterwards, by the tenants' keys in the data folder: the event goes to quarantine
+with the value masked, and its message is deleted from the stream.
+
+An event waits for others for up to the linger before it is written, while there
+are few. A shorter one, such as --linger 20ms, lets queries find it sooner, and
+gives ClickHouse more and smaller parts to write and to merge.
+
+With --recheck nothing is projected. Instead the events that are in the tables
+are searched for values that a redaction withholds and that were recorded before
+it. Each is printed by its place, never with the value, and stays listed in the
+view check_redaction_reintroduced for as long as the event is there. Exit code 4
+when there are any. A pass that is cut off goes on where it was.`,
 		Example: `  ctxledger project --until-caught-up
-  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project`,
+  ctxledger project --recheck
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project
+  ctxledger project --linger 20ms
+  ctxledger project --listen 127.0.0.1:9464 --log-format json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			nc, js, err := a.connectNATS()
-			if err != nil {
-				return err
+			if recheck && untilCaughtUp {
+				return usageError("--recheck projects nothing: leave --until-caught-up away")
 			}
-			defer nc.Close()
-			l, err := a.openLedger(cmd.Context())
-			if err != nil {
-				return quietly(cmd.Context(), err)
+			if recheck && listen != "" {
+				return usageError("--recheck has no status: leave --listen away")
 			}
-			defer l.Close()
-			pending, err := l.Pending(cmd.Context())
-			if err != nil {
-				return quietly(cmd.Context(), err)
+			if recheck {
+				return a.recheck(cmd.Context())
 			}
-			if len(pending) > 0 {
-				return fmt.Errorf("the tables are not up to date: run `ctxledger migrate`")
+			if linger < 0 {
+				return usageError("--linger %v: want a duration that is not negative, such as 20ms", linger)
 			}
-			c := projector.DefaultConfig(js, l)
-			c.UntilCaughtUp, c.Log = untilCaughtUp, a.log()
-			p, err := projector.New(c)
-			if err != nil {
-				return err
-			}
-			err = p.Run(cmd.Context())
-			s := p.Status()
-			fmt.Fprintf(a.out, "projected %d events up to sequence %d; %d duplicates, %d quarantined\n", s.Events, s.Committed, s.Duplicates, s.Quarantined)
-			return err
+			return a.project(cmd.Context(), untilCaughtUp, linger, listen)
 		},
 	}
 	cmd.Flags().BoolVar(&untilCaughtUp, "until-caught-up", false, "stop once level with the stream")
+	cmd.Flags().DurationVar(&linger, "linger", projector.DefaultConfig(nil, nil).Linger, "the longest that an event waits for others before it is written")
+	cmd.Flags().StringVar(&listen, "listen", "", "address for /metrics, /healthz and /readyz, such as 127.0.0.1:9464 (default: none)")
+	cmd.Flags().BoolVar(&recheck, "recheck", false, "search the tables for values that were recorded before their redaction, and stop")
 	return cmd
+}
+
+// outlasting has a connection to NATS wait for a server that is away, however
+// long, and notice within the life of a lease that nobody answers at its other end.
+var outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
+
+func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Duration, listen string) error {
+	saveMemory()
+	listener, err := listenStatus(listen)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close()
+	}
+	nc, js, err := a.connectNATS(outlasting...)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := a.openMigrated(ctx)
+	if err != nil {
+		return quietly(ctx, err)
+	}
+	defer l.Close()
+	keys := keysIn(a.flags.data)
+	if _, err := keys(); err != nil {
+		return err
+	}
+	c := projector.DefaultConfig(js, l)
+	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.log()
+	if listener != nil {
+		c.Metrics = projector.NewMetrics()
+	}
+	partitions, err := projector.ReadPartitions(ctx, js)
+	if err != nil {
+		return quietly(ctx, err)
+	}
+	k := instance.Keeper{Config: c, Partitions: partitions, Pause: time.Minute}
+	if listener != nil && !untilCaughtUp { // ending would take the alarm away
+		k.Waits = instance.Alarming
+	}
+	if err := k.Start(); err != nil {
+		return err
+	}
+	if listener != nil {
+		defer status.Serve(listener, status.Process{
+			Projectors: projectorsOf(&k), NATS: nc.IsConnected, ClickHouse: l.Ping, Metrics: status.NewRegistry(c.Metrics),
+		}).Close()
+	}
+	err = k.Run(ctx)
+	s := k.Fleet().Status()
+	upTo := fmt.Sprintf("up to sequence %d", s.Committed)
+	if partitions > 1 {
+		upTo = fmt.Sprintf("of %d streams", partitions)
+	}
+	fmt.Fprintf(a.out, "projected %d events %s; %d duplicates, %d quarantined\n", s.Events, upTo, s.Duplicates, s.Quarantined)
+	return err
+}
+
+// projectorsOf returns what asks for the projectors that run.
+func projectorsOf(k *instance.Keeper) func() []status.Projector {
+	return func() []status.Projector {
+		var list []status.Projector
+		for _, p := range k.Fleet().Projectors() {
+			list = append(list, p)
+		}
+		return list
+	}
+}
+
+// listenStatus opens the address for the status; without one it returns nil.
+func listenStatus(address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	var call *os.SyscallError
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.As(err, &call):
+		return nil, fmt.Errorf("listen on %s for the status (%w): stop what uses it, or choose another with --listen", address, call.Err)
+	}
+	return nil, usageError("--listen %q is no address: want host:port, such as 127.0.0.1:9464", address)
+}
+
+func (a *app) recheck(ctx context.Context) error {
+	l, err := a.openMigrated(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	done, err := projector.Rechecker{
+		Ledger: l, Keys: keysIn(a.flags.data), Log: a.log(),
+		Found: func(r ledger.Reintroduction) {
+			fmt.Fprintf(a.out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds\n", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
+		},
+	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%d events read, %d hold a withheld value\n", done.Events, done.Found)
+	if done.UnknownKeys > 0 {
+		fmt.Fprintf(a.err, "%d keys that redactions name are not in %s: their values were not looked for\n", done.UnknownKeys, a.flags.data)
+	}
+	if done.Found > 0 {
+		return &exitError{exitNotVerified, errors.New("withheld values were recorded before their redaction: `ctxledger query --sql 'SELECT * FROM check_redaction_reintroduced'` lists them")}
+	}
+	return nil
+}
+
+// openMigrated opens a ledger whose tables are up to date.
+func (a *app) openMigrated(ctx context.Context) (*ledger.Ledger, error) {
+	l, err := a.openLedger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := l.Pending(ctx)
+	if err == nil && len(pending) > 0 {
+		err = errors.New("the tables are not up to date: run `ctxledger migrate`")
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// keysIn returns a way to read the tenants' keys in a data folder.
+func keysIn(data string) func() ([]schema.KeyRing, error) {
+	return func() ([]schema.KeyRing, error) { return keyfile.List(data) }
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -23,7 +24,8 @@ func (a *app) publishCommand() *cobra.Command {
 		Long: `Publish CloudEvents in the JSON format (structured mode), one a line, from a file
 or from standard input. Each is validated; a refused one is reported with its
 line, code and field on standard error, the others go in, and the exit code is
-3. An event that was published before is not stored twice.`,
+3. An event that was published before is not stored twice. A tenant's own account,
+which may publish and not look into the stream, is enough.`,
 		Example: `  ctxledger publish events.ndjson
   my-runtime --facts | ctxledger publish`,
 		Args: atMostOneFile,
@@ -67,7 +69,7 @@ func (a *app) publish(ctx context.Context, in io.Reader) error {
 		return err
 	}
 	defer nc.Close()
-	if _, err := lastSequence(ctx, js); err != nil {
+	if _, err := projector.ReadPartitions(ctx, js); err != nil && !publishOnly(err) {
 		return err
 	}
 	p := publication{publisher: producer.NewPublisher(js, publishLinger), refuse: func(line int, v *schema.Violation) {

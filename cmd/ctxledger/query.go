@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,11 +26,20 @@ type queryFlags struct {
 	output  string
 	maxTime time.Duration
 	maxRows uint64
+	// maxMemory is in MiB, on the server.
+	maxMemory uint64
+}
+
+// withDefaults asks within the default limits, for commands that have no flags for
+// others.
+func withDefaults(params []string, output string) queryFlags {
+	limits := ledger.DefaultLimits()
+	return queryFlags{params: params, output: output, maxTime: limits.Time, maxRows: limits.Rows, maxMemory: limits.Memory >> 20}
 }
 
 func (a *app) queryCommand() *cobra.Command {
 	var flags queryFlags
-	defaults := ledger.DefaultLimits()
+	defaults := withDefaults(nil, "table")
 	cmd := &cobra.Command{
 		Use:   "query NAME [--param name=value]… | query --sql STATEMENT",
 		Short: "Ask a named question, or any in SQL; nothing can be changed",
@@ -38,10 +48,13 @@ views. Queries only read, within limits of time, rows and memory.
 
 "ctxledger query list" is the catalogue; "ctxledger query show NAME" says what a
 query answers, its parameters and its columns, and prints its SQL, which pastes
-into any ClickHouse client.`,
+into any ClickHouse client. "ctxledger query views" lists the views that SQL of
+your own reads; "ctxledger query show VIEW" explains one, column by column.`,
 		Example: `  ctxledger query list
   ctxledger query session-usage
   ctxledger query compaction-boundaries --param session_id=0cf3db51-1c73-43bb-8d05-dc02739514a5
+  ctxledger query views
+  ctxledger query show cache_bill
   ctxledger query --sql 'SELECT layer, sum(tokens) FROM layer_usage GROUP BY layer' -o csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -60,20 +73,15 @@ into any ClickHouse client.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.sql, "sql", "", "a statement of your own")
 	f.StringArrayVarP(&flags.params, "param", "p", nil, "a parameter, name=value; may be repeated")
-	f.StringVarP(&flags.output, "output", "o", "table", "table, json, csv, or parquet")
-	f.DurationVar(&flags.maxTime, "max-time", defaults.Time, "give up after this long")
-	f.Uint64Var(&flags.maxRows, "max-rows", defaults.Rows, "give up after this many rows of result")
+	f.StringVarP(&flags.output, "output", "o", defaults.output, "table, json, csv, or parquet")
+	f.DurationVar(&flags.maxTime, "max-time", defaults.maxTime, "give up after this long")
+	f.Uint64Var(&flags.maxRows, "max-rows", defaults.maxRows, "give up after this many rows of result")
+	f.Uint64Var(&flags.maxMemory, "max-memory", defaults.maxMemory, "give up at this many MiB of the server's memory")
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the catalogue by question", Example: "  ctxledger query list", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listQueries() }},
-		&cobra.Command{Use: "show NAME", Short: "Show what a query answers, and its SQL", Example: "  ctxledger query show session-usage", Args: oneName, ValidArgsFunction: completeQuery,
-			RunE: func(_ *cobra.Command, args []string) error {
-				q, err := queries.Get(args[0])
-				if err != nil {
-					return &exitError{exitUsage, err}
-				}
-				_, err = fmt.Fprint(a.out, q.SQL)
-				return err
-			}},
+		&cobra.Command{Use: "views", Short: "List the views that SQL of your own reads", Example: "  ctxledger query views", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listViews() }},
+		&cobra.Command{Use: "show NAME|VIEW", Short: "Show what a query answers, and its SQL; or what a view's columns mean", Example: "  ctxledger query show session-usage\n  ctxledger query show cache_bill",
+			Args: oneName, ValidArgsFunction: completeQuery, RunE: func(_ *cobra.Command, args []string) error { return a.showQuery(args[0]) }},
 	)
 	return cmd
 }
@@ -108,6 +116,32 @@ func (a *app) listQueries() error {
 	return w.Flush()
 }
 
+func (a *app) listViews() error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, v := range queries.Views() {
+		fmt.Fprintf(w, "%s\t%s\n", v.Name, v.Title)
+	}
+	return w.Flush()
+}
+
+// showQuery prints a query, or what the columns of a view mean.
+func (a *app) showQuery(name string) error {
+	if v, ok := queries.GetView(name); ok {
+		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "%s: %s\n\n", v.Name, v.Title)
+		for _, c := range v.Columns {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, c.Type, c.Unit, c.About)
+		}
+		return w.Flush()
+	}
+	q, err := queries.Get(name)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	_, err = fmt.Fprint(a.out, q.SQL)
+	return err
+}
+
 func parameterNames(q queries.Query) string {
 	var names []string
 	for _, p := range q.Parameters {
@@ -125,8 +159,8 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 	if !slices.Contains(rows.Formats, flags.output) && flags.output != "parquet" {
 		return usageError("-o %q: want table, json, csv or parquet", flags.output)
 	}
-	if flags.maxTime <= 0 || flags.maxRows == 0 {
-		return usageError("--max-time and --max-rows must be above zero")
+	if flags.maxTime <= 0 || flags.maxRows == 0 || flags.maxMemory == 0 || flags.maxMemory > math.MaxInt64>>20 {
+		return usageError("--max-time, --max-rows and --max-memory must be above zero")
 	}
 	given := make(map[string]string)
 	for _, p := range flags.params {
@@ -148,7 +182,7 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 		sql = q.SQL
 	}
 	limits := ledger.DefaultLimits()
-	limits.Time, limits.Rows = flags.maxTime, flags.maxRows
+	limits.Time, limits.Rows, limits.Memory = flags.maxTime, flags.maxRows, flags.maxMemory<<20
 	if flags.output == "parquet" {
 		return a.queryParquet(ctx, sql, given, limits)
 	}
@@ -171,8 +205,13 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 	return nil
 }
 
-// queryExit gives a statement that is wrong the exit code of wrong usage.
+// queryExit gives a statement that is wrong the exit code of wrong usage, and a
+// limit that was reached the flag that raises it.
 func queryExit(err error) error {
+	var limit *ledger.LimitError
+	if errors.As(err, &limit) {
+		return fmt.Errorf("%w with --max-%s", err, limit.Limit)
+	}
 	if errors.Is(err, ledger.ErrStatement) || errors.Is(err, ledger.ErrReadOnly) {
 		return &exitError{exitUsage, err}
 	}

@@ -74,8 +74,8 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 	}
 	add("run", a.demoCommand(), a.upCommand(), a.projectCommand())
 	add("record", a.importCommand(), a.publishCommand())
-	add("ask", a.queryCommand(), a.windowCommand(), a.tailCommand())
-	add("keep", a.migrateCommand(), a.keysCommand(), a.schemaCommand(), a.conformanceCommand(), a.doctorCommand(), a.versionCommand())
+	add("ask", a.queryCommand(), a.windowCommand(), a.whyCommand(), a.diffCommand(), a.tailCommand())
+	add("keep", a.migrateCommand(), a.rebuildCommand(), a.quarantineCommand(), a.pricesCommand(), a.keysCommand(), a.deployCommand(), a.schemaCommand(), a.conformanceCommand(), a.benchCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 
@@ -146,11 +146,14 @@ func colour(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
-// log returns a logger to standard error: warnings, or more with --verbose.
+// log returns a logger to standard error, as the flags say.
 func (a *app) log() *slog.Logger {
-	level := slog.LevelWarn
+	options := &slog.HandlerOptions{Level: a.flags.logLevel}
 	if a.flags.verbose {
-		level = slog.LevelDebug
+		options.Level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	if a.flags.logFormat == logJSON {
+		return slog.New(slog.NewJSONHandler(a.err, options))
+	}
+	return slog.New(slog.NewTextHandler(a.err, options))
 }

@@ -28,6 +28,10 @@ import (
 //	down [INT|TERM]              ends it by a signal; it must exit with 0, and leave nothing running
 //	mode PERM FILE               wants the permissions of a file
 //	occupy PORTVAR               takes a port, and puts its number into a variable
+//	raw SUBJECT FILE             publishes the bytes of a file, whatever they are
+//	sql STATEMENT                changes the tables behind the program's back
+//
+// With UPDATE=1 in the environment, cmp writes what came out into the script.
 //
 // $CTXLEDGER_DATA is a folder of the script's own. After up, $NATS and
 // $CLICKHOUSE are the addresses, with passwords.
@@ -46,7 +50,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("UPDATE") == "1",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("BIN", bin)
@@ -57,7 +61,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": scriptCode, "await": scriptAwait, "up": scriptUp, "down": scriptDown, "mode": scriptMode, "occupy": scriptOccupy,
+			"code": scriptCode, "await": scriptAwait, "up": scriptUp, "down": scriptDown, "mode": scriptMode, "occupy": scriptOccupy, "raw": scriptRaw, "sql": scriptSQL,
 		},
 	})
 }

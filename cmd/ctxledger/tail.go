@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,46 +49,67 @@ subject and its session; -o json prints whole CloudEvents.`,
 	f.StringVar(&flags.filter.Tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.filter.Session, "session", "", "only this session")
 	f.StringVar(&flags.filter.Type, "type", "", "only event types that begin so, such as context.selection")
-	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier stream sequences to look back over first")
+	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier sequences of each stream to look back over first, and facts to show of them")
 	f.StringVarP(&flags.output, "output", "o", "table", "table, or json for CloudEvents as JSON lines")
 	f.BoolVar(&flags.noFollow, "no-follow", false, "stop at the newest")
 	return cmd
 }
 
 func (a *app) tail(ctx context.Context, l *ledger.Ledger, flags tailFlags) error {
-	var incarnation uuid.UUID
-	var after uint64
-	for {
-		newest, last, err := l.NewestStream(ctx)
-		if err != nil {
-			return err
-		}
-		if newest != incarnation {
-			incarnation, after = newest, last-min(last, uint64(max(flags.last, 0)))
-		}
-		for after < last {
-			const page = 500
-			upTo := min(last, after+page)
-			events, err := l.EventsAfter(ctx, incarnation, after, upTo, flags.filter, page)
-			if err != nil {
-				return err
-			}
-			for _, e := range events {
-				if err := a.printFact(e, flags.output); err != nil {
-					return err
-				}
-			}
-			after = upTo
-		}
-		if flags.noFollow {
-			return nil
-		}
+	seen, err := a.tailEarlier(ctx, l, flags)
+	for err == nil && !flags.noFollow {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(250 * time.Millisecond):
 		}
+		var committed map[uuid.UUID]uint64
+		if committed, err = l.Committed(ctx); err != nil {
+			break
+		}
+		for incarnation, last := range committed {
+			const page = 500
+			for after := seen[incarnation]; err == nil && after < last; after = seen[incarnation] {
+				seen[incarnation] = min(last, after+page)
+				var events []ledger.Projected
+				if events, err = l.EventsAfter(ctx, incarnation, after, seen[incarnation], flags.filter, page); err == nil {
+					err = a.printFacts(events, flags.output)
+				}
+			}
+		}
 	}
+	return err
+}
+
+// tailEarlier prints the newest facts that are among the last sequences of their
+// stream, in the order in which the streams got them, and returns how far each
+// stream has been looked at.
+func (a *app) tailEarlier(ctx context.Context, l *ledger.Ledger, flags tailFlags) (seen map[uuid.UUID]uint64, err error) {
+	if seen, err = l.Committed(ctx); err != nil {
+		return nil, err
+	}
+	most := uint64(max(flags.last, 0))
+	var earlier []ledger.Projected
+	for incarnation, last := range seen {
+		events, err := l.EventsAfter(ctx, incarnation, last-min(last, most), last, flags.filter, int(most))
+		if err != nil {
+			return nil, err
+		}
+		earlier = append(earlier, events...)
+	}
+	slices.SortFunc(earlier, func(p, q ledger.Projected) int {
+		return cmp.Or(p.RecordedAt.Compare(q.RecordedAt), cmp.Compare(p.StreamSeq, q.StreamSeq))
+	})
+	return seen, a.printFacts(earlier[len(earlier)-min(len(earlier), int(most)):], flags.output)
+}
+
+func (a *app) printFacts(events []ledger.Projected, output string) error {
+	for _, e := range events {
+		if err := a.printFact(e, output); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) printFact(p ledger.Projected, output string) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -15,17 +14,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func (a *app) upCommand() *cobra.Command {
 	var natsPort, clickhousePort, clickhouseHTTPPort, httpPort int
+	var partitions int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run NATS, ClickHouse and the projector on this machine until interrupted",
-		Long: `Run NATS JetStream, ClickHouse, the projector and an HTTP health endpoint on
+		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for health and metrics on
 this machine, on loopback, until interrupted. Nothing needs to be installed: the
 first start fetches the ClickHouse engine, once. The data folder survives any
 kind of end. Other commands find the running instance by its data folder.
@@ -38,14 +41,18 @@ one does not start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := embedded.DefaultConfig(a.flags.data)
 			c.NATSPort, c.ClickHousePort, c.HTTPPort = natsPort, clickhousePort, clickhouseHTTPPort
-			return a.up(cmd.Context(), c, httpPort, asJSON)
+			if err := checkPartitions(partitions); err != nil {
+				return err
+			}
+			return a.up(cmd.Context(), c, schema.Partitions(partitions), httpPort, asJSON)
 		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&natsPort, "nats-port", 0, "port of NATS (default: a free one)")
 	f.IntVar(&clickhousePort, "clickhouse-port", 0, "port of ClickHouse's native protocol (default: a free one)")
 	f.IntVar(&clickhouseHTTPPort, "clickhouse-http-port", 0, "port of ClickHouse over HTTP (default: a free one)")
-	f.IntVar(&httpPort, "http-port", 0, "port of the health endpoint (default: a free one)")
+	f.IntVar(&httpPort, "http-port", 0, "port of /readyz, /healthz and /metrics (default: a free one)")
+	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
 	f.BoolVar(&asJSON, "json", false, "print the addresses as one JSON line once all is ready; it contains passwords")
 	return cmd
 }
@@ -53,37 +60,65 @@ one does not start.`,
 // upAddresses is what `up --json` prints.
 type upAddresses struct {
 	embedded.Addresses
-	Health string `json:"health_url"`
-	Data   string `json:"data"`
+	Health  string `json:"health_url"`
+	Metrics string `json:"metrics_url"`
+	Data    string `json:"data"`
 }
 
-func (a *app) up(ctx context.Context, c embedded.Config, httpPort int, asJSON bool) (err error) {
+func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool) (err error) {
 	c.Progress, c.Log = a.fetchProgress(), a.log()
+	if _, err := keysIn(c.Dir)(); err != nil {
+		return err
+	}
 	listener, err := listenHealth(httpPort)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	i, err := instance.Start(ctx, a.instanceConfig(c))
+	metrics := projector.NewMetrics()
+	config := a.instanceConfig(c)
+	config.Metrics, config.Partitions = metrics, partitions
+	alarms := make(chan error, 1)
+	config.Told = func(err error) {
+		select {
+		case alarms <- err:
+		case <-ctx.Done():
+		}
+	}
+	i, err := instance.Start(ctx, config)
+	if errors.Is(err, projector.ErrPartitions) {
+		return usageError("%w; `ctxledger migrate --help` says what to do", err)
+	}
 	if err != nil {
 		return quietly(ctx, err)
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
-	server := &http.Server{Handler: healthHandler(i), ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(listener)
-	defer server.Close()
-	if err := waitReady(ctx, i); err != nil {
+	defer status.Serve(listener, status.Process{
+		Projectors: projectorsOf(i.Keeper),
+		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
+	}).Close()
+	alarm, err := waitReady(ctx, i, alarms)
+	if err != nil {
 		return quietly(ctx, err)
 	}
 	if err := a.printAddresses(a.upAddresses(i, listener.Addr(), c.Dir), asJSON); err != nil {
 		return err
 	}
-	select {
-	case err := <-i.Failed:
-		return err
-	case <-ctx.Done():
-		fmt.Fprintln(a.err, "stopping")
-		return nil
+	for {
+		if alarm != nil {
+			fmt.Fprintf(a.err, "nothing is projected: %v\nqueries go on, events wait in the stream, and it is tried again every minute\n", alarm)
+		}
+		select {
+		case alarm = <-alarms:
+		case err := <-i.Failed:
+			return err
+		case <-ctx.Done():
+			fmt.Fprintln(a.err, "stopping")
+			if alarm != nil && !i.Keeper.Fleet().Status().Ready {
+				return fmt.Errorf("when it was stopped, nothing was projected: %w", alarm)
+			}
+			return nil
+		}
 	}
 }
 
@@ -110,7 +145,7 @@ func listenHealth(port int) (net.Listener, error) {
 
 // instanceConfig runs the embedded servers, but for those that were named.
 func (a *app) instanceConfig(c embedded.Config) instance.Config {
-	config := instance.Config{Embedded: c, Log: c.Log}
+	config := instance.Config{Embedded: c, Keys: keysIn(c.Dir), Log: c.Log}
 	if a.namesNATS() {
 		config.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return a.dialNATS(a.flags.nats, options...) }
 	}
@@ -130,7 +165,8 @@ func quietly(ctx context.Context, err error) error {
 
 // upAddresses tells where everything is, servers that were named included.
 func (a *app) upAddresses(i *instance.Instance, health net.Addr, data string) upAddresses {
-	found := upAddresses{Health: "http://" + health.String() + "/readyz", Data: data}
+	base := "http://" + health.String()
+	found := upAddresses{Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
 		found.Addresses = i.Servers.Addresses()
 	}
@@ -144,17 +180,20 @@ func (a *app) upAddresses(i *instance.Instance, health net.Addr, data string) up
 	return found
 }
 
-func waitReady(ctx context.Context, i *instance.Instance) error {
-	for !i.Projector.Status().Ready {
+// waitReady waits until the projector is at work, or has given up, which is the alarm.
+func waitReady(ctx context.Context, i *instance.Instance, alarms <-chan error) (alarm, err error) {
+	for !i.Keeper.Fleet().Status().Ready {
 		select {
+		case alarm := <-alarms:
+			return alarm, nil
 		case err := <-i.Failed:
-			return err
+			return nil, err
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (a *app) printAddresses(found upAddresses, asJSON bool) error {
@@ -173,7 +212,7 @@ func (a *app) printAddresses(found upAddresses, asJSON bool) error {
 	fmt.Fprintf(a.out, "ctxledger is ready; %s\n", finding)
 	for _, line := range [][2]string{
 		{"data", found.Data}, {"NATS", redacted(found.NATSURL)}, {"ClickHouse", redacted(found.ClickHouseDSN)},
-		{"HTTP", found.HTTPURL}, {"health", found.Health},
+		{"HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(a.out, "  %-10s  %s\n", line[0], line[1])

@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-func readyz(t *testing.T, url string) (status int, body readiness) {
+func readyz(t *testing.T, url string) (code int, body status.Readiness) {
 	t.Helper()
 	response, err := http.Get(url)
 	if err != nil {
@@ -60,6 +62,63 @@ func TestHealth(t *testing.T) {
 		if time.Sleep(50 * time.Millisecond); time.Now().After(deadline) {
 			t.Fatal("nothing is projected after the engine came back")
 		}
+	}
+}
+
+// The projector of an instance has to stop: what is there is still answered, it is
+// said what to do, and an interruption ends it as a failure.
+func TestUpOutlivesItsProjector(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first, found := beginUp(t, data)
+	file := filepath.Join(t.TempDir(), "events.ndjson")
+	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != exitDone {
+		t.Fatalf("publish ended with %d: %s", code, stderr)
+	}
+	for deadline := time.Now().Add(startPatience); len(askCLI(t, data, "event-types")) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is projected")
+		}
+	}
+	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sql.Close()
+	if err := sql.Exec(t.Context(), "ALTER TABLE commits UPDATE digest = reverse(digest) WHERE 1 SETTINGS mutations_sync = 1"); err != nil {
+		t.Fatal(err)
+	}
+	interrupt := func(p *program) int {
+		t.Helper()
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		return p.code(t, startPatience)
+	}
+	if code := interrupt(first); code != exitDone {
+		t.Fatalf("the first ended with %d", code)
+	}
+
+	second, found := beginUp(t, data)
+	if got := askCLI(t, data, "event-types"); len(got) != 1 {
+		t.Errorf("asked, it answers %v", got)
+	}
+	if code, body := readyz(t, found.Health); code != http.StatusServiceUnavailable || body.Projector || !body.ClickHouse || !body.NATS ||
+		!strings.Contains(strings.Join(body.Reasons, " "), "stream_forked") {
+		t.Errorf("/readyz answers %d, %+v", code, body)
+	}
+	if code := interrupt(second); code != exitFailed {
+		t.Errorf("the second ended with %d", code)
+	}
+	if said := second.stderr.String(); !strings.Contains(said, "nothing is projected") || !strings.Contains(said, "rebuild --accept") {
+		t.Errorf("it does not say what to do: %s", said)
 	}
 }
 
@@ -171,6 +230,10 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 	nc, _, err := a.connectNATS()
 	if err != nil || nc.ConnectedUrlRedacted() != redacted(other.NATSURL()) {
 		t.Fatalf("connected to %v, %v", nc, err)
+	}
+	nc.Close()
+	if nc, _, err = a.connectNATS(outlasting...); err != nil || nc.Opts.MaxReconnect >= 0 || nc.Opts.PingInterval > 5*time.Second {
+		t.Errorf("a projector waits for %d reconnects and asks every %s whether the server lives: %v", nc.Opts.MaxReconnect, nc.Opts.PingInterval, err)
 	}
 	nc.Close()
 	a = app{flags: globalFlags{data: data, clickhouse: "clickhouse://127.0.0.1:1/x"}}

@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -18,18 +19,10 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: `  ctxledger version`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version, revision := "(devel)", ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						revision = " " + s.Value
-					}
-				}
-			}
+			build := status.ReadBuild()
 			migrations := ledger.Migrations()
-			_, err := fmt.Fprintf(a.out, "ctxledger %s%s\ncontract %s\ntables %s, projection %d\n%s %s/%s\n",
-				version, revision, schema.Version, migrations[len(migrations)-1].Name, ledger.ProjectionVersion,
+			_, err := fmt.Fprintf(a.out, "ctxledger %s\ncontract %s\ntables %s, projection %d\n%s %s/%s\n",
+				strings.TrimSpace(build.Version+" "+build.Revision), schema.Version, migrations[len(migrations)-1].Name, ledger.ProjectionVersion,
 				runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},

@@ -1,210 +1,212 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/queries"
 )
 
-type windowFlags struct {
-	tenant, session, turn, call, asOf string
-	output                            string
-}
-
 func (a *app) windowCommand() *cobra.Command {
-	var flags windowFlags
+	var flags turnFlags
 	cmd := &cobra.Command{
 		Use:   "window --turn T",
 		Short: "Show the window of a turn as the model saw it",
 		Long: `Show what the model saw in a turn: the ordered blocks of its window, what each
-layer takes of it, what was elided and what withheld. Without --call it is the
-turn's last call. Where a turn id occurs in several sessions, a terminal is
-asked which; elsewhere the choices are printed and the exit code is 2.`,
+layer takes of it, estimated and billed tokens side by side, what is new since the
+call before (+), what was elided, shortened or withheld and what stands there
+instead, and how many candidates were left out. Without --call it is the turn's
+last call.
+
+--as-of shows what the ledger knew at a time, by when the stream stored each fact:
+a time such as 2026-11-21T08:00:00Z, or how long ago, such as 10m, 36h or 7d.
+
+Where a turn id occurs in several sessions, a terminal is asked which; elsewhere
+the choices are printed and the exit code is 2. -o json is one object with the
+blocks in it, -o csv the blocks alone.`,
 		Example: `  ctxledger window --turn turn_7
-  ctxledger window --turn turn_7 --session s_42 --call call_3 -o json`,
+  ctxledger window --turn turn_7 --session s_42 --call call_3 -o json
+  ctxledger window --turn turn_7 --as-of 10m`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.window(cmd.Context(), flags) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&flags.turn, "turn", "", "the turn (required)")
-	f.StringVar(&flags.session, "session", "", "the session, where the turn id occurs in several")
-	f.StringVar(&flags.call, "call", "", "the model call (default: the turn's last)")
-	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
-	f.StringVar(&flags.asOf, "as-of", "", "the last call that had happened by this RFC 3339 time")
-	f.StringVarP(&flags.output, "output", "o", "table", "table, json or csv")
+	flags.register(a, cmd)
+	cmd.Flags().StringVar(&flags.call, "call", "", "the model call (default: the turn's last)")
+	cmd.Flags().StringVar(&flags.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
 	return cmd
 }
 
-func (a *app) window(ctx context.Context, flags windowFlags) error {
-	if flags.turn == "" {
-		return usageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
+func (a *app) window(ctx context.Context, flags turnFlags) (err error) {
+	if err := flags.check(); err != nil {
+		return err
 	}
-	if !slices.Contains(rows.Formats, flags.output) {
-		return usageError("-o %q: want table, json or csv", flags.output)
+	if flags.asOf, err = parseTime("--as-of", flags.asOf, time.Now()); err != nil {
+		return err
 	}
 	l, err := a.openReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if flags.session == "" {
-		if flags.session, err = a.sessionOfTurn(ctx, l, flags); err != nil {
-			return err
-		}
+	if err := a.findTurn(ctx, l, &flags); err != nil {
+		return err
 	}
-	arguments := map[string]string{"session_id": flags.session, "turn_id": flags.turn}
-	for name, value := range map[string]string{"tenant": flags.tenant, "call_id": flags.call, "as_of": flags.asOf} {
-		if value != "" {
-			arguments[name] = value
-		}
+	if flags.output == "csv" {
+		return a.queryCSV(ctx, "window", flags, nil)
 	}
-	if flags.output != "table" {
-		params := make([]string, 0, len(arguments))
-		for name, value := range arguments {
-			params = append(params, name+"="+value)
-		}
-		limits := ledger.DefaultLimits()
-		return a.query(ctx, []string{"window"}, queryFlags{params: params, output: flags.output, maxTime: limits.Time, maxRows: limits.Rows})
-	}
-	w, err := readWindow(ctx, l, arguments)
+	w, err := a.readWindow(ctx, l, flags)
 	if err != nil {
 		return err
 	}
-	w.Colour = colour(a.out)
-	return w.Draw(a.out)
+	if flags.output == "json" {
+		return a.printJSON(w)
+	}
+	return w.Draw(a.out, a.style())
 }
 
-// sessionOfTurn finds the one session that has the turn, or asks which.
-func (a *app) sessionOfTurn(ctx context.Context, l *ledger.Ledger, flags windowFlags) (string, error) {
-	found, err := ask(ctx, l, "turn-sessions", map[string]string{"turn_id": flags.turn, "tenant": flags.tenant})
+func (a *app) style() windowview.Style {
+	return windowview.Style{Width: a.width(), Colour: colour(a.out)}
+}
+
+// check says what is wrong with the flags.
+func (t turnFlags) check() error {
+	if t.turn == "" {
+		return usageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
+	}
+	if !slices.Contains(rows.Formats, t.output) {
+		return usageError("-o %q: want table, json or csv", t.output)
+	}
+	return nil
+}
+
+// queryCSV writes the rows of a named query about the turn.
+func (a *app) queryCSV(ctx context.Context, query string, t turnFlags, more map[string]string) error {
+	arguments, err := t.arguments(query)
 	if err != nil {
-		return "", err
+		return err
 	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("nothing is known about a turn %q: `ctxledger query sessions` lists the sessions, `ctxledger query turns` their turns", flags.turn)
-	case 1:
-		return found[0].text("session_id"), nil
+	var params []string
+	for _, given := range []map[string]string{arguments, more} {
+		for name, value := range given {
+			params = append(params, name+"="+value)
+		}
 	}
-	fmt.Fprintf(a.err, "turn %q occurs in %d sessions:\n", flags.turn, len(found))
-	for i, r := range found {
-		fmt.Fprintf(a.err, "  %d  %s\n", i+1, strings.TrimSpace(r.text("session_id")+"  "+r.text("tenant")))
-	}
-	if !isTerminal(a.in) {
-		return "", usageError("say which with --session")
-	}
-	fmt.Fprint(a.err, "which one? ")
-	line, _ := bufio.NewReader(a.in).ReadString('\n')
-	n, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || n < 1 || n > len(found) {
-		return "", usageError("want a number from 1 to %d", len(found))
-	}
-	return found[n-1].text("session_id"), nil
+	return a.query(ctx, []string{query}, withDefaults(params, "csv"))
 }
 
-// readWindow asks for a window's blocks and its size.
-func readWindow(ctx context.Context, l *ledger.Ledger, arguments map[string]string) (windowview.Window, error) {
-	blocks, err := ask(ctx, l, "window", arguments)
+// readWindow asks for a window's blocks and for what is known about its call.
+func (a *app) readWindow(ctx context.Context, l *ledger.Ledger, t turnFlags) (windowview.Window, error) {
+	blocks, err := t.ask(ctx, l, "window")
 	if err != nil {
 		return windowview.Window{}, err
 	}
 	if len(blocks) == 0 {
-		return windowview.Window{}, noWindow(arguments)
+		return windowview.Window{}, a.noWindow(ctx, l, t)
 	}
-	call := blocks[0].text("call_id")
-	w := windowview.Window{Title: fmt.Sprintf("turn %s, call %s of session %s", arguments["turn_id"], call, arguments["session_id"])}
+	t.call = blocks[0].text("call_id")
+	w := windowview.Window{Session: t.session, Turn: t.turn, Call: t.call, AsOf: t.asOf, Previous: blocks[0].text("previous_call_id"), PreviousTurn: blocks[0].text("previous_turn_id")}
 	for _, r := range blocks {
-		w.Blocks = append(w.Blocks, windowview.Block{
-			Position: *r.number("position"), Layer: r.text("layer"), Role: r.text("role"), Title: r.text("title"),
-			Tokens: r.number("tokens"), Full: r.number("tokens_full"), Elided: r["elided"] == true, Redaction: r.text("redaction_state"),
-			Item: r.text("item_refs"),
-		})
+		w.Blocks = append(w.Blocks, blockOf(r))
 	}
-	size, err := ask(ctx, l, "call-size", map[string]string{"session_id": arguments["session_id"], "call_id": call, "tenant": arguments["tenant"]})
-	if err != nil || len(size) == 0 {
-		return w, err
+	if t.call != "" {
+		size, err := t.ask(ctx, l, "call-size")
+		if err != nil || len(size) == 0 {
+			return w, err
+		}
+		addSize(&w, size[0])
 	}
-	w.Max, w.Reserved, w.Billed = size[0].number("max_tokens"), size[0].number("reserved_tokens"), size[0].number("billed_tokens")
-	if model := size[0].text("model"); model != "" {
-		w.Title += ", " + model
-	}
+	w.Reckon()
 	return w, nil
 }
 
-func noWindow(arguments map[string]string) error {
+func blockOf(r answer) windowview.Block {
+	name := r.text("name")
+	if name == "" {
+		name = r.text("block")
+	}
+	return windowview.Block{
+		Position: r.count("position"), Layer: r.text("layer"), Role: r.text("role"), Title: r.text("title"), Tokens: r.number("tokens"), Full: r.number("tokens_full"),
+		Elided: r["elided"] == true, ElidedBy: r.text("elided_by"), Level: r.text("elided_level"), Stub: r.text("reload_ref"), Redaction: r.text("redaction_state"),
+		New: r.truth("is_new"), Items: r.texts("item_refs"), Name: name, Digest: r.text("digest"), Origin: r.text("origin"), Injected: r.truth("injected"), Target: r.text("target"),
+	}
+}
+
+// addSize adds what is known about the call, and about its items, to a window.
+func addSize(w *windowview.Window, r answer) {
+	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = r.text("model"), r.number("max_tokens"), r.number("reserved_tokens"), r.number("billed_tokens"), r.number("cache_read")
+	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = r.count("omitted"), r.number("omitted_tokens"), r.count("omitted_unknown")
+	by := r.numbers("omitted_by")
+	for i, reason := range r.texts("omission_reasons") {
+		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: *by[i]})
+	}
+	shortened, before, how := r.texts("shortened_refs"), r.numbers("shortened_before"), r.texts("shortened_how")
+	redacted, policies, standIn := r.texts("redacted_refs"), r.texts("redacted_policies"), r.texts("redacted_stand_in")
+	for i := range w.Blocks {
+		b := &w.Blocks[i]
+		for _, item := range b.Items {
+			if j := slices.Index(shortened, item); j >= 0 {
+				b.Shortened = how[j]
+				if b.Shortened == "" {
+					b.Shortened = "to fit"
+				}
+				if !b.Elided && before[j] != nil {
+					b.Full = before[j]
+				}
+			}
+			if j := slices.Index(redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
+				b.Policies, b.StandIn = policies[j], standIn[j]
+			}
+		}
+	}
+}
+
+// noWindow is the error for a turn without a window, and says what is known of it.
+func (a *app) noWindow(ctx context.Context, l *ledger.Ledger, t turnFlags) error {
+	all := t
+	all.asOf = ""
+	known, err := all.ask(ctx, l, "window-facts")
+	if err != nil {
+		return err
+	}
+	if len(known) == 0 {
+		return a.unknownTurn(ctx, l, t)
+	}
 	var with string
-	for _, narrowing := range [][2]string{{"tenant", "--tenant"}, {"call_id", "--call"}, {"as_of", "--as-of"}} {
-		if value := arguments[narrowing[0]]; value != "" {
-			with += " with " + narrowing[1] + " " + value
+	for _, narrowing := range [][2]string{{t.call, "--call"}, {t.asOf, "--as-of"}} {
+		if narrowing[0] != "" {
+			with += " with " + narrowing[1] + " " + narrowing[0]
 		}
 	}
-	return fmt.Errorf("no window of turn %q of session %q is recorded%s: `ctxledger query turns --param session_id=%s` lists its turns",
-		arguments["turn_id"], arguments["session_id"], with, arguments["session_id"])
-}
-
-// answer is one row of a named query, by column.
-type answer map[string]any
-
-// ask runs a named query and returns all its rows.
-func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[string]string) ([]answer, error) {
-	q, err := queries.Get(name)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := q.Bind(arguments)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	result, err := l.Query(ctx, q.SQL, bound, ledger.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
-	var list []answer
-	for result.Next() {
-		row := make(answer)
-		for i, value := range result.Values() {
-			row[result.Columns()[i].Name] = value
+	var kinds, calls []string
+	var facts int64
+	first, recorded := known[0].moment("first_at"), known[0].moment("first_recorded_at")
+	for _, r := range known {
+		facts += r.count("facts")
+		kinds = append(kinds, fmt.Sprintf("%s %d", r.text("event_type"), r.count("facts")))
+		calls = append(calls, r.texts("call_ids")...)
+		if at := r.moment("first_at"); at.Before(first) {
+			first = at
 		}
-		list = append(list, row)
+		if at := r.moment("first_recorded_at"); at.Before(recorded) {
+			recorded = at
+		}
 	}
-	return list, result.Close()
-}
-
-// text returns a column as text, empty for NULL.
-func (r answer) text(column string) string {
-	switch v := r[column].(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []string:
-		return strings.Join(v, ", ")
-	default:
-		return fmt.Sprint(v)
+	slices.Sort(calls)
+	calls = slices.Compact(calls)
+	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: what is known of the turn is %s since %s (%s)", t.turn, t.session, with, plain.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
+	switch {
+	case t.call != "" && len(calls) > 0 && !slices.Contains(calls, t.call):
+		text += ", which name the calls " + strings.Join(calls[:min(10, len(calls))], ", ")
+	case t.asOf != "":
+		text += fmt.Sprintf(", the first of which the stream stored at %s", recorded.UTC().Format(time.RFC3339))
 	}
-}
-
-// number returns a column as a number, nil for NULL.
-func (r answer) number(column string) *int64 {
-	switch v := r[column].(type) {
-	case int64:
-		return &v
-	case uint64:
-		return new(int64(v))
-	case uint32:
-		return new(int64(v))
-	case int32:
-		return new(int64(v))
-	}
-	return nil
+	return fmt.Errorf("%s; `ctxledger query turns --param session_id=%s` lists the turns that have windows", text, t.session)
 }

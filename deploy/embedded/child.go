@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync/atomic"
 	"syscall"
-	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // A child is told apart by its own name for itself and by a variable that only
@@ -43,52 +39,4 @@ func Main() {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// engineResult is the head of what query_stable_v2 returns.
-type engineResult struct {
-	buf          *byte
-	length       uintptr
-	_            uintptr
-	elapsed      float64
-	rows, bytes  uint64
-	errorMessage *byte
-}
-
-// runLibrary runs the engine's own main on this thread and returns when the
-// statements in args have ended.
-func runLibrary(library string, args []string) error {
-	runtime.LockOSThread()
-	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
-	if err != nil {
-		return fmt.Errorf("open the ClickHouse library: %w", err)
-	}
-	var query func(argc int32, argv unsafe.Pointer) *engineResult
-	symbol, err := purego.Dlsym(handle, "query_stable_v2")
-	if err != nil {
-		return fmt.Errorf("find the entry point of the ClickHouse library: %w", err)
-	}
-	purego.RegisterFunc(&query, symbol)
-
-	var pinned runtime.Pinner
-	defer pinned.Unpin()
-	argv := make([]*byte, len(args)+1) // ends with a null pointer, as C wants
-	for i, arg := range args {
-		argv[i] = unsafe.SliceData(append([]byte(arg), 0))
-		pinned.Pin(argv[i])
-	}
-	pinned.Pin(&argv[0])
-	result := query(int32(len(args)), unsafe.Pointer(&argv[0]))
-	if result != nil && result.errorMessage != nil {
-		return fmt.Errorf("%s", cString(result.errorMessage))
-	}
-	return nil
-}
-
-func cString(p *byte) string {
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice(p, n))
 }

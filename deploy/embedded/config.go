@@ -29,8 +29,8 @@ type Config struct {
 	// "ctxledger".
 	Database string
 
-	// SyncAlways makes JetStream fsync every write before it acknowledges it, so
-	// that an acknowledged message survives power loss. Without it a kill -9 of
+	// SyncAlways makes both servers fsync every write before they acknowledge it,
+	// so that what is acknowledged survives power loss. Without it a kill -9 of
 	// the process loses nothing, a power cut up to two minutes. Defaults to false.
 	SyncAlways bool
 	// JetStreamMaxStore caps JetStream's files, in bytes; 0 means what the server

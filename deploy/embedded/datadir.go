@@ -22,6 +22,7 @@ import (
 //	servers.json       addresses of the running servers (0600)
 //	nats/              JetStream's files
 //	clickhouse/        config.xml, users.xml (0600), clickhouse.log, output.txt
+//	clickhouse/config.d/, users.d/   what production has as well; more may be added
 //	clickhouse/data/   ClickHouse's files; its `status` is locked by the engine
 //	clickhouse/backups/  where BACKUP ... TO File() may write
 const (

@@ -28,8 +28,13 @@
 //     of its own, so that Close decides the order.
 //
 // A kill loses no acknowledged write of either server. Power loss is another
-// matter: set Config.SyncAlways for JetStream, and per table fsync settings for
-// ClickHouse.
+// matter: set Config.SyncAlways.
+//
+// # How ClickHouse is configured
+//
+// By the files that package deploy has for production, beside those of
+// templates/, which say what is this machine's alone: folders, memory, and the
+// user of the engine's own session.
 //
 // # Where the engine comes from
 //
@@ -45,6 +50,10 @@
 // this was written did not carry them, so their checksums could not be taken,
 // and code that nobody checked is not run: there, [ErrNoPin] names the two other
 // ways. They use the same code paths, which compile and have not run.
+//
+// Loading the library takes the system's dynamic linker, so that the program is
+// linked to glibc without cgo, too. The build tag static leaves the library out
+// and makes a program that runs in an empty container.
 //
 // # Why a terminal
 //

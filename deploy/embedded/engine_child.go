@@ -30,7 +30,7 @@ type engineChild struct {
 // startChild runs the engine in a session of its own, with nothing of the
 // parent's but the two descriptors in the picture of the package comment.
 func (e *engine) startChild() (*engineChild, error) {
-	config, err := writeSettings(e.dir, e.creds, e.config.MaxMemory)
+	config, err := writeSettings(e.dir, e.config)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +69,7 @@ func (e *engine) startChild() (*engineChild, error) {
 	cmd.Args = append(append([]string{e.program.name}, e.program.prefix...), args...)
 	cmd.Dir = e.dir
 	cmd.Env = append(os.Environ(), "HOME="+e.dir, "TZ=UTC", "TERM=dumb")
+	cmd.Env = append(cmd.Env, e.creds.environment()...)
 	if e.program.library != "" {
 		cmd.Env = append(cmd.Env, childLibrary+"="+e.program.library)
 		if e.config.removeDir {

@@ -6,10 +6,15 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
+
+	"github.com/ctxledger/ctxledger/deploy"
 )
 
 //go:embed templates/config.xml templates/users.xml
@@ -18,7 +23,7 @@ var templateFiles embed.FS
 var templates = template.Must(template.ParseFS(templateFiles, "templates/*.xml"))
 
 // The users of the engine. SQL CREATE USER does not work in clickhouse local,
-// so there are only those of templates/users.xml.
+// so there are only those of templates/users.xml and of package deploy.
 const (
 	writerUser = "ctxledger"
 	readerUser = "reader"
@@ -27,41 +32,73 @@ const (
 
 // settings are what the templates are filled with. Strings are XML text.
 type settings struct {
-	Log, Backups, Users     string
-	WriterHash, ReaderHash  string
-	MaxMemory, ReaderMemory int64
+	Log, Backups, Users string
+	MaxMemory           int64
 }
 
-// writeSettings writes the engine's config.xml and users.xml into its folder
-// and returns the path of the first.
-func writeSettings(dir string, creds credentials, maxMemory int64) (string, error) {
+// writeSettings writes the engine's configuration into its folder and returns
+// the path of config.xml: what depends on this machine, and the files of package
+// deploy, which production has as well. Other files in config.d and users.d are
+// left alone, and the engine reads them too.
+func writeSettings(dir string, c Config) (string, error) {
 	backups := filepath.Join(dir, "backups")
-	for _, d := range []string{dir, backups} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return "", fmt.Errorf("write the ClickHouse configuration: %w", err)
-		}
-	}
 	users := filepath.Join(dir, "users.xml")
-	s := settings{
-		Log:          xmlText(filepath.Join(dir, "clickhouse.log")),
-		Backups:      xmlText(backups + "/"),
-		Users:        xmlText(users),
-		WriterHash:   passwordHash(creds.Writer),
-		ReaderHash:   passwordHash(creds.Reader),
-		MaxMemory:    maxMemory,
-		ReaderMemory: maxMemory / 2,
-	}
 	config := filepath.Join(dir, "config.xml")
+	s := settings{
+		Log:       xmlText(filepath.Join(dir, "clickhouse.log")),
+		Backups:   xmlText(backups + "/"),
+		Users:     xmlText(users),
+		MaxMemory: c.MaxMemory,
+	}
+	texts := make(map[string][]byte)
 	for _, path := range []string{users, config} {
 		var b bytes.Buffer
 		if err := templates.ExecuteTemplate(&b, filepath.Base(path), s); err != nil {
 			return "", fmt.Errorf("write the ClickHouse configuration: %w", err)
 		}
-		if err := writeFile(path, b.Bytes()); err != nil {
+		texts[path] = b.Bytes()
+	}
+	for _, d := range []string{dir, backups, filepath.Join(dir, "config.d"), filepath.Join(dir, "users.d")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
 			return "", fmt.Errorf("write the ClickHouse configuration: %w", err)
 		}
 	}
+	err := addShared(texts, dir, c.SyncAlways)
+	for path, text := range texts {
+		if err == nil {
+			err = writeFile(path, text)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("write the ClickHouse configuration: %w", err)
+	}
 	return config, nil
+}
+
+// addShared adds the files that production has as well. Where acknowledged need
+// not mean fsynced, the one that an earlier start left is removed.
+func addShared(texts map[string][]byte, dir string, durable bool) error {
+	files, err := deploy.ClickHouse().Files()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(f.Path, "clickhouse/")))
+		switch name := filepath.Base(path); {
+		case name == "ctxledger.xml", name == "durable.xml" && durable:
+			texts[path] = []byte(f.Text)
+		case name == "durable.xml":
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// environment holds what the shared files take from it.
+func (c credentials) environment() []string {
+	return []string{deploy.WriterHash + "=" + passwordHash(c.Writer), deploy.ReaderHash + "=" + passwordHash(c.Reader)}
 }
 
 func passwordHash(password string) string {

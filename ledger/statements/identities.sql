@@ -1,1 +1,2 @@
 SELECT identity FROM events
+WHERE NOT has({except:Array(UUID)}, incarnation)

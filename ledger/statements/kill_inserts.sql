@@ -1,1 +1,1 @@
-KILL QUERY WHERE startsWith(query_id, {prefix:String}) ASYNC
+KILL QUERY WHERE startsWith(query_id, {prefix:String}) AND current_database = currentDatabase() ASYNC

@@ -36,15 +36,20 @@
 // that was filtered down to nothing can never turn into "everything the parent
 // has".
 //
+// # JSON
+//
+// Paths, sets and policies are read from the JSON that other implementations of
+// seed 002 exchange, with their texts for what is no string and no list.
+//
 // # Where the vectors differ from the seed and the design
 //
 // shared/vectors/grants.json was made by running the TypeScript implementation.
-// Two of its cases accept what this package refuses: U+0085 in a segment (G097;
-// Python and Unicode call it white space) and, as a rule beyond the cases,
-// U+001C to U+001F (Python alone does). U+200B and U+180E are accepted by all
-// three and here. Bytes that are not UTF-8, which a JavaScript string cannot
-// hold, are refused: two such grants would become one in JSON. Inputs that are not strings cannot be written in Go; the tests
-// name each such case.
+// All its cases hold here but one, G097, which accepts U+0085 in a segment:
+// Python and Unicode call it white space, and this package refuses it with
+// Python's text. As a rule beyond the cases, U+001C to U+001F are refused, which
+// Python alone calls white space; U+200B and U+180E are accepted by all three
+// and here. Bytes that are not UTF-8, which a JavaScript string cannot hold, are
+// refused: two such grants would become one in JSON.
 //
 // The package is pure: no I/O, no clock, no shared state. All values may be used
 // from many goroutines, and no returned slice shares memory with an argument.

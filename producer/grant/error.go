@@ -41,7 +41,7 @@ func (e *Error) Unwrap() error { return ErrInvalid }
 
 // ScopeError says that a set of grants does not reach a scope.
 type ScopeError struct {
-	// Scope is what was asked for.
+	// Scope is what was asked for; empty where there is no grant at all.
 	Scope string
 	// Grants are the grants that were consulted.
 	Grants Set
@@ -53,6 +53,9 @@ type ScopeError struct {
 
 // Error returns the text that seed 002's memory provider uses.
 func (e *ScopeError) Error() string {
+	if e.Scope == "" {
+		return "memrez operations require at least one namespace grant"
+	}
 	if !e.Write {
 		return "scope '" + e.Scope + "' is not readable from grants " + e.Grants.String()
 	}

@@ -21,8 +21,12 @@ type Protected struct {
 // protects nothing. It applies to the parent's grants as well as to the
 // requested ones, so a grant that was minted before the policy gives nothing.
 type Policy struct {
-	Protected []Protected
+	Protected []Protected `json:"protectedNamespaces"`
 }
+
+// Validate reports what is wrong with the policy itself and changes nothing.
+// The error is an [*Error].
+func (p Policy) Validate() error { return p.check(nil) }
 
 // Parse is [Parse] under the policy. The grammar of the whole list is checked
 // first, then the policy itself, then each grant against it.
@@ -86,7 +90,7 @@ func (r Protected) check(grants Set) error {
 		least = *r.MinDescendantSegments
 	}
 	if least < 0 {
-		return invalid(r.Namespace, "protected namespace minDescendantSegments must be a non-negative integer")
+		return invalidLeast(r.Namespace)
 	}
 	for _, g := range grants {
 		if detail := r.violation(boundary, g, least); detail != "" {
@@ -94,6 +98,10 @@ func (r Protected) check(grants Set) error {
 		}
 	}
 	return nil
+}
+
+func invalidLeast(namespace string) *Error {
+	return invalid(namespace, "protected namespace minDescendantSegments must be a non-negative integer")
 }
 
 // violation says why g may not be granted under the rule, or "".

@@ -76,6 +76,15 @@ func (s Set) Writable(scope string, rule WriteRule) (Path, error) {
 	return "", &ScopeError{Scope: scope, Grants: slices.Clone(s), Write: true, Promotion: promotion}
 }
 
+// Some is for a provider that refuses to work without any grant: the error is a
+// [*ScopeError] where s is empty. An empty set reaches nothing in any case.
+func (s Set) Some() error {
+	if len(s) == 0 {
+		return &ScopeError{}
+	}
+	return nil
+}
+
 func (p Promotion) reaches(g, target Path) bool {
 	if target == g || !target.Contains(g) {
 		return false

@@ -1,10 +1,7 @@
 package importer
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -13,15 +10,12 @@ import (
 
 // claudeImport is one import of one log.
 type claudeImport struct {
-	file     string
-	opts     Options
-	emit     func(*schema.Event) error
-	report   Report
-	index    *claudeIndex
-	finder   *threadFinder
-	sessions map[string]*session
-	threads  map[threadKey]*thread
+	*writer
+	index  *claudeIndex
+	finder *threadFinder
 }
+
+var claudeTool = newTool(FormatClaudeCode)
 
 // ClaudeCode imports a Claude Code session log, one JSON record a line, and
 // passes its facts to emit in file order. Per session and sub-agent it emits
@@ -35,89 +29,14 @@ type claudeImport struct {
 // or of ctx; whatever is wrong with the log itself is in the report, also when
 // there is an error.
 func ClaudeCode(ctx context.Context, file string, r io.ReadSeeker, opts Options, emit func(*schema.Event) error) (Report, error) {
-	im := &claudeImport{
-		file: file, opts: opts, emit: emit, report: Report{Files: 1},
-		finder: newThreadFinder(), sessions: make(map[string]*session), threads: make(map[threadKey]*thread),
-	}
+	im := &claudeImport{writer: newWriter(claudeTool, file, opts, emit), finder: newThreadFinder()}
 	err := im.run(ctx, r)
-	for _, s := range im.sessions {
-		if s.facts > 0 {
-			im.report.Sessions++
-		}
-		im.report.ToolUses += len(s.tools)
-		im.report.ToolResults += len(s.answers)
-		for call := range s.tools {
-			if !s.answers[call] {
-				im.report.UnansweredToolUses++
-			}
-		}
-	}
 	return im.report, err
 }
 
 func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
-	size, err := r.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("find the end of %s: %w", im.file, err)
-	}
-	switch binary, err := im.rewindAndSniff(r); {
-	case err != nil:
-		return err
-	case size == 0:
-		im.problem(0, &lineError{ReasonEmptyFile, ""})
-		return nil
-	case binary:
-		im.problem(0, &lineError{ReasonBinaryFile, "a session log is text"})
-		return nil
-	}
-	progress := newProgress(im.opts.Progress, 2*size)
-	defer progress.done()
-	im.index, err = buildClaudeIndex(ctx, newLineReader(r, im.opts.maxLineBytes()), progress.at)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", im.file, err)
-	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read %s again: %w", im.file, err)
-	}
-	lines := newLineReader(io.LimitReader(r, im.index.bytes), im.opts.maxLineBytes())
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		line, err := lines.next()
-		progress.at(size + lines.read)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err == errLineTooLong:
-			im.report.Lines++
-			im.problem(lines.number, &lineError{ReasonLineTooLong, fmt.Sprintf("longer than %d bytes", im.opts.maxLineBytes())})
-			continue
-		case err != nil:
-			return fmt.Errorf("read %s: %w", im.file, err)
-		}
-		im.report.Lines++
-		if err := im.line(line, lines.number, !lines.terminated); err != nil {
-			return err
-		}
-	}
-}
-
-// rewindAndSniff tells whether the log looks like a binary file: JSON text
-// holds no NUL.
-func (im *claudeImport) rewindAndSniff(r io.ReadSeeker) (bool, error) {
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return false, fmt.Errorf("read %s: %w", im.file, err)
-	}
-	var head [8 << 10]byte
-	n, err := io.ReadFull(r, head[:])
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, fmt.Errorf("read %s: %w", im.file, err)
-	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return false, fmt.Errorf("read %s: %w", im.file, err)
-	}
-	return bytes.IndexByte(head[:n], 0) >= 0, nil
+	im.index = newClaudeIndex()
+	return im.twice(ctx, r, im.index.line, im.line)
 }
 
 // line imports one line. The error is emit's; problems go to the report.
@@ -157,32 +76,29 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 	if !ok {
 		return nil
 	}
-	f := &record{claudeRecord: &rec, thread: im.thread(key, number), at: at, line: number}
-	f.uuid = rec.id(key, number)
+	f := &record{claudeRecord: &rec, origin: origin{thread: im.claudeThread(key, number), record: rec.id(key, number), parent: rec.ParentUUID, at: at, line: number}}
 	if rec.UUID == "" {
 		im.problem(number, &lineError{ReasonNoUUID, ""})
+	} else {
+		f.extra = map[string]any{"record_uuid": rec.UUID}
 	}
-	if f.thread.seen[f.uuid] {
+	if !f.thread.first(f.record) {
 		im.problem(number, &lineError{ReasonDuplicateRecord, "a record with this uuid stands above"})
 		return nil
 	}
-	f.thread.seen[f.uuid] = true
 	switch class {
 	case classCompaction:
-		return im.compaction(f)
+		return im.boundary(f)
 	case classElision:
-		return im.elision(f)
+		return im.microcompact(f)
 	}
 	return im.message(f)
 }
 
-// record is a record on its way to facts: where it stands and whose it is.
+// record is a record on its way to facts.
 type record struct {
 	*claudeRecord
-	thread *thread
-	uuid   string // native, or made of the line
-	at     time.Time
-	line   int
+	origin
 }
 
 // time is the record's time, or the session's last known one.
@@ -205,30 +121,31 @@ func (im *claudeImport) time(r *claudeRecord, key threadKey, number int) (time.T
 	return time.Time{}, false
 }
 
-// thread returns the state of a thread, made at its first record.
-func (im *claudeImport) thread(key threadKey, number int) *thread {
-	if t := im.threads[key]; t != nil {
-		return t
+// claudeThread returns the state of a thread, made at its first record.
+func (im *claudeImport) claudeThread(key threadKey, number int) *thread {
+	if len(im.sessions) > 0 && im.sessions[key.session] == nil {
+		im.problem(number, &lineError{ReasonSecondSession, "another session begins here; both are imported"})
 	}
-	s := im.sessions[key.session]
-	if s == nil {
-		s = &session{tools: make(map[string]string), answers: make(map[string]bool)}
-		if len(im.sessions) > 0 {
-			im.problem(number, &lineError{ReasonSecondSession, "another session begins here; both are imported"})
-		}
-		im.sessions[key.session] = s
+	t, isNew := im.thread(key)
+	if isNew {
+		t.log.partial = im.finder.headless[key]
 	}
-	t := newThread(key, s)
-	t.log.partial = im.finder.headless[key]
-	im.threads[key] = t
 	return t
 }
 
-func (im *claudeImport) problem(line int, err error) {
-	p := Problem{File: im.file, Line: line, Reason: ReasonMalformedJSON}
-	var le *lineError
-	if errors.As(err, &le) {
-		p.Reason, p.Detail = le.reason, le.detail
+// open emits the thread's scope before its first other fact.
+func (im *claudeImport) open(r *record) error {
+	if r.thread.opened {
+		return nil
 	}
-	im.report.add(p)
+	depth := int64(0)
+	s := scope{kind: "session", depth: &depth, program: "claude-code", local: map[string]string{"cwd": r.Cwd, "git_branch": r.GitBranch, "slug": r.Slug}}
+	if r.Version != "" {
+		s.program += " " + shortText(r.Version, 64)
+	}
+	if !r.thread.key.main() {
+		depth = 1
+		s.kind, s.parentThread = "subagent", r.thread.key.session
+	}
+	return im.writer.open(&r.origin, s)
 }

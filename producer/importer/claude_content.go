@@ -1,70 +1,31 @@
 package importer
 
 import (
-	"encoding/base64"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// The layers that fill a window; the package comment says what each holds.
-const (
-	layerUser        = "user"
-	layerAssistant   = "assistant"
-	layerReasoning   = "reasoning"
-	layerToolCalls   = "tool_calls"
-	layerToolResults = "tool_results"
-	layerSummary     = "summary"
-	layerInjected    = "injected"
-	layerMedia       = "media"
-	layerElided      = "elided"
-)
-
-// content is one piece of a message: what becomes an item and an entry of the
-// item log.
-type content struct {
-	id       string // native
-	block    int    // index in the record
-	part     int    // index in a tool result, 0 for its text
-	kind     string // context_kind
-	layer    string
-	itemType string
-	title    string
-	name     string // of the function
-	toolCall string
-	mime     string
-	text     *string // nil when the log does not hold the text
-	size     *int64  // bytes; of text when there is text
-}
-
-func (c *content) setText(text string) {
-	size := int64(len(text))
-	c.text, c.size = &text, &size
-}
 
 // claudeBlock is one block of a message's content.
 type claudeBlock struct {
-	Type      string         `json:"type"`
-	Text      string         `json:"text"`
-	Thinking  string         `json:"thinking"`
-	Data      string         `json:"data"` // of redacted thinking, encrypted
-	ID        string         `json:"id"`
-	Name      string         `json:"name"`
-	Input     jsontext.Value `json:"input"`
-	ToolUseID string         `json:"tool_use_id"`
-	Content   jsontext.Value `json:"content"` // of a tool result: a string or an array of blocks
-	Source    jsontext.Value `json:"source"`  // of an image or a document
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Thinking  string `json:"thinking"`
+	Data      string `json:"data"` // of redacted thinking, encrypted
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Input     span   `json:"input"`
+	ToolUseID string `json:"tool_use_id"`
+	Content   span   `json:"content"` // of a tool result: a string or an array of blocks
+	Source    span   `json:"source"`  // of an image or a document
 }
 
 // decodeBlocks reads a message's content. A string is one text block.
-func decodeBlocks(value jsontext.Value) ([]claudeBlock, error) {
+func decodeBlocks(value span) ([]claudeBlock, error) {
 	switch value.Kind() {
 	case '"':
-		var text string
-		err := json.Unmarshal(value, &text, lenient)
-		return []claudeBlock{{Type: "text", Text: text}}, err
+		return []claudeBlock{{Type: "text", Text: textOf(value)}}, nil
 	case '[':
 		var blocks []claudeBlock
 		err := json.Unmarshal(value, &blocks, lenient)
@@ -77,10 +38,10 @@ func decodeBlocks(value jsontext.Value) ([]claudeBlock, error) {
 
 // contents turns the blocks of a record into pieces. toolName finds the name
 // of the function that a result belongs to.
-func (r *claudeRecord) contents(uuid string, blocks []claudeBlock, toolName func(id string) string) (list []content, problems []*lineError) {
+func (r *claudeRecord) contents(uuid string, blocks []claudeBlock, toolName func(id string) string) (list []piece, problems []*lineError) {
 	for i := range blocks {
 		b := &blocks[i]
-		c := content{id: uuid, block: i}
+		c := piece{id: uuid, name: []string{strconv.Itoa(i), "0"}}
 		if len(blocks) > 1 {
 			c.id = uuid + ":" + strconv.Itoa(i)
 		}
@@ -124,9 +85,9 @@ const (
 	skillPrefix    = "Base directory for this skill:"
 )
 
-func (r *claudeRecord) textContent(c *content, text string) {
+func (r *claudeRecord) textContent(c *piece, text string) {
 	c.setText(text)
-	c.itemType = "message"
+	c.itemType = itemMessage
 	switch start := strings.TrimSpace(text[:min(len(text), 256)]); {
 	case r.Type == "assistant":
 		c.kind, c.layer, c.title = "assistant_message", layerAssistant, "Assistant text"
@@ -145,18 +106,18 @@ func (r *claudeRecord) textContent(c *content, text string) {
 
 // reasoningContent leaves the text unknown where the log keeps a signature or
 // ciphertext only.
-func reasoningContent(c *content, b *claudeBlock) {
-	c.kind, c.layer, c.itemType, c.title = "reasoning", layerReasoning, "reasoning", "Reasoning"
+func reasoningContent(c *piece, b *claudeBlock) {
+	c.kind, c.layer, c.itemType, c.title = "reasoning", layerReasoning, itemReasoning, "Reasoning"
 	if b.Thinking != "" {
 		c.setText(b.Thinking)
 	}
 }
 
 // toolUseContent takes the arguments, as the log has them, for the call's text.
-func toolUseContent(c *content, b *claudeBlock) {
+func toolUseContent(c *piece, b *claudeBlock) {
 	name := shortText(b.Name, 256)
-	c.kind, c.layer, c.itemType = "tool_call", layerToolCalls, "function_call"
-	c.name, c.toolCall, c.mime = name, b.ID, "application/json"
+	c.kind, c.layer, c.itemType = "tool_call", layerToolCalls, itemFunctionCall
+	c.function, c.toolCall, c.mime = name, b.ID, "application/json"
 	c.title = toolTitle(name, "call")
 	if b.ID != "" {
 		c.id = b.ID
@@ -166,9 +127,9 @@ func toolUseContent(c *content, b *claudeBlock) {
 
 // toolResultContents splits a result into its text, which is one piece however
 // many blocks it has, and its images and documents.
-func toolResultContents(c content, b *claudeBlock, name string) []content {
-	c.kind, c.layer, c.itemType = "tool_result", layerToolResults, "function_call_output"
-	c.name, c.toolCall, c.title = name, b.ToolUseID, toolTitle(name, "result")
+func toolResultContents(c piece, b *claudeBlock, name string) []piece {
+	c.kind, c.layer, c.itemType = "tool_result", layerToolResults, itemFunctionOutput
+	c.function, c.toolCall, c.title = name, b.ToolUseID, toolTitle(name, "result")
 	if b.ToolUseID != "" {
 		c.id = resultID(b.ToolUseID)
 	}
@@ -176,36 +137,36 @@ func toolResultContents(c content, b *claudeBlock, name string) []content {
 		var text string
 		switch b.Content.Kind() {
 		case '"':
-			_ = json.Unmarshal(b.Content, &text, lenient) // syntax and kind are known to be right
+			text = textOf(b.Content)
 		case '{': // results of server tools
 			text = string(b.Content)
 		}
 		c.setText(text)
-		return []content{c}
+		return []piece{c}
 	}
 	var parts []claudeBlock
 	if json.Unmarshal(b.Content, &parts, lenient) != nil {
 		c.setText(string(b.Content))
-		return []content{c}
+		return []piece{c}
 	}
 	var texts []string
-	var media []content
+	var media []piece
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
 		case "text":
 			texts = append(texts, p.Text)
 		default:
-			m := content{id: c.id + ":" + strconv.Itoa(i+1), block: c.block, part: i + 1, toolCall: c.toolCall}
+			m := piece{id: c.id + ":" + strconv.Itoa(i+1), name: []string{c.name[0], strconv.Itoa(i + 1)}, toolCall: c.toolCall}
 			mediaContent(&m, p)
 			media = append(media, m)
 		}
 	}
 	c.setText(strings.Join(texts, "\n"))
-	return append([]content{c}, media...)
+	return append([]piece{c}, media...)
 }
 
 // mediaContent keeps the size of an image or a document and nothing of it.
-func mediaContent(c *content, b *claudeBlock) {
+func mediaContent(c *piece, b *claudeBlock) {
 	name := blockName(b.Type)
 	c.kind, c.layer, c.itemType, c.title = name, layerMedia, "claude-code:"+name, "Media"
 	var source struct {
@@ -219,34 +180,10 @@ func mediaContent(c *content, b *claudeBlock) {
 	c.mime = shortText(source.MediaType, 128)
 	switch source.Type {
 	case "base64":
-		data := strings.TrimRight(source.Data, "=")
-		size := int64(base64.RawStdEncoding.DecodedLen(len(data)))
+		size := base64Bytes(source.Data)
 		c.size = &size
 	case "text":
 		size := int64(len(source.Data))
 		c.size = &size
 	}
-}
-
-// resultID is the item id of a tool call's result.
-func resultID(toolCall string) string { return toolCall + ":result" }
-
-func toolTitle(name, what string) string {
-	if name == "" {
-		return "Tool " + what
-	}
-	return shortText(name, 64) + " " + what
-}
-
-// blockName is a block's type as it may stand in an item type.
-func blockName(blockType string) string {
-	for i := range len(blockType) {
-		if c := blockType[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return "unknown"
-		}
-	}
-	if blockType == "" || len(blockType) > 64 {
-		return "unknown"
-	}
-	return blockType
 }

@@ -1,21 +1,18 @@
 package importer
 
 import (
-	"context"
-	"errors"
-	"io"
+	"bytes"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // claudeIndex is what pass 1 learns about a log and pass 2 needs ahead of
 // time. It grows with the number of calls, not with the size of their text.
 type claudeIndex struct {
-	usage     map[callKey]*claudeUsage
+	usage     map[callKey]claudeBest
 	summaries map[string]string    // boundary → the summary that follows it
 	firstTime map[string]time.Time // of each session
-	bytes     int64                // that pass 2 may read: a live log grows meanwhile
+	threads   *threadFinder
+	boundary  map[threadKey]string // the last one, while nothing but ignored records follows
 }
 
 type callKey struct{ session, call string }
@@ -36,50 +33,36 @@ type indexRecord struct {
 
 // indexMessage is [claudeMessage] without its content.
 type indexMessage struct {
-	ID         string         `json:"id"`
-	StopReason string         `json:"stop_reason"`
-	Usage      jsontext.Value `json:"usage"`
+	ID         string `json:"id"`
+	StopReason string `json:"stop_reason"`
+	Usage      span   `json:"usage"`
 }
 
-func buildClaudeIndex(ctx context.Context, lines *lineReader, progress func(int64)) (*claudeIndex, error) {
-	index := &claudeIndex{
-		usage:     make(map[callKey]*claudeUsage),
+func newClaudeIndex() *claudeIndex {
+	return &claudeIndex{
+		usage:     make(map[callKey]claudeBest),
 		summaries: make(map[string]string),
 		firstTime: make(map[string]time.Time),
-	}
-	threads := newThreadFinder()
-	boundary := make(map[threadKey]string) // the last one, while nothing but ignored records follows
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			index.bytes = lines.read
-			return index, nil
-		}
-		progress(lines.read)
-		if err == errLineTooLong {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		index.add(line, lines.number, threads, boundary)
+		threads:   newThreadFinder(),
+		boundary:  make(map[threadKey]string),
 	}
 }
 
-// add learns from one line. Lines that cannot be read are pass 2's to report.
-func (x *claudeIndex) add(line []byte, number int, threads *threadFinder, boundary map[threadKey]string) {
+// line learns from one line. Lines that cannot be read are pass 2's to report.
+func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 	var short indexRecord
-	if decodeRecord(line, &short, false) != nil {
-		return
+	if decodeRecord(line, &short, false) == nil {
+		x.add(&short, number)
 	}
+	return nil
+}
+
+func (x *claudeIndex) add(short *indexRecord, number int) {
 	rec := short.record()
 	if rec.checkIDs() != nil {
 		return
 	}
-	key, ok := threads.find(rec)
+	key, ok := x.threads.find(rec)
 	if !ok {
 		return
 	}
@@ -88,21 +71,47 @@ func (x *claudeIndex) add(line []byte, number int, threads *threadFinder, bounda
 	}
 	switch claudeTypes[rec.kind()] {
 	case classCompaction:
-		boundary[key] = rec.id(key, number)
+		x.boundary[key] = rec.id(key, number)
 	case classMessage:
-		if at := boundary[key]; at != "" && rec.IsCompactSummary {
+		if at := x.boundary[key]; at != "" && rec.IsCompactSummary {
 			x.summaries[at] = rec.id(key, number)
 		}
-		delete(boundary, key)
+		delete(x.boundary, key)
 		if rec.Type != "assistant" || rec.Message == nil {
 			return
 		}
 		call := callKey{key.session, rec.callID(key, number)}
-		usage := parseUsage(rec.Message, number)
-		if best := x.usage[call]; best == nil || usage.output() > best.output() {
-			x.usage[call] = usage
+		output := outputOf(rec.Message)
+		best, known := x.usage[call]
+		if known && output <= best.output {
+			return
 		}
+		if !bytes.Equal(best.usage, rec.Message.Usage) {
+			best.usage = bytes.Clone(rec.Message.Usage)
+		}
+		x.usage[call] = claudeBest{best.usage, rec.Message.StopReason, number, output}
 	}
+}
+
+// claudeBest is the record of a call with the most output tokens. A log has a
+// call every 15 kB, so what is kept of one is its text and not what it means.
+type claudeBest struct {
+	usage  []byte
+	stop   string
+	line   int
+	output int64 // -1 when it is not known
+}
+
+// take returns the usage of a call and forgets it, since a call is emitted
+// once; nil for a call that pass 1 did not see.
+func (x *claudeIndex) take(session, call string) *claudeUsage {
+	key := callKey{session, call}
+	best, known := x.usage[key]
+	if !known {
+		return nil
+	}
+	delete(x.usage, key)
+	return parseUsage(&claudeMessage{Usage: best.usage, StopReason: best.stop}, best.line)
 }
 
 func (r *indexRecord) record() *claudeRecord {

@@ -20,12 +20,23 @@ type claudeUsage struct {
 	problems []*lineError
 }
 
-// output is the number of output tokens, -1 when it is not known.
-func (u *claudeUsage) output() int64 {
-	if u.buckets.Output == nil {
+// outputOf is the number of output tokens that a record tells, -1 when it
+// tells none.
+func outputOf(m *claudeMessage) int64 {
+	if m.Usage.Kind() != '{' {
 		return -1
 	}
-	return *u.buckets.Output
+	var u struct {
+		Output span `json:"output_tokens"`
+	}
+	if json.Unmarshal(m.Usage, &u, lenient) != nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(u.Output), 10, 64)
+	if err != nil || n < 0 || n >= 1<<53 {
+		return -1
+	}
+	return n
 }
 
 // parseUsage reads a usage object. A count that is negative or no integer is

@@ -2,23 +2,21 @@ package importer
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Files returns the session logs at path: path itself when it is a file, or
-// every *.jsonl file below it, sorted, when it is a folder. Links to files are
-// followed and links to folders below path are not, so a cycle of links ends.
-// What cannot be read is a problem and does not keep the rest from being
-// found.
-func Files(path string) ([]string, []Problem) {
+// every file below it that is named as the format's are, sorted, when it is a
+// folder. For FormatAuto that is every file, but for those whose name, or whose
+// folder's, begins with a dot. Links to files are followed and links to folders
+// below path are not, so a cycle of links ends. What cannot be read is a
+// problem and does not keep the rest from being found.
+func Files(path string, f Format) ([]string, []Problem) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, []Problem{fileProblem(path, err, ReasonUnreadableFile)}
@@ -26,14 +24,14 @@ func Files(path string) ([]string, []Problem) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	files, problems := filesBelow(path)
+	files, problems := filesBelow(path, f)
 	if len(files) == 0 && len(problems) == 0 {
-		problems = append(problems, Problem{File: path, Reason: ReasonNoTranscripts, Detail: "no *.jsonl file in this folder or below"})
+		problems = append(problems, Problem{File: path, Reason: ReasonNoTranscripts, Detail: f.noFiles()})
 	}
 	return files, problems
 }
 
-func filesBelow(folder string) (files []string, problems []Problem) {
+func filesBelow(folder string, f Format) (files []string, problems []Problem) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		problems = append(problems, fileProblem(folder, err, ReasonUnreadableFolder))
@@ -41,12 +39,15 @@ func filesBelow(folder string) (files []string, problems []Problem) {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
+		if f == FormatAuto && strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
 		if entry.IsDir() {
-			moreFiles, moreProblems := filesBelow(path)
+			moreFiles, moreProblems := filesBelow(path, f)
 			files, problems = append(files, moreFiles...), append(problems, moreProblems...)
 			continue
 		}
-		if !strings.HasSuffix(entry.Name(), ".jsonl") {
+		if !f.named(entry.Name()) {
 			continue
 		}
 		info, err := os.Stat(path) // follows a link
@@ -60,18 +61,16 @@ func filesBelow(folder string) (files []string, problems []Problem) {
 	return files, problems
 }
 
-// ClaudeCodeFile imports the session log at path as [ClaudeCode] does. A file
-// that cannot be opened is a problem of the report and no error.
-func ClaudeCodeFile(ctx context.Context, path string, opts Options, emit func(*schema.Event) error) (Report, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Report{Files: 1, Problems: []Problem{fileProblem(path, err, ReasonUnreadableFile)}}, nil
+func (f Format) named(name string) bool {
+	suffixes := f.suffixes()
+	return suffixes == nil || slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+func (f Format) noFiles() string {
+	if f.suffixes() == nil {
+		return "no file in this folder or below"
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return Report{Files: 1, Problems: []Problem{{File: path, Reason: ReasonUnreadableFile, Detail: "not a regular file"}}}, nil
-	}
-	return ClaudeCode(ctx, path, f, opts, emit)
+	return "no *" + strings.Join(f.suffixes(), " or *") + " file in this folder or below"
 }
 
 func fileProblem(path string, err error, reason Reason) Problem {

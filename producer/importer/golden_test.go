@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -17,21 +19,17 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestGolden imports each log of testdata and compares its facts and report
 // with the file beside it. Run with -update and read the diff.
 func TestGolden(t *testing.T) {
-	logs, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(logs) == 0 {
-		t.Fatal("no logs in testdata", err)
-	}
-	for _, log := range logs {
+	for log, format := range logs(t) {
 		t.Run(filepath.Base(log), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(log)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := importText(t, filepath.Base(log), text, testOptions())
+			got := importAs(t, format, filepath.Base(log), text, testOptions())
 			checkValid(t, got.events)
 			rendered := render(got)
-			golden := strings.TrimSuffix(log, ".jsonl") + ".golden"
+			golden := strings.TrimSuffix(log, filepath.Ext(log)) + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, rendered, 0o644); err != nil {
 					t.Fatal(err)
@@ -48,12 +46,40 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// logs lists the logs of testdata: Claude Code's, and each other format's in a
+// folder of its own.
+func logs(tb testing.TB) map[string]importer.Format {
+	tb.Helper()
+	list := make(map[string]importer.Format)
+	for _, f := range importer.Formats()[1:] {
+		folder := filepath.Join("testdata", string(f))
+		if f == importer.FormatClaudeCode {
+			folder = "testdata"
+		}
+		found := 0
+		for _, pattern := range []string{"*.jsonl", "*.json", "*.traj"} {
+			paths, err := filepath.Glob(filepath.Join(folder, pattern))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			for _, path := range paths {
+				list[path] = f
+				found++
+			}
+		}
+		if found == 0 {
+			tb.Errorf("no logs of %s in testdata", f)
+		}
+	}
+	return list
+}
+
 // render writes a fact as one line of ids and one of data, so that a diff
 // shows what changed.
 func render(got imported) []byte {
 	var b bytes.Buffer
 	for _, e := range got.events {
-		fmt.Fprintf(&b, "%s #%d %s subject=%s\n", strings.TrimPrefix(e.Source, "urn:ctxledger:import:claude-code:"), *e.Sequence, e.EventType(), e.Subject)
+		fmt.Fprintf(&b, "%s #%d %s subject=%s\n", strings.TrimPrefix(strings.TrimPrefix(e.Source, "urn:ctxledger:import:"), "claude-code:"), *e.Sequence, e.EventType(), e.Subject)
 		fmt.Fprintf(&b, "  %s %s", e.ID, e.Time.Format("15:04:05"))
 		for _, f := range schema.CorrelationFields {
 			if v := *f.Of(&e.Correlation); v != "" && f.Attribute != "tenant" && f.Attribute != "agent" && f.Attribute != "runtimeid" {
@@ -64,11 +90,15 @@ func render(got imported) []byte {
 		data = data[strings.Index(data, `"metadata"`) : len(data)-1]
 		fmt.Fprintf(&b, "\n  %s\n", data)
 	}
-	r := got.report
-	problems := r.Problems
-	r.Problems = nil
-	fmt.Fprintf(&b, "\n%+v\n", r)
-	for _, p := range problems {
+	b.WriteString("\n")
+	report := reflect.ValueOf(got.report)
+	for i := range report.NumField() {
+		if f := report.Type().Field(i); f.IsExported() && f.Name != "Problems" {
+			fmt.Fprintf(&b, "%s:%+v ", f.Name, report.Field(i))
+		}
+	}
+	b.WriteString("\n")
+	for _, p := range got.report.Problems {
 		fmt.Fprintln(&b, p)
 	}
 	return b.Bytes()

@@ -31,9 +31,14 @@ func testOptions() importer.Options {
 
 func importText(tb testing.TB, file string, text []byte, opts importer.Options) imported {
 	tb.Helper()
+	return importAs(tb, importer.FormatClaudeCode, file, text, opts)
+}
+
+func importAs(tb testing.TB, f importer.Format, file string, text []byte, opts importer.Options) imported {
+	tb.Helper()
 	var got imported
 	var err error
-	got.report, err = importer.ClaudeCode(context.Background(), file, bytes.NewReader(text), opts, func(e *schema.Event) error {
+	got.report, err = importer.Import(context.Background(), f, file, bytes.NewReader(text), opts, func(e *schema.Event) error {
 		got.events = append(got.events, e)
 		return nil
 	})

@@ -2,14 +2,12 @@ package importer_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -132,7 +130,7 @@ func checkReport(t *testing.T, got imported, counted counts, want oracle) {
 	equal(t, "report: unanswered", r.UnansweredToolUses, counted.unanswered())
 	equal(t, "report: summaries", r.Summaries, counted.summaries)
 	equal(t, "report: compactions", r.Compactions, want.Types["system:compact_boundary"])
-	equal(t, "report: microcompactions", r.Microcompactions, want.Types["system:microcompact_boundary"])
+	equal(t, "report: microcompactions", r.Elisions, want.Types["system:microcompact_boundary"])
 	equal(t, "report: problems", r.Problems, nil)
 	ignored := 0
 	for kind, n := range want.Types {
@@ -233,26 +231,5 @@ func TestStoreText(t *testing.T) {
 		if inline == 0 {
 			t.Errorf("%s: no text stored", file)
 		}
-	}
-}
-
-// BenchmarkParse measures the import without token counts and digests.
-func BenchmarkParse(b *testing.B) {
-	folder, byFile := oracles(b)
-	for file := range byFile {
-		text, err := os.ReadFile(filepath.Join(folder, file))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(file, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := importer.ClaudeCode(context.Background(), file, bytes.NewReader(text), importer.Options{}, func(*schema.Event) error { return nil })
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -13,6 +13,7 @@ const (
 	ReasonNoTranscripts    Reason = "no_transcripts"
 	ReasonEmptyFile        Reason = "empty_file"
 	ReasonBinaryFile       Reason = "binary_file"
+	ReasonUnknownFormat    Reason = "unknown_format"
 	ReasonSecondSession    Reason = "second_session" // both are imported
 )
 
@@ -39,6 +40,7 @@ const (
 	ReasonNegativeUsage   Reason = "negative_usage"     // imported with that count unknown
 	ReasonBadUsage        Reason = "bad_usage"          // imported with that count unknown
 	ReasonUnknownBlock    Reason = "unknown_block_type" // imported as an entry of unknown size
+	ReasonUsageGap        Reason = "usage_gap"          // imported; what the log's own total has more is no call's
 	ReasonNothingElided   Reason = "nothing_elided"
 )
 

@@ -1,21 +1,27 @@
 package importer
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
 
 // Report says what an import found. The zero value is the report of nothing.
+// A session that stands in several files, and what several files hold of one
+// session, is counted once, also by [Report.Merge].
 type Report struct {
 	Files    int
 	Sessions int // with at least one fact
-	Lines    int
-	Facts    int
-	Calls    int // one per message id
+	Lines    int // of logs that are read line by line
+	Facts    int // emitted; the ledger recognises those that it has
+	Calls    int // model calls, by id
 	Tokens   TokenTotals
 
 	ToolUses           int // distinct ids
 	ToolResults        int // distinct ids
 	UnansweredToolUses int
 	Compactions        int
-	Microcompactions   int
+	Elisions           int // passes, such as a microcompaction
 	Summaries          int
 
 	// Ignored counts the records that carry no context facts, by type.
@@ -24,7 +30,33 @@ type Report struct {
 	Problems []Problem
 	// MoreProblems counts what is not listed.
 	MoreProblems int
+
+	counted counted
 }
+
+// counted is what the totals count, so that nothing counts twice. Ids are kept
+// as hashes.
+type counted struct {
+	sessions   map[uint64]bool
+	calls      map[uint64]TokenTotals
+	tools      map[uint64]toolTrace
+	boundaries map[uint64]boundaryKind
+}
+
+type toolTrace uint8
+
+const (
+	toolUsed toolTrace = 1 << iota
+	toolAnswered
+)
+
+type boundaryKind uint8
+
+const (
+	boundaryCompaction boundaryKind = iota
+	boundaryElision
+	boundarySummary
+)
 
 // MaxProblems is how many problems of one file a report lists. The others are
 // counted: a file of another format has one in each line.
@@ -39,27 +71,51 @@ type TokenTotals struct {
 	CacheWrite1h  int64
 	CacheWrite    int64 // of a lifetime that was not reported
 	Output        int64
+	Reasoning     int64
+}
+
+// totals are the counts that a call has.
+func totals(u schema.ProviderUsage) TokenTotals {
+	return TokenTotals{
+		UncachedInput: valueOf(u.UncachedInput), CacheRead: valueOf(u.CacheRead), CacheWrite5m: valueOf(u.CacheWrite5m),
+		CacheWrite1h: valueOf(u.CacheWrite1h), CacheWrite: valueOf(u.CacheWrite), Output: valueOf(u.Output), Reasoning: valueOf(u.Reasoning),
+	}
+}
+
+func (total *TokenTotals) add(u TokenTotals, sign int64) {
+	total.UncachedInput += sign * u.UncachedInput
+	total.CacheRead += sign * u.CacheRead
+	total.CacheWrite5m += sign * u.CacheWrite5m
+	total.CacheWrite1h += sign * u.CacheWrite1h
+	total.CacheWrite += sign * u.CacheWrite
+	total.Output += sign * u.Output
+	total.Reasoning += sign * u.Reasoning
+}
+
+func valueOf(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // Merge adds what other found to r.
 func (r *Report) Merge(other Report) {
 	r.Files += other.Files
-	r.Sessions += other.Sessions
 	r.Lines += other.Lines
 	r.Facts += other.Facts
-	r.Calls += other.Calls
-	r.Tokens.UncachedInput += other.Tokens.UncachedInput
-	r.Tokens.CacheRead += other.Tokens.CacheRead
-	r.Tokens.CacheWrite5m += other.Tokens.CacheWrite5m
-	r.Tokens.CacheWrite1h += other.Tokens.CacheWrite1h
-	r.Tokens.CacheWrite += other.Tokens.CacheWrite
-	r.Tokens.Output += other.Tokens.Output
-	r.ToolUses += other.ToolUses
-	r.ToolResults += other.ToolResults
-	r.UnansweredToolUses += other.UnansweredToolUses
-	r.Compactions += other.Compactions
-	r.Microcompactions += other.Microcompactions
-	r.Summaries += other.Summaries
+	for session := range other.counted.sessions {
+		r.addSession(session)
+	}
+	for call, usage := range other.counted.calls {
+		r.addCall(call, usage)
+	}
+	for tool, trace := range other.counted.tools {
+		r.addTool(tool, trace)
+	}
+	for id, kind := range other.counted.boundaries {
+		r.addBoundary(id, kind)
+	}
 	ignored := maps.Clone(r.Ignored)
 	for kind, n := range other.Ignored {
 		if ignored == nil {
@@ -70,6 +126,86 @@ func (r *Report) Merge(other Report) {
 	r.Ignored = ignored
 	r.Problems = append(r.Problems[:len(r.Problems):len(r.Problems)], other.Problems...)
 	r.MoreProblems += other.MoreProblems
+}
+
+func (r *Report) session(id string) { r.addSession(hashOf(id)) }
+
+func (r *Report) addSession(id uint64) {
+	if r.counted.sessions == nil {
+		r.counted.sessions = make(map[uint64]bool)
+	}
+	r.counted.sessions[id] = true
+	r.Sessions = len(r.counted.sessions)
+}
+
+func (r *Report) call(session, call string, usage schema.ProviderUsage) {
+	r.addCall(hashOf(session+"\x00"+call), totals(usage))
+}
+
+// addCall counts a call. Of two versions the one with the most output counts.
+func (r *Report) addCall(id uint64, usage TokenTotals) {
+	if r.counted.calls == nil {
+		r.counted.calls = make(map[uint64]TokenTotals)
+	}
+	have, known := r.counted.calls[id]
+	if known {
+		if have.Output >= usage.Output {
+			return
+		}
+		r.Tokens.add(have, -1)
+	}
+	r.counted.calls[id] = usage
+	r.Tokens.add(usage, 1)
+	r.Calls = len(r.counted.calls)
+}
+
+func (r *Report) tool(session, toolCall string, trace toolTrace) {
+	r.addTool(hashOf(session+"\x00"+toolCall), trace)
+}
+
+func (r *Report) addTool(id uint64, trace toolTrace) {
+	if r.counted.tools == nil {
+		r.counted.tools = make(map[uint64]toolTrace)
+	}
+	have := r.counted.tools[id]
+	now := have | trace
+	if now == have {
+		return
+	}
+	r.counted.tools[id] = now
+	add := func(n *int, holds func(toolTrace) bool) {
+		if holds(have) {
+			*n--
+		}
+		if holds(now) {
+			*n++
+		}
+	}
+	add(&r.ToolUses, func(t toolTrace) bool { return t&toolUsed != 0 })
+	add(&r.ToolResults, func(t toolTrace) bool { return t&toolAnswered != 0 })
+	add(&r.UnansweredToolUses, func(t toolTrace) bool { return t == toolUsed })
+}
+
+func (r *Report) boundary(session, id string, kind boundaryKind) {
+	r.addBoundary(hashOf(session+"\x00"+id)+uint64(kind), kind)
+}
+
+func (r *Report) addBoundary(id uint64, kind boundaryKind) {
+	if r.counted.boundaries == nil {
+		r.counted.boundaries = make(map[uint64]boundaryKind)
+	}
+	if _, known := r.counted.boundaries[id]; known {
+		return
+	}
+	r.counted.boundaries[id] = kind
+	switch kind {
+	case boundaryCompaction:
+		r.Compactions++
+	case boundaryElision:
+		r.Elisions++
+	case boundarySummary:
+		r.Summaries++
+	}
 }
 
 func (r *Report) add(p Problem) {

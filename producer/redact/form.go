@@ -1,8 +1,10 @@
 package redact
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,20 +13,30 @@ import (
 // Form says in which disguise a value was found.
 type Form string
 
-// The forms that are found. A value may wear the last two on top of another.
+// The forms that are found. A value may wear Escaped, URL and Entity on top of
+// another.
 const (
-	Verbatim Form = "verbatim" // the bytes themselves
-	Folded   Form = "folded"   // another case
-	Hex      Form = "hex"      // either case, no separators
-	Base64   Form = "base64"   // standard or URL alphabet, at any alignment
-	Escaped  Form = "escaped"  // with backslash escapes, as in JSON inside of a string
-	URL      Form = "url"      // percent-encoded, any of its bytes
-	Number   Form = "number"   // a whole JSON number
+	Verbatim  Form = "verbatim"  // the bytes themselves
+	Folded    Form = "folded"    // another case
+	Separated Form = "separated" // another case, width, or other characters between the letters
+	Reversed  Form = "reversed"  // backwards
+	Hex       Form = "hex"       // either case, with any separators
+	Base32    Form = "base32"    // at any alignment, with any separators
+	Base64    Form = "base64"    // standard or URL alphabet, at any alignment, with any separators
+	Escaped   Form = "escaped"   // with backslash escapes, as in JSON inside of a string
+	URL       Form = "url"       // percent-encoded, any of its bytes
+	Entity    Form = "entity"    // with character references of HTML
+	Number    Form = "number"    // a whole JSON number
+	Split     Form = "split"     // over strings that follow one another in a document
 )
 
 // shortestEncoded is the length, in characters, from which base64 of a value is
 // looked for. Shorter ones occur by chance: 4 characters about once in 16 MiB.
 const shortestEncoded = 6
+
+// shortestSqueezed is the length, in bytes without separators, from which a
+// value is looked for in squeezed text, where a shorter one occurs by chance.
+const shortestSqueezed = 8
 
 // pattern is one text to look for.
 type pattern struct {
@@ -33,18 +45,98 @@ type pattern struct {
 	form  Form
 }
 
-// patterns returns what to look for in case-folded text and in text as it is.
-func patterns(value int, secret string) (folded, encoded []pattern) {
-	folded = append(folded, pattern{fold(secret), value, Verbatim})
+// patterns are what to look for, by the text in which to do so.
+type patterns struct {
+	folded   []pattern // one case
+	encoded  []pattern // as it is
+	squeezed []pattern // letters and digits alone
+}
+
+// and returns the patterns with those of one value more. p does not change.
+func (p patterns) and(value int, secret string) patterns {
+	p.folded = append(p.folded, pattern{fold(secret), value, Verbatim})
 	if len(secret) >= shortestEncoded/2 {
-		folded = append(folded, pattern{hex.EncodeToString([]byte(secret)), value, Hex})
+		p.folded = append(p.folded, pattern{hex.EncodeToString([]byte(secret)), value, Hex})
 	}
 	for _, text := range base64Cores(secret) {
 		if len(text) >= shortestEncoded {
-			encoded = append(encoded, pattern{text, value, Base64})
+			p.encoded = append(p.encoded, pattern{text, value, Base64})
 		}
 	}
-	return folded, encoded
+	if utf8.ValidString(secret) && len(thin(secret)) >= shortestSqueezed {
+		p.squeezed = append(p.squeezed, squeezedPatterns(value, secret)...)
+	}
+	return p
+}
+
+// squeezedPatterns are the forms in which a value can stand in squeezed text.
+func squeezedPatterns(value int, secret string) []pattern {
+	var out []pattern
+	seen := make(map[string]bool)
+	add := func(text string, form Form) {
+		if text = string(thin(text)); len(text) >= shortestSqueezed && !seen[text] {
+			seen[text] = true
+			out = append(out, pattern{text, value, form})
+		}
+	}
+	add(secret, Separated)
+	add(backwards(secret), Reversed)
+	for _, s := range [...]string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+		add(hex.EncodeToString([]byte(s)), Hex)
+		for _, text := range base64Cores(s) {
+			add(text, Base64)
+		}
+		for _, text := range base32Cores(s) {
+			add(text, Base32)
+		}
+	}
+	return out
+}
+
+// sieve makes the sieve of all patterns: where a text has one of them, its
+// squeezed form has that one's.
+func (p patterns) sieve() *sieve {
+	var all [][]byte
+	for _, one := range slices.Concat(p.folded, p.encoded) {
+		text := one.text
+		if !utf8.ValidString(text) { // may begin within a letter
+			text = longestASCII(text)
+		}
+		all = append(all, thin(text))
+	}
+	for _, one := range p.squeezed {
+		all = append(all, []byte(one.text))
+	}
+	return newSieve(all)
+}
+
+func longestASCII(s string) string {
+	longest := ""
+	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if len(run) > len(longest) {
+			longest = run
+		}
+	}
+	return longest
+}
+
+func backwards(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// base32Cores is base64Cores for base32, which has five alignments.
+func base32Cores(secret string) []string {
+	var out []string
+	for shift := range 5 {
+		text := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", shift) + secret))
+		from, to := (shift*8+4)/5, (shift+len(secret))*8/5
+		if from < to {
+			out = append(out, text[from:to])
+		}
+	}
+	return out
 }
 
 // base64Cores returns the characters that base64 of any text holding the secret
@@ -52,8 +144,9 @@ func patterns(value int, secret string) (folded, encoded []pattern) {
 // alone, in both alphabets.
 func base64Cores(secret string) []string {
 	var out []string
+	buffer := append([]byte{0, 0}, secret...)
 	for shift := range 3 {
-		std := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + secret))
+		std := base64.RawStdEncoding.EncodeToString(buffer[2-shift:])
 		// The first character that owes nothing to the bytes in front, and the
 		// last that owes nothing to those behind.
 		from := (shift*8 + 5) / 6
@@ -63,8 +156,8 @@ func base64Cores(secret string) []string {
 		}
 		core := std[from:to]
 		out = append(out, core)
-		if url := strings.NewReplacer("+", "-", "/", "_").Replace(core); url != core {
-			out = append(out, url)
+		if strings.ContainsAny(core, "+/") {
+			out = append(out, strings.NewReplacer("+", "-", "/", "_").Replace(core))
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Value is one value to withhold, made by [Withhold]. No way of printing or
@@ -57,12 +59,19 @@ type Guard struct{ get func() *held }
 // pointers, but never calls a function.
 type held struct {
 	values     []rule
-	exact      map[string]int // by secret, for numbers in JSON
+	exact      map[string]int // by secret
 	refs       map[string]bool
-	longestRef int    // bytes
+	longestRef int // bytes
+	patterns   patterns
+	compiled   int    // values whose patterns are in patterns
 	folded     *index // on case-folded text
 	encoded    *index // on text as it is
+	squeezed   *index // on squeezed text
+	sieve      *sieve // on squeezed text, of all three
 	spaces     bool   // some value has a space, which a form encodes as "+"
+
+	fingerprinter *schema.Fingerprinter // nil makes none
+	fingerprints  []*schema.Fingerprint // of values
 }
 
 // New returns a guard for the values. A value that is given twice counts once,
@@ -73,8 +82,11 @@ func New(values ...Value) (*Guard, error) { return (*Guard)(nil).With(values...)
 // With returns a guard for the values of g and these. g does not change.
 func (g *Guard) With(values ...Value) (*Guard, error) {
 	h := &held{exact: map[string]int{}, refs: map[string]bool{}}
-	if g.Len() > 0 {
-		h.values = slices.Clone(g.held().values)
+	if g != nil && g.get != nil {
+		old := g.held()
+		h.values, h.compiled, h.spaces = slices.Clone(old.values), old.compiled, old.spaces
+		h.patterns = patterns{slices.Clip(old.patterns.folded), slices.Clip(old.patterns.encoded), slices.Clip(old.patterns.squeezed)}
+		h.fingerprinter, h.fingerprints = old.fingerprinter, slices.Clip(old.fingerprints)
 	}
 	for i, v := range values {
 		var r rule
@@ -93,6 +105,7 @@ func (g *Guard) With(values ...Value) (*Guard, error) {
 		}
 	}
 	h.compile()
+	h.fingerprint()
 	return &Guard{get: func() *held { return h }}, nil
 }
 
@@ -131,14 +144,16 @@ func (h *held) refNaming(secret string) string {
 	return ""
 }
 
+// compile makes the indexes. The patterns of the first values may be there
+// already.
 func (h *held) compile() {
-	var folded, encoded []pattern
-	for i, v := range h.values {
-		f, e := patterns(i, v.secret)
-		folded, encoded = append(folded, f...), append(encoded, e...)
-		h.spaces = h.spaces || strings.Contains(v.secret, " ")
+	for i := h.compiled; i < len(h.values); i++ {
+		h.patterns = h.patterns.and(i, h.values[i].secret)
+		h.spaces = h.spaces || strings.Contains(h.values[i].secret, " ")
 	}
-	h.folded, h.encoded = newIndex(folded), newIndex(encoded)
+	h.compiled = len(h.values)
+	h.folded, h.encoded, h.squeezed = newIndex(h.patterns.folded), newIndex(h.patterns.encoded), newIndex(h.patterns.squeezed)
+	h.sieve = h.patterns.sieve()
 }
 
 func (v rule) validate(i int) error {

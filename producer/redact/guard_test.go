@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 const secret = "sk-Proj/é 42+Zz\"q"
@@ -103,14 +104,25 @@ func TestForms(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "correct horse")
 	for text, want := range map[string]redact.Form{
-		"a correct horse":                redact.Verbatim,
-		"a Correct Horse":                redact.Folded,
-		"Y29ycmVjdCBob3JzZQ==":           redact.Base64,
-		"636F727265637420686f727365":     redact.Hex,
-		"q=correct+horse":                redact.URL,
-		"q=correct%20horse":              redact.URL,
-		`{\"p\":\"correct\u0020horse\"}`: redact.Escaped,
-		"\u212a correct hor\u017fe":      redact.Folded,
+		"a correct horse":                        redact.Verbatim,
+		"a Correct Horse":                        redact.Folded,
+		"Y29ycmVjdCBob3JzZQ==":                   redact.Base64,
+		"636F727265637420686f727365":             redact.Hex,
+		"q=correct+horse":                        redact.URL,
+		"q=correct%20horse":                      redact.URL,
+		`{\"p\":\"correct\u0020horse\"}`:         redact.Escaped,
+		"\u212a correct hor\u017fe":              redact.Folded,
+		"q=correct&#32;horse":                    redact.Entity,
+		"correct-horse":                          redact.Separated,
+		"CorrectHorse":                           redact.Separated,
+		"c\u200bor\u00adrect horse":              redact.Separated,
+		"\uff43\uff4frrect horse":                redact.Separated,
+		"esroh tcerroc":                          redact.Reversed,
+		"63:6f:72:72:65:63:74:20:68:6f:72:73:65": redact.Hex,
+		"434F5252454354 20484F525345":            redact.Hex, // of upper case
+		"Y29ycmVj\ndCBob3JzZQ==":                 redact.Base64,
+		"x" + "Y29ycmVjdCBob3JzZQ"[:9] + "\r\n " + "Y29ycmVjdCBob3JzZQ"[9:]: redact.Base64,
+		"MNXXE4TFMN2CA2DPOJZWK===": redact.Base32,
 	} {
 		hits := g.Check(text)
 		if len(hits) != 1 || hits[0].Form != want || hits[0].PolicyRef != "pol:0" || hits[0].Reason != "secret" {
@@ -187,13 +199,10 @@ func TestNothingShowsTheSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := redact.NewFingerprinter("k1", []byte("topsecrettopsecrettopsecrettopsecret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fingerprinter(t, "topsecrettopsecrettopsecrettopsecret")
 	type holder struct {
 		hidden *redact.Guard
-		f      redact.Fingerprinter
+		f      schema.Fingerprinter
 		byCopy redact.Guard
 		value  redact.Value
 	}

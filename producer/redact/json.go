@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,26 +13,44 @@ import (
 var ErrJSON = errors.New("mask JSON: not a JSON value")
 
 // MaskJSON masks every string of a JSON value, names of members included, and
-// every number that is a withheld value as it stands. All other bytes stay as
-// they are, and a document without hits is returned unchanged. The result is
-// JSON again: a masked number becomes a string, and a masked name that would
-// stand in the document twice gets a number ("[redacted:p]#2").
+// every number of at least 8 digits that is a withheld value as it stands. A
+// value that is split over strings which follow one another is masked in each.
+// All other bytes stay as they are, and a document without hits is returned
+// unchanged. The result is JSON again: a masked number becomes a string, and a
+// masked name that would stand in the document twice gets a number
+// ("[redacted:p]#2").
 //
 // The error is [ErrJSON], which quotes nothing of the document.
 func (g *Guard) MaskJSON(data []byte) ([]byte, []Hit, error) {
 	if !json.Valid(data) {
 		return nil, nil, ErrJSON
 	}
-	if g.Len() == 0 {
+	return g.MaskEncoded(data)
+}
+
+// MaskEncoded is [Guard.MaskJSON] for what an encoder of JSON just made. Where
+// nothing is found, the nesting and the punctuation of the document are not
+// checked; what it is used on besides, no value passes it.
+func (g *Guard) MaskEncoded(data []byte) ([]byte, []Hit, error) {
+	if g.Len() == 0 || g.held().surelyCleanJSON(data) {
 		return data, nil, nil
 	}
-	w := &walker{held: g.held(), doc: string(data)}
+	if !json.Valid(data) {
+		return nil, nil, ErrJSON
+	}
+	return g.held().maskJSON(data)
+}
+
+// maskJSON is MaskJSON by the search proper. The document is known to be valid.
+func (h *held) maskJSON(data []byte) ([]byte, []Hit, error) {
+	w := &walker{held: h, doc: string(data)}
 	w.value("")
-	if len(w.hits) == 0 {
+	w.findSplit()
+	out, hits := w.masked()
+	if len(hits) == 0 {
 		return data, nil, nil
 	}
-	w.out.WriteString(w.doc[w.copied:])
-	return w.out.Bytes(), w.hits, nil
+	return out, hits, nil
 }
 
 // walker goes once through a document that is known to be valid.
@@ -39,10 +58,17 @@ type walker struct {
 	held   *held
 	doc    string
 	pos    int // next byte to read
-	copied int // bytes of doc that are in out, or replaced there
-	out    bytes.Buffer
-	hits   []Hit
+	places []place
 	names  map[string]bool // masked names so far
+}
+
+// place is a string, without its quotes, or a number of the document.
+type place struct {
+	start, end int
+	path       string
+	key        bool
+	hits       []Hit  // by offsets in the document
+	with       string // what stands there once masked; of a value only if it is a number
 }
 
 func (w *walker) space() {
@@ -60,7 +86,7 @@ func (w *walker) value(path string) {
 	case '[':
 		w.array(path)
 	case '"':
-		w.literal(path, false)
+		w.text(path)
 	default:
 		w.number(path)
 	}
@@ -72,7 +98,7 @@ func (w *walker) object(path string) {
 		if w.space(); w.doc[w.pos] == '}' {
 			break
 		}
-		name := w.literal(path, true)
+		name := w.name(path)
 		w.space()
 		w.pos++ // the colon
 		w.value(path + "/" + name)
@@ -98,65 +124,109 @@ func (w *walker) array(path string) {
 	}
 }
 
-// literal reads a string. For a name it returns what stands for it in a path.
-func (w *walker) literal(path string, name bool) string {
-	start := w.pos + 1
-	end := start
-	for w.doc[end] != '"' {
-		if w.doc[end] == '\\' {
-			end++
+// literal reads a string.
+func (w *walker) literal() place {
+	p := place{start: w.pos + 1}
+	for p.end = p.start; w.doc[p.end] != '"'; p.end++ {
+		if w.doc[p.end] == '\\' {
+			p.end++
 		}
-		end++
 	}
-	w.pos = end + 1
-	inside := w.doc[start:end]
-	hits := w.held.find(inside, true)
-	if len(hits) == 0 {
-		return pointer(inside, name)
+	w.pos = p.end + 1
+	p.hits = w.held.find(w.doc[p.start:p.end], true)
+	for i := range p.hits {
+		p.hits[i].Start, p.hits[i].End = p.hits[i].Start+p.start, p.hits[i].End+p.start
 	}
-	masked := w.held.replace(inside, hits, true)
-	if name {
-		masked = w.unique(masked)
-		path += "/" + pointer(masked, true)
+	return p
+}
+
+func (w *walker) text(path string) {
+	p := w.literal()
+	p.path = path
+	w.places = append(w.places, p)
+}
+
+// name reads the name of a member and returns what stands for it in a path.
+func (w *walker) name(path string) string {
+	p := w.literal()
+	if len(p.hits) == 0 {
+		return pointer(w.doc[p.start:p.end])
 	}
-	for _, hit := range hits {
-		hit.Start, hit.End = hit.Start+start, hit.End+start
-		hit.Path, hit.Key = path, name
-		w.hits = append(w.hits, hit)
-	}
-	w.replace(start, end, masked)
-	return pointer(masked, name)
+	p.with = w.unique(w.held.replace(w.doc[p.start:p.end], moved(p.hits, -p.start), true))
+	name := pointer(p.with)
+	p.key, p.path = true, path+"/"+name
+	w.places = append(w.places, p)
+	return name
 }
 
 // number reads a number, true, false or null.
 func (w *walker) number(path string) {
-	start := w.pos
+	p := place{start: w.pos, path: path}
 	for w.pos < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.pos]) < 0 {
 		w.pos++
 	}
-	token := w.doc[start:w.pos]
-	if c := token[0]; c != '-' && (c < '0' || c > '9') {
-		return
-	}
-	i, ok := w.held.exact[token]
-	if !ok {
-		i, ok = w.held.exact[strings.TrimPrefix(token, "-")]
-	}
+	p.end = w.pos
+	i, ok := w.held.number([]byte(w.doc[p.start:p.end]))
 	if !ok {
 		return
 	}
-	v := w.held.values[i]
-	w.hits = append(w.hits, Hit{
-		PolicyRef: v.policyRef, Reason: v.reason, Form: Number,
-		Start: start, End: w.pos, Path: path, value: i,
-	})
-	w.replace(start, w.pos, `"`+Placeholder(v.policyRef)+`"`)
+	hit := w.held.found(i, Number, p.start, p.end)
+	p.hits, p.with = []Hit{hit}, `"`+Placeholder(hit.PolicyRef)+`"`
+	w.places = append(w.places, p)
 }
 
-func (w *walker) replace(start, end int, with string) {
-	w.out.WriteString(w.doc[w.copied:start])
-	w.out.WriteString(with)
-	w.copied = end
+// shortestNumber is how many digits a number has at least that is looked for. A
+// shorter one cannot be told from a count.
+const shortestNumber = 8
+
+// number returns which value a JSON number is.
+func (h *held) number(token []byte) (value int, withheld bool) {
+	if len(token) < shortestNumber || !numeric(token[0]) {
+		return 0, false
+	}
+	value, withheld = h.exact[string(token)]
+	if !withheld && token[0] == '-' && len(token) > shortestNumber {
+		value, withheld = h.exact[string(token[1:])]
+	}
+	return value, withheld
+}
+
+// numeric reports whether a number may hold c.
+func numeric(c byte) bool {
+	return '0' <= c && c <= '9' || c == '-' || c == '.' || c == '+' || c == 'e' || c == 'E'
+}
+
+// masked returns the document with all hits replaced, and the hits.
+func (w *walker) masked() ([]byte, []Hit) {
+	var out bytes.Buffer
+	var hits []Hit
+	copied := 0
+	for _, p := range w.places {
+		if len(p.hits) == 0 {
+			continue
+		}
+		if p.with == "" {
+			p.with = w.held.replace(w.doc[p.start:p.end], moved(p.hits, -p.start), true)
+		}
+		for _, hit := range p.hits {
+			hit.Path, hit.Key = p.path, p.key
+			hits = append(hits, hit)
+		}
+		out.WriteString(w.doc[copied:p.start])
+		out.WriteString(p.with)
+		copied = p.end
+	}
+	out.WriteString(w.doc[copied:])
+	return out.Bytes(), hits
+}
+
+// moved returns the hits with their offsets moved.
+func moved(hits []Hit, by int) []Hit {
+	out := slices.Clone(hits)
+	for i := range out {
+		out[i].Start, out[i].End = out[i].Start+by, out[i].End+by
+	}
+	return out
 }
 
 // unique keeps two members from getting the same name.
@@ -172,11 +242,8 @@ func (w *walker) unique(name string) string {
 	return out
 }
 
-// pointer returns the inside of a literal as a segment of a JSON Pointer.
-func pointer(inside string, name bool) string {
-	if !name {
-		return ""
-	}
+// pointer returns the inside of a name as a segment of a JSON Pointer.
+func pointer(inside string) string {
 	if strings.Contains(inside, `\`) {
 		var decoded string
 		if json.Unmarshal([]byte(`"`+inside+`"`), &decoded) == nil {

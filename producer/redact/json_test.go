@@ -13,7 +13,7 @@ import (
 
 func TestMaskJSON(t *testing.T) {
 	t.Parallel()
-	g := guard(t, "topsecret", "nabc", "4711", `q"uo\te`)
+	g := guard(t, "topsecret", "nabc", "47110815", `q"uo\te`)
 	for name, c := range map[string]struct {
 		in, want string
 		paths    []string
@@ -28,7 +28,11 @@ func TestMaskJSON(t *testing.T) {
 		"not an escape":    {`["\nabc"]`, `["\nabc"]`, nil},
 		"quotes":           {`["a q\"uo\\te b"]`, `["a [redacted:pol:3] b"]`, []string{"/0"}},
 		"JSON in a string": {`["{\"p\":\"q\\\"uo\\\\te\"}"]`, `["{\"p\":\"[redacted:pol:3]\"}"]`, []string{"/0"}},
-		"number":           {`{"pin":4711,"n":[-4711,47110,4711.0]}`, `{"pin":"[redacted:pol:2]","n":["[redacted:pol:2]",47110,4711.0]}`, []string{"/pin", "/n/0"}},
+		"number":           {`{"pin":47110815,"n":[-47110815,471108150,47110815.0]}`, `{"pin":"[redacted:pol:2]","n":["[redacted:pol:2]",471108150,47110815.0]}`, []string{"/pin", "/n/0"}},
+		"split":            {`{"a":"x top","n":1,"b":["sec",{"c":"ret y"}]}`, `{"a":"x [redacted:pol:0]","n":1,"b":["[redacted:pol:0]",{"c":"[redacted:pol:0] y"}]}`, []string{"/a", "/b/0", "/b/1/c"}},
+		"split by escapes": {`["x \u0054o\n","\tpSec-","\u200bret"]`, `["x [redacted:pol:0]\n","\t[redacted:pol:0]-","\u200b[redacted:pol:0]"]`, []string{"/0", "/1", "/2"}},
+		"names between":    {`{"a":"top","b":{"c" : "secret"}}`, `{"a":"[redacted:pol:0]","b":{"c" : "[redacted:pol:0]"}}`, []string{"/a", "/b/c"}},
+		"word between":     {`["top","x","secret"]`, `["top","x","secret"]`, nil},
 		"one string":       {`"topsecret"`, `"[redacted:pol:0]"`, []string{""}},
 		"nothing":          {` [true,null,{},[],"",0] `, ` [true,null,{},[],"",0] `, nil},
 		"not UTF-8":        {"[\"\xff topsecret \xfe\"]", "[\"\xff [redacted:pol:0] \xfe\"]", []string{"/0"}},
@@ -64,6 +68,29 @@ func TestMaskJSONRefuses(t *testing.T) {
 	for _, bad := range []string{"", "topsecret", `{"a":topsecret}`, `"topsecret`, `[1]2`, "{"} {
 		out, hits, err := g.MaskJSON([]byte(bad))
 		if !errors.Is(err, redact.ErrJSON) || out != nil || hits != nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %s, %v, %v", bad, out, hits, err)
+		}
+	}
+}
+
+// TestShortNumbers: a PIN of few digits is withheld where it is text; a number
+// of few digits is a count.
+func TestShortNumbers(t *testing.T) {
+	t.Parallel()
+	out, hits, err := guard(t, "1500").MaskJSON([]byte(`{"tokens":1500,"pin":"1500"}`))
+	if err != nil || len(hits) != 1 || string(out) != `{"tokens":1500,"pin":"[redacted:pol:0]"}` {
+		t.Errorf("got %s, %+v, %v", out, hits, err)
+	}
+}
+
+// TestMaskEncodedTrustsNobody: where the caller is wrong and it is no JSON, no
+// value comes through.
+func TestMaskEncodedTrustsNobody(t *testing.T) {
+	t.Parallel()
+	g := guard(t, "topsecret", "47110815")
+	for _, bad := range []string{"topsecret", `{"a":topsecret}`, `"topsecret`, `"topsecret\`, `["a",47110815`, `truetopsecret`, `{"a":"x"}topsecret`, "\xfftopsecret", `"\`} {
+		out, hits, err := g.MaskEncoded([]byte(bad))
+		if !errors.Is(err, redact.ErrJSON) || out != nil || hits != nil {
 			t.Errorf("%q: %s, %v, %v", bad, out, hits, err)
 		}
 	}

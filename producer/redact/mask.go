@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Hit is one place where a withheld value was found. It holds no part of it.
@@ -20,6 +22,9 @@ type Hit struct {
 	Path string
 	// Key is true when the hit is in the name of a member.
 	Key bool
+	// Fingerprint is that of the value, which is not to be changed. Nil for one of
+	// fewer than 8 bytes, and where the guard is not [Guard.Fingerprinted].
+	Fingerprint *schema.Fingerprint
 
 	value int
 }
@@ -35,7 +40,7 @@ func Placeholder(policyRef string) string { return placeholderStart + policyRef 
 // Check finds the withheld values in a text, in order. A placeholder of one of
 // the guard's policies is not searched, so a masked text has no hits.
 func (g *Guard) Check(text string) []Hit {
-	if g.Len() == 0 || text == "" {
+	if g.Len() == 0 || text == "" || g.held().surelyClean(text) {
 		return nil
 	}
 	return g.held().find(text, false)
@@ -82,31 +87,60 @@ func (h *held) replace(text string, hits []Hit, literal bool) string {
 func (h *held) find(text string, literal bool) []Hit {
 	var hits []Hit
 	for _, v := range h.views(text, literal) {
-		hits = h.search(hits, text, foldView(v), h.folded)
-		hits = h.search(hits, text, v, h.encoded)
+		hits = h.search(hits, text, v)
 	}
 	if len(hits) == 0 {
 		return nil
 	}
-	if hits = h.outside(text, hits); len(hits) == 0 {
+	if hits = outside(hits, h.placeholders(text)); len(hits) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.value, b.value))
-	})
-	return slices.CompactFunc(hits, func(a, b Hit) bool {
-		return a.Start == b.Start && a.End == b.End && a.value == b.value
+	slices.SortStableFunc(hits, byStart)
+	return distinct(hits)
+}
+
+// byStart orders hits by where they start, the longest first, and of the same
+// place the form that says most first.
+func byStart(a, b Hit) int {
+	vague := func(h Hit) int {
+		if h.Form == Separated {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.value, b.value), vague(a)-vague(b))
+}
+
+// distinct leaves out a hit that lies within another of the same value. The hits
+// must be sorted.
+func distinct(hits []Hit) []Hit {
+	ends := make(map[int]int) // of the hits so far, by value
+	return slices.DeleteFunc(hits, func(hit Hit) bool {
+		within := hit.End <= ends[hit.value]
+		ends[hit.value] = max(ends[hit.value], hit.End)
+		return within
 	})
 }
 
-// search adds the hits in one reading of the text. Overlapping ones of the same
-// pattern grow into one, so that a repetitive text has few.
-func (h *held) search(hits []Hit, text string, v view, x *index) []Hit {
+// search adds the hits in one reading of the text.
+func (h *held) search(hits []Hit, text string, v view) []Hit {
+	folded, squeezed := foldView(v), squeeze(v.text)
+	hits = h.scan(hits, text, v, h.folded, folded.text, folded.span)
+	hits = h.scan(hits, text, v, h.encoded, v.text, v.span)
+	return h.scan(hits, text, v, h.squeezed, string(squeezed.text), func(start, end int) (int, int) {
+		return v.span(squeezed.span(v.text, start, end))
+	})
+}
+
+// scan adds the hits of one index in what a reading of the text is searched as;
+// span finds the way back to the text. Overlapping hits of the same pattern grow
+// into one, so that a repetitive text has few.
+func (h *held) scan(hits []Hit, text string, v view, x *index, searched string, span func(start, end int) (int, int)) []Hit {
 	var last map[pattern]int
-	x.scan(v.text, func(p pattern, start int) {
-		from, to := v.span(start, start+len(p.text))
+	x.scan(searched, func(p pattern, start int) {
+		from, to := span(start, start+len(p.text))
 		if k, ok := last[p]; ok && from < hits[k].End {
-			hits[k].End = to
+			hits[k].End = max(hits[k].End, to)
 			return
 		}
 		if last == nil {
@@ -119,28 +153,33 @@ func (h *held) search(hits []Hit, text string, v view, x *index) []Hit {
 }
 
 func (h *held) hit(text string, v view, p pattern, start, end int) Hit {
-	value := h.values[p.value]
-	hit := Hit{
-		PolicyRef: value.policyRef, Reason: value.reason, Form: p.form,
-		Start: start, End: end, value: p.value,
-	}
+	form := p.form
 	switch {
 	case v.form != "":
-		hit.Form = v.form
-	case p.form == Verbatim && text[start:end] != value.secret:
-		hit.Form = Folded
+		form = v.form
+	case p.form == Verbatim && text[start:end] != h.values[p.value].secret:
+		form = Folded
 	}
-	return hit
+	return h.found(p.value, form, start, end)
 }
 
-// outside drops the hits that lie within a placeholder of one of the policies:
-// what stands there is the policy's name.
-func (h *held) outside(text string, hits []Hit) []Hit {
+// found is the hit of a value.
+func (h *held) found(value int, form Form, start, end int) Hit {
+	v := h.values[value]
+	return Hit{
+		PolicyRef: v.policyRef, Reason: v.reason, Form: form, Start: start, End: end,
+		Fingerprint: h.fingerprintOf(value), value: value,
+	}
+}
+
+// placeholders returns where placeholders of the policies stand in a text: what
+// is there is the policy's name, and not searched.
+func (h *held) placeholders(text string) [][2]int {
 	var spans [][2]int
 	for from := 0; ; {
 		i := strings.Index(text[from:], placeholderStart)
 		if i < 0 {
-			break
+			return spans
 		}
 		start := from + i
 		from = start + len(placeholderStart)
@@ -149,11 +188,17 @@ func (h *held) outside(text string, hits []Hit) []Hit {
 			spans = append(spans, [2]int{start, from + n + len(placeholderEnd)})
 		}
 	}
+}
+
+// outside drops the hits that lie within one of the spans, which are in order.
+func outside(hits []Hit, spans [][2]int) []Hit {
 	if len(spans) == 0 {
 		return hits
 	}
-	return slices.DeleteFunc(hits, func(hit Hit) bool {
-		next, _ := slices.BinarySearchFunc(spans, hit.Start, func(s [2]int, start int) int { return cmp.Compare(s[0], start+1) })
-		return next > 0 && hit.End <= spans[next-1][1]
-	})
+	return slices.DeleteFunc(hits, func(hit Hit) bool { return within(spans, hit.Start, hit.End) })
+}
+
+func within(spans [][2]int, start, end int) bool {
+	next, _ := slices.BinarySearchFunc(spans, start, func(s [2]int, start int) int { return cmp.Compare(s[0], start+1) })
+	return next > 0 && end <= spans[next-1][1]
 }

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -41,14 +42,10 @@ const depth = 3
 // views returns the readings of a text. Inside a JSON literal the first reading
 // is the decoded one, so that no hit begins in the middle of an escape.
 func (h *held) views(text string, literal bool) []view {
-	first := view{text: text}
+	out := []view{{text: text}}
 	if literal {
-		if v, ok := unescape(first); ok {
-			v.form = ""
-			first = v
-		}
+		out[0] = literalView(text)
 	}
-	out := []view{first}
 	from := 0
 	for range depth {
 		to := len(out)
@@ -57,6 +54,9 @@ func (h *held) views(text string, literal bool) []view {
 				out = append(out, next)
 			}
 			if next, ok := unpercent(v, false); ok {
+				out = append(out, next)
+			}
+			if next, ok := unentity(v); ok {
 				out = append(out, next)
 			}
 			if h.spaces && strings.Contains(v.text, "+") {
@@ -68,6 +68,16 @@ func (h *held) views(text string, literal bool) []view {
 		from = to
 	}
 	return out
+}
+
+// literalView is what the inside of a JSON literal says.
+func literalView(inside string) view {
+	v, ok := unescape(view{text: inside})
+	if !ok {
+		return view{text: inside}
+	}
+	v.form = ""
+	return v
 }
 
 // rewriter builds a view from another one.
@@ -162,8 +172,9 @@ func unescape(v view) (view, bool) {
 		return view{}, false
 	}
 	w, changed := newRewriter(v), false
+	var room [utf8.UTFMax]byte
 	for i := 0; i < len(v.text); {
-		decoded, n := escape(v.text[i:])
+		decoded, n := appendEscape(room[:0], v.text[i:])
 		if n == 0 {
 			w.put(i, v.text[i])
 			i++
@@ -175,39 +186,95 @@ func unescape(v view) (view, bool) {
 	return w.done(Escaped), changed
 }
 
-// escape decodes the escape at the start of s and returns its length; 0 where s
-// starts with none.
-func escape(s string) (decoded []byte, n int) {
+// appendEscape decodes the escape at the start of s and returns its length; 0
+// where s starts with none.
+func appendEscape[T string | []byte](to []byte, s T) ([]byte, int) {
 	if len(s) < 2 || s[0] != '\\' {
-		return nil, 0
+		return to, 0
 	}
 	if k := strings.IndexByte(`"\/bfnrt'`, s[1]); k >= 0 {
-		return []byte{"\"\\/\b\f\n\r\t'"[k]}, 2
+		return append(to, "\"\\/\b\f\n\r\t'"[k]), 2
 	}
 	switch s[1] {
 	case 'x':
 		if b, ok := hexNumber(s[2:], 2); ok {
-			return []byte{byte(b)}, 4
+			return append(to, byte(b)), 4
 		}
 	case 'u':
 		r, ok := hexNumber(s[2:], 4)
 		if !ok {
-			return nil, 0
+			return to, 0
 		}
-		if utf16.IsSurrogate(r) && strings.HasPrefix(s[6:], `\u`) {
+		if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
 			if low, ok := hexNumber(s[8:], 4); ok {
 				if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
-					return utf8.AppendRune(nil, both), 12
+					return utf8.AppendRune(to, both), 12
 				}
 			}
 		}
-		return utf8.AppendRune(nil, r), 6
+		return utf8.AppendRune(to, r), 6
 	}
-	return nil, 0
+	return to, 0
+}
+
+// unentity takes HTML's character references off. It returns false where there
+// is nothing to take off.
+func unentity(v view) (view, bool) {
+	if !strings.Contains(v.text, "&") {
+		return view{}, false
+	}
+	w, changed := newRewriter(v), false
+	for i := 0; i < len(v.text); {
+		decoded, n := entity(v.text[i:])
+		if n == 0 {
+			w.put(i, v.text[i])
+			i++
+			continue
+		}
+		w.put(i, []byte(decoded)...)
+		changed, i = true, i+n
+	}
+	return w.done(Entity), changed
+}
+
+// longestEntity is in bytes, from "&" to ";".
+const longestEntity = 12
+
+// entity decodes the character reference at the start of s and returns its
+// length; 0 where s starts with none.
+func entity(s string) (decoded string, n int) {
+	if s[0] != '&' {
+		return "", 0
+	}
+	n = 1 + strings.IndexByte(s[:min(len(s), longestEntity)], ';')
+	if n == 0 {
+		return "", 0
+	}
+	if decoded = html.UnescapeString(s[:n]); decoded == s[:n] {
+		return "", 0
+	}
+	return decoded, n
+}
+
+// startsLayer reports whether a layer of encoding can be taken off the start.
+func startsLayer(text []byte) bool {
+	switch text[0] {
+	case '\\':
+		var room [utf8.UTFMax]byte
+		_, n := appendEscape(room[:0], text)
+		return n > 0
+	case '%':
+		_, ok := hexNumber(text[1:], 2)
+		return ok
+	case '&':
+		_, n := entity(string(text[:min(len(text), longestEntity)]))
+		return n > 0
+	}
+	return false
 }
 
 // hexNumber reads exactly n hexadecimal digits from the start of s.
-func hexNumber(s string, n int) (rune, bool) {
+func hexNumber[T string | []byte](s T, n int) (rune, bool) {
 	if len(s) < n {
 		return 0, false
 	}

@@ -63,6 +63,7 @@ type CounterConfig struct {
 // A Counter is safe for concurrent use. Its zero value is not usable.
 type Counter struct {
 	config CounterConfig
+	load   func(tokenizer.Encoding) (tokenizer.Codec, error) // tokenizer.Get
 
 	mu     sync.Mutex
 	codecs map[tokenizer.Encoding]*lazyCodec // guarded by mu
@@ -107,6 +108,7 @@ func NewCounter(config CounterConfig) *Counter {
 	}
 	return &Counter{
 		config: config,
+		load:   tokenizer.Get,
 		codecs: map[tokenizer.Encoding]*lazyCodec{},
 		order:  list.New(),
 		counts: map[cacheKey]*list.Element{},
@@ -167,7 +169,7 @@ func (c *Counter) codec(encoding tokenizer.Encoding) tokenizer.Codec {
 	}
 	c.mu.Unlock()
 	lazy.once.Do(func() {
-		codec, err := tokenizer.Get(encoding)
+		codec, err := c.load(encoding)
 		if err != nil {
 			return
 		}

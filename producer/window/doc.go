@@ -1,13 +1,15 @@
 // Package window decides what a model call's context window holds, and says what
 // that costs (seed 000, context pressure; seed 004, context engineering).
 //
-// Four parts, each a pure function of its input:
+// Five parts, each a pure function of its input:
 //
 //   - [Fit] climbs the pressure ladder: from candidates, a budget and a policy to
 //     a [Plan] that accounts for every candidate.
 //   - [PlanElision] plans an elision pass and its cost before anything is applied.
 //   - [Head] is what is injected at the head of the conversation.
-//   - [Compare] and [CacheRates] are the arithmetic of a prefix cache.
+//   - [PlanCompaction] plans what a summary is to stand for.
+//   - [Compare], [CacheRates] and [Bill] are the arithmetic of a prefix cache,
+//     before a call and after it.
 //
 // [Counter] counts tokens. It is the one part with memory, a cache, and is safe
 // for concurrent use; its answers depend on its arguments alone. The rest has no
@@ -30,6 +32,13 @@
 // Conservation: the candidates are exactly the selected and the omitted, each of
 // those with one of the standard's twelve reasons. A summarised item is omitted
 // as superseded_by_summary; a compacted tool output is selected, at its new size.
+//
+// # Elision and the head
+//
+// A pass elides and moves at once: what is injected leaves its old place exactly
+// when a pass cuts the cache anyway, and comes back at the newest user message.
+// So the cost of a pass counts the first change of both, and [Pass] says it
+// before anything is applied. [Pass.Settle] says it again from the bill.
 //
 // # Where code and seed differ
 //

@@ -48,44 +48,53 @@ type Style struct {
 // window before the pass.
 type Elided struct {
 	ID        string
-	Index     int // place of the item in the window, from 0
-	Position  int // tokens in front of it
-	Before    int // its size
-	Stub      int // size of what stands for it; 0 when it is removed
+	CallID    string // the tool call, where it belongs to exactly one
+	Index     int    // place of the item in the window, from 0
+	Position  int    // tokens in front of it
+	Before    int    // its size
+	Stub      int    // size of what stands for it; 0 when it is removed
 	Level     Level
 	ReloadRef string
 }
 
 // Pass is an elision before anything is applied: what it would change and what
-// that would cost on the next call.
+// that would cost on the next call. It is plain data: the same input gives an
+// equal Pass.
 type Pass struct {
 	Policy  string // the policy's name
 	Trigger string // what set it off; empty when it did not fire
 	Level   Level
 	Elided  []Elided // in window order
 	Window  []Item   // the window after it; an elided item is of KindStub
+	// Head is what is injected after it, and Moved what it did about that: its
+	// removals name no pass yet.
+	Head  Head
+	Moved HeadChange
 
 	TokensBefore int
 	TokensAfter  int
 	// FirstChanged is the length of the prefix that stays as it is, in tokens;
 	// TokensBefore when nothing changes.
 	FirstChanged int
-	// Penalty is how many surviving and stub tokens have to be computed again:
-	// TokensAfter - FirstChanged. The next call's new tokens come on top.
+	// Penalty is how many surviving, stub and moved tokens have to be computed
+	// again: TokensAfter - FirstChanged. The next call's new tokens come on top.
 	Penalty int
 	// SavedPerCall is how many tokens each later call does not send any more.
 	SavedPerCall int
+	// Rates are those of the history, or the default ones.
+	Rates CacheRates
 }
 
 // BreakEven returns after how many later calls the pass has paid for itself; see
 // [CacheRates.BreakEven].
-func (p Pass) BreakEven(rates CacheRates) (calls float64, ok bool) {
-	return rates.BreakEven(p.Penalty, p.SavedPerCall)
+func (p Pass) BreakEven() (calls float64, ok bool) {
+	return p.Rates.BreakEven(p.Penalty, p.SavedPerCall)
 }
 
 // PlanElision plans one pass over the window and applies nothing. Pinned items
-// and stubs of earlier passes stay, and so does a whole tool call where one item
-// of it is pinned. The error is an [*InvalidError].
+// and stubs of earlier passes stay, what is injected at the head is not elided
+// but moved, and a whole tool call stays where one item of it is pinned. A pass
+// that elides nothing moves nothing, either. The error is an [*InvalidError].
 //
 // Source: seed 004 (elision).
 func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
@@ -95,7 +104,10 @@ func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
 	if err := validateItems(h.Items); err != nil {
 		return Pass{}, err
 	}
-	pass := Pass{Policy: policy.Name, Level: style.Level}
+	pass := Pass{Policy: policy.Name, Level: style.Level, Rates: h.Rates, Head: h.Head}
+	if pass.Rates == (CacheRates{}) {
+		pass.Rates = DefaultCacheRates()
+	}
 	chosen := make([]bool, len(h.Items))
 	if policy.Select != nil {
 		indexes, trigger := policy.Select(h)
@@ -103,13 +115,16 @@ func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
 			if i < 0 || i >= len(h.Items) {
 				return Pass{}, &InvalidError{Field: "elision_policy", Ref: policy.Name, Problem: "chose an item outside of the window"}
 			}
-			chosen[i] = true
+			chosen[i] = !h.Head.attaches(h.Items[i].ID)
 		}
 		pass.Trigger = trigger
 	}
 	cuts, err := style.cuts(h.Items, chosen)
 	if err != nil {
 		return Pass{}, err
+	}
+	if slices.ContainsFunc(cuts, func(c *Cut) bool { return c != nil }) {
+		pass.Head, pass.Moved = h.Head.Pass("")
 	}
 	pass.apply(h.Items, cuts)
 	return pass, nil
@@ -120,27 +135,36 @@ func (p *Pass) apply(items []Item, cuts []*Cut) {
 	p.FirstChanged = -1
 	p.Window = make([]Item, 0, len(items))
 	for i, it := range items {
-		it.CallIDs = slices.Clone(it.CallIDs)
-		cut := cuts[i]
-		if cut == nil {
+		cut, moved := cuts[i], p.Moved.removes(it.ID)
+		if cut == nil && !moved {
 			p.Window = append(p.Window, it)
 			p.TokensBefore += it.Tokens
-			p.TokensAfter += it.Tokens
 			continue
 		}
 		if p.FirstChanged < 0 {
 			p.FirstChanged = p.TokensBefore
 		}
+		if moved {
+			p.Window = append(p.Window, it) // until it is placed
+			p.TokensBefore += it.Tokens
+			continue
+		}
 		p.Elided = append(p.Elided, Elided{
-			ID: it.ID, Index: i, Position: p.TokensBefore, Before: it.Tokens,
+			ID: it.ID, CallID: it.onlyCall(), Index: i, Position: p.TokensBefore, Before: it.Tokens,
 			Stub: cut.StubTokens, Level: cut.Level, ReloadRef: cut.ReloadRef,
 		})
 		p.TokensBefore += it.Tokens
-		p.TokensAfter += cut.StubTokens
 		if cut.StubTokens > 0 {
 			it.Kind, it.Tokens = KindStub, cut.StubTokens
 			p.Window = append(p.Window, it)
 		}
+	}
+	if len(p.Moved.Removed) > 0 {
+		p.Window = p.Head.Place(p.Window, p.Moved)
+	}
+	ownCallIDs(p.Window)
+	for i := range p.Window {
+		p.TokensAfter += p.Window[i].Tokens
 	}
 	if p.FirstChanged < 0 {
 		p.FirstChanged = p.TokensBefore

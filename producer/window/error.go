@@ -14,6 +14,19 @@ var ErrInvalid = errors.New("window input invalid")
 // The caller must send less, or use a model with a larger window.
 var ErrContextLimit = errors.New("context limit")
 
+// ErrNotSmaller means that a summary, with what is put back beside it, takes no
+// less room than what it would replace. It is permanent for that summary, which
+// is to be discarded.
+var ErrNotSmaller = errors.New("the summary is not smaller than what it stands for")
+
+// What a [Work] returns, or wraps, for the plan to say so. Any other error is
+// noted as an error without its text.
+var (
+	ErrWorkPanicked = errors.New("the runtime's function panicked")
+	ErrWorkTimeout  = errors.New("the runtime's function did not answer in time")
+	ErrNoWork       = errors.New("the runtime supplied no function")
+)
+
 // InvalidError names the input that is wrong.
 type InvalidError struct {
 	Field   string // e.g. "item.tokens"

@@ -51,7 +51,8 @@ func Fit(items []Item, budget Budget, policy Policy, work Work) (Plan, error) {
 func validateItems(items []Item) error {
 	seen := make(map[string]struct{}, len(items))
 	total := 0
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
 		switch _, dup := seen[it.ID]; {
 		case it.ID == "":
 			return &InvalidError{Field: "item.id", Problem: "is empty"}
@@ -78,10 +79,11 @@ type ladder struct {
 	limit  int
 	target int
 
-	units    [][]int // items that stay or go together, by first item
+	together [][]int // what units returns, once asked
 	tokens   []int   // current size
-	out      []Omission
 	gone     []bool
+	out      []Omission // of those that are gone; nil before the first
+	left     int        // how many are not gone
 	total    int
 	summary  *Item
 	insertAt int // index before which the summary stands
@@ -91,19 +93,29 @@ func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
 	l := &ladder{
 		items: items, policy: policy, work: work,
 		limit: budget.Limit(), target: policy.target(budget.Limit()),
-		units: units(items), tokens: make([]int, len(items)),
-		out: make([]Omission, len(items)), gone: make([]bool, len(items)),
+		tokens: make([]int, len(items)), gone: make([]bool, len(items)), left: len(items),
 	}
-	for i, it := range items {
-		l.tokens[i] = it.Tokens
-		l.total += it.Tokens
+	for i := range items {
+		l.tokens[i] = items[i].Tokens
+		l.total += items[i].Tokens
 	}
 	return l
 }
 
+// units returns the items that stay or go together, by first item.
+func (l *ladder) units() [][]int {
+	if l.together == nil {
+		l.together = units(l.items)
+	}
+	return l.together
+}
+
 // exclude takes out what the runtime left out, and what belongs to it.
 func (l *ladder) exclude() error {
-	for _, unit := range l.units {
+	if !slices.ContainsFunc(l.items, func(it Item) bool { return it.Excluded != "" }) {
+		return nil
+	}
+	for _, unit := range l.units() {
 		at := slices.IndexFunc(unit, func(i int) bool { return l.items[i].Excluded != "" })
 		if at < 0 {
 			continue
@@ -126,33 +138,55 @@ func (l *ladder) exclude() error {
 
 func (l *ladder) omit(i int, why Omission) {
 	why.ID, why.Tokens = l.items[i].ID, l.items[i].Tokens
+	if l.out == nil {
+		l.out = make([]Omission, len(l.items))
+	}
 	l.out[i], l.gone[i] = why, true
+	l.left--
 	l.total -= l.tokens[i]
 }
 
 func (l *ladder) window() []Item {
-	out := make([]Item, 0, len(l.items)+1)
-	for i, it := range l.items {
+	out := make([]Item, 0, l.left+1)
+	for i := range l.items {
 		if l.summary != nil && i == l.insertAt {
 			out = append(out, *l.summary)
 		}
 		if !l.gone[i] {
-			it.Tokens = l.tokens[i]
-			it.CallIDs = slices.Clone(it.CallIDs)
-			out = append(out, it)
+			out = append(out, l.items[i])
+			out[len(out)-1].Tokens = l.tokens[i]
 		}
 	}
+	ownCallIDs(out)
 	return out
 }
 
+// ownCallIDs gives the items call ids of their own, all in one array.
+func ownCallIDs(items []Item) {
+	n := 0
+	for i := range items {
+		n += len(items[i].CallIDs)
+	}
+	all := make([]string, 0, n)
+	for i := range items {
+		if items[i].CallIDs == nil {
+			continue
+		}
+		from := len(all)
+		all = append(all, items[i].CallIDs...)
+		items[i].CallIDs = all[from:len(all):len(all)]
+	}
+}
+
+// omitted returns what is gone, in order. It takes l.out over.
 func (l *ladder) omitted() []Omission {
-	var out []Omission
-	for i, gone := range l.gone {
-		if gone {
-			out = append(out, l.out[i])
+	list := l.out[:0]
+	for i, why := range l.out {
+		if l.gone[i] {
+			list = append(list, why)
 		}
 	}
-	return out
+	return list
 }
 
 // units groups the items that share tool calls, also over several others. The
@@ -168,9 +202,9 @@ func units(items []Item) [][]int {
 		return i
 	}
 	first := map[string]int{}
-	for i, it := range items {
+	for i := range items {
 		root[i] = i
-		for _, call := range it.CallIDs {
+		for _, call := range items[i].CallIDs {
 			j, seen := first[call]
 			if !seen {
 				first[call] = i

@@ -286,6 +286,7 @@ func TestBadWork(t *testing.T) {
 		"none":            sum(),
 		"two":             sum(window.Replacement{ID: "s1"}, window.Replacement{ID: "s2"}),
 		"as large":        sum(window.Replacement{ID: "s", Of: []string{"r1"}, After: 150}),
+		"no size":         sum(window.Replacement{ID: "s", Of: []string{"r1"}}),
 		"negative":        sum(window.Replacement{ID: "s", Of: []string{"r1"}, After: -1}),
 		"no id":           sum(window.Replacement{After: 1}),
 		"an item's id":    sum(window.Replacement{ID: "u2", After: 1}),
@@ -300,6 +301,41 @@ func TestBadWork(t *testing.T) {
 			if r.Outcome != window.Failed || r.Note == "" || strings.Contains(r.Note, "secret") {
 				t.Errorf("%s: %+v", name, r)
 			}
+		}
+	}
+}
+
+// TestCompactedTwice: of two answers for one output neither is taken, and the
+// others are.
+func TestCompactedTwice(t *testing.T) {
+	t.Parallel()
+	items := []window.Item{
+		{ID: "r1", Kind: window.KindToolResult, Role: "tool", Tokens: 50},
+		{ID: "r2", Kind: window.KindToolResult, Role: "tool", Tokens: 50},
+		{ID: "r3", Kind: window.KindToolResult, Role: "tool", Tokens: 50},
+	}
+	to := func(id string, size int) window.Replacement {
+		return window.Replacement{Of: []string{id}, ID: "short " + id, After: size}
+	}
+	plan, _ := window.Fit(items, window.Budget{MaxTokens: 20}, window.Policy{Steps: []window.Step{window.CompactToolOutputs}},
+		func(window.Request) ([]window.Replacement, error) {
+			return []window.Replacement{to("r1", 5), to("r1", 4), to("r2", 3), to("r3", 0), to("elsewhere", 1), {After: 1}}, nil
+		})
+	step := plan.Steps[0]
+	if len(step.Replaced) != 1 || step.Replaced[0].ID != "short r2" || step.Outcome != window.Insufficient || step.TokensAfter != 103 || step.Note == "" {
+		t.Errorf("%+v", step)
+	}
+}
+
+// TestNamedFailures: what the SDK's bound and recovery return is said.
+func TestNamedFailures(t *testing.T) {
+	t.Parallel()
+	for _, want := range []error{window.ErrWorkPanicked, window.ErrWorkTimeout, window.ErrNoWork} {
+		plan, _ := window.Fit(messages([]string{"A:1", "U:2"}), window.Budget{MaxTokens: 100},
+			window.Policy{Steps: []window.Step{window.SummarizeMessages}},
+			func(window.Request) ([]window.Replacement, error) { return nil, fmt.Errorf("secret: %w", want) })
+		if got := plan.Steps[0]; got.Outcome != window.Failed || got.Note != want.Error() {
+			t.Errorf("%+v", got)
 		}
 	}
 }

@@ -143,16 +143,84 @@ func (h Head) Pass(id string) (Head, HeadChange) {
 			kept = append(kept, in)
 			continue
 		}
-		removal := Removal{Injection: in, Pass: id}
+		change.Removed = append(change.Removed, Removal{Injection: in, Pass: id, ReplacedBy: h.current(in.Kind)})
 		if !in.Superseded {
-			removal.ReplacedBy = in.Ref
 			in.AttachedTo = h.user
 			change.Injected = append(change.Injected, in)
 		}
-		change.Removed = append(change.Removed, removal)
 	}
 	h.attached = append(kept, change.Injected...)
 	return h, change
+}
+
+// Place returns the items as a change leaves them, where h is the head after it.
+// What was removed is out; cue and injections stand behind the newest user
+// message, behind what stands there already. Fresh are the items of those that
+// are not in the list; one that is in neither is not placed. Where the user
+// message is not in the list, they stand at its end. The items themselves are
+// shared.
+func (h Head) Place(items []Item, change HeadChange, fresh ...Item) []Item {
+	comes := make(map[string]Item, len(fresh))
+	out := make([]Item, 0, len(items)+len(fresh))
+	for _, it := range items {
+		if change.removes(it.ID) {
+			comes[it.ID] = it
+			continue
+		}
+		out = append(out, it)
+	}
+	for _, it := range fresh {
+		comes[it.ID] = it
+	}
+	var placed []Item
+	for _, ref := range change.comes() {
+		if it, ok := comes[ref]; ok {
+			placed = append(placed, it)
+		}
+	}
+	return slices.Insert(out, h.end(out), placed...)
+}
+
+// end returns the index behind the newest user message and what stands with it.
+func (h Head) end(items []Item) int {
+	at := slices.IndexFunc(items, func(it Item) bool { return it.ID == h.user }) + 1
+	if at == 0 {
+		return len(items)
+	}
+	for at < len(items) && (h.attaches(items[at].ID) || items[at].Kind == KindMessage && items[at].Role == RoleSystem) {
+		at++
+	}
+	return at
+}
+
+func (h Head) attaches(ref string) bool {
+	return slices.ContainsFunc(h.attached, func(in Injection) bool { return in.Ref == ref })
+}
+
+// current returns the ref of the newest injection of a kind, or "".
+func (h Head) current(kind string) string {
+	for _, in := range h.attached {
+		if in.Kind == kind && !in.Superseded {
+			return in.Ref
+		}
+	}
+	return ""
+}
+
+func (c HeadChange) removes(ref string) bool {
+	return slices.ContainsFunc(c.Removed, func(r Removal) bool { return r.Injection.Ref == ref })
+}
+
+// comes are the refs of what a change puts into the window, in order.
+func (c HeadChange) comes() []string {
+	var refs []string
+	if c.Cue != nil {
+		refs = append(refs, c.Cue.Ref)
+	}
+	for _, in := range c.Injected {
+		refs = append(refs, in.Ref)
+	}
+	return refs
 }
 
 func (h Head) validate(in Injection) error {
@@ -165,8 +233,8 @@ func (h Head) validate(in Injection) error {
 		return &InvalidError{Field: "injection.ref", Problem: "is empty"}
 	case in.Tokens < 0:
 		return &InvalidError{Field: "injection.tokens", Ref: in.Ref, Problem: "is negative"}
-	case slices.ContainsFunc(h.attached, func(a Injection) bool { return a.Ref == in.Ref && a.AttachedTo != h.user }):
-		return &InvalidError{Field: "injection.ref", Ref: in.Ref, Problem: "is attached to an older message"}
+	case slices.ContainsFunc(h.attached, func(a Injection) bool { return a.Ref == in.Ref }):
+		return &InvalidError{Field: "injection.ref", Ref: in.Ref, Problem: "is attached already"}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type Item struct {
 }
 
 // conversation reports whether the item is part of what was said and done.
-func (it Item) conversation() bool {
+func (it *Item) conversation() bool {
 	switch it.Kind {
 	case KindMessage, KindToolCall, KindToolResult, KindStub:
 		return it.Role != RoleSystem
@@ -62,7 +62,20 @@ func (it Item) conversation() bool {
 	return false
 }
 
-func (it Item) userMessage() bool { return it.Kind == KindMessage && it.Role == RoleUser }
+// onlyCall returns the tool call where there is exactly one.
+func (it *Item) onlyCall() string {
+	if len(it.CallIDs) == 1 {
+		return it.CallIDs[0]
+	}
+	return ""
+}
+
+// old reports whether the item can be old talk; earlier summaries are, if asked.
+func (it *Item) old(summaries bool) bool {
+	return it.conversation() || summaries && it.Kind == KindSummary
+}
+
+func (it *Item) userMessage() bool { return it.Kind == KindMessage && it.Role == RoleUser }
 
 // lastUser returns the index of the newest user message, or -1.
 func lastUser(items []Item) int {

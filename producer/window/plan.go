@@ -49,6 +49,7 @@ type Omission struct {
 type Replacement struct {
 	Of     []string // item ids, in window order
 	ID     string   // of the summary or stub; a stub's may be empty
+	Layer  string   // of the summary; empty is that of the first item that it stands for
 	Before int      // tokens of what it stands for
 	After  int      // tokens of itself
 }

@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -9,19 +10,22 @@ import (
 // Work is what only the runtime can do: write a summary, shorten tool outputs.
 // For SummarizeMessages it returns one Replacement, whose ID is a new item's;
 // for CompactToolOutputs up to one per source item, named by Of[0]. It fills ID,
-// After and, for compaction, Of; the rest is the planner's. A replacement that
-// is not smaller than what it stands for is not applied.
+// After, Layer if it likes and, for compaction, Of; the rest is the planner's. A replacement
+// without a size, or that is not smaller than what it stands for, or that came
+// twice, is not applied.
 //
 // Work runs synchronously. A panic in it becomes the step's outcome; stopping
-// one that hangs is the caller's, who should give it a context. For an equal
-// plan it must answer equally.
+// one that hangs is the caller's, who should give it a context, as the SDK does.
+// For an equal plan it must answer equally.
 type Work func(Request) ([]Replacement, error)
 
 // Request asks the runtime for replacements.
 type Request struct {
 	Step   Step
 	Source []string // item ids, in window order
-	Tokens int      // their size now
+	// Window is what the earlier steps have left, in order; Source is part of it.
+	Window []Item
+	Tokens int // the source's size now
 	// Target is the most tokens that the replacements may have together for the
 	// step to be enough; below 0 no replacement is.
 	Target int
@@ -92,8 +96,8 @@ func (l *ladder) drop(rung *Rung, candidates [][]int) {
 // first.
 func (l *ladder) droppable() [][]int {
 	var out [][]int
-	for _, unit := range l.units {
-		if l.every(unit, func(it Item) bool { return it.Kind == KindRetrieved && !it.Essential && !it.Pinned }) {
+	for _, unit := range l.units() {
+		if l.every(unit, func(it *Item) bool { return it.Kind == KindRetrieved && !it.Essential && !it.Pinned }) {
 			out = append(out, unit)
 		}
 	}
@@ -107,8 +111,8 @@ func (l *ladder) droppable() [][]int {
 // and the last keepLast items, oldest first.
 func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
 	var talk []int
-	for i, it := range l.items {
-		if !l.gone[i] && (it.conversation() || summaries && it.Kind == KindSummary) {
+	for i := range l.items {
+		if !l.gone[i] && l.items[i].old(summaries) {
 			talk = append(talk, i)
 		}
 	}
@@ -118,13 +122,11 @@ func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
 	from, to := talk[keepFirst], talk[len(talk)-1-keepLast]
 	newest := l.newestUser()
 	var out [][]int
-	for _, unit := range l.units {
+	for _, unit := range l.units() {
 		if unit[0] < from || unit[len(unit)-1] > to || slices.Contains(unit, newest) {
 			continue
 		}
-		if l.every(unit, func(it Item) bool {
-			return !it.Pinned && (it.conversation() || summaries && it.Kind == KindSummary)
-		}) {
+		if l.every(unit, func(it *Item) bool { return !it.Pinned && it.old(summaries) }) {
 			out = append(out, unit)
 		}
 	}
@@ -143,9 +145,9 @@ func (l *ladder) newestUser() int {
 
 // every reports whether ok holds for all items of the unit and all are still in
 // the window.
-func (l *ladder) every(unit []int, ok func(Item) bool) bool {
+func (l *ladder) every(unit []int, ok func(*Item) bool) bool {
 	for _, i := range unit {
-		if l.gone[i] || !ok(l.items[i]) {
+		if l.gone[i] || !ok(&l.items[i]) {
 			return false
 		}
 	}
@@ -185,7 +187,10 @@ func (l *ladder) summarize(rung *Rung) {
 		rung.Outcome, rung.Note = Failed, fmt.Sprintf("%d summaries came back, not one", len(answer))
 		return
 	}
-	r := Replacement{Of: request.Source, ID: answer[0].ID, Before: request.Tokens, After: answer[0].After}
+	r := Replacement{Of: request.Source, ID: answer[0].ID, Layer: answer[0].Layer, Before: request.Tokens, After: answer[0].After}
+	if r.Layer == "" {
+		r.Layer = l.items[source[0]].Layer
+	}
 	if note := l.refuse(r); note != "" {
 		rung.Outcome, rung.Note = Failed, note
 		return
@@ -194,7 +199,7 @@ func (l *ladder) summarize(rung *Rung) {
 		l.omit(i, Omission{Reason: SupersededBySummary, Step: rung.Step, ReplacedBy: r.ID})
 		rung.Dropped = append(rung.Dropped, l.items[i].ID)
 	}
-	l.summary = &Item{ID: r.ID, Layer: l.items[source[0]].Layer, Kind: KindSummary, Role: RoleSystem, Tokens: r.After}
+	l.summary = &Item{ID: r.ID, Layer: r.Layer, Kind: KindSummary, Role: RoleSystem, Tokens: r.After}
 	l.insertAt = source[0]
 	l.total += r.After
 	rung.Replaced = []Replacement{r}
@@ -207,10 +212,10 @@ func (l *ladder) refuse(r Replacement) string {
 		return "the summary has no id"
 	case slices.ContainsFunc(l.items, func(it Item) bool { return it.ID == r.ID }):
 		return "the summary has the id of another item"
-	case r.After < 0:
-		return "the summary has a negative size"
+	case r.After <= 0:
+		return "the summary has no size"
 	case r.After >= r.Before:
-		return "the summary is not smaller than what it stands for"
+		return ErrNotSmaller.Error()
 	}
 	return ""
 }
@@ -232,7 +237,7 @@ func (l *ladder) compact(rung *Rung) {
 			return
 		}
 		r, ok := sizes[l.items[i].ID]
-		if !ok || r.After < 0 || r.After >= l.tokens[i] {
+		if !ok || r.After <= 0 || r.After >= l.tokens[i] {
 			refused++
 			continue
 		}
@@ -242,7 +247,7 @@ func (l *ladder) compact(rung *Rung) {
 		rung.Replaced = append(rung.Replaced, r)
 	}
 	if refused > 0 {
-		rung.Note = fmt.Sprintf("%d of %d tool outputs came back no smaller, or not at all", refused, len(source))
+		rung.Note = fmt.Sprintf("%d of %d tool outputs came back no smaller, twice, or not at all", refused, len(source))
 	}
 	if refused == len(source) {
 		rung.Outcome = Failed
@@ -253,8 +258,8 @@ func (l *ladder) compact(rung *Rung) {
 // that are no larger than a stub stay.
 func (l *ladder) compactable() []int {
 	var results []int
-	for i, it := range l.items {
-		if it.Kind == KindToolResult && !l.gone[i] {
+	for i := range l.items {
+		if l.items[i].Kind == KindToolResult && !l.gone[i] {
 			results = append(results, i)
 		}
 	}
@@ -274,9 +279,13 @@ func (l *ladder) compacted(request Request) (map[string]Replacement, error) {
 	}
 	answer, err := l.ask(request)
 	for _, r := range answer {
-		if len(r.Of) == 1 {
-			sizes[r.Of[0]] = r
+		if len(r.Of) != 1 {
+			continue
 		}
+		if _, twice := sizes[r.Of[0]]; twice {
+			r.After = 0 // nobody knows which of the two it is
+		}
+		sizes[r.Of[0]] = r
 	}
 	return sizes, err
 }
@@ -295,17 +304,22 @@ func (l *ladder) request(step Step, source []int) Request {
 // could quote content.
 func (l *ladder) ask(r Request) (answer []Replacement, err error) {
 	if l.work == nil {
-		return nil, fmt.Errorf("the runtime supplied no function")
+		return nil, ErrNoWork
 	}
 	defer func() {
 		if recover() != nil {
-			answer, err = nil, fmt.Errorf("the runtime's function panicked")
+			answer, err = nil, ErrWorkPanicked
 		}
 	}()
-	r.Source = slices.Clone(r.Source)
+	r.Source, r.Window = slices.Clone(r.Source), l.window()
 	answer, err = l.work(r)
+	for _, known := range []error{ErrWorkPanicked, ErrWorkTimeout, ErrNoWork} {
+		if errors.Is(err, known) {
+			return nil, known
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the runtime's function returned an error")
+		return nil, errors.New("the runtime's function returned an error")
 	}
 	return answer, nil
 }

@@ -11,6 +11,13 @@ type History struct {
 	Turn int
 	// Idle is how long nothing happened before this turn.
 	Idle time.Duration
+	// Head is what is injected. A pass that elides something removes what is
+	// attached to an older user message, and what is current of it comes back at
+	// the newest one. The zero value has nothing.
+	Head Head
+	// Rates are the provider's prices for cached tokens. The zero value means
+	// DefaultCacheRates.
+	Rates CacheRates
 }
 
 // ElisionPolicy says when a pass runs and which items it elides. The caller's

@@ -177,7 +177,7 @@ func (i *installation) plant(t *testing.T, file string, of *trial, r *run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parameters, err := of.allParameters(r.incarnation)
+	parameters, err := of.allParameters(r.incarnations[of.stream])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,12 +68,14 @@ func Run(ctx context.Context, t Target, progress func(done, total int)) (Report,
 
 // newRun prepares a trial of every case.
 func newRun(ctx context.Context, t Target, progress func(done, total int)) (*run, error) {
-	r := &run{Target: t.withDefaults(), progress: progress}
-	level, err := projector.ReadLevel(ctx, r.JetStream, r.Ledger)
+	r := &run{Target: t.withDefaults(), progress: progress, incarnations: make(map[string]uuid.UUID)}
+	levels, err := projector.ReadLevels(ctx, r.JetStream, r.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	r.incarnation = level.Incarnation
+	for _, level := range levels {
+		r.incarnations[level.Stream] = level.Incarnation
+	}
 	for _, c := range r.Cases {
 		r.trials = append(r.trials, newTrial(c, r.Tenant))
 	}
@@ -105,9 +107,9 @@ func (t Target) withDefaults() Target {
 // run is one call of Run.
 type run struct {
 	Target
-	incarnation uuid.UUID
-	trials      []*trial
-	progress    func(done, total int)
+	incarnations map[string]uuid.UUID // by stream
+	trials       []*trial
+	progress     func(done, total int)
 }
 
 // trial is one case in a session of its own.
@@ -116,6 +118,7 @@ type trial struct {
 	id       string // of this trial; part of all its ids
 	tenant   string
 	messages []message
+	stream   string            // that took them: they are of one session
 	earlier  map[string]answer // of the checks that must stay unchanged, by name
 	result   Result
 }
@@ -129,7 +132,7 @@ func newTrial(c Case, tenant string) *trial {
 // publish sends the events of every trial, or those that come later, and
 // returns once they are projected.
 func (r *run) publish(ctx context.Context, later bool) error {
-	var last uint64
+	last := make(projector.Heads)
 	for _, t := range r.trials {
 		fill := strings.NewReplacer("$RUN", t.id, "$SESSION", t.result.Session, "$SOURCE", "urn:example:runtime:"+t.id, "$TENANT", t.tenant)
 		for i := range t.Events {
@@ -146,11 +149,11 @@ func (r *run) publish(ctx context.Context, later bool) error {
 			if err != nil {
 				return fmt.Errorf("publish case %s: %w", t.Name, err)
 			}
-			m.sequence, last = ack.Sequence, ack.Sequence
+			m.sequence, t.stream, last[ack.Stream] = ack.Sequence, ack.Stream, ack.Sequence
 			t.messages = append(t.messages, m)
 		}
 	}
-	if last == 0 {
+	if len(last) == 0 {
 		return nil
 	}
 	committed, err := projector.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience)
@@ -183,7 +186,7 @@ func (r *run) check(ctx context.Context) error {
 		total += len(t.Checks)
 	}
 	for _, t := range r.trials {
-		parameters, err := t.allParameters(r.incarnation)
+		parameters, err := t.allParameters(r.incarnations[t.stream])
 		if err != nil {
 			return fmt.Errorf("case %s: %w", t.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Config says what to run.
@@ -25,7 +27,18 @@ type Config struct {
 	ConnectNATS func(...nats.Option) (*nats.Conn, error)
 	// ClickHouse opens one that runs elsewhere. Nil starts the embedded one.
 	ClickHouse func(context.Context) (*ledger.Ledger, error)
-	Log        *slog.Logger // nil discards
+	// Keys returns the tenants' key rings, by which the projector recognises
+	// withheld values that come back. Nil has none.
+	Keys func() ([]schema.KeyRing, error)
+	Log  *slog.Logger // nil discards
+	// Partitions is in how many streams the events of a new installation are. 0 is
+	// as many as there are, or 1.
+	Partitions schema.Partitions
+	// Metrics count what the projector does. Nil counts nothing.
+	Metrics *projector.Metrics
+	// Told is told when the projector gives up: it then tries again every minute,
+	// and the servers go on meanwhile. Nil ends the projector; see Failed.
+	Told func(error)
 }
 
 // Instance is a running ctxledger.
@@ -34,7 +47,7 @@ type Instance struct {
 	NATS      *nats.Conn
 	JetStream jetstream.JetStream
 	Ledger    *ledger.Ledger
-	Projector *projector.Projector
+	Keeper    *Keeper // of the projectors
 
 	// Failed yields the projector's error if it ends before Close.
 	Failed chan error
@@ -78,7 +91,11 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.JetStream, err = jetstream.New(i.NATS); err != nil {
 		return nil, fmt.Errorf("use jetstream: %w", err)
 	}
-	if _, err = projector.EnsureStreams(ctx, i.JetStream); err != nil {
+	if _, err = projector.EnsurePartitions(ctx, i.JetStream, c.Partitions); err != nil {
+		return nil, err
+	}
+	partitions, err := projector.ReadPartitions(ctx, i.JetStream)
+	if err != nil {
 		return nil, err
 	}
 	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
@@ -88,15 +105,19 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
-	pc.Owner, pc.Log = owner, c.Log
-	if i.Projector, err = projector.New(pc); err != nil {
+	pc.Owner, pc.Keys, pc.Log, pc.Metrics = owner, c.Keys, c.Log, c.Metrics
+	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Pause: time.Minute, Told: c.Told}
+	if c.Told != nil {
+		i.Keeper.Waits = func(error) bool { return true }
+	}
+	if err = i.Keeper.Start(); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	i.stop, i.stopped = stop, make(chan struct{})
 	go func() {
 		defer close(i.stopped)
-		if err := i.Projector.Run(run); err != nil {
+		if err := i.Keeper.Run(run); err != nil {
 			i.Failed <- fmt.Errorf("projector: %w", err)
 		}
 	}()

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -92,7 +94,7 @@ func writeCSV(w io.Writer, r *ledger.Result) (n int, err error) {
 	for err == nil && r.Next() {
 		n++
 		for i, value := range r.Values() {
-			record[i] = text(value, "")
+			record[i] = text(value, "", exact)
 		}
 		err = out.Write(record)
 	}
@@ -182,7 +184,7 @@ func cell(value any) string {
 			return ' '
 		}
 		return r
-	}, text(value, "-"))
+	}, text(value, "-", short))
 	if runes := []rune(s); len(runes) > widest {
 		return string(runes[:widest-1]) + "…"
 	}
@@ -190,7 +192,7 @@ func cell(value any) string {
 }
 
 // text writes a value on one line.
-func text(value any, null string) string {
+func text(value any, null string, number func(float64) string) string {
 	switch v := plain(value).(type) {
 	case nil:
 		return null
@@ -199,9 +201,9 @@ func text(value any, null string) string {
 	case time.Time:
 		return v.UTC().Format("2006-01-02T15:04:05.999Z07:00")
 	case float64:
-		return trimFloat(v)
+		return number(v)
 	case float32:
-		return trimFloat(float64(v))
+		return number(float64(v))
 	}
 	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
 		encoded, err := json.Marshal(value, json.Deterministic(true), json.FormatNilSliceAsNull(false))
@@ -212,6 +214,15 @@ func text(value any, null string) string {
 	return fmt.Sprint(value)
 }
 
-func trimFloat(f float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", f), "0"), ".")
+// exact writes a number so that it reads back as the same.
+func exact(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// short writes a number with four decimals, and a small one with four digits: a
+// price of one call is no zero.
+func short(f float64) string {
+	decimals := 4
+	for least := 0.1; f != 0 && math.Abs(f) < least && decimals < 12; least /= 10 {
+		decimals++
+	}
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(f, 'f', decimals, 64), "0"), ".")
 }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// answer is one row of a named query, by column.
+type answer map[string]any
+
+// ask runs a named query and returns all its rows.
+func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[string]string) ([]answer, error) {
+	q, err := queries.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := q.Bind(arguments)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	result, err := l.Query(ctx, q.SQL, bound, ledger.DefaultLimits())
+	if err != nil {
+		return nil, err
+	}
+	var list []answer
+	for result.Next() {
+		row := make(answer)
+		for i, value := range result.Values() {
+			row[result.Columns()[i].Name] = value
+		}
+		list = append(list, row)
+	}
+	return list, result.Close()
+}
+
+// text returns a column as text, empty for NULL.
+func (r answer) text(column string) string {
+	switch v := r[column].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []string:
+		return strings.Join(v, ", ")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// texts returns a column that is a list of texts.
+func (r answer) texts(column string) []string {
+	v, _ := r[column].([]string)
+	return v
+}
+
+// number returns a column as a number, nil for NULL.
+func (r answer) number(column string) *int64 {
+	switch v := r[column].(type) {
+	case int64:
+		return &v
+	case uint64:
+		return new(int64(v))
+	case uint32:
+		return new(int64(v))
+	case int32:
+		return new(int64(v))
+	}
+	return nil
+}
+
+// count is number for a column that is never NULL.
+func (r answer) count(column string) int64 {
+	if n := r.number(column); n != nil {
+		return *n
+	}
+	return 0
+}
+
+// numbers returns a column that is a list of numbers, nil for each NULL.
+func (r answer) numbers(column string) []*int64 {
+	switch v := r[column].(type) {
+	case []*int64:
+		return v
+	case []uint64:
+		list := make([]*int64, len(v))
+		for i, n := range v {
+			list[i] = new(int64(n))
+		}
+		return list
+	}
+	return nil
+}
+
+// truth returns a column that is true or false, nil for NULL.
+func (r answer) truth(column string) *bool {
+	if v, ok := r[column].(bool); ok {
+		return &v
+	}
+	return nil
+}
+
+// fraction returns a column that is a number with a point, nil for NULL.
+func (r answer) fraction(column string) *float64 {
+	if v, ok := r[column].(float64); ok {
+		return &v
+	}
+	return nil
+}
+
+// moment returns a column that is a time, zero for NULL.
+func (r answer) moment(column string) time.Time {
+	v, _ := r[column].(time.Time)
+	return v
+}
+
+// printJSON writes one JSON value and a line break.
+func (a *app) printJSON(value any) error {
+	err := json.MarshalWrite(a.out, value, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.EscapeForHTML(false))
+	if err == nil {
+		_, err = fmt.Fprintln(a.out)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench"
+)
+
+func (a *app) benchQueriesCommand() *cobra.Command {
+	c := bench.DefaultQueriesConfig()
+	var database, output string
+	cmd := &cobra.Command{
+		Use:   "queries",
+		Short: "Measure every query of the catalogue",
+		Long: `Ask every query of the catalogue of a ledger, in each scope that it has, and
+print how long it took, cold and warm, and what it read and needed:
+
+  turn            what the query cannot do without, such as a turn     bar   50 ms
+  session         one session, without its tenant                      bar  100 ms
+  tenant 30 days  one tenant, the last 30 days where the query has days bar   1 s
+  everything      the defaults of all parameters                       bar    5 s
+
+What is asked about is drawn from the ledger, the same each time. A figure is over
+the bar if its 95th percentile, warm, is. Cold is right after the server has dropped
+its caches of marks, of uncompressed data, of conditions and of mapped files, where
+the user may do that, and else the first run with its arguments; pages that the
+system holds stay. CPU time is all threads'; rows, bytes, memory and CPU
+time are the highest of all runs. The limits are those of ` + "`ctxledger query`" + `.
+
+Without a running instance, ClickHouse is started on the data folder for as long
+as it takes.`,
+		Example: `  ctxledger bench queries
+  ctxledger bench queries --data ./corpus --database ` + bench.SeedDatabase + ` -o json >queries.json
+  ctxledger bench queries --only window --only sessions`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchQueries(cmd.Context(), c, database, output) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&database, "database", "", "the database of the ledger (default: that of the address)")
+	f.StringArrayVar(&c.Only, "only", nil, "only the query of this name; may be repeated")
+	f.IntVar(&c.Samples, "samples", c.Samples, "about how many turns and sessions to ask")
+	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask what is about a tenant or everything")
+	f.DurationVar(&c.MaxTime, "max-time", c.MaxTime, "end a query after this long")
+	f.StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func (a *app) benchQueries(ctx context.Context, c bench.QueriesConfig, database, output string) (err error) {
+	if output != "table" && output != "json" {
+		return usageError("-o %q: want table or json", output)
+	}
+	if err := c.Validate(); err != nil {
+		return usageError("%w", err)
+	}
+	dsn, stop, err := a.writerOrStart(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if database != "" {
+		if dsn, err = bench.InDatabase(dsn, database); err != nil {
+			return err
+		}
+	}
+	bar := a.benchBar()
+	c.Progress = bar.set
+	report, err := bench.RunQueries(ctx, c, dsn)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return report.WriteJSON(a.out)
+	}
+	return report.WriteTable(a.out)
+}

@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Latency is how long events took from publishing to queryable, at one rate.
+//
+// Events are due at an even pace; every 5 ms those that are due go to the stream
+// as one atomic batch. An event counts from the moment at which it was due, so
+// that a publisher that falls behind does not hide a wait. It counts as
+// queryable when a query, asked every 2 ms, sees its range in the table commits,
+// which is written after the rows of every other table. So the figures are up to
+// 5 ms and one query's time too long, and never too short. The first second is
+// left out.
+type Latency struct {
+	Setting string  `json:"setting"`  // of the projector: default, or low latency
+	Load    float64 `json:"load"`     // part of the drain rate; 0 for a fixed rate
+	Linger  float64 `json:"linger_s"` // of the projector
+	Rate    float64 `json:"events_per_second"`
+	// Achieved is the rate at which events became queryable. One well below
+	// Rate says that the load was too much, and the percentiles mean little.
+	Achieved float64 `json:"achieved_per_second"`
+	Events   int     `json:"events"`
+	P50      float64 `json:"p50_s"`
+	P99      float64 `json:"p99_s"`
+	Max      float64 `json:"max_s"`
+}
+
+const (
+	// LowLatencyLinger and LowLatencyRate are the low-latency setting of the
+	// projector and the rate that it is asked for.
+	LowLatencyLinger = 20 * time.Millisecond
+	LowLatencyRate   = 2000
+
+	publishEvery = 5 * time.Millisecond
+	askEvery     = 2 * time.Millisecond
+	warmUp       = time.Second
+	stuckAfter   = 30 * time.Second
+)
+
+// loads are the rates to try, given that of the drain.
+func loads(drain float64) (list []Latency) {
+	c := projector.DefaultConfig(nil, nil)
+	for _, part := range []float64{0.25, 0.5, 0.8} {
+		list = append(list, Latency{Setting: "default", Load: part, Rate: part * drain, Linger: c.Linger.Seconds()})
+	}
+	return append(list, Latency{Setting: "low latency", Rate: LowLatencyRate, Linger: LowLatencyLinger.Seconds()})
+}
+
+// latency publishes at the rate of want for a while, with a projector running
+// on the ledger, which must be level with the stream.
+func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want Latency, messages *ring) (Latency, error) {
+	pc := projector.DefaultConfig(s.js, l)
+	pc.Keys, pc.Log = mix.Keys, c.Log
+	pc.Linger = time.Duration(want.Linger * float64(time.Second))
+	ctx, end, err := projecting(ctx, pc)
+	if err != nil {
+		return want, err
+	}
+	defer end(nil)
+	level, err := projector.ReadLevel(ctx, s.js, l, projector.StreamName)
+	if err != nil {
+		return want, err
+	}
+	want.Events = int(want.Rate * c.Latency.Seconds())
+	due := pace{begin: time.Now(), rate: want.Rate}
+	published := make(chan error, 1)
+	go func() { published <- s.publish(ctx, due, want.Events, messages) }()
+	waits, last, err := watch(ctx, l, level.Incarnation, level.Last, due, want.Events)
+	if err != nil {
+		end(err) // and the publisher with it
+	}
+	if err := cmp.Or(err, <-published); err != nil {
+		return want, err
+	}
+	want.Achieved = float64(want.Events) / last.Sub(due.begin).Seconds()
+	want.P50, want.P99, want.Max = percentile(waits, 0.5), percentile(waits, 0.99), percentile(waits, 1)
+	return want, nil
+}
+
+// pace says when the i-th event is due.
+type pace struct {
+	begin time.Time
+	rate  float64
+}
+
+func (p pace) due(i int) time.Time {
+	return p.begin.Add(time.Duration(float64(i) / p.rate * float64(time.Second)))
+}
+
+// dueBy is how many are due at a time.
+func (p pace) dueBy(t time.Time) int { return int(t.Sub(p.begin).Seconds()*p.rate) + 1 }
+
+func (s *servers) publish(ctx context.Context, due pace, n int, messages *ring) error {
+	publisher := producer.NewPublisher(s.js, 0)
+	for sent := 0; sent < n; {
+		for now := min(n, due.dueBy(time.Now())); sent < now; sent++ {
+			if err := publisher.Send(ctx, messages.next()); err != nil {
+				return fmt.Errorf("publish: %w", err)
+			}
+		}
+		if err := publisher.Flush(ctx); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		if err := sleep(ctx, publishEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch returns how long each event after sequence base took to be queryable,
+// in seconds, and when the last one was.
+func watch(ctx context.Context, l *ledger.Ledger, incarnation uuid.UUID, base uint64, due pace, n int) (waits []float64, last time.Time, err error) {
+	last = time.Now()
+	for seen := 0; seen < n; {
+		commit, _, err := l.LastCommit(ctx, incarnation)
+		if err != nil {
+			return nil, last, err
+		}
+		now := time.Now()
+		switch visible := int(commit.Last) - int(base); {
+		case visible > seen:
+			for ; seen < min(visible, n); seen++ {
+				if at := due.due(seen); at.Sub(due.begin) >= warmUp || n < int(2*due.rate) {
+					waits = append(waits, now.Sub(at).Seconds())
+				}
+			}
+			last = now
+		case now.Sub(last) > stuckAfter:
+			return nil, last, errors.New("the projector makes no progress")
+		}
+		if err := sleep(ctx, askEvery); err != nil {
+			return nil, last, err
+		}
+	}
+	return waits, last, nil
+}
+
+// percentile sorts the values.
+func percentile(values []float64, part float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[min(len(values)-1, int(part*float64(len(values))))]
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// ring gives out messages without the cost of making events: the same ones over
+// and over, each time under a new id.
+type ring struct {
+	messages []schema.Message
+	given    int
+}
+
+func newRing(seed uint64, n int) *ring {
+	r, g := &ring{messages: make([]schema.Message, n)}, mix.New(seed)
+	for i := range r.messages {
+		r.messages[i] = g.Next().Binary()
+	}
+	return r
+}
+
+func (r *ring) next() schema.Message {
+	m := r.messages[r.given%len(r.messages)]
+	m.Header = maps.Clone(m.Header) // a batch adds its own
+	id := []string{fmt.Sprintf("%s-%d", m.Header["ce-id"][0], r.given/len(r.messages))}
+	m.Header["ce-id"], m.Header[schema.MsgIDHeader] = id, id
+	r.given++
+	return m
+}

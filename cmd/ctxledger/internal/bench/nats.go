@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// ServeNATS runs NATS on dir until ctx or in ends. It writes the address, which
+// holds a password, to out as one line. It is what the child process does that
+// [Run] starts, so that the server's CPU time and memory are its own.
+func ServeNATS(ctx context.Context, dir string, in io.Reader, out io.Writer) (err error) {
+	c := embedded.DefaultConfig(dir)
+	c.NoClickHouse = true
+	s, err := embedded.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := fmt.Fprintln(out, s.NATSURL()); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, in) // ends when the parent does
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// ServeCommand is the command line of `ctxledger` that calls ServeNATS.
+var ServeCommand = []string{"bench", "serve-nats"}
+
+// natsChild is ServeNATS in a process of its own.
+type natsChild struct {
+	*child
+	url string
+}
+
+func startNATS(ctx context.Context, dir string) (*natsChild, error) {
+	c, err := startChild("NATS", nil, append(ServeCommand, "--data", dir)...)
+	if err != nil {
+		return nil, err
+	}
+	url, err := c.line(ctx)
+	return &natsChild{c, url}, err
+}

@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// Preloaded says what stands in the stream, in bytes an event.
+type Preloaded struct {
+	Events  int     `json:"events"`
+	Seed    uint64  `json:"seed"`
+	Data    float64 `json:"data_bytes"`    // the mean of the data
+	Headers float64 `json:"header_bytes"`  // of the headers, with those of the batch
+	Stored  float64 `json:"stored_bytes"`  // of what the stream keeps, subject and frame included
+	Subject int     `json:"subject_count"` // distinct subjects
+}
+
+// Seed publishes n events of the mix of a seed into the stream, in atomic
+// batches, and returns when all are stored. The streams are created where they
+// are missing. progress may be nil.
+func Seed(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progress Progress) (Preloaded, error) {
+	p := Preloaded{Events: n, Seed: seed}
+	if _, err := projector.EnsureStreams(ctx, js); err != nil {
+		return p, err
+	}
+	publisher, generator := producer.NewPublisher(js, 0), mix.New(seed)
+	var data, headers int
+	for i := range n {
+		if i%1000 == 0 && progress != nil {
+			progress("publishing", int64(i), int64(n))
+		}
+		m := generator.Next().Binary()
+		data += len(m.Data)
+		for name, values := range m.Header {
+			headers += len(name) + len(": \r\n") + len(values[0])
+		}
+		if err := publisher.Send(ctx, m); err != nil {
+			return p, fmt.Errorf("preload: %w", err)
+		}
+	}
+	if err := publisher.Flush(ctx); err != nil {
+		return p, fmt.Errorf("preload: %w", err)
+	}
+	stream, err := js.Stream(ctx, projector.StreamName)
+	if err != nil {
+		return p, fmt.Errorf("look at the stream: %w", err)
+	}
+	state := stream.CachedInfo().State
+	p.Data, p.Headers = float64(data)/float64(n), float64(headers)/float64(n)
+	p.Stored, p.Subject = float64(state.Bytes)/float64(state.Msgs), int(state.NumSubjects)
+	return p, nil
+}

@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// Processes holds a figure for each process; nil is unknown.
+type Processes struct {
+	Client     *float64 `json:"client"` // the raw copy or the projector, alone in its process
+	NATS       *float64 `json:"nats"`
+	ClickHouse *float64 `json:"clickhouse"`
+}
+
+// each returns the pointers to the figures, in the order of pids.
+func (p *Processes) each() [3]**float64 {
+	return [3]**float64{&p.Client, &p.NATS, &p.ClickHouse}
+}
+
+// pids returns the processes that are measured. Where no way is under way, this one
+// is the client.
+func (s *servers) pids() [3]int {
+	client := os.Getpid()
+	if s.client != nil {
+		client = s.client.pid()
+	}
+	return [3]int{client, s.child.pid(), s.engine.EnginePID()}
+}
+
+// cpuSeconds returns the CPU time that each process has had, user and system.
+func (s *servers) cpuSeconds() (p Processes) { return s.read(cpuSeconds) }
+
+// peakBytes returns the highest resident memory of each since resetPeaks.
+func (s *servers) peakBytes() (p Processes) { return s.read(peakBytes) }
+
+func (s *servers) read(figure func(pid int) (float64, bool)) (p Processes) {
+	pids := s.pids()
+	for i, at := range p.each() {
+		if value, ok := figure(pids[i]); ok {
+			*at = &value
+		}
+	}
+	return p
+}
+
+// resetPeaks makes peakBytes begin anew, after this process has given back what
+// it does not use, so that it leaves the machine's memory to those measured.
+func (s *servers) resetPeaks() {
+	debug.FreeOSMemory()
+	for _, pid := range s.pids() {
+		// Where it is refused, the peaks of earlier rounds count too.
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+	}
+}
+
+// minus returns the differences of what is known in both.
+func (p Processes) minus(o Processes) (d Processes) {
+	return p.combine(o, func(a, b float64) float64 { return a - b })
+}
+
+// times returns every figure times f.
+func (p Processes) times(f float64) Processes {
+	return p.combine(p, func(a, _ float64) float64 { return a * f })
+}
+
+func (p Processes) combine(o Processes, f func(a, b float64) float64) (d Processes) {
+	a, b, to := p.each(), o.each(), d.each()
+	for i := range to {
+		if *a[i] != nil && *b[i] != nil {
+			value := f(**a[i], **b[i])
+			*to[i] = &value
+		}
+	}
+	return d
+}
+
+// ticks a second, in which Linux tells CPU times on every architecture that we
+// build for.
+const ticks = 100
+
+// cpuSeconds reads the fields utime and stime, the 14th and 15th of a line
+// whose 2nd is a name in brackets.
+func cpuSeconds(pid int) (float64, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, false
+	}
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return float64(user+system) / ticks, err1 == nil && err2 == nil
+}
+
+func peakBytes(pid int) (float64, bool) { return statusBytes(pid, "VmHWM:") }
+
+func residentBytes(pid int) (float64, bool) { return statusBytes(pid, "VmRSS:") }
+
+func statusBytes(pid int, name string) (float64, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return float64(kib) * 1024, err == nil
+		}
+	}
+	return 0, false
+}

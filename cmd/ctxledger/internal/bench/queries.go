@@ -1,0 +1,276 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// QueriesConfig says how to ask. Start from DefaultQueriesConfig.
+type QueriesConfig struct {
+	// Only these queries of the catalogue; empty is all.
+	Only []string
+	// Samples is how many turns and sessions each narrow query is asked about.
+	// Defaults to 20.
+	Samples int
+	// Rounds is how often a wide query is asked with each of its arguments, beside
+	// the cold time. Defaults to 3.
+	Rounds int
+	// MaxTime ends a query; those that would come after it with the same scope are
+	// left out. Defaults to a minute, which is what a user has.
+	MaxTime time.Duration
+	// Progress is told how far it is. Nil is quiet.
+	Progress Progress
+}
+
+// DefaultQueriesConfig returns what the figures of the README are made with.
+func DefaultQueriesConfig() QueriesConfig {
+	return QueriesConfig{Samples: 20, Rounds: 3, MaxTime: ledger.DefaultLimits().Time}
+}
+
+// Validate says what is wrong with c and changes nothing.
+func (c QueriesConfig) Validate() error {
+	switch {
+	case c.Samples < 1:
+		return errors.New("the number of samples must be above zero")
+	case c.Rounds < 1:
+		return errors.New("the number of rounds must be above zero")
+	case c.MaxTime < time.Second:
+		return errors.New("the time for a query must be a second or more")
+	}
+	for _, name := range c.Only {
+		if _, err := queries.Get(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// QueriesReport is what [RunQueries] found out.
+type QueriesReport struct {
+	ClickHouse string `json:"clickhouse"`
+	Database   string `json:"database"`
+	Events     uint64 `json:"events"`
+	Sessions   uint64 `json:"sessions"`
+	Tenants    uint64 `json:"tenants"`
+	Bytes      uint64 `json:"bytes"` // on disk
+	Parts      uint64 `json:"parts"`
+	// CachesDropped says that the user of the address may drop the server's caches,
+	// as it was done before each cold run. Else a cold run is just the first with its
+	// arguments.
+	CachesDropped bool           `json:"caches_dropped"`
+	Queries       []QueryFigures `json:"queries"`
+	// Over is how many of them are over their bar.
+	Over int `json:"over"`
+}
+
+// QueryFigures are those of one query in one scope. Times are those of a client on
+// the same machine that reads the whole result.
+type QueryFigures struct {
+	Query string     `json:"query"`
+	Scope Scope      `json:"scope"`
+	Bar   float64    `json:"bar_s"`
+	Cold  Percentile `json:"cold"`
+	Warm  Percentile `json:"warm"`
+	// CPU, rows and bytes read, and memory are the highest of all runs.
+	CPU    float64 `json:"cpu_s"`
+	Rows   uint64  `json:"rows_read"`
+	Bytes  uint64  `json:"bytes_read"`
+	Memory int64   `json:"peak_memory_bytes"`
+	Result int     `json:"result_rows"` // the most
+	// Over says that the 95th percentile, warm, is over the bar, or that there was
+	// an error.
+	Over  bool   `json:"over"`
+	Error string `json:"error,omitzero"`
+}
+
+// Percentile of some runs, in seconds.
+type Percentile struct {
+	Runs int     `json:"runs"`
+	P50  float64 `json:"p50_s"`
+	P95  float64 `json:"p95_s"`
+}
+
+func percentiles(seconds []float64) Percentile {
+	return Percentile{Runs: len(seconds), P50: percentile(seconds, 0.5), P95: percentile(seconds, 0.95)}
+}
+
+// RunQueries asks every query of the catalogue in each scope that it has, in the
+// database of dsn, with the limits of a user's query. ctx ends it early.
+func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesReport, err error) {
+	if err := c.Validate(); err != nil {
+		return r, err
+	}
+	l, err := ledger.Open(ctx, dsn)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	conn, err := connect(dsn)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if r.ClickHouse, err = l.Version(); err != nil {
+		return r, err
+	}
+	if err := conn.QueryRow(ctx, statement("queries_corpus")).Scan(&r.Database, &r.Events, &r.Sessions, &r.Tenants, &r.Bytes, &r.Parts); err != nil {
+		return r, fmt.Errorf("look at the corpus: %w", err)
+	}
+	d, err := draw(ctx, conn, c.Samples)
+	if err != nil {
+		return r, err
+	}
+	var list []questions
+	for _, q := range queries.All() {
+		if len(c.Only) == 0 || slices.Contains(c.Only, q.Name) {
+			list = append(list, d.questions(q)...)
+		}
+	}
+	a := asker{config: c, ledger: l, conn: conn}
+	if r.CachesDropped, err = a.mayDrop(ctx); err != nil {
+		return r, err
+	}
+	a.dropFirst = r.CachesDropped
+	for i, q := range list {
+		if c.Progress != nil {
+			c.Progress("asking "+q.query.Name, int64(i), int64(len(list)))
+		}
+		f := a.ask(ctx, q)
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		if f.Over {
+			r.Over++
+		}
+		r.Queries = append(r.Queries, f)
+	}
+	return r, nil
+}
+
+// asker runs questions and notes what they cost.
+type asker struct {
+	config QueriesConfig
+	ledger *ledger.Ledger
+	conn   driver.Conn
+	// dropFirst says that caches are to be dropped before each cold run.
+	dropFirst bool
+}
+
+// ask runs a query with each of its arguments: cold, where that is asked for, and
+// then warm.
+func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
+	f := QueryFigures{Query: q.query.Name, Scope: q.scope, Bar: q.bar.Seconds()}
+	var cold, warm []float64
+	fail := func(err error) QueryFigures {
+		f.Error, f.Over = err.Error(), true
+		f.Cold, f.Warm = percentiles(cold), percentiles(warm)
+		return f
+	}
+	if q.problem != nil {
+		return fail(q.problem)
+	}
+	rounds := a.config.Rounds
+	if q.scope.narrow() {
+		rounds = 1
+	}
+	for i, arguments := range q.arguments {
+		if i < mostCold {
+			if a.dropFirst {
+				if err := a.dropCaches(ctx); err != nil {
+					return fail(err)
+				}
+			}
+			seconds, err := a.run(ctx, q.query, arguments, &f)
+			if err != nil {
+				return fail(err)
+			}
+			cold = append(cold, seconds)
+		}
+		for range rounds {
+			seconds, err := a.run(ctx, q.query, arguments, &f)
+			if err != nil {
+				return fail(err)
+			}
+			warm = append(warm, seconds)
+		}
+	}
+	f.Cold, f.Warm = percentiles(cold), percentiles(warm)
+	f.Over = f.Warm.P95 > f.Bar
+	return f
+}
+
+// mostCold is how many of a query's arguments are asked cold.
+const mostCold = 5
+
+// run asks once and returns how long it took until the last row was read.
+func (a *asker) run(ctx context.Context, q queries.Query, arguments map[string]string, f *QueryFigures) (seconds float64, err error) {
+	given, err := q.Bind(arguments)
+	if err != nil {
+		return 0, err
+	}
+	var rows, bytes uint64
+	var cpu, memory int64
+	ctx = clickhouse.Context(ctx,
+		clickhouse.WithProgress(func(p *clickhouse.Progress) { rows, bytes = rows+p.Rows, bytes+p.Bytes }),
+		clickhouse.WithProfileEvents(func(events []clickhouse.ProfileEvent) {
+			for _, e := range events {
+				switch e.Name {
+				case "UserTimeMicroseconds", "SystemTimeMicroseconds":
+					cpu += e.Value
+				case "MemoryTrackerPeakUsage":
+					memory = max(memory, e.Value)
+				}
+			}
+		}))
+	limits := ledger.DefaultLimits()
+	limits.Time = a.config.MaxTime
+	began := time.Now()
+	result, err := a.ledger.Query(ctx, q.SQL, given, limits)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for result.Next() {
+		n++
+	}
+	if err := result.Close(); err != nil {
+		return 0, err
+	}
+	seconds = time.Since(began).Seconds()
+	f.CPU, f.Memory = max(f.CPU, float64(cpu)/1e6), max(f.Memory, memory)
+	f.Rows, f.Bytes, f.Result = max(f.Rows, rows), max(f.Bytes, bytes), max(f.Result, n)
+	return seconds, nil
+}
+
+// caches are the server's that a query finds its data in.
+var caches = []string{"queries_drop_marks", "queries_drop_uncompressed", "queries_drop_conditions", "queries_drop_skipping", "queries_drop_mapped"}
+
+// mayDrop drops the caches and reports false where the user has no such right.
+func (a *asker) mayDrop(ctx context.Context) (bool, error) {
+	err := a.dropCaches(ctx)
+	var refused *clickhouse.Exception
+	if errors.As(err, &refused) && refused.Code == accessDenied {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+const accessDenied = 497
+
+func (a *asker) dropCaches(ctx context.Context) error {
+	for _, name := range caches {
+		if err := a.conn.Exec(ctx, statement(name)); err != nil {
+			return fmt.Errorf("drop the caches: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// Scope is how much of a ledger a query is asked about.
+type Scope string
+
+// The scopes, and what a query may take in each at the 95th percentile.
+const (
+	// ScopeTurn is what a query cannot do without: a turn, an item, two calls.
+	ScopeTurn Scope = "turn"
+	// ScopeSession is one session, without its tenant.
+	ScopeSession Scope = "session"
+	// ScopeTenant is one tenant, of its last 30 days where the query knows days.
+	ScopeTenant Scope = "tenant 30 days"
+	// ScopeAll is everything.
+	ScopeAll Scope = "everything"
+)
+
+func (s Scope) narrow() bool { return s == ScopeTurn || s == ScopeSession }
+
+var bars = map[Scope]time.Duration{
+	ScopeTurn: 50 * time.Millisecond, ScopeSession: 100 * time.Millisecond, ScopeTenant: time.Second, ScopeAll: 5 * time.Second,
+}
+
+// questions are a query with the arguments that it is asked with in one scope.
+type questions struct {
+	query     queries.Query
+	scope     Scope
+	bar       time.Duration
+	arguments []map[string]string
+	problem   error // why there are none
+}
+
+// drawn is what queries are asked about. The same tables give the same draw.
+type drawn struct {
+	tenants []string // the first is the largest
+	turns   []turn
+}
+
+// turn is a turn of a session, with a call and an item of it.
+type turn struct{ tenant, session, turn, otherTurn, call, item string }
+
+// mostTenants are drawn: the largest, one in the middle and the smallest.
+const mostTenants = 3
+
+func draw(ctx context.Context, conn driver.Conn, samples int) (d drawn, err error) {
+	err = scan(ctx, conn, "queries_tenants", func(rows driver.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		d.tenants = append(d.tenants, name)
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
+	if n := len(d.tenants); n > mostTenants {
+		d.tenants = []string{d.tenants[0], d.tenants[n/2], d.tenants[n-1]}
+	}
+	limit := withParameters(ctx, clickhouse.Parameters{"samples": fmt.Sprint(samples)})
+	err = scan(limit, conn, "queries_turns", func(rows driver.Rows) error {
+		var t turn
+		err := rows.Scan(&t.tenant, &t.session, &t.turn, &t.otherTurn, &t.call, &t.item)
+		d.turns = append(d.turns, t)
+		return err
+	})
+	if err == nil && len(d.turns) == 0 {
+		err = errors.New("there is no model call to ask about: seed the ledger with `ctxledger bench seed`")
+	}
+	return d, err
+}
+
+// questions are those of one query, in each scope that it has.
+func (d drawn) questions(q queries.Query) (list []questions) {
+	has := make(map[string]bool)
+	var required []queries.Parameter
+	for _, p := range q.Parameters {
+		has[p.Name] = true
+		if p.Required {
+			required = append(required, p)
+		}
+	}
+	add := func(scope Scope, arguments []map[string]string, problem error) {
+		list = append(list, questions{query: q, scope: scope, bar: bars[scope], arguments: arguments, problem: problem})
+	}
+	if len(required) > 0 {
+		arguments, problem := d.required(required)
+		scope := ScopeTurn
+		if len(required) == 1 && required[0].Name == "session_id" {
+			scope = ScopeSession
+		}
+		add(scope, arguments, problem)
+		return list
+	}
+	if has["session_id"] {
+		var arguments []map[string]string
+		for _, t := range d.turns {
+			arguments = append(arguments, map[string]string{"session_id": t.session})
+		}
+		add(ScopeSession, arguments, nil)
+	}
+	if has["tenant"] {
+		var arguments []map[string]string
+		for _, tenant := range d.tenants {
+			one := map[string]string{"tenant": tenant}
+			if has["days"] {
+				one["days"] = "30"
+			}
+			arguments = append(arguments, one)
+		}
+		add(ScopeTenant, arguments, nil)
+	}
+	add(ScopeAll, []map[string]string{{}}, nil)
+	return list
+}
+
+// required fills the parameters that a query cannot do without, from each turn.
+func (d drawn) required(parameters []queries.Parameter) (arguments []map[string]string, problem error) {
+	for _, t := range d.turns {
+		one := make(map[string]string)
+		for _, p := range parameters {
+			value, ok := t.value(p)
+			if !ok {
+				return nil, fmt.Errorf("there is no value to ask about for the parameter %s", p.Name)
+			}
+			one[p.Name] = value
+		}
+		arguments = append(arguments, one)
+	}
+	return arguments, nil
+}
+
+// value is that of a parameter by what its name speaks of. The second turn that a
+// query wants is another one of the session.
+func (t turn) value(p queries.Parameter) (string, bool) {
+	switch name := p.Name; {
+	case p.Type != "String":
+		return p.Min, true
+	case strings.Contains(name, "tenant"):
+		return t.tenant, true
+	case strings.Contains(name, "session"):
+		return t.session, true
+	case strings.Contains(name, "item"):
+		return t.item, true
+	case strings.Contains(name, "call"):
+		return t.call, true
+	case strings.Contains(name, "turn") && (strings.HasSuffix(name, "_b") || strings.Contains(name, "other")):
+		return t.otherTurn, true
+	case strings.Contains(name, "turn"):
+		return t.turn, true
+	case len(p.Choices) > 0:
+		return p.Choices[0], true
+	}
+	return "", false
+}

@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// TestEveryQueryIsAsked runs the benchmark over a small corpus: each query of the
+// catalogue is in it in every scope that it has, with something to ask about, and
+// answers.
+func TestEveryQueryIsAsked(t *testing.T) {
+	t.Parallel()
+	dsn, _ := seeded(t)
+	dsn, err := InDatabase(dsn, SeedDatabase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := DefaultQueriesConfig()
+	c.Samples, c.Rounds = 2, 1
+	r, err := RunQueries(t.Context(), c, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Events != 10_000 || r.Sessions < 10 || r.Tenants != 4 || r.Database != SeedDatabase || r.Bytes == 0 || r.Parts == 0 {
+		t.Errorf("the corpus is %+v", r)
+	}
+	var cpu float64
+	for _, q := range queries.All() {
+		scopes := make(map[Scope]QueryFigures)
+		for _, f := range r.Queries {
+			if f.Query == q.Name {
+				scopes[f.Scope] = f
+			}
+		}
+		needs := slices.ContainsFunc(q.Parameters, func(p queries.Parameter) bool { return p.Required })
+		if _, all := scopes[ScopeAll]; len(scopes) == 0 || !needs && !all {
+			t.Errorf("%s is asked in %v", q.Name, scopes)
+		}
+		for scope, f := range scopes {
+			if f.Error != "" {
+				t.Errorf("%s, %s: %s", q.Name, scope, f.Error)
+				continue
+			}
+			if f.Warm.Runs == 0 || f.Cold.Runs == 0 || f.Warm.P95 <= 0 || f.Cold.P50 <= 0 || f.Bar <= 0 || f.Memory <= 0 {
+				t.Errorf("%s, %s has figures missing: %+v", q.Name, scope, f)
+			}
+			cpu += f.CPU
+		}
+	}
+	if cpu <= 0 { // of a quick one the server says none
+		t.Error("no query took the server any time")
+	}
+	for _, name := range []string{"window", "sessions"} {
+		i := slices.IndexFunc(r.Queries, func(f QueryFigures) bool { return f.Query == name && f.Scope.narrow() })
+		if i < 0 || r.Queries[i].Result == 0 || r.Queries[i].Rows == 0 {
+			t.Errorf("%s of one that was drawn finds nothing", name)
+		}
+	}
+	var table, text strings.Builder
+	if err := r.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	var found QueriesReport
+	if err := json.Unmarshal([]byte(text.String()), &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found.Queries {
+		if !strings.Contains(table.String(), f.Query) {
+			t.Errorf("the table lacks %s", f.Query)
+		}
+	}
+}
+
+// TestFailedQueryIsOverTheBar: what cannot be answered is no end of the others.
+func TestFailedQueryIsOverTheBar(t *testing.T) {
+	t.Parallel()
+	dsn, conn := seeded(t)
+	l, err := ledger.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a := asker{config: DefaultQueriesConfig(), ledger: l, conn: conn}
+	ask := func(sql string) QueryFigures {
+		return a.ask(t.Context(), questions{query: queries.Query{Name: "q", SQL: sql}, scope: ScopeAll, bar: bars[ScopeAll], arguments: []map[string]string{nil}})
+	}
+	if f := ask("SELECT * FROM not_there"); !f.Over || !strings.Contains(f.Error, "not_there") {
+		t.Errorf("%+v", f)
+	}
+	if f := ask("SELECT number FROM numbers(3)"); f.Error != "" || f.Result != 3 || f.Warm.Runs != a.config.Rounds || f.Cold.Runs != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestTurnFillsWhatIsRequired: parameters get a value by what their names speak of.
+func TestTurnFillsWhatIsRequired(t *testing.T) {
+	t.Parallel()
+	one := turn{"t", "s", "u1", "u2", "c", "i"}
+	for name, want := range map[string]string{
+		"tenant": "t", "session_id": "s", "turn_id": "u1", "turn_a": "u1", "turn_b": "u2", "call_id": "c", "item_ref": "i",
+	} {
+		if got, ok := one.value(queries.Parameter{Name: name, Type: "String"}); got != want || !ok {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got, ok := one.value(queries.Parameter{Name: "mood", Type: "String"}); ok {
+		t.Errorf("mood is %q", got)
+	}
+	if got, _ := one.value(queries.Parameter{Name: "limit", Type: "UInt32", Min: "7"}); got != "7" {
+		t.Errorf("a number is %q, want the least", got)
+	}
+}

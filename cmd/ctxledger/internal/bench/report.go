@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
+
+func writeJSON(w io.Writer, report any) error {
+	if err := json.MarshalWrite(w, report, jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// WriteTable writes the report for people.
+func (r *Report) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	writeSetting(t, r.Machine, r.Stream)
+	writeRates(t, rate{"raw copy", r.Raw}, rate{"drain", r.Drain})
+	r.writeRatio(t)
+	r.writeStorage(t)
+	r.writeLatency(t)
+	return t.Flush()
+}
+
+func writeSetting(w io.Writer, m Machine, s Preloaded) {
+	fmt.Fprintf(w, "%d cores, %s, %s, NATS %s, ClickHouse %s\n", m.Cores, m.Platform, m.Go, m.NATS, m.ClickHouse)
+	fmt.Fprintf(w, "%d events (seed %d) of %.0f bytes in the stream: data %.0f, headers %.0f\n\n", s.Events, s.Seed, s.Stored, s.Data, s.Headers)
+}
+
+// rate is a way through the stream, and how fast it was.
+type rate struct {
+	name string
+	Summary
+}
+
+func writeRates(w io.Writer, ways ...rate) {
+	fmt.Fprintf(w, "median of %d\tevents/s\tbatches\tCPU-s/M events: client\tNATS\tClickHouse\tpeak MB: client\tNATS\tClickHouse\n", len(ways[0].Rounds))
+	for _, line := range ways {
+		fmt.Fprintf(w, "%s\t%.0f\t%d", line.name, line.PerSecond, line.Rounds[0].Batches)
+		for _, p := range line.CPUPerMillion.each() {
+			fmt.Fprintf(w, "\t%s", figure(*p, 1, "%.1f"))
+		}
+		for _, p := range line.Peak.each() {
+			fmt.Fprintf(w, "\t%s", figure(*p, 1e-6, "%.0f"))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (r *Report) writeRatio(w io.Writer) {
+	fmt.Fprintf(w, "ratio\t%.3f\t(", r.Ratio)
+	for i, d := range r.Drain.Rounds {
+		fmt.Fprintf(w, "%s%.2f", strings.Repeat(" ", min(i, 1)), d.PerSecond/r.Raw.Rounds[i].PerSecond)
+	}
+	fmt.Fprintln(w, " by round)")
+	fmt.Fprintln(w)
+}
+
+// figure words a number that may be unknown.
+func figure(value *float64, scale float64, format string) string {
+	if value == nil {
+		return "?"
+	}
+	return fmt.Sprintf(format, *value*scale)
+}
+
+// leastShown is the smallest column that the table shows, in bytes an event;
+// JSON has all.
+const leastShown = 2.0
+
+func (r *Report) writeStorage(w io.Writer) {
+	s, n := r.Storage, r.Stream.Events
+	fmt.Fprintf(w, "%.2f derived rows an event; %d parts made, %d left at the end of the drain\n", s.DerivedRows, s.PartsMade, s.PartsLeft)
+	fmt.Fprintf(w, "%.0f bytes on disk an event once merges had settled, %.0f after OPTIMIZE … FINAL (%.0f per KB stored in the stream):\n\n",
+		s.BytesSettled, s.Bytes, 1000*s.Bytes/r.Stream.Stored)
+	fmt.Fprintln(w, "table\tparts made\tleft\trows\tbytes an event\tits largest columns, bytes an event")
+	for _, t := range s.Tables {
+		var largest []string
+		for _, c := range t.Columns {
+			if share := PerEvent(c.Bytes, n); share >= leastShown {
+				largest = append(largest, fmt.Sprintf("%s %.1f", c.Column, share))
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%s\n", t.Table, t.PartsMade, t.PartsLeft, t.Rows, PerEvent(t.Bytes, n), strings.Join(largest, ", "))
+	}
+	fmt.Fprintln(w)
+}
+
+func (r *Report) writeLatency(w io.Writer) {
+	if len(r.Latency) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "publish → queryable\tevents/s\tachieved\tp50 ms\tp99 ms\tmax ms")
+	for _, l := range r.Latency {
+		name := fmt.Sprintf("%s, %.0f%% of the drain", l.Setting, 100*l.Load)
+		if l.Load == 0 {
+			name = fmt.Sprintf("%s, linger %.0f ms", l.Setting, 1000*l.Linger)
+		}
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", name, l.Rate, l.Achieved, 1000*l.P50, 1000*l.P99, 1000*l.Max)
+	}
+}

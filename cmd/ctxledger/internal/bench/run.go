@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// Report is what a run found out.
+type Report struct {
+	Machine Machine   `json:"machine"`
+	Stream  Preloaded `json:"stream"`
+	Raw     Summary   `json:"raw"`
+	Drain   Summary   `json:"drain"`
+	// Ratio is the drain's rate over the raw copy's, the median of the rounds'.
+	Ratio   float64   `json:"ratio"`
+	Storage Storage   `json:"storage"`
+	Latency []Latency `json:"latency"` // empty when it was left out
+}
+
+// Machine is what the figures were made on.
+type Machine struct {
+	Cores      int    `json:"cores"`
+	Platform   string `json:"platform"`
+	Go         string `json:"go"`
+	NATS       string `json:"nats"`
+	ClickHouse string `json:"clickhouse"`
+	Began      string `json:"began"` // RFC 3339
+}
+
+// Run measures. ctx ends it early, in order; what it started has ended when it
+// returns, and the data folder remains.
+func Run(ctx context.Context, c Config) (r Report, err error) {
+	if err := c.Validate(); err != nil {
+		return r, err
+	}
+	s, err := startServers(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	r.Machine = s.machine()
+	if r.Stream, err = Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
+		return r, err
+	}
+	l, err := s.rounds(ctx, c, &r)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if r.Machine.ClickHouse, err = l.Version(); err != nil {
+		return r, err
+	}
+	return r, s.latencies(ctx, c, l, &r)
+}
+
+// machine is what the servers run on; the version of ClickHouse comes later.
+func (s *servers) machine() Machine {
+	return Machine{
+		Cores: runtime.GOMAXPROCS(0), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
+		NATS: s.nc.ConnectedServerVersion(), Began: time.Now().UTC().Format(time.RFC3339),
+	}
+}
+
+// rounds copies and drains in turn, and weighs what the last drain left. It
+// returns that ledger.
+func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledger, error) {
+	var raws, drains []Round
+	for i := range c.Rounds {
+		c.progress("copying and draining", int64(2*i), int64(2*c.Rounds))
+		raw, err := s.rawRound(ctx, c.Events)
+		if err != nil {
+			return nil, err
+		}
+		c.progress("copying and draining", int64(2*i+1), int64(2*c.Rounds))
+		last := i == c.Rounds-1
+		profile := ""
+		if last {
+			profile = c.Profile
+		}
+		drain, l, err := s.drainRound(ctx, c, profile)
+		if err != nil {
+			return nil, err
+		}
+		raws, drains = append(raws, raw), append(drains, drain)
+		if !last {
+			if err := l.Close(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		r.Raw, r.Drain = summarise(raws, c.Events), summarise(drains, c.Events)
+		ratios := make([]float64, c.Rounds)
+		for i := range ratios {
+			ratios[i] = drains[i].PerSecond / raws[i].PerSecond
+		}
+		r.Ratio = middle(ratios)
+		c.progress("weighing the tables", 0, 1)
+		if r.Storage, err = s.storage(ctx, c.Events, drain.parts); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		return l, nil
+	}
+	return nil, errors.New("no round")
+}
+
+func (s *servers) latencies(ctx context.Context, c Config, l *ledger.Ledger, r *Report) error {
+	if c.Latency == 0 {
+		return nil
+	}
+	list := loads(r.Drain.PerSecond)
+	messages := newRing(c.Seed+1, min(c.Events, 20_000))
+	for i, want := range list {
+		c.progress("measuring latency", int64(i), int64(len(list)))
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+		found, err := s.latency(ctx, c, l, want, messages)
+		if err != nil {
+			return fmt.Errorf("latency at %.0f events/s: %w", want.Rate, err)
+		}
+		r.Latency = append(r.Latency, found)
+	}
+	return nil
+}

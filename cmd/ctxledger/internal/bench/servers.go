@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// servers are both servers, each in a process of its own, and a connection to
+// each.
+type servers struct {
+	child  *natsChild
+	client *child // the way that is under way; nil between
+	engine *embedded.Servers
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	admin  driver.Conn // outside of the database that is measured
+}
+
+func startServers(ctx context.Context, c Config) (_ *servers, err error) {
+	s := &servers{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.child, err = startNATS(ctx, filepath.Join(c.Dir, "stream")); err != nil {
+		return nil, err
+	}
+	if s.nc, err = nats.Connect(s.child.url, nats.Name("ctxledger bench"), nats.MaxReconnects(-1)); err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	if s.js, err = jetstream.New(s.nc); err != nil {
+		return nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	ec := embedded.DefaultConfig(filepath.Join(c.Dir, "tables"))
+	ec.NoNATS, ec.Progress, ec.Log = true, c.Fetch, c.Log
+	if s.engine, err = embedded.Start(ctx, ec); err != nil {
+		return nil, err
+	}
+	s.admin, err = connect(s.engine.ClickHouseDSN())
+	return s, err
+}
+
+// close stops the servers, ClickHouse before NATS.
+func (s *servers) close() error {
+	var errs []error
+	if s.nc != nil {
+		s.nc.Close()
+	}
+	if s.admin != nil {
+		errs = append(errs, s.admin.Close())
+	}
+	if s.engine != nil {
+		errs = append(errs, s.engine.Close())
+	}
+	if s.child != nil {
+		errs = append(errs, s.child.stop())
+	}
+	return errors.Join(errs...)
+}
+
+// database is the one that every round has anew.
+const database = "ctxledger_bench"
+
+// freshDatabase drops the last round's and returns the address of an empty one.
+func (s *servers) freshDatabase(ctx context.Context) (dsn string, err error) {
+	for _, name := range []string{"drop_database", "create_database"} {
+		if err := s.admin.Exec(ctx, statement(name)); err != nil {
+			return "", fmt.Errorf("make a fresh database: %w", err)
+		}
+	}
+	u, err := url.Parse(s.engine.ClickHouseDSN())
+	if err != nil {
+		return "", errors.New("make a fresh database: the address is none") // the parser's words hold the password
+	}
+	u.Path = "/" + database
+	return u.String(), nil
+}
+
+// connect opens ClickHouse as the ledger does on one machine: without compression
+// on the way.
+func connect(dsn string) (driver.Conn, error) {
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		return nil, errors.New("open ClickHouse: the address is none")
+	}
+	options.DialTimeout = 10 * time.Second
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("open ClickHouse: %w", err)
+	}
+	return conn, nil
+}
+
+// settle waits until no merge is under way, so that neither the next round nor
+// the account of this one is touched by what was put off.
+func (s *servers) settle(ctx context.Context) error {
+	const calm, patience = 500 * time.Millisecond, 2 * time.Minute
+	since, deadline := time.Now(), time.Now().Add(patience)
+	for time.Since(since) < calm && time.Now().Before(deadline) {
+		var merges uint64
+		if err := s.admin.QueryRow(ctx, statement("running_merges")).Scan(&merges); err != nil {
+			return fmt.Errorf("wait for merges: %w", err)
+		}
+		if merges > 0 {
+			since = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,334 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// Soak is a load that lasts.
+type Soak struct {
+	Machine Machine `json:"machine"`
+	// Drain is the rate of a drain before it, 0 where the rate was given.
+	Drain    float64 `json:"drain_events_per_second"`
+	Rate     float64 `json:"events_per_second"`
+	Achieved float64 `json:"achieved_per_second"` // at which events became queryable
+	Seconds  float64 `json:"seconds"`
+	Events   int     `json:"events"`
+	// From when an event was due until it was queryable, as in Latency.
+	P50 float64 `json:"p50_s"`
+	P99 float64 `json:"p99_s"`
+	Max float64 `json:"max_s"`
+	// Parts is the most active parts that each table had at once.
+	Parts   map[string]int `json:"most_parts"`
+	Peak    Processes      `json:"peak_bytes"`
+	CPU     Processes      `json:"cpu_seconds"`
+	Samples []SoakSample   `json:"samples"`
+}
+
+// SoakSample is a stretch of a soak.
+type SoakSample struct {
+	At       float64   `json:"at_s"` // its end
+	Achieved float64   `json:"achieved_per_second"`
+	P50      float64   `json:"p50_s"`
+	P99      float64   `json:"p99_s"`
+	Max      float64   `json:"max_s"`
+	Parts    int       `json:"most_parts"` // of any table, at any time of it
+	Table    string    `json:"most_parts_table"`
+	Memory   Processes `json:"resident_bytes"` // at its end
+}
+
+// SoakConfig says how to load, beside what Config says of servers and seed; its
+// Rounds and Latency are not used.
+type SoakConfig struct {
+	Config
+	// Rate in events a second. 0 drains Config.Events first and takes half of that
+	// rate.
+	Rate float64
+	// Duration of the load. Defaults to 10 minutes.
+	Duration time.Duration
+}
+
+// DefaultSoakConfig returns what the issue's bar asks for.
+func DefaultSoakConfig(dir string) SoakConfig {
+	return SoakConfig{Config: DefaultConfig(dir), Duration: 10 * time.Minute}
+}
+
+// Validate says what is wrong with c and changes nothing.
+func (c SoakConfig) Validate() error {
+	switch {
+	case c.Rate < 0:
+		return errors.New("the rate must not be negative")
+	case c.Duration < time.Second:
+		return errors.New("the duration must be a second or more")
+	}
+	return c.Config.Validate()
+}
+
+const (
+	sampleEvery = 10 * time.Second
+	partsEvery  = time.Second
+	soakRing    = 2000 // few, because they are in the client's memory
+)
+
+// RunSoak publishes at an even pace with a projector running, both in this process.
+func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
+	if err := c.Validate(); err != nil {
+		return r, err
+	}
+	s, err := startServers(ctx, c.Config)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	r.Machine, r.Rate = s.machine(), c.Rate
+	l, err := s.soakLedger(ctx, c, &r)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if r.Machine.ClickHouse, err = l.Version(); err != nil {
+		return r, err
+	}
+	r.Events = int(r.Rate * c.Duration.Seconds())
+	messages := newRing(c.Seed+1, soakRing)
+	if err := s.settle(ctx); err != nil {
+		return r, err
+	}
+	s.resetPeaks()
+	cpu := s.cpuSeconds()
+	if err := s.soak(ctx, c, l, messages, &r); err != nil {
+		return r, fmt.Errorf("soak: %w", err)
+	}
+	r.Peak, r.CPU = s.peakBytes(), s.cpuSeconds().minus(cpu)
+	return r, nil
+}
+
+// soakLedger returns migrated tables, and settles the rate.
+func (s *servers) soakLedger(ctx context.Context, c SoakConfig, r *Soak) (*ledger.Ledger, error) {
+	if c.Rate > 0 {
+		l, _, err := s.freshLedger(ctx)
+		return l, err
+	}
+	if _, err := Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
+		return nil, err
+	}
+	drain, l, err := s.drainRound(ctx, c.Config, "")
+	r.Drain, r.Rate = drain.PerSecond, drain.PerSecond/2
+	return l, err
+}
+
+// soak publishes, watches when events are queryable, and samples.
+func (s *servers) soak(ctx context.Context, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
+	pc := projector.DefaultConfig(s.js, l)
+	pc.Keys, pc.Log = mix.Keys, c.Log
+	ctx, end, err := projecting(ctx, pc)
+	if err != nil {
+		return err
+	}
+	defer end(nil)
+	level, err := projector.ReadLevel(ctx, s.js, l, projector.StreamName)
+	if err != nil {
+		return err
+	}
+	w := &soakWatch{servers: s, report: r, due: pace{begin: time.Now(), rate: r.Rate}, progress: func(done int) {
+		c.progress("soaking", int64(done), int64(r.Events))
+	}}
+	r.Parts = make(map[string]int)
+	published := make(chan error, 1)
+	go func() { published <- s.publish(ctx, w.due, r.Events, messages) }()
+	err = w.watch(ctx, l, level)
+	if err != nil {
+		end(err)
+	}
+	return cmp.Or(err, <-published)
+}
+
+// projecting runs a projector until end is called, and returns once it is ready. The
+// context ends when the projector does.
+func projecting(ctx context.Context, c projector.Config) (_ context.Context, end func(error), err error) {
+	p, err := projector.New(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := p.Run(running); err != nil {
+			cancel(fmt.Errorf("projector: %w", err))
+		}
+	}()
+	end = func(why error) {
+		stop()
+		<-ended
+		cancel(why)
+	}
+	for !p.Status().Ready {
+		if err := sleep(ctx, publishEvery); err != nil {
+			end(err)
+			return nil, nil, err
+		}
+	}
+	return ctx, end, nil
+}
+
+// soakWatch follows the table commits, and samples beside it.
+type soakWatch struct {
+	*servers
+	report   *Soak
+	due      pace
+	progress func(done int)
+
+	all    millis // the waits of all events
+	sample millis // and of those since the last sample
+	began  time.Time
+	counts int // events at the last sample
+	most   int
+	table  string
+}
+
+// millis counts waits by the millisecond, up to a minute and beyond.
+type millis [60_001]uint32
+
+func (m *millis) add(d time.Duration) { m[min(len(m)-1, max(0, int(d.Milliseconds())))]++ }
+
+// percentiles returns seconds.
+func (m *millis) percentiles() (p50, p99, most float64) {
+	var n, seen uint64
+	for _, c := range m {
+		n += uint64(c)
+	}
+	if n == 0 {
+		return 0, 0, 0
+	}
+	at := func(ms int) float64 { return float64(ms+1) / 1000 }
+	for ms, c := range m {
+		before := seen
+		if seen += uint64(c); c == 0 {
+			continue
+		}
+		if before <= n/2 {
+			p50 = at(ms)
+		}
+		if before <= n*99/100 {
+			p99 = at(ms)
+		}
+		most = at(ms)
+	}
+	return p50, p99, most
+}
+
+func (w *soakWatch) watch(ctx context.Context, l *ledger.Ledger, level projector.Level) error {
+	w.began = w.due.begin
+	last, parts := w.began, w.began
+	for seen := 0; seen < w.report.Events; {
+		commit, _, err := l.LastCommit(ctx, level.Incarnation)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		switch visible := min(int(commit.Last)-int(level.Last), w.report.Events); {
+		case visible > seen:
+			for ; seen < visible; seen++ {
+				wait := now.Sub(w.due.due(seen))
+				w.all.add(wait)
+				w.sample.add(wait)
+			}
+			last = now
+			w.progress(seen)
+		case now.Sub(last) > stuckAfter:
+			return errors.New("the projector makes no progress")
+		}
+		if now.Sub(parts) >= partsEvery {
+			parts = now
+			if err := w.lookAtParts(ctx); err != nil {
+				return err
+			}
+		}
+		if now.Sub(w.began) >= sampleEvery || seen == w.report.Events {
+			w.take(now, seen)
+		}
+		if err := sleep(ctx, 5*askEvery); err != nil {
+			return err
+		}
+	}
+	w.report.Seconds = last.Sub(w.due.begin).Seconds()
+	w.report.Achieved = float64(w.report.Events) / w.report.Seconds
+	w.report.P50, w.report.P99, w.report.Max = w.all.percentiles()
+	return nil
+}
+
+func (w *soakWatch) lookAtParts(ctx context.Context) error {
+	return scan(ctx, w.admin, "parts_most", func(rows driver.Rows) error {
+		var table string
+		var n uint64
+		if err := rows.Scan(&table, &n); err != nil {
+			return err
+		}
+		w.report.Parts[table] = max(w.report.Parts[table], int(n))
+		if int(n) > w.most {
+			w.most, w.table = int(n), table
+		}
+		return nil
+	})
+}
+
+// take ends a sample.
+func (w *soakWatch) take(now time.Time, seen int) {
+	s := SoakSample{
+		At: now.Sub(w.due.begin).Seconds(), Achieved: float64(seen-w.counts) / now.Sub(w.began).Seconds(),
+		Parts: w.most, Table: w.table, Memory: w.read(residentBytes),
+	}
+	s.P50, s.P99, s.Max = w.sample.percentiles()
+	w.report.Samples = append(w.report.Samples, s)
+	w.sample, w.began, w.counts, w.most, w.table = millis{}, now, seen, 0, ""
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Soak) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
+
+// WriteTable writes the report for people.
+func (r *Soak) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	m := r.Machine
+	fmt.Fprintf(t, "%d cores, %s, %s, NATS %s, ClickHouse %s\n", m.Cores, m.Platform, m.Go, m.NATS, m.ClickHouse)
+	fmt.Fprintf(t, "%d events in %.0f s: %.0f events/s were due, %.0f became queryable", r.Events, r.Seconds, r.Rate, r.Achieved)
+	if r.Drain > 0 {
+		fmt.Fprintf(t, "; a drain made %.0f", r.Drain)
+	}
+	fmt.Fprintf(t, "\npublish → queryable: p50 %.0f ms, p99 %.0f ms, max %.0f ms\n\n", 1000*r.P50, 1000*r.P99, 1000*r.Max)
+	fmt.Fprintln(t, "at s\tevents/s\tp50 ms\tp99 ms\tmax ms\tmost parts\tof table\tMB: client\tNATS\tClickHouse")
+	for _, s := range r.Samples {
+		fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%s", s.At, s.Achieved, 1000*s.P50, 1000*s.P99, 1000*s.Max, s.Parts, s.Table)
+		writeMegabytes(t, s.Memory)
+	}
+	fmt.Fprint(t, "peak\t\t\t\t\t\t")
+	writeMegabytes(t, r.Peak)
+	fmt.Fprintln(t)
+	tables := slices.SortedFunc(maps.Keys(r.Parts), func(a, b string) int { return r.Parts[b] - r.Parts[a] })
+	for _, table := range tables {
+		fmt.Fprintf(t, "%s\tat most %d parts\n", table, r.Parts[table])
+	}
+	return t.Flush()
+}
+
+func writeMegabytes(w io.Writer, p Processes) {
+	for _, value := range p.each() {
+		fmt.Fprintf(w, "\t%s", figure(*value, 1e-6, "%.0f"))
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,4 @@
+CREATE TABLE raw (message String)
+ENGINE = MergeTree
+ORDER BY tuple()
+SETTINGS default_compression_codec = 'ZSTD(1)'

@@ -1,0 +1,1 @@
+OPTIMIZE TABLE ctxledger_bench.{table:Identifier} FINAL

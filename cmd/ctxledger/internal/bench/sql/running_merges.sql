@@ -1,0 +1,1 @@
+SELECT count() FROM system.merges WHERE database = 'ctxledger_bench'

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Storage says what one drain left in ClickHouse.
+type Storage struct {
+	PartsMade uint64 `json:"parts_made"` // inserted, before any merge
+	PartsLeft uint64 `json:"parts_left"` // active when the drain ended
+	// DerivedRows are rows of all tables but events and commits, an event.
+	DerivedRows float64 `json:"derived_rows_per_event"`
+	// BytesSettled are the bytes on disk an event of active parts once the
+	// merges that the server began by itself had ended. Bytes are those after
+	// OPTIMIZE TABLE … FINAL of every table, as closed months stand; the tables
+	// below are in that state.
+	BytesSettled float64 `json:"bytes_per_event_settled"`
+	Bytes        float64 `json:"bytes_per_event"`
+	Tables       []Table `json:"tables"`
+}
+
+// Table is one table on disk, in bytes.
+type Table struct {
+	Table     string   `json:"table"`
+	PartsMade uint64   `json:"parts_made"`
+	PartsLeft uint64   `json:"parts_left"`
+	Rows      uint64   `json:"rows"`
+	Bytes     uint64   `json:"bytes"`       // everything: columns, marks, indexes, checksums
+	Plain     uint64   `json:"plain_bytes"` // of the columns before compression
+	Columns   []Column `json:"columns"`     // the largest first
+}
+
+// Column is one column on disk, in bytes, without its marks.
+type Column struct {
+	Column string `json:"column"`
+	Bytes  uint64 `json:"bytes"`
+	Plain  uint64 `json:"plain_bytes"`
+}
+
+// PerEvent is a number of bytes over the events of a run.
+func PerEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
+
+// parts reads what the drain made, right after it.
+func (s *servers) parts(ctx context.Context) (map[string]Table, error) {
+	found := make(map[string]Table)
+	err := scan(ctx, s.admin, "parts", func(rows driver.Rows) error {
+		var t Table
+		if err := rows.Scan(&t.Table, &t.PartsMade, &t.PartsLeft); err != nil {
+			return err
+		}
+		found[t.Table] = t
+		return nil
+	})
+	return found, err
+}
+
+// storage merges every table to one part a month and weighs it.
+func (s *servers) storage(ctx context.Context, events int, parts map[string]Table) (Storage, error) {
+	var st Storage
+	settled, err := s.tables(ctx)
+	if err != nil {
+		return st, err
+	}
+	for _, t := range settled {
+		st.BytesSettled += PerEvent(t.Bytes, events)
+		name := clickhouse.Context(ctx, clickhouse.WithParameters(clickhouse.Parameters{"table": t.Table}))
+		if err := s.admin.Exec(name, statement("optimize")); err != nil {
+			return st, fmt.Errorf("merge %s: %w", t.Table, err)
+		}
+	}
+	if st.Tables, err = s.tables(ctx); err != nil {
+		return st, err
+	}
+	for i := range st.Tables {
+		t := &st.Tables[i]
+		t.PartsMade, t.PartsLeft = parts[t.Table].PartsMade, parts[t.Table].PartsLeft
+		st.PartsMade, st.PartsLeft = st.PartsMade+t.PartsMade, st.PartsLeft+t.PartsLeft
+		st.Bytes += PerEvent(t.Bytes, events)
+		if !slices.Contains([]string{"events", "commits", "migrations"}, t.Table) {
+			st.DerivedRows += float64(t.Rows) / float64(events)
+		}
+	}
+	return st, s.columns(ctx, st.Tables)
+}
+
+func (s *servers) tables(ctx context.Context) (list []Table, err error) {
+	err = scan(ctx, s.admin, "tables", func(rows driver.Rows) error {
+		var t Table
+		if err := rows.Scan(&t.Table, &t.Rows, &t.Bytes, &t.Plain); err != nil {
+			return err
+		}
+		list = append(list, t)
+		return nil
+	})
+	return list, err
+}
+
+func (s *servers) columns(ctx context.Context, tables []Table) error {
+	return scan(ctx, s.admin, "columns", func(rows driver.Rows) error {
+		var table string
+		var c Column
+		if err := rows.Scan(&table, &c.Column, &c.Bytes, &c.Plain); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(tables, func(t Table) bool { return t.Table == table }); i >= 0 {
+			tables[i].Columns = append(tables[i].Columns, c)
+		}
+		return nil
+	})
+}
+
+func scan(ctx context.Context, conn driver.Conn, name string, row func(driver.Rows) error) error {
+	rows, err := conn.Query(ctx, statement(name))
+	if err != nil {
+		return fmt.Errorf("ask for %s: %w", name, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return fmt.Errorf("ask for %s: %w", name, err)
+		}
+	}
+	return rows.Err()
+}

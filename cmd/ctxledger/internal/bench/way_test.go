@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// TestAWayWaitsAndEndsWithItsParent: nothing is taken before the order to go, and a
+// parent that is gone leaves no process behind.
+func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
+	t.Parallel()
+	s := embedded.StartShared(t)
+	nc, err := nats.Connect(s.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	for name, orders := range map[string]string{"before it goes": "", "on its way": "go\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, parent := io.Pipe()
+			var out bytes.Buffer
+			ended := make(chan error, 1)
+			go func() {
+				// There is no event: it would wait for ever.
+				ended <- FollowWay(t.Context(), WayConfig{Way: RawWay, NATS: s.NATSURL(), ClickHouse: s.ClickHouseDSN(), Events: 1}, in, &out)
+			}()
+			go func() {
+				_, _ = io.WriteString(parent, orders)
+				parent.Close()
+			}()
+			select {
+			case err := <-ended:
+				if orders == "" && err != nil || orders != "" && !errors.Is(err, context.Canceled) {
+					t.Errorf("it ended with %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it goes on without a parent")
+			}
+			if out.String() != "ready\n" {
+				t.Errorf("it wrote %q", &out)
+			}
+		})
+	}
+}
+
+func TestNoSuchWay(t *testing.T) {
+	t.Parallel()
+	s := embedded.StartShared(t)
+	err := FollowWay(t.Context(), WayConfig{Way: "back", NATS: s.NATSURL()}, strings.NewReader(""), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "is no way") {
+		t.Errorf("it ended with %v", err)
+	}
+}

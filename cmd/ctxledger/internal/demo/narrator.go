@@ -1,0 +1,111 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// narrator is a transport that tells people of the facts that go over it: the
+// agent itself prints nothing.
+type narrator struct {
+	producer.Transport
+	say    func(string, ...any)
+	shown  Shown // the window that has most to show so far: the most layers, then tokens
+	layers int
+	tokens int64
+}
+
+// Send passes the messages on, and tells of them once they are taken.
+func (n *narrator) Send(ctx context.Context, messages ...schema.Message) error {
+	if err := n.Transport.Send(ctx, messages...); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		e, err := schema.ParseMessage(m.Header, m.Data)
+		if err != nil {
+			return err
+		}
+		fact, err := e.Decode()
+		if err != nil {
+			return err
+		}
+		n.tell(e, fact)
+	}
+	return nil
+}
+
+func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
+	indent := "        "
+	if e.ParentRunID != "" {
+		indent += "    " + e.RunID + "  "
+	}
+	say := func(format string, args ...any) { n.say(indent+format, args...) }
+	switch f := fact.(type) {
+	case *schema.ItemAdded:
+		n.item(e, f, say)
+	case *schema.ElisionApplied:
+		planned, _ := f.Metadata["planned"].(map[string]any)
+		say("elided %s of earlier turns: %d tokens saved on each call, %v computed again once",
+			items(len(f.ElidedItemRefs)), *f.TokensSaved, planned["recomputed_tokens"])
+	case *schema.PressureApplied:
+		if f.Outcome == schema.OutcomeSkipped || len(f.ItemRefs) == 0 {
+			return
+		}
+		did := "took out"
+		if f.Name == string(window.SummarizeMessages) {
+			did = "put a summary in the place of"
+		}
+		say("%s: %d tokens do not fit into %d: %s %s %s (%d left)",
+			f.CallID, *f.TokensBefore, *f.LimitTokens, f.Name, did, items(len(f.ItemRefs)), *f.TokensAfter)
+	case *schema.CompactionFailed, *schema.CompactionDiscarded:
+		say("a compaction came to nothing")
+	case *schema.MissingRequested:
+		say("a gap: %s The %s is asked to %s.", f.UserSummary, f.RequestedFrom, f.RequestedAction)
+	case *schema.GrantNarrowed:
+		say("a child run with the grant %s alone", strings.Join(f.Effective, ", "))
+	case *schema.GrantDenied:
+		say("a child run asked for %q and was denied", strings.Join(*f.Requested, ", "))
+	case *schema.ResourceAccessed:
+		if !f.Allowed {
+			say("may not %s %s: no grant reaches it", f.Operation, f.Path)
+		}
+	case *schema.BudgetApplied:
+		layers, tokens := len(f.WindowSegments), *f.ActualTokens
+		if cmp.Or(cmp.Compare(layers, n.layers), cmp.Compare(tokens, n.tokens)) > 0 {
+			n.shown, n.layers, n.tokens = Shown{e.SessionID, e.TurnID, f.CallID}, layers, tokens
+		}
+	case *schema.EnvelopeCreated:
+		facts := int64(0)
+		for _, s := range f.Sequences {
+			for _, r := range s.Ranges {
+				facts += r[1] - r[0] + 1
+			}
+		}
+		say("sealed with %d facts", facts)
+	}
+}
+
+func items(n int) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprint(n, " items")
+}
+
+// item tells of what is said, and of what is withheld.
+func (n *narrator) item(e *schema.Event, f *schema.ItemAdded, say func(string, ...any)) {
+	switch {
+	case f.Layer == "user" && e.ParentRunID == "":
+		n.say("%s  %s", e.TurnID, f.Title)
+	case f.Layer == "user", f.Layer == "assistant":
+		say("%s", f.Title)
+	case f.RedactionState == schema.RedactionMasked:
+		say("%s holds a %s: masked under %s before anything is recorded", f.Title, f.RedactionReason, f.PolicyRefs[0])
+	}
+}

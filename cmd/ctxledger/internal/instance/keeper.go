@@ -1,0 +1,74 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// A Keeper runs one fleet of projectors after another, so that the process outlives
+// what ends one of them. Make one, call Start and then Run, each once; Fleet is safe
+// for concurrent use.
+type Keeper struct {
+	Config     projector.Config
+	Partitions schema.Partitions
+	// Waits says of an error whether to try again after the pause rather than to
+	// end: a person has to come, and the process is of use until then. Nil ends
+	// with every error but a lost lease.
+	Waits func(error) bool
+	// Pause is that time. Required with Waits.
+	Pause time.Duration
+	// Told is told of each error that is waited for, once until it is another. Nil
+	// is not.
+	Told func(error)
+
+	current atomic.Pointer[projector.Fleet]
+}
+
+// Start makes the first fleet.
+func (k *Keeper) Start() error {
+	f, err := projector.NewFleet(k.Config, k.Partitions)
+	k.current.Store(f)
+	return err
+}
+
+// Fleet returns the one that runs or ran last.
+func (k *Keeper) Fleet() *projector.Fleet { return k.current.Load() }
+
+// Run projects until ctx ends, until it is caught up if so configured, or until
+// an error that is not waited for. Where ctx ends during such a wait it returns the
+// error. Who loses the lease stands by for it.
+func (k *Keeper) Run(ctx context.Context) error {
+	said := ""
+	for {
+		err := k.Fleet().Run(ctx)
+		switch {
+		case errors.Is(err, projector.ErrLeaseLost):
+		case err != nil && k.Waits != nil && k.Waits(err):
+			if k.Told != nil && err.Error() != said {
+				said = err.Error()
+				k.Told(err)
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(k.Pause):
+			}
+		default:
+			return err
+		}
+		if err := k.Start(); err != nil {
+			return err
+		}
+	}
+}
+
+// Alarming reports whether err says that events are lost or that the stream is
+// another: waiting mends neither, and whoever looks at the status must see it.
+func Alarming(err error) bool {
+	return errors.Is(err, projector.ErrStreamForked) || errors.Is(err, projector.ErrEventsExpired)
+}

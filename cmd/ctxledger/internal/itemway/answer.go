@@ -1,0 +1,217 @@
+package itemway
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// because says an omission reason in words.
+var because = map[schema.OmissionReason]string{
+	schema.OmitBudgetLimit:         "the budget had no room for it",
+	schema.OmitLowRelevance:        "it was not relevant enough",
+	schema.OmitDuplicate:           "it says what another item says",
+	schema.OmitStale:               "it was out of date",
+	schema.OmitPolicyBlocked:       "a policy forbids it",
+	schema.OmitPermissionMissing:   "the run has no permission for it",
+	schema.OmitUnsupportedMedia:    "the model cannot read its kind",
+	schema.OmitTooLarge:            "it is too large",
+	schema.OmitSensitive:           "it is sensitive",
+	schema.OmitNotVisibleToTarget:  "it is not visible to the target",
+	schema.OmitSupersededBySummary: "a summary stands for it",
+}
+
+// Reply says in one sentence what became of the item in the turn, or in the call
+// of it, that is asked about, and in a second one whether it was missed.
+func (w Way) Reply() string {
+	text := w.fate()
+	if gap := w.missed(); gap != "" {
+		text += " " + gap
+	}
+	return text
+}
+
+func (w Way) fate() string {
+	sight := w.last("injected", "seen")
+	omitted := w.last("omitted")
+	switch {
+	case sight >= 0 && omitted > sight:
+		return w.saw(sight) + fmt.Sprintf(", but %s left it out because %s.", w.Steps[omitted].of(), w.Steps[omitted].cause())
+	case sight >= 0:
+		return w.saw(sight) + "."
+	case omitted >= 0:
+		return w.leftOut(omitted)
+	}
+	if i := w.last("assembled"); i >= 0 {
+		return fmt.Sprintf("%s was assembled for %s as part of %s, but nothing records that this was made visible to the model.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
+	}
+	if i := w.last("selected"); i >= 0 {
+		return fmt.Sprintf("%s was selected for %s by %s, but no assembly holds it: nothing records that the model saw it.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
+	}
+	return w.absent()
+}
+
+// saw says where the model saw the item last, and in what shape.
+func (w Way) saw(at int) string {
+	s := w.Steps[at]
+	calls := make(map[string]bool)
+	for _, other := range w.Steps {
+		if w.asked(other) && isSight(other) {
+			calls[other.Call] = true
+		}
+	}
+	text := fmt.Sprintf("The model saw %s in ", w.Item)
+	if len(calls) > 1 {
+		text += fmt.Sprintf("%s of %s, last in ", plain.Plural(len(calls), "call"), w.where())
+	}
+	text += s.of()
+	if s.Position != nil {
+		text += fmt.Sprintf(" at position %d", *s.Position)
+		if s.Step == "seen" {
+			text += " of the item log"
+		}
+	}
+	return text + w.shape(at)
+}
+
+// shape says how much of the item was there.
+func (w Way) shape(at int) string {
+	var parts []string
+	if s := w.before(at, "elided", "reloaded"); s != nil && s.Step == "elided" {
+		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s had elided it", cmp.Or(s.Note, "level not recorded"), plain.Known(s.Before), plain.Known(s.After), s.Record)
+		if s.StandIn != "" {
+			part += "; it can be read again from " + s.StandIn
+		}
+		parts = append(parts, part)
+	}
+	if s := w.before(at, "shortened"); s != nil && s.Call == w.Steps[at].Call {
+		parts = append(parts, fmt.Sprintf("cut from %s to %s tokens to fit the budget", plain.Known(s.Before), plain.Known(s.After)))
+	}
+	if s := w.before(at, "redacted"); s != nil {
+		parts = append(parts, fmt.Sprintf("redacted (%s) under %s because of %q", s.Note, cmp.Or(s.Policy, "a policy that is not named"), s.Reason))
+	}
+	if len(parts) == 0 {
+		if s := w.before(at, "assembled"); s != nil && s.Call == w.Steps[at].Call && s.After != nil {
+			return fmt.Sprintf(", as it was (%s)", plain.Plural(*s.After, "token"))
+		}
+		return ", as it was"
+	}
+	return ", " + strings.Join(parts, ", and ")
+}
+
+func (w Way) leftOut(at int) string {
+	s := w.Steps[at]
+	text := fmt.Sprintf("The model did not see %s in %s: %s left it out because %s", w.Item, w.where(), s.of(), s.cause())
+	if s.Policy != "" {
+		text += ", as the policy " + s.Policy + " decided"
+	}
+	if c := w.before(at, "compacted"); c != nil && s.Reason == string(schema.OmitSupersededBySummary) && c.StandIn != "" {
+		text += "; the summary is " + c.StandIn + ", made by " + c.Record
+	}
+	return text + "."
+}
+
+// absent answers where no call of the turn decided about the item.
+func (w Way) absent() string {
+	first, end := -1, len(w.Steps)
+	for i, s := range w.Steps {
+		if w.asked(s) {
+			if first < 0 {
+				first = i
+			}
+			end = i + 1
+		}
+	}
+	if first < 0 {
+		end = w.later()
+	}
+	if c := w.before(end, "compacted", "removed"); c != nil {
+		if c.Step == "removed" {
+			return fmt.Sprintf("The model did not see %s in %s: it had been removed in %s.", w.Item, w.where(), c.time())
+		}
+		return fmt.Sprintf("The model did not see %s itself in %s: %s had put the summary %s in its place in %s.", w.Item, w.where(), c.Record, cmp.Or(c.StandIn, "(not named)"), c.time())
+	}
+	if i := w.last("available", "considered"); i >= 0 {
+		return fmt.Sprintf("%s was %s in %s, but no selection is recorded that decided about it, and no window holds it.", w.Item, w.Steps[i].Step, w.where())
+	}
+	if first >= 0 {
+		return fmt.Sprintf("No window of %s holds %s, and nothing records why: it was only %s there.", w.where(), w.Item, w.Steps[first].Step)
+	}
+	if len(w.Steps) > 0 && end == 0 {
+		return fmt.Sprintf("%s does not deal with %s, which came only later, in %s.", upper(w.where()), w.Item, w.Steps[0].time())
+	}
+	if s := w.before(end, "injected", "seen"); s != nil {
+		return fmt.Sprintf("%s does not deal with %s, which the model saw last in %s of %s.", upper(w.where()), w.Item, s.of(), s.time())
+	}
+	return fmt.Sprintf("%s does not deal with %s, which no window before it holds.", upper(w.where()), w.Item)
+}
+
+// later returns the index of the first step that happened after the turn.
+func (w Way) later() int {
+	for i, s := range w.Steps {
+		if s.Happened.After(w.Ended) {
+			return i
+		}
+	}
+	return len(w.Steps)
+}
+
+// missed says whether a gap named the item.
+func (w Way) missed() string {
+	s := w.before(len(w.Steps), "missing detected", "missing requested", "missing resolved")
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("It was named as what could fill the gap %s", s.Record)
+	if s.Note != "" {
+		text += fmt.Sprintf(" (%q)", s.Note)
+	}
+	text += ", which is " + cmp.Or(s.Reason, "of unknown state")
+	if s.StandIn != "" {
+		text += " with " + s.StandIn
+	}
+	return text + "."
+}
+
+func (w Way) where() string {
+	if w.Call != "" {
+		return fmt.Sprintf("call %s of turn %s", w.Call, w.Turn)
+	}
+	return "turn " + w.Turn
+}
+
+// of names the call of a step.
+func (s Step) of() string {
+	if s.Call == "" {
+		return "a call that is not named"
+	}
+	return "call " + s.Call
+}
+
+// time names the turn of a step.
+func (s Step) time() string {
+	if s.Turn == "" {
+		return "no turn"
+	}
+	return "turn " + s.Turn
+}
+
+// cause says why a candidate was left out.
+func (s Step) cause() string {
+	text, known := because[schema.OmissionReason(s.Reason)]
+	switch {
+	case !known:
+		text = "of " + cmp.Or(s.Reason, "a reason that is not recorded")
+	default:
+		text += " (" + s.Reason + ")"
+	}
+	if s.Note != "" {
+		text += ": " + s.Note
+	}
+	return text
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,225 @@
+package itemway
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+)
+
+// often are the steps that every call repeats. Those of other turns are counted,
+// not listed.
+var often = []string{"available", "considered", "selected", "omitted", "shortened", "assembled", "injected", "seen"}
+
+// Draw writes the steps as a table of lines of at most width characters, and the
+// answer below.
+func (w Way) Draw(out io.Writer, width int) error {
+	title := fmt.Sprintf("item %s", w.Item)
+	if w.Title != "" && w.Title != w.Item {
+		title += fmt.Sprintf(" (%s)", oneLine(w.Title))
+	}
+	title += fmt.Sprintf(" in %s of session %s", w.where(), w.Session)
+	fmt.Fprintf(out, "%s\n\n", plain.Wrap(title, width, 0, "  "))
+	listed, elsewhere := w.split()
+	t := table(listed)
+	if len(t.Rows) > 0 {
+		if err := t.Write(out, width, "  "); err != nil {
+			return err
+		}
+		fmt.Fprintln(out)
+	}
+	for _, t := range elsewhere {
+		fmt.Fprintf(out, "  %s\n", plain.Wrap(t.String(), width, 2, "    "))
+	}
+	if len(elsewhere) > 0 {
+		fmt.Fprintln(out)
+	}
+	_, err := fmt.Fprintln(out, plain.Wrap(oneLine(w.Answer), width, 0, ""))
+	return err
+}
+
+// split tells the steps that are listed from those of other turns and calls that
+// are counted by turn.
+func (w Way) split() (listed []Step, elsewhere []*tally) {
+	index := make(map[string]*tally)
+	for _, s := range w.Steps {
+		switch {
+		case w.asked(s) || !slices.Contains(often, s.Step):
+			listed = append(listed, s)
+			continue
+		case index[s.Turn] == nil:
+			index[s.Turn] = &tally{turn: s.Turn, calls: make(map[string]map[string]bool)}
+			elsewhere = append(elsewhere, index[s.Turn])
+		}
+		index[s.Turn].add(s)
+	}
+	return listed, elsewhere
+}
+
+// table has a row for each step. Calls that say the same as the call before them
+// share one.
+func table(steps []Step) plain.Table {
+	t := plain.Table{Columns: []plain.Column{
+		{Name: "WHEN", Right: true}, {Name: "TURN", Least: 6}, {Name: "CALL", Least: 6}, {Name: "STEP"}, {Name: "WHAT", Least: 30, Wrap: true},
+	}}
+	last, first, same := "", "", 0
+	for len(steps) > 0 {
+		group := steps[:1]
+		for len(group) < len(steps) && steps[0].Call != "" && steps[len(group)].Call == steps[0].Call {
+			group = steps[:len(group)+1]
+		}
+		steps = steps[len(group):]
+		if said := signature(group); said != "" && said == last {
+			same++
+			row := []string{group[0].when(), "", group[0].Call, "", "the same"}
+			if same == 1 {
+				first = group[0].Call
+			} else {
+				row[4] = fmt.Sprintf("the same in %s, %s to %s", plain.Plural(same, "call"), first, group[0].Call)
+				t.Rows = t.Rows[:len(t.Rows)-1]
+			}
+			t.Rows = append(t.Rows, row)
+			continue
+		} else {
+			last, same = said, 0
+		}
+		for _, s := range group {
+			turn := cmp.Or(s.Turn, "-")
+			if s.InTurn {
+				turn = "this"
+			}
+			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, oneLine(s.what())})
+		}
+	}
+	return t
+}
+
+// signature is what a call says about the item, without the records that say it;
+// empty for steps that are of no call or of a kind that matters each time.
+func signature(group []Step) string {
+	var said []string
+	for _, s := range group {
+		if s.Call == "" || !slices.Contains(often, s.Step) {
+			return ""
+		}
+		s.Record = ""
+		said = append(said, s.Step+" "+s.what())
+	}
+	return strings.Join(said, "\n")
+}
+
+// oneLine takes line breaks out of what others wrote.
+func oneLine(text string) string { return plain.Shorten(text, len(text)) }
+
+func (s Step) when() string { return s.Happened.UTC().Format("15:04:05") }
+
+// tally counts the calls of a turn by what they did with the item.
+type tally struct {
+	turn  string
+	calls map[string]map[string]bool // by step
+}
+
+func (t *tally) add(s Step) {
+	if t.calls[s.Step] == nil {
+		t.calls[s.Step] = make(map[string]bool)
+	}
+	t.calls[s.Step][cmp.Or(s.Call, s.Record)] = true
+}
+
+// String says it in the order in which a call does it.
+func (t *tally) String() string {
+	var parts []string
+	for _, step := range often {
+		if n := len(t.calls[step]); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d×", step, n))
+		}
+	}
+	where := "elsewhere in turn " + t.turn
+	if t.turn == "" {
+		where = "outside of a turn"
+	}
+	return where + ": " + strings.Join(parts, ", ")
+}
+
+// what says the details of a step.
+func (s Step) what() string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	given := func(prefix, text string) {
+		if text != "" {
+			parts = append(parts, prefix+text)
+		}
+	}
+	switch s.Step {
+	case "omitted":
+		given("", s.cause())
+	case "missing detected", "missing requested", "missing resolved":
+		add("%s is %s", s.Record, cmp.Or(s.Reason, "of unknown state"))
+		given("", s.Note)
+		given("severity ", s.Policy)
+		given("asked of ", s.StandIn)
+		return strings.Join(parts, "; ")
+	case "compacted":
+		given("into ", s.StandIn)
+		given("by ", s.Record)
+		given("lost: ", s.Note)
+	case "redacted":
+		given("", s.Note)
+		given("because: ", s.Reason)
+		given("under ", s.Policy)
+		given("", s.StandIn)
+		return strings.Join(parts, "; ")
+	case "elided", "reloaded":
+		given("", s.Note)
+		given("by ", s.Record)
+		given("again from ", s.StandIn)
+	case "injected", "withdrawn":
+		given("", s.Note)
+		given("by ", s.Record)
+	case "assembled":
+		given("in ", s.Record)
+	default:
+		given("", s.Note)
+		given("", s.Reason)
+	}
+	parts = append(parts, s.figures()...)
+	if s.Step != "compacted" {
+		given("under ", s.Policy)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// figures are the numbers of a step.
+func (s Step) figures() (parts []string) {
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if s.Position != nil {
+		switch s.Step {
+		case "logged", "seen":
+			add("log position %d", *s.Position)
+		case "available":
+			add("%d on the surface", *s.Position)
+		default:
+			add("position %d", *s.Position)
+		}
+	}
+	if s.Rank != nil {
+		add("rank %d", *s.Rank)
+	}
+	if s.Score != nil {
+		add("score %.4g", *s.Score)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Signals)) {
+		add("%s %.4g", name, s.Signals[name])
+	}
+	switch {
+	case s.Before != nil && s.After != nil && *s.Before == *s.After:
+		add("%s", plain.Plural(*s.After, "token"))
+	case s.Before != nil || s.After != nil:
+		add("%s → %s tokens", plain.Known(s.Before), plain.Known(s.After))
+	}
+	return parts
+}

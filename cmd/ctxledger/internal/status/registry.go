@@ -1,0 +1,52 @@
+package status
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Build is what was built of what.
+type Build struct{ Version, Revision string }
+
+// ReadBuild returns what the Go tools noted in this program.
+func ReadBuild() Build {
+	b := Build{Version: "(devel)"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Revision = s.Value
+			}
+		}
+	}
+	return b
+}
+
+// NewRegistry returns a registry with the metrics of the projectors, the build,
+// the process and the Go runtime.
+func NewRegistry(m *projector.Metrics) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(m, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func buildInfo() prometheus.Collector {
+	b := ReadBuild()
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "ctxledger_build_info", Help: "1; the labels say which build this is, and of which contract and projection.",
+		ConstLabels: prometheus.Labels{
+			"version": b.Version, "revision": b.Revision, "goversion": runtime.Version(),
+			"contract": schema.Version, "projection": strconv.Itoa(ledger.ProjectionVersion),
+		},
+	})
+	g.Set(1)
+	return g
+}

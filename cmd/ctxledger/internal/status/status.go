@@ -1,0 +1,137 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// A Projector is one of the projectors of the process.
+type Projector interface {
+	Stream() string
+	Health() projector.Health
+	Status() projector.Status
+}
+
+// Process is what is asked about.
+type Process struct {
+	Projectors func() []Projector
+	NATS       func() bool                 // is connected
+	ClickHouse func(context.Context) error // answers
+	Metrics    prometheus.Gatherer
+}
+
+// Readiness is the body of /readyz.
+type Readiness struct {
+	Ready       bool                `json:"ready"`             // all of the three
+	NATS        bool                `json:"nats"`              // connected
+	ClickHouse  bool                `json:"clickhouse"`        // answers
+	Projector   bool                `json:"projector"`         // every stream is projected or stood by for
+	Reasons     []string            `json:"reasons,omitempty"` // why it is not ready
+	Streams     map[string]Progress `json:"streams"`
+	Events      uint64              `json:"events"` // projected since the start, like the next two
+	Duplicates  uint64              `json:"duplicates"`
+	Quarantined uint64              `json:"quarantined"`
+	LostFacts   uint64              `json:"lost_facts"`   // that producers have numbered and that did not come; see check_sequence_gaps
+	UnknownKeys uint64              `json:"unknown_keys"` // keys that redactions name and that are not there: their values are not recognised
+}
+
+// Progress is where the projector of one stream is.
+type Progress struct {
+	State     projector.State `json:"state"`
+	Committed uint64          `json:"committed"`         // last stream sequence that it has committed
+	Waiting   string          `json:"waiting,omitempty"` // the step that is tried again, and for whom
+}
+
+// Liveness is the body of /healthz.
+type Liveness struct {
+	Alive bool     `json:"alive"`
+	Stuck []string `json:"stuck,omitempty"` // streams whose projector has work and makes no step
+}
+
+// Ready asks both servers and every projector.
+func (p Process) Ready(ctx context.Context) Readiness {
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r := Readiness{NATS: p.NATS(), ClickHouse: p.ClickHouse(ctx) == nil, Projector: true, Streams: make(map[string]Progress)}
+	if !r.NATS {
+		r.Reasons = append(r.Reasons, "NATS is not connected")
+	}
+	if !r.ClickHouse {
+		r.Reasons = append(r.Reasons, "ClickHouse does not answer")
+	}
+	for _, one := range p.Projectors() {
+		r.add(one.Stream(), one.Health(), one.Status())
+	}
+	r.Ready = r.NATS && r.ClickHouse && r.Projector
+	return r
+}
+
+func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
+	r.Streams[stream] = Progress{h.State, s.Committed, h.Waiting}
+	r.Events += s.Events
+	r.Duplicates += s.Duplicates
+	r.Quarantined += s.Quarantined
+	r.LostFacts += s.Lost
+	r.UnknownKeys = max(r.UnknownKeys, s.UnknownKeys)
+	if h.State == projector.Projecting || h.State == projector.Standby {
+		return
+	}
+	r.Projector = false
+	reason := fmt.Sprintf("the projector of %s is %s", stream, h.State)
+	if h.Reason != "" {
+		reason += ": " + h.Reason
+	}
+	r.Reasons = append(r.Reasons, reason)
+}
+
+// Alive asks no server.
+func (p Process) Alive() Liveness {
+	var l Liveness
+	for _, one := range p.Projectors() {
+		if one.Health().Stuck {
+			l.Stuck = append(l.Stuck, one.Stream())
+		}
+	}
+	l.Alive = len(l.Stuck) == 0
+	return l
+}
+
+// Handler serves the three.
+func Handler(p Process) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		l := p.Alive()
+		answer(w, l.Alive, l)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		state := p.Ready(r.Context())
+		answer(w, state.Ready, state)
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// Serve answers on a listener until the returned server is closed.
+func Serve(l net.Listener, p Process) *http.Server {
+	server := &http.Server{Handler: Handler(p), ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(l) // its only end is Close
+	return server
+}
+
+func answer(w http.ResponseWriter, well bool, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	if !well {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.MarshalWrite(w, body, json.Deterministic(true)) // the client may have gone
+}

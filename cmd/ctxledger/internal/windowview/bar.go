@@ -1,0 +1,78 @@
+package windowview
+
+import "strings"
+
+// layer sums the blocks of one layer.
+type layer struct {
+	name    string
+	tokens  int64
+	items   int
+	unknown int // items of unknown size
+}
+
+// widestBar is the most cells that a bar has; a narrower terminal has fewer.
+const widestBar = 72
+
+// fills tell the layers apart where there is no colour, and colours where
+// there is.
+var (
+	fills   = []rune("█▓▒░▞▚▙▜")
+	colours = []int{33, 36, 32, 35, 34, 31, 93, 96}
+)
+
+// layers sums the blocks by layer, in order of each layer's first block.
+func (w Window) layers() (layers []layer) {
+	index := make(map[string]int)
+	for _, b := range w.Blocks {
+		i, ok := index[b.Layer]
+		if !ok {
+			i = len(layers)
+			index[b.Layer] = i
+			layers = append(layers, layer{name: b.Layer})
+		}
+		layers[i].items++
+		if b.Tokens == nil {
+			layers[i].unknown++
+		}
+		layers[i].tokens += deref(b.Tokens)
+	}
+	return layers
+}
+
+// bar draws each layer in proportion, what is kept for the answer as dots and
+// the rest as spaces. A layer with any tokens has at least one cell, which the
+// largest one gives where there are too few.
+func (w Window) bar(layers []layer, size int64, s Style) string {
+	width := max(8, min(widestBar, s.Width-4)) // the indent and the two ends
+	cells := make([]int, len(layers))
+	free := width
+	for i, l := range layers {
+		cells[i] = share(l.tokens, size, width)
+		free -= cells[i]
+	}
+	for ; free < 0; free++ {
+		largest := 0
+		for i := range cells {
+			if cells[i] > cells[largest] {
+				largest = i
+			}
+		}
+		cells[largest]--
+	}
+	var b strings.Builder
+	for i, n := range cells {
+		b.WriteString(s.paint(colours[i%len(colours)], strings.Repeat(string(fills[i%len(fills)]), n)))
+	}
+	reserve := 0
+	if w.Reserved != nil {
+		reserve = min(free, share(*w.Reserved, size, width))
+	}
+	return "│" + b.String() + strings.Repeat(" ", free-reserve) + strings.Repeat("·", reserve) + "│"
+}
+
+func share(tokens, size int64, width int) int {
+	if tokens <= 0 || size <= 0 {
+		return 0
+	}
+	return max(1, int(float64(width)*float64(tokens)/float64(size)))
+}

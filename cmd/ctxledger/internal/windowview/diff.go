@@ -1,0 +1,174 @@
+package windowview
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+)
+
+// marks and colours of the changes, as people know them from diff.
+var marks = map[string]struct {
+	sign   string
+	colour int
+}{
+	Entered: {"+", 32}, Left: {"-", 31}, Moved: {">", 36}, Shortened: {"~", 33}, Grown: {"~", 33}, Changed: {"~", 33},
+}
+
+// Draw writes the two windows, what changed between them in the order of the
+// second, and what the first change costs. Blocks that did not change are counted.
+func (d Difference) Draw(out io.Writer, s Style) error {
+	for i, w := range []Window{d.Before, d.After} {
+		mark, colour := "---", 31
+		if i == 1 {
+			mark, colour = "+++", 32
+		}
+		fmt.Fprintln(out, s.paint(colour, mark)+" "+plain.Wrap(w.heading(), s.Width, 4, "    "))
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	if err := d.drawChanges(out, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	for _, line := range d.cost() {
+		fmt.Fprintln(out, plain.Wrap(line, s.Width, 0, "  "))
+	}
+	return nil
+}
+
+func (w Window) heading() string {
+	tokens, unknown := w.Sum()
+	text := fmt.Sprintf("turn %s, call %s of session %s: %s, %s tokens", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session, plain.Plural(len(w.Blocks), "block"), plain.Thousands(tokens))
+	if unknown > 0 {
+		text += fmt.Sprintf(" and %s of unknown size", plain.Plural(unknown, "block"))
+	}
+	return text
+}
+
+// drawChanges writes the table of changes, with a line for each run of blocks
+// that did not change.
+func (d Difference) drawChanges(out io.Writer, s Style) error {
+	t := plain.Table{Columns: []plain.Column{
+		{}, {Name: "WAS", Right: true}, {Name: "IS", Right: true}, {Name: "LAYER", Least: 8}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
+	}}
+	var quiet []Block
+	rest := func() {
+		if len(quiet) > 0 {
+			t.Rows = append(t.Rows, []string{"", "", "", "…", plain.Known(sum(quiet)), plain.Plural(len(quiet), "block") + " as before"})
+			t.Paint = append(t.Paint, nil)
+		}
+		quiet = nil
+	}
+	for _, c := range d.Changes {
+		if c.Kind == Kept {
+			quiet = append(quiet, *c.After)
+			continue
+		}
+		rest()
+		t.Rows = append(t.Rows, c.row())
+		t.Paint = append(t.Paint, func(line string) string { return s.paint(marks[c.Kind].colour, line) })
+	}
+	rest()
+	return t.Write(out, s.Width, "")
+}
+
+func (c Change) row() []string {
+	was, is, tokens := "", "", ""
+	shown := c.After
+	switch {
+	case c.Before == nil:
+		is, tokens = fmt.Sprint(c.After.Position), plain.Known(c.After.Tokens)
+	case c.After == nil:
+		shown = c.Before
+		was, tokens = fmt.Sprint(c.Before.Position), plain.Known(c.Before.Tokens)
+	default:
+		was, is, tokens = fmt.Sprint(c.Before.Position), fmt.Sprint(c.After.Position), plain.Known(c.After.Tokens)
+		if c.Kind != Moved {
+			tokens = plain.Known(c.Before.Tokens) + " → " + tokens
+		}
+	}
+	var notes []string
+	if c.Kind != Entered && c.Kind != Left {
+		notes = append(notes, c.Kind)
+	}
+	if c.Moved && c.Kind != Moved {
+		notes = append(notes, "moved")
+	}
+	if note := shown.note(); note != "" && c.Kind != Left {
+		notes = append(notes, note)
+	}
+	return []string{marks[c.Kind].sign, was, is, shown.Layer, tokens, withNote(shown.what(), strings.Join(notes, "; "))}
+}
+
+// cost says what the first change costs.
+func (d Difference) cost() []string {
+	var lines []string
+	if counts := d.counts(); counts != "" {
+		lines = append(lines, counts)
+	}
+	if d.FirstChanged == nil {
+		return append(lines, "Nothing changed: the whole window can be read from the cache.")
+	}
+	first := fmt.Sprintf("The first change is at position %d", *d.FirstChanged)
+	if d.Common != nil {
+		first += fmt.Sprintf(", behind %s tokens that both windows begin with", plain.Thousands(*d.Common))
+	}
+	lines = append(lines, first+".")
+	if d.Expected == nil {
+		lines = append(lines, "Expected to be computed again: not known, a block behind it is of unknown size.")
+	} else {
+		n := deref(d.Common) + *d.Expected
+		text := fmt.Sprintf("Expected to be computed again: %s tokens", plain.Thousands(*d.Expected))
+		if d.Common != nil {
+			text += fmt.Sprintf(" (%s − %s)", plain.Thousands(n), plain.Thousands(*d.Common))
+		}
+		lines = append(lines, text+fmt.Sprintf(", of which %s are new and %s had been there.", plain.Thousands(*d.New), plain.Thousands(*d.Penalty)))
+	}
+	return append(lines, d.bill())
+}
+
+func (d Difference) bill() string {
+	if d.Recomputed == nil {
+		return "Billed as computed again: not known, the provider's bill for the second call is not recorded."
+	}
+	text := fmt.Sprintf("Billed as computed again: %s tokens (window %s − %s read from the cache)", plain.Thousands(*d.Recomputed), plain.Thousands(*d.After.Billed), plain.Thousands(*d.After.CacheRead))
+	if !d.Adjacent {
+		text += ", which is against " + cmp.Or(d.After.Previous, "a call that is not known") + ", the call before it, and not against " + cmp.Or(d.Before.Call, "the first window")
+	}
+	return text + "."
+}
+
+// counts says how many blocks changed, by kind.
+func (d Difference) counts() string {
+	count, tokens := make(map[string]int), make(map[string]int64)
+	for _, c := range d.Changes {
+		count[c.Kind]++
+		switch {
+		case c.Before == nil:
+			tokens[c.Kind] += deref(c.After.Tokens)
+		case c.After == nil:
+			tokens[c.Kind] += deref(c.Before.Tokens)
+		case c.Before.Tokens != nil && c.After.Tokens != nil:
+			tokens[c.Kind] += *c.After.Tokens - *c.Before.Tokens
+		}
+	}
+	var parts []string
+	for _, kind := range []string{Entered, Left, Shortened, Grown, Changed, Moved} {
+		if count[kind] == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", count[kind], kind)
+		if kind != Moved && kind != Changed {
+			part += " (" + plain.Thousands(max(tokens[kind], -tokens[kind])) + " tokens)"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}

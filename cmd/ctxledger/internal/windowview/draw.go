@@ -1,0 +1,252 @@
+package windowview
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+)
+
+// Style is how something is drawn.
+type Style struct {
+	Width  int // characters of a line
+	Colour bool
+}
+
+// accountIndent is where the sentences of the account begin.
+const accountIndent = 13
+
+// Draw writes the bar, the layers, what the window was made of and what not, and
+// the table of blocks.
+func (w Window) Draw(out io.Writer, s Style) error {
+	title := fmt.Sprintf("turn %s, call %s of session %s", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session)
+	if w.Model != "" {
+		title += ", " + w.Model
+	}
+	if w.AsOf != "" {
+		title += ", as the ledger knew it at " + w.AsOf
+	}
+	fmt.Fprintf(out, "%s\n\n", plain.Wrap(title, s.Width, 0, "  "))
+	layers := w.layers()
+	total, _ := w.Sum()
+	size := total
+	if w.Max != nil {
+		size = max(total, *w.Max)
+	}
+	if _, err := fmt.Fprintf(out, "  %s\n", w.bar(layers, size, s)); err != nil {
+		return err
+	}
+	if err := drawLayers(out, layers, size, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	for _, line := range w.account() {
+		fmt.Fprintf(out, "  %-*s%s\n", accountIndent-2, line[0], plain.Wrap(line[1], s.Width, accountIndent, strings.Repeat(" ", accountIndent)))
+	}
+	fmt.Fprintln(out)
+	return w.table().Write(out, s.Width, "  ")
+}
+
+func drawLayers(out io.Writer, layers []layer, size int64, s Style) error {
+	t := plain.Table{Columns: []plain.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8}}}
+	for i, l := range layers {
+		share, unknown := "", ""
+		if size > 0 {
+			share = fmt.Sprintf("%.1f%%", 100*float64(l.tokens)/float64(size))
+		}
+		if l.unknown > 0 {
+			unknown = fmt.Sprintf("%s of unknown size", plain.Thousands(int64(l.unknown)))
+		}
+		mark := strings.Repeat(string(fills[i%len(fills)]), 2)
+		t.Rows = append(t.Rows, []string{mark, cmp.Or(l.name, "(no layer)"), plain.Plural(l.tokens, "token"), share, plain.Plural(l.items, "item"), unknown})
+		t.Paint = append(t.Paint, func(line string) string {
+			return strings.Replace(line, mark, s.paint(colours[i%len(colours)], mark), 1)
+		})
+	}
+	return t.Write(out, s.Width, "  ")
+}
+
+func (s Style) paint(code int, text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, text)
+}
+
+// account says in lines of a word and a sentence what the window holds, what it
+// cost and what it lacks.
+func (w Window) account() (lines [][2]string) {
+	add := func(name, format string, args ...any) {
+		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	total, unknown := w.Sum()
+	estimated := plain.Thousands(total) + " tokens"
+	if unknown > 0 {
+		estimated = fmt.Sprintf("at least %s, %s of unknown size", estimated, plain.Plural(unknown, "block"))
+	}
+	if w.Max != nil {
+		estimated += " in a window of " + plain.Thousands(*w.Max)
+	}
+	if w.Reserved != nil {
+		estimated += ", " + plain.Thousands(*w.Reserved) + " (·) kept for the answer"
+	}
+	add("estimated", "%s", estimated)
+	add("billed", "%s", w.bill())
+	if fresh, tokens, known := w.fresh(); known {
+		add("new", "%s, %s since call %s", plain.Plural(fresh, "block"), plain.Plural(tokens, "token"), w.Previous)
+	}
+	lines = append(lines, w.shortened()...)
+	if w.OmittedItems > 0 {
+		add("omitted", "%s", w.omissions())
+	}
+	return lines
+}
+
+func (w Window) bill() string {
+	if w.Billed == nil {
+		return "not known: no bill of the provider is recorded"
+	}
+	text := "the provider billed " + plain.Thousands(*w.Billed)
+	if w.CacheRead != nil {
+		text += fmt.Sprintf(", %s of it read from the cache", plain.Thousands(*w.CacheRead))
+	}
+	switch {
+	case w.Unattributed == nil || *w.Unattributed == 0:
+	case *w.Unattributed > 0:
+		text += fmt.Sprintf("; %s more than estimated", plain.Thousands(*w.Unattributed))
+	default:
+		text += fmt.Sprintf("; %s fewer than estimated", plain.Thousands(-*w.Unattributed))
+	}
+	return text
+}
+
+// fresh counts the blocks that the call before lacked.
+func (w Window) fresh() (blocks int, tokens int64, known bool) {
+	for _, b := range w.Blocks {
+		known = known || b.New != nil
+		if b.New != nil && *b.New {
+			blocks++
+			tokens += deref(b.Tokens)
+		}
+	}
+	return blocks, tokens, known
+}
+
+// shortened counts what is in the window only in part.
+func (w Window) shortened() (lines [][2]string) {
+	var elided, cut, redacted int
+	var elidedFrom, elidedTo, cutFrom, cutTo int64
+	for _, b := range w.Blocks {
+		switch {
+		case b.Elided:
+			elided, elidedFrom, elidedTo = elided+1, elidedFrom+deref(b.Full), elidedTo+deref(b.Tokens)
+		case b.Shortened != "":
+			cut, cutFrom, cutTo = cut+1, cutFrom+deref(b.Full), cutTo+deref(b.Tokens)
+		}
+		if b.isRedacted() {
+			redacted++
+		}
+	}
+	if elided > 0 {
+		lines = append(lines, [2]string{"elided", fmt.Sprintf("%s, %s → %s tokens", plain.Plural(elided, "block"), plain.Thousands(elidedFrom), plain.Thousands(elidedTo))})
+	}
+	if cut > 0 {
+		lines = append(lines, [2]string{"shortened", fmt.Sprintf("%s, %s → %s tokens, to fit the budget", plain.Plural(cut, "block"), plain.Thousands(cutFrom), plain.Thousands(cutTo))})
+	}
+	if redacted > 0 {
+		lines = append(lines, [2]string{"redacted", plain.Plural(redacted, "block")})
+	}
+	return lines
+}
+
+func (w Window) omissions() string {
+	text := plain.Plural(w.OmittedItems, "item")
+	if w.OmittedTokens != nil {
+		text += fmt.Sprintf(", %s tokens", plain.Thousands(*w.OmittedTokens))
+	}
+	if w.OmittedUnknown > 0 {
+		text += fmt.Sprintf(", %s of unknown size", plain.Thousands(w.OmittedUnknown))
+	}
+	for i, r := range w.OmissionReasons {
+		separator := ", "
+		if i == 0 {
+			separator = ": "
+		}
+		text += fmt.Sprintf("%s%s %s", separator, cmp.Or(r.Reason, "(no reason)"), plain.Thousands(r.Items))
+	}
+	return text
+}
+
+func deref(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// table lists the blocks, each with what is to be said about it below its name.
+func (w Window) table() plain.Table {
+	t := plain.Table{Columns: []plain.Column{
+		{Name: "#", Right: true}, {}, {Name: "LAYER", Least: 8}, {Name: "ROLE", Least: 6}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
+	}}
+	for _, b := range w.Blocks {
+		mark := ""
+		if b.New != nil && *b.New {
+			mark = "+"
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, plain.Known(b.Tokens), withNote(b.what(), b.note())})
+	}
+	return t
+}
+
+// widestName is how many characters of a block's name are shown.
+const widestName = 100
+
+// withNote puts a note below a name, which is one line.
+func withNote(name, note string) string {
+	name = plain.Shorten(name, widestName)
+	if note == "" {
+		return name
+	}
+	return name + "\n" + note
+}
+
+func (b Block) note() string {
+	var notes []string
+	if b.Elided {
+		notes = append(notes, b.elision())
+	}
+	if b.Shortened != "" {
+		notes = append(notes, fmt.Sprintf("cut (%s), was %s", b.Shortened, plain.Known(b.Full)))
+	}
+	if b.isRedacted() {
+		note := b.Redaction
+		if b.Policies != "" {
+			note += " under " + b.Policies
+		}
+		if b.StandIn != "" {
+			note += ", " + b.StandIn + " stands there"
+		}
+		notes = append(notes, note)
+	}
+	if b.Injected != nil && !*b.Injected {
+		notes = append(notes, "assembled, never injected")
+	}
+	return strings.Join(notes, "; ")
+}
+
+func (b Block) elision() string {
+	note := "elided"
+	if b.Level != "" {
+		note += " (" + b.Level + ")"
+	}
+	if b.Full != nil {
+		note += ", was " + plain.Thousands(*b.Full)
+	}
+	if b.Stub != "" {
+		note += ", again from " + b.Stub
+	}
+	return note
+}

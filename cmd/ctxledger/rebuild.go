@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+type rebuildFlags struct {
+	compareOnly, accept bool
+	output              string
+}
+
+func (a *app) rebuildCommand() *cobra.Command {
+	var flags rebuildFlags
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Project again from the stream, compare, and swap the tables",
+		Long: `Project the stream again into fresh tables beside the live ones, in a database of
+their own (<database>_rebuild), hold the two against each other, row counts and
+digests over all columns, and put the fresh tables in the place of the live ones.
+The live tables answer queries throughout. The live projector goes on, and hands
+its lease over for the moment of the swap; the rebuild needs no downtime.
+
+Where the two differ nothing is swapped, the tables that differ are printed and
+the exit code is 4: look, then run it again with --accept to take the stream for
+the truth. --compare-only (or --dry-run) never swaps and leaves nothing behind.
+
+Where the stream begins later than the tables, their older rows are kept, and it
+is said from which sequence on they were rebuilt. That is also the way on where
+events expired before they were projected.
+
+It may be interrupted or killed at any moment. Before the swap the live tables
+stay as they are, and the next rebuild goes on with the fresh ones; a swap that was
+cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
+		Example: `  ctxledger rebuild
+  ctxledger rebuild --compare-only -o json
+  ctxledger rebuild --accept`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.output != "table" && flags.output != "json" {
+				return usageError("-o %q: want table or json", flags.output)
+			}
+			if flags.compareOnly && flags.accept {
+				return usageError("--compare-only swaps nothing: leave --accept away")
+			}
+			return a.rebuild(cmd.Context(), flags)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&flags.compareOnly, "compare-only", false, "only compare; exit code 4 where the tables differ")
+	f.BoolVar(&flags.compareOnly, "dry-run", false, "the same as --compare-only")
+	f.BoolVar(&flags.accept, "accept", false, "swap although the tables differ")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func (a *app) rebuild(ctx context.Context, flags rebuildFlags) error {
+	nc, js, err := a.connectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := a.openMigrated(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	keys := keysIn(a.flags.data)
+	if _, err := keys(); err != nil {
+		return err
+	}
+	bar := progress.New(a.err, isTerminal(a.err), "projecting again")
+	done, err := projector.Rebuild{
+		JetStream: js, Ledger: l, Keys: keys, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.log(),
+		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
+	}.Run(ctx)
+	bar.Done()
+	if err != nil && !errors.Is(err, projector.ErrDiffer) {
+		return interrupted(ctx, err, "the live tables are as they were, unless the swap had begun, which is then finished by whoever comes first; run it again to go on")
+	}
+	if printErr := a.printRebuilt(done, flags); printErr != nil {
+		return printErr
+	}
+	switch {
+	case err == nil:
+		return nil
+	case flags.compareOnly:
+		return &exitError{exitNotVerified, errors.New("the tables differ from what the stream gives: `ctxledger rebuild --accept` takes the stream for the truth")}
+	}
+	return &exitError{exitNotVerified, errors.New("nothing was swapped, because the tables differ from what the stream gives: look why, then `ctxledger rebuild --accept` takes the stream for the truth")}
+}
+
+// rebuiltJSON is what `rebuild -o json` prints.
+type rebuiltJSON struct {
+	Equal       bool                     `json:"equal"`
+	Swapped     bool                     `json:"swapped"`
+	Finished    bool                     `json:"finished_earlier_swap"`
+	Resumed     bool                     `json:"resumed"`
+	Messages    uint64                   `json:"messages"`
+	Rows        uint64                   `json:"rows_compared"`
+	Seconds     float64                  `json:"seconds"`
+	Streams     []ledger.Start           `json:"streams"`
+	Differences []ledger.TableDifference `json:"differences"`
+}
+
+func (a *app) printRebuilt(done projector.Rebuilt, flags rebuildFlags) error {
+	if flags.output == "json" {
+		text, err := json.Marshal(rebuiltJSON{
+			len(done.Compared.Differences) == 0, done.Swapped, done.Finished, done.Resumed, done.Messages, done.Compared.Rows,
+			done.Took.Seconds(), done.From, done.Compared.Differences,
+		}, json.FormatNilSliceAsNull(false))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "%s\n", text)
+		return err
+	}
+	if done.Finished {
+		_, err := fmt.Fprintln(a.out, "finished the swap of an earlier rebuild that was cut off; nothing else was done")
+		return err
+	}
+	if done.Resumed {
+		fmt.Fprintln(a.out, "went on with what an earlier rebuild had left")
+	}
+	for _, s := range done.From {
+		if s.First > 1 {
+			fmt.Fprintf(a.out, "the stream %s begins with sequence %d: rebuilt from there on, older rows are kept\n", s.Stream, s.First)
+		}
+	}
+	fmt.Fprintf(a.out, "projected %d messages, compared %d rows in %d tables, in %s\n", done.Messages, done.Compared.Rows, done.Compared.Tables, done.Took.Round(time.Millisecond))
+	for _, d := range done.Compared.Differences {
+		fmt.Fprintf(a.out, "%s: %d rows live, %d rebuilt, %d differ, the first at sequence %d of stream %s\n", d.Table, d.LiveRows, d.RebuiltRows, d.Differing, d.StreamSeq, d.Incarnation)
+	}
+	outcome := "the tables are equal"
+	if len(done.Compared.Differences) > 0 {
+		outcome = fmt.Sprintf("%d tables differ", len(done.Compared.Differences))
+	}
+	if done.Swapped {
+		outcome += "; swapped"
+	}
+	_, err := fmt.Fprintln(a.out, outcome)
+	return err
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// tenantNode runs NATS on what `ctxledger deploy nats` writes for a tenant, with the
+// streams, and returns the addresses of the admin and of the tenant. It sets the
+// environment, so its test does not run at the same time as others.
+func tenantNode(t *testing.T) (admin, tenant string) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, stderr, code := ctxledger(t, "deploy", "nats", "--tenant", "acme", "--host", "127.0.0.1", "--out", dir); code != exitDone {
+		t.Fatal(stderr)
+	}
+	secrets := func(name string) map[string]string {
+		text, err := os.ReadFile(filepath.Join(dir, "secrets", name+".env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := make(map[string]string)
+		for line := range strings.Lines(string(text)) {
+			variable, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			found[variable] = strings.Trim(value, "'")
+		}
+		return found
+	}
+	for variable, hash := range secrets("nats-server") {
+		t.Setenv(variable, hash)
+	}
+	options, err := server.ProcessConfigFile(filepath.Join(dir, "nats", "server.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Host, options.Port, options.HTTPPort, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, 0, t.TempDir()
+	options.NoLog, options.NoSigs = true, true
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("NATS is not ready")
+	}
+	address := func(user string) string {
+		u, err := url.Parse(secrets("nats-" + user)["CTXLEDGER_NATS_URL"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Host = s.Addr().String()
+		return u.String()
+	}
+	return address("admin"), address("tenant-acme")
+}
+
+// A tenant with the account that `deploy nats` makes for it may publish its facts
+// and see nothing of the streams: that is enough for the commands that bring facts.
+func TestCommandsOfATenant(t *testing.T) {
+	admin, tenant := tenantNode(t)
+	nc, err := nats.Connect(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CTXLEDGER_NATS_URL", tenant)
+	stored := func() uint64 {
+		t.Helper()
+		heads, err := projector.ReadHeads(t.Context(), js)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heads.Total()
+	}
+	data := t.TempDir()
+
+	events := filepath.Join(t.TempDir(), "events.ndjson")
+	own := strings.Replace(oneEvent, `"sessionid"`, `"tenant":"acme","sessionid"`, 1)
+	if err := os.WriteFile(events, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := ctxledger(t, "publish", events, "--data", data); code != exitDone || stored() != 1 {
+		t.Errorf("publish ended with %d, the stream has %d events\n%s%s", code, stored(), stdout, stderr)
+	}
+	if err := os.WriteFile(events, []byte(strings.Replace(own, `"acme"`, `"another"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, code := ctxledger(t, "publish", events, "--data", data); code == exitDone || stored() != 1 {
+		t.Errorf("it published for another tenant: %d, the stream has %d events", code, stored())
+	}
+
+	log := filepath.Join("..", "..", "producer", "importer", "testdata")
+	stdout, stderr, code := ctxledger(t, "import", "claude-code", log, "--tenant", "acme", "--data", data)
+	if code != exitDone && code != exitRefused || stored() < 10 || !strings.Contains(stderr, "was not checked") {
+		t.Errorf("import ended with %d, the stream has %d events\n%s%s", code, stored(), stdout, stderr)
+	}
+
+	stdout, stderr, code = ctxledger(t, "doctor", "--data", data)
+	for _, line := range []string{"ok    nats ", "ok    stream      this account publishes and may not look into it"} {
+		if !strings.Contains(stdout, line) {
+			t.Errorf("doctor does not say %q", line)
+		}
+	}
+	if strings.Contains(stdout, "FAIL  stream") || strings.Contains(stdout, "FAIL  projector") {
+		t.Errorf("doctor ended with %d\n%s%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	var flags turnFlags
+	var item string
+	cmd := &cobra.Command{
+		Use:   "why --turn T --item I",
+		Short: "Say why an item was in a turn's window, or why not",
+		Long: `Show an item's way in the order of the stream: available, candidate with its rank,
+score and signals, selected or omitted with the reason, assembled, injected and at
+which position, elided, compacted into which summary, redacted under which policy,
+asked for as missing. The last line answers the question in a plain sentence.
+
+The item is named by its id or the beginning of it, as long as only one fits. What
+every call repeats is listed for this turn and counted for the others of its
+session. -o json is one object with answer and steps, -o csv the steps alone.`,
+		Example: `  ctxledger why --turn turn_7 --item file:main.go
+  ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.why(cmd.Context(), flags, item) },
+	}
+	flags.register(a, cmd)
+	cmd.Flags().StringVar(&item, "item", "", "the item: its id, or the beginning of it (required)")
+	cmd.Flags().StringVar(&flags.call, "call", "", "ask about this model call only (default: the whole turn)")
+	return cmd
+}
+
+func (a *app) why(ctx context.Context, flags turnFlags, item string) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	if item == "" {
+		return usageError("which item? give --item (`ctxledger window --turn %s -o json` names those of a window)", flags.turn)
+	}
+	l, err := a.openReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := a.findTurn(ctx, l, &flags); err != nil {
+		return err
+	}
+	w, err := a.readWay(ctx, l, flags, item)
+	if err != nil {
+		return err
+	}
+	switch flags.output {
+	case "csv":
+		return a.queryCSV(ctx, "why", flags, map[string]string{"item_id": w.Item})
+	case "json":
+		return a.printJSON(w)
+	}
+	return w.Draw(a.out, a.width())
+}
+
+// readWay asks for the steps of an item, which may be named by the beginning of
+// its id.
+func (a *app) readWay(ctx context.Context, l *ledger.Ledger, t turnFlags, item string) (itemway.Way, error) {
+	w := itemway.Way{Session: t.session, Turn: t.turn, Call: t.call, Item: item}
+	steps, err := t.askItem(ctx, l, item)
+	if err == nil && len(steps) == 0 {
+		if w.Item, err = t.findItem(ctx, l, item); err == nil {
+			steps, err = t.askItem(ctx, l, w.Item)
+		}
+	}
+	if err != nil {
+		return w, err
+	}
+	for _, r := range steps {
+		signals, _ := r["signals"].(map[string]float64)
+		w.Steps = append(w.Steps, itemway.Step{
+			Recorded: r.moment("recorded_at"), Happened: r.moment("event_time"), Turn: r.text("turn_id"), InTurn: r["in_turn"] == true, Call: r.text("call_id"), Step: r.text("step"),
+			Record: r.text("record_id"), Position: r.number("position"), Rank: r.number("rank"), Score: r.fraction("score"), Before: r.number("tokens_before"), After: r.number("tokens_after"),
+			Reason: r.text("reason"), Note: r.text("note"), Policy: r.text("policy"), StandIn: r.text("stand_in"), Signals: signals,
+		})
+	}
+	if err := a.checkTurn(ctx, l, t, &w); err != nil {
+		return w, err
+	}
+	w.Settle()
+	w.Title, w.Answer = itemway.Named(w.Steps), w.Reply()
+	return w, nil
+}
+
+// checkTurn finds out when the turn ended where no step of the item says that
+// there is such a turn.
+func (a *app) checkTurn(ctx context.Context, l *ledger.Ledger, t turnFlags, w *itemway.Way) error {
+	for _, s := range w.Steps {
+		if s.InTurn && (t.call == "" || s.Call == t.call) {
+			return nil
+		}
+	}
+	known, err := t.ask(ctx, l, "window-facts")
+	if err != nil {
+		return err
+	}
+	if len(known) == 0 {
+		return a.unknownTurn(ctx, l, t)
+	}
+	var calls []string
+	for _, r := range known {
+		calls = append(calls, r.texts("call_ids")...)
+		if at := r.moment("last_at"); at.After(w.Ended) {
+			w.Ended = at
+		}
+	}
+	if t.call != "" && !slices.Contains(calls, t.call) {
+		return fmt.Errorf("turn %q of session %q has no call %q: leave --call away to ask about the whole turn", t.turn, t.session, t.call)
+	}
+	return nil
+}
+
+func (t turnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]answer, error) {
+	arguments, err := t.arguments("why")
+	if err != nil {
+		return nil, err
+	}
+	arguments["item_id"] = item
+	return ask(ctx, l, "why", arguments)
+}
+
+// findItem returns the one item whose id begins with what was given.
+func (t turnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) (string, error) {
+	arguments, err := t.arguments("why-items")
+	if err != nil {
+		return "", err
+	}
+	arguments["item_id"] = item
+	near, err := ask(ctx, l, "why-items", arguments)
+	if err != nil {
+		return "", err
+	}
+	var fits, names []string
+	for _, r := range near {
+		names = append(names, r.text("item_ref"))
+		if r["begins"] == true {
+			fits = append(fits, r.text("item_ref"))
+		}
+	}
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(fits) > 1:
+		return "", usageError("the ids of several items begin with %q: %s; give more of it", item, strings.Join(fits, ", "))
+	case len(names) > 0:
+		return "", fmt.Errorf("session %q has no item %q: did you mean %s?", t.session, item, strings.Join(names[:min(3, len(names))], ", "))
+	}
+	return "", fmt.Errorf("session %q has no item %q, and no other: `ctxledger query event-types --param session_id=%s` says which facts it has", t.session, item, t.session)
+}

@@ -1,0 +1,348 @@
+package deploy_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// startNATS runs a real server on the files of a node, on free ports and on a
+// folder of the test's own. It sets the environment, so its tests do not run at
+// the same time as others.
+func startNATS(t *testing.T, n node) *server.Server {
+	t.Helper()
+	for variable, hash := range n.variables(t, "nats-server") {
+		t.Setenv(variable, hash)
+	}
+	options, err := server.ProcessConfigFile(filepath.Join(n.dir, "nats", "server.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !options.SyncAlways || options.JetStreamLimits.MaxBatchSize != 1000 || options.MaxPayload != 1<<20 || options.HTTPHost != "127.0.0.1" {
+		t.Errorf("the server understands the limits otherwise: %+v", options)
+	}
+	options.Host, options.Port, options.HTTPPort, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, 0, t.TempDir()
+	options.NoLog, options.NoSigs = true, true
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("NATS is not ready")
+	}
+	return s
+}
+
+// signIn connects as a user of the node.
+func signIn(t *testing.T, n node, s *server.Server, user string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(n.address(t, "nats-"+user, s.Addr().String()), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		t.Fatalf("%s: %v", user, err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+const factOf = "ctx.v1.%s.rt.p00.item.added"
+
+// store publishes past the SDK, and reports whether a stream took it.
+func store(t *testing.T, js jetstream.JetStream, subject string) error {
+	t.Helper()
+	_, err := js.Publish(t.Context(), subject, []byte("{}"), jetstream.WithRetryAttempts(0))
+	return err
+}
+
+func TestTenantsAreApart(t *testing.T) {
+	n := write(t, deploy.NATS())
+	s := startNATS(t, n)
+	admin, acme, zeta := signIn(t, n, s, "admin"), signIn(t, n, s, "tenant-acme"), signIn(t, n, s, "tenant-zeta-2")
+	if _, err := projector.EnsureStreams(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	leases, err := admin.KeyValue(t.Context(), projector.LeaseBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := leases.PutString(t.Context(), "CTX", "held"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := admin.Conn().SubscribeSync("ctx.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spy, err := zeta.Conn().SubscribeSync(">")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := zeta.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{fmt.Sprintf(factOf, "zeta-2"), fmt.Sprintf(factOf, "other"), "ctx.quarantine.x", "ctx.checkpoints.x", "$KV." + projector.LeaseBucket + ".CTX"} {
+		if err := store(t, acme, subject); !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) {
+			t.Errorf("acme publishes on %s: %v", subject, err)
+		}
+	}
+	// Answers go where the asker says. None may get out of the account.
+	for _, reply := range []string{"$KV." + projector.LeaseBucket + ".CTX", fmt.Sprintf(factOf, "zeta-2"), "ctx.quarantine.x"} {
+		if err := acme.Conn().PublishRequest(fmt.Sprintf(factOf, "acme"), reply, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil { // after those
+		t.Fatal(err)
+	}
+	if entry, err := leases.Get(t.Context(), "CTX"); err != nil || string(entry.Value()) != "held" {
+		t.Errorf("the lease entry is %v: %v", entry, err)
+	}
+	if err := store(t, zeta, fmt.Sprintf(factOf, "zeta-2")); err != nil {
+		t.Fatal(err)
+	}
+	wantSubjects(t, admin, "CTX", map[string]uint64{fmt.Sprintf(factOf, "acme"): 5, fmt.Sprintf(factOf, "zeta-2"): 1})
+	wantSubjects(t, admin, "CTX_QUARANTINE", nil)
+	if m, err := all.NextMsg(5 * time.Second); err != nil || m.Subject != fmt.Sprintf(factOf, "acme") {
+		t.Errorf("not even the admin sees anything: %v", err)
+	}
+	own := fmt.Sprintf(factOf, "zeta-2")
+	for subject := ""; subject != own; { // what acme published came before
+		m, err := spy.NextMsg(5 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if subject = m.Subject; subject != own && !strings.HasPrefix(subject, "_INBOX.") {
+			t.Errorf("zeta-2 sees %s", subject)
+		}
+	}
+	for what, ask := range map[string]func(jetstream.JetStream) error{
+		"read":   func(js jetstream.JetStream) error { _, err := js.Stream(t.Context(), "CTX"); return err },
+		"delete": func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), "CTX") },
+		"consume": func(js jetstream.JetStream) error {
+			_, err := js.CreateConsumer(t.Context(), "CTX", jetstream.ConsumerConfig{FilterSubject: fmt.Sprintf(factOf, "zeta-2")})
+			return err
+		},
+	} {
+		if err := ask(acme); !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+			t.Errorf("acme may %s the stream: %v", what, err)
+		}
+	}
+}
+
+func wantSubjects(t *testing.T, js jetstream.JetStream, name string, want map[string]uint64) {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.State.Subjects; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s holds %v, not %v", name, got, want)
+	}
+}
+
+// TestProjectorUser may do what a projector does, and not take streams away.
+func TestProjectorUser(t *testing.T) {
+	n := write(t, deploy.NATS())
+	s := startNATS(t, n)
+	if _, err := projector.EnsureStreams(t.Context(), signIn(t, n, s, "admin")); err != nil {
+		t.Fatal(err)
+	}
+	js := signIn(t, n, s, "projector")
+	if _, err := js.Stream(t.Context(), projector.StreamName); err != nil {
+		t.Error(err)
+	}
+	acme := signIn(t, n, s, "tenant-acme")
+	for range 3 { // refused, which takes all of the projector's rights
+		if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	projectAll(t, js, 3)
+	denied := make(chan error, 10)
+	js.Conn().SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err })
+	for _, subject := range []string{fmt.Sprintf(factOf, "acme"), "$JS.API.STREAM.DELETE.CTX", "$JS.API.STREAM.PURGE.CTX", "$JS.API.STREAM.UPDATE.CTX", "$JS.API.STREAM.CREATE.NEW"} {
+		if err := js.Conn().Publish(subject, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-denied:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: %v", subject, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("the projector may publish on %s", subject)
+		}
+	}
+}
+
+func TestOnlyUsersSignIn(t *testing.T) {
+	n := write(t, deploy.NATS())
+	s := startNATS(t, n)
+	for _, who := range []string{"", "admin:x@", "admin@", "tenant_acme:x@"} {
+		nc, err := nats.Connect("nats://" + who + s.Addr().String())
+		if err == nil {
+			nc.Close()
+		}
+		if !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%q: %v", who, err)
+		}
+	}
+}
+
+// TestSDKAsATenant publishes as a tenant with the SDK, whose account may not look
+// into the stream: neither at the start nor for a batch that is tried again,
+// here because the stream came late.
+func TestSDKAsATenant(t *testing.T) {
+	n := write(t, deploy.NATS())
+	s := startNATS(t, n)
+	admin, acme := signIn(t, n, s, "admin"), signIn(t, n, s, "tenant-acme")
+	c := producer.DefaultConfig(acme.Conn())
+	c.Tenant = "acme"
+	client, err := producer.Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if _, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: fmt.Sprint(i), Reason: "superseded"}, schema.Correlation{SessionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for client.Err() == nil { // until the first try has failed
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := projector.EnsureStreams(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantSubjects(t, admin, projector.StreamName, map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 3})
+}
+
+// TestTLS takes tls.conf in, with a certificate of the test's own.
+func TestTLS(t *testing.T) {
+	n := write(t, deploy.NATS())
+	roots := certify(t, filepath.Join(n.dir, "nats", "tls"))
+	file, err := os.OpenFile(filepath.Join(n.dir, "nats", "server.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString("\ninclude ./tls.conf\n"); err != nil || file.Close() != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(n.dir + "/nats") // the paths of certificates are from where the server runs
+	s := startNATS(t, n)
+	address := n.address(t, "nats-admin", s.Addr().String())
+	nc, err := nats.Connect(address, nats.Secure(&tls.Config{RootCAs: roots}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.TLSConnectionState(); err != nil {
+		t.Error(err)
+	}
+	if nc, err := nats.Connect(address, nats.Secure(&tls.Config{RootCAs: x509.NewCertPool()})); err == nil {
+		nc.Close()
+		t.Error("a client that does not know the certificate connects")
+	}
+}
+
+func certify(t *testing.T, dir string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, certificate, certificate, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, text := range map[string][]byte{"server.crt": public, "server.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(public)
+	return roots
+}
+
+// projectAll projects the stream with this user's connection and wants so many
+// events in quarantine.
+func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := projector.DefaultConfig(js, l)
+	c.UntilCaughtUp = true
+	p, err := projector.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Status(); s.Quarantined != want {
+		t.Errorf("%d events in quarantine, not %d: %+v", s.Quarantined, want, s)
+	}
+	stream, err := js.Stream(t.Context(), projector.QuarantineStreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.CachedInfo().State.Msgs; got != want {
+		t.Errorf("%s holds %d messages, not %d", projector.QuarantineStreamName, got, want)
+	}
+}

@@ -1,0 +1,149 @@
+package deploy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+	"text/template"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+//go:embed nats clickhouse
+var folders embed.FS
+
+var templates = template.Must(template.ParseFS(folders, "nats/*.tmpl", "clickhouse/users.d/*.tmpl"))
+
+// A File is one file of a configuration.
+type File struct {
+	Path string // below the node's folder, with slashes
+	Text string
+}
+
+// A Server is one of the two servers of a node: [NATS] or [ClickHouse]. The zero
+// value is neither.
+type Server struct {
+	folder string
+	files  []string // below folder, those of templates without .tmpl
+	port   int
+	scheme string
+	path   string // of an address
+	client string // the variable in which a client expects its address
+	users  []user // beside those of the tenants
+	// of gives a tenant its user.
+	of   func(tenant) user
+	hash func(password string) (string, error)
+}
+
+// A user is who signs in to a server.
+type user struct {
+	name     string // to sign in with
+	role     string // in the name of its file in secrets/
+	variable string // of the server's environment, with the hash of the password
+}
+
+// NATS is the server of the streams. Its tenants are accounts of their own that
+// may publish their own facts and do nothing else.
+func NATS() Server {
+	return Server{
+		folder: "nats", files: []string{"server.conf", "accounts.conf", "tls.conf"},
+		port: 4222, scheme: "nats", client: "CTXLEDGER_NATS_URL",
+		users: []user{{"admin", "admin", "CTXLEDGER_NATS_ADMIN"}, {"projector", "projector", "CTXLEDGER_NATS_PROJECTOR"}},
+		of: func(t tenant) user {
+			return user{"tenant_" + t.Name, "tenant-" + t.Name, "CTXLEDGER_NATS_TENANT_" + t.Variable}
+		},
+		hash: func(password string) (string, error) {
+			hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+			return string(hash), err
+		},
+	}
+}
+
+// ClickHouse is the server of the tables. Its tenants are readers of their own
+// rows.
+func ClickHouse() Server {
+	return Server{
+		folder: "clickhouse",
+		files: []string{
+			"config.d/ctxledger.xml", "config.d/durable.xml", "config.d/production.xml",
+			"users.d/ctxledger.xml", "users.d/production.xml", "users.d/tenants.xml",
+		},
+		port: 9000, scheme: "clickhouse", path: "/ctxledger", client: "CTXLEDGER_CLICKHOUSE_DSN",
+		users: []user{{"ctxledger", "writer", WriterHash}, {"reader", "reader", ReaderHash}},
+		of: func(t tenant) user {
+			return user{"reader_" + t.Name, "reader-" + t.Name, "CTXLEDGER_READER_" + t.Variable + "_SHA256"}
+		},
+		hash: func(password string) (string, error) {
+			sum := sha256.Sum256([]byte(password))
+			return hex.EncodeToString(sum[:]), nil
+		},
+	}
+}
+
+// The variables of ClickHouse's environment that hold the SHA-256 of the
+// passwords of its two users, in hexadecimal digits.
+const (
+	WriterHash = "CTXLEDGER_WRITER_SHA256"
+	ReaderHash = "CTXLEDGER_READER_SHA256"
+)
+
+// Files returns the configuration of the server for these tenants, and for no
+// others. It holds no secret. The only error is ErrTenant.
+func (s Server) Files(tenants ...string) ([]File, error) {
+	list, err := parseTenants(tenants)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]File, len(s.files))
+	for i, name := range s.files {
+		files[i] = File{path.Join(s.folder, name), s.text(name, list)}
+	}
+	return files, nil
+}
+
+// text returns one file. What is embedded is there and fits: anything else is a
+// programming error.
+func (s Server) text(name string, tenants []tenant) string {
+	if t := templates.Lookup(path.Base(name) + ".tmpl"); t != nil {
+		var b bytes.Buffer
+		if err := t.Execute(&b, map[string]any{"Tenants": tenants, "Tables": tenantTables, "Shared": sharedTables, "Views": tenantViews}); err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		return b.String()
+	}
+	text, err := folders.ReadFile(path.Join(s.folder, name))
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// all returns every user of the server.
+func (s Server) all(tenants []tenant) []user {
+	list := s.users[:len(s.users):len(s.users)]
+	for _, t := range tenants {
+		list = append(list, s.of(t))
+	}
+	return list
+}
+
+// What a tenant's reader may read: the tables that have a column tenant, by
+// which its rows are told, and the views, which read those tables alone and with
+// the reader's own rights.
+var (
+	tenantTables = strings.Fields(`events quarantine duplicates scopes items decisions windows placements
+		replacements redactions missing calls log_items reintroductions rechecks replays`)
+	tenantViews = strings.Fields(`recorded_events ledger_head refused_events repeated_events quarantine_replays model_calls log_entries
+		item_versions selections surfaces budgets pressure_steps assemblies injections compactions elisions summaries
+		redaction_trail gap_steps scope_records turn_candidates omissions layer_usage turn_window cache_breaks
+		compaction_lineage gaps open_gaps run_tree session_summary
+		check_conservation check_injected_without_assembly check_redaction_reintroduced check_lost_runtime_ids
+		check_sequence_gaps check_unsealed_scopes check_reasoning_reinjected check_compaction_dropped_open_gap
+		price_list model_prices call_costs cache_bill call_layers`)
+	// What has no tenant and is everybody's to read.
+	sharedTables = []string{"prices"}
+)

@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+)
+
+// Commit is a row of commits: a range that counts, and how many rows it has in
+// each table that has any.
+type Commit struct {
+	Range
+	Rows map[string]uint64
+}
+
+// CommitsBefore returns the newest committed ranges of a stream that begin below
+// the sequence first, newest first, at most limit.
+func (l *Ledger) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]Commit, error) {
+	params := clickhouse.Parameters{"incarnation": incarnation.String(), "first": unsigned(first), "limit": unsigned(uint64(limit))}
+	rows, err := l.conn.Query(l.with(ctx, params), statement("commits_before"))
+	if err != nil {
+		return nil, fmt.Errorf("read commits: %w", err)
+	}
+	defer rows.Close()
+	var list []Commit
+	for rows.Next() {
+		c := Commit{Range: Range{Incarnation: incarnation}}
+		var digest string
+		if err := rows.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows); err != nil {
+			return nil, fmt.Errorf("read commits: %w", err)
+		}
+		copy(c.Digest[:], digest)
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}
+
+// Held returns how many messages of each commit have a row, by table, for the
+// tables that the commits name. A message that has its row twice counts once.
+// The commits are of one stream, newest first, and do not overlap.
+func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint64, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	oldest, newest := commits[len(commits)-1], commits[0]
+	at := make(map[uint64]int, len(commits)) // by first sequence
+	firsts := make([]uint64, 0, len(commits))
+	tables := make(map[string]bool)
+	held := make([]map[string]uint64, len(commits))
+	for i, c := range slices.Backward(commits) {
+		at[c.First], held[i] = i, make(map[string]uint64)
+		firsts = append(firsts, c.First)
+		for table := range c.Rows {
+			tables[table] = true
+		}
+	}
+	for table := range tables {
+		params := clickhouse.Parameters{
+			"table": table, "incarnation": oldest.Incarnation.String(), "first": unsigned(oldest.First), "last": unsigned(newest.Last),
+			"firsts": arrayParameter(firsts), "from": moment(oldest.RecordedAt),
+		}
+		rows, err := l.conn.Query(l.with(ctx, params), statement("held"))
+		if err != nil {
+			return nil, fmt.Errorf("count rows of %s: %w", table, err)
+		}
+		for rows.Next() {
+			var first, n uint64
+			if err := rows.Scan(&first, &n); err != nil {
+				rows.Close()
+				return nil, fmt.Errorf("count rows of %s: %w", table, err)
+			}
+			held[at[first]][table] = n
+		}
+		if err := rows.Close(); err != nil {
+			return nil, fmt.Errorf("count rows of %s: %w", table, err)
+		}
+	}
+	return held, nil
+}
+
+// A Lack is a table that does not hold every row of a batch.
+type Lack struct {
+	Table     string
+	Sequences []uint64 // of the messages whose row it lacks
+	Whole     bool     // it holds none of them
+}
+
+// Lacking returns the tables that do not hold every row of b, in the order in
+// which they are written.
+func (l *Ledger) Lacking(ctx context.Context, b *Batch) ([]Lack, error) {
+	var lacking []Lack
+	places := b.Places()
+	for _, t := range b.tables() {
+		want := places[t.table]
+		if len(want) == 0 {
+			continue
+		}
+		params := clickhouse.Parameters{
+			"table": t.table, "incarnation": b.Incarnation.String(), "first": unsigned(b.First), "last": unsigned(b.Last),
+			"from": moment(b.RecordedAt),
+		}
+		var held []uint64
+		if err := l.conn.QueryRow(l.with(ctx, params), statement("held_sequences")).Scan(&held); err != nil {
+			return nil, fmt.Errorf("look at the rows of %s: %w", t.table, err)
+		}
+		if lack := LackOf(t.table, want, held); len(lack.Sequences) > 0 {
+			lacking = append(lacking, lack)
+		}
+	}
+	return lacking, nil
+}
+
+// LackOf says which of the rows that a table should have are not among those that
+// it holds, by their sequences.
+func LackOf(table string, want []Position, held []uint64) Lack {
+	has := make(map[uint64]bool, len(held))
+	for _, seq := range held {
+		has[seq] = true
+	}
+	lack := Lack{Table: table}
+	for _, at := range want {
+		if !has[at.StreamSeq] {
+			lack.Sequences = append(lack.Sequences, at.StreamSeq)
+		}
+	}
+	lack.Whole = len(lack.Sequences) == len(want)
+	return lack
+}
+
+// LastHeld returns the highest sequence of a message that has a row and stands
+// behind r, 0 where there is none. r is the last commit of its stream.
+func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
+	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "after": unsigned(r.Last), "from": moment(r.RecordedAt)}
+	if err := l.conn.QueryRow(l.with(ctx, params), statement("last_held")).Scan(&last); err != nil {
+		return 0, fmt.Errorf("look for rows beyond the last commit: %w", err)
+	}
+	return last, nil
+}
+
+// Places returns where the messages stood that have a row, by table.
+func (b *Batch) Places() map[string][]Position {
+	places := make(map[string][]Position)
+	for _, t := range b.tables() {
+		seqs, times := t.numbers("stream_seq"), t.numbers("recorded_at")
+		for i, seq := range seqs {
+			at := Position{Incarnation: b.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, int64(times[i])).UTC()}
+			places[t.table] = append(places[t.table], at)
+		}
+	}
+	return places
+}
+
+// numbers returns the values of a column of numbers or times.
+func (b *block) numbers(name string) []uint64 {
+	for i, c := range b.input {
+		if c.Name != name {
+			continue
+		}
+		bytes := b.columns[i].column.(*fixedColumn).bytes
+		values := make([]uint64, 0, len(bytes)/8)
+		for ; len(bytes) > 0; bytes = bytes[8:] {
+			values = append(values, binary.LittleEndian.Uint64(bytes))
+		}
+		return values
+	}
+	return nil
+}
+
+// moment is a time as a query's parameter; no time is the first one.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		t = time.Unix(0, 0)
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000000000")
+}

@@ -1,0 +1,3 @@
+INSERT INTO {beside:Identifier}.commits
+SELECT * FROM commits FINAL
+WHERE indexOf({incarnations:Array(UUID)}, incarnation) = 0

@@ -1,0 +1,7 @@
+INSERT INTO {beside:Identifier}.commits
+    (incarnation, first_seq, last_seq, messages, digest, rows, epoch, projection_version, recorded_at)
+SELECT {incarnation:UUID}, min(first_seq), {last:UInt64}, {messages:UInt64}, toFixedString('', 32),
+    CAST(({names:Array(String)}, {counts:Array(UInt64)}), 'Map(LowCardinality(String), UInt64)'), 0, max(projection_version), max(recorded_at)
+FROM commits FINAL
+WHERE incarnation = {incarnation:UUID} AND first_seq <= {last:UInt64}
+HAVING count() > 0

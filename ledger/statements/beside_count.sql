@@ -1,0 +1,1 @@
+SELECT count() FROM {beside:Identifier}.{table:Identifier} WHERE incarnation = {incarnation:UUID}

@@ -1,0 +1,1 @@
+SELECT count() FROM system.tables WHERE database = {beside:String} AND name = 'rebuild_state'

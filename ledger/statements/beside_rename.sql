@@ -1,0 +1,1 @@
+RENAME TABLE {beside:Identifier}.{from:Identifier} TO {beside:Identifier}.{to:Identifier}

@@ -1,0 +1,1 @@
+SELECT state, ids, migrations FROM {beside:Identifier}.rebuild_state ORDER BY at DESC LIMIT 1

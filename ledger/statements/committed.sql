@@ -1,0 +1,3 @@
+SELECT incarnation, max(last_seq)
+FROM commits
+GROUP BY incarnation

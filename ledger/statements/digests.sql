@@ -1,3 +1,0 @@
-SELECT stream_seq, digest
-FROM events
-WHERE incarnation = {incarnation:UUID} AND stream_seq BETWEEN {first:UInt64} AND {last:UInt64}

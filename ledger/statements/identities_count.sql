@@ -1,0 +1,2 @@
+SELECT count() FROM events
+WHERE NOT has({except:Array(UUID)}, incarnation)

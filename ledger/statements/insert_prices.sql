@@ -1,0 +1,1 @@
+INSERT INTO prices (model, bucket, currency, valid_from, valid_until, per_million, source, version, removed)

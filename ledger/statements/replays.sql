@@ -1,0 +1,4 @@
+SELECT incarnation, stream_seq, recorded_at, outcome
+FROM quarantine_replays
+WHERE of_incarnation = {incarnation:UUID} AND of_seq = {sequence:UInt64}
+ORDER BY recorded_at, stream_seq

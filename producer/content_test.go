@@ -1,0 +1,154 @@
+package producer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Reasoning and a runtime's own types stand in the item log beside messages.
+func ExampleTurn_Add() {
+	ctx, rec := context.Background(), new(producertest.Recorder)
+	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
+	run, _ := client.Open(ctx, producer.Run{Session: "s_42"})
+	turn := run.Turn("turn_7", producer.Model{Name: "gpt-4o"})
+	for _, content := range []producer.Content{
+		{ID: "m1", Role: "user", Kind: window.KindMessage, Status: producer.ItemCompleted, Text: "What is new?"},
+		{ID: "r1", Role: "assistant", Kind: window.KindMessage, ItemType: producer.ItemReasoning, Status: producer.ItemCompleted, Text: "I should search."},
+		{ID: "w1", Kind: window.KindFixed, ItemType: "openrouter:web_search", Status: producer.ItemFailed},
+	} {
+		if _, err := turn.Add(ctx, content); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, entry := range producertest.Facts[*schema.LogAppended](rec.Events()) {
+		fmt.Println(*entry.Position, entry.ItemType, entry.Status)
+	}
+	// Output:
+	// 0 message completed
+	// 1 reasoning completed
+	// 2 openrouter:web_search failed
+}
+
+// TestContentIsRecordedWholeOrNotAtAll: item, redactions and log entry, or none.
+func TestContentIsRecordedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t, func(c *producer.Config) { c.ItemTypes = []producer.ItemType{"a:known"} })
+	run := opened(t, client, producer.Run{Session: "s"})
+	turn := run.Turn("t", producer.Model{Name: "gpt-4o"})
+	message := producer.Content{ID: "m", Role: "user", Kind: window.KindMessage, Text: "x"}
+	if _, err := turn.Add(t.Context(), message); err != nil {
+		t.Fatal(err)
+	}
+	before := len(rec.Events())
+	for name, c := range map[string]struct {
+		content producer.Content
+		want    error
+	}{
+		"an id twice in a turn":  {message, producer.ErrInvalid},
+		"no id":                  {producer.Content{Kind: window.KindMessage}, nil},
+		"no item type":           {producer.Content{ID: "a", ItemType: "tool_search_call"}, producer.ErrInvalid},
+		"an unknown extension":   {producer.Content{ID: "a", ItemType: "b:unknown"}, producer.ErrInvalid},
+		"a malformed extension":  {producer.Content{ID: "a", ItemType: ":x"}, producer.ErrInvalid},
+		"a status of a task":     {producer.Content{ID: "a", Kind: window.KindMessage, Status: "approved"}, producer.ErrInvalid},
+		"a role that is no text": {producer.Content{ID: "a", Kind: window.KindMessage, ToolName: "\xff"}, nil},
+	} {
+		_, err := turn.Add(t.Context(), c.content)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(rec.Events()); n != before {
+		t.Errorf("%d facts of refused content", n-before)
+	}
+	for _, c := range []producer.Content{{ID: "known", ItemType: "a:known"}, {ID: "r", ItemType: producer.ItemReasoning}} {
+		if _, err := turn.Add(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := turn.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Turn("later", producer.Model{}).Add(t.Context(), message); err != nil {
+		t.Errorf("the same item in a later turn: %v", err)
+	}
+	for i, f := range producertest.Facts[*schema.LogAppended](rec.Events()) {
+		if *f.Position != int64(i) {
+			t.Errorf("%s stands at %d, not %d", f.LogItemID, *f.Position, i)
+		}
+	}
+}
+
+// TestUnknownModel: what no tokenizer is public for is estimated, and says so.
+func TestUnknownModel(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{Session: "s"})
+	for model, known := range map[string]bool{"gpt-4o": true, "claude-sonnet-4": false, "": false} {
+		turn := run.Turn("turn "+model, producer.Model{Name: model, Window: window.Budget{MaxTokens: 100}})
+		item, err := turn.Add(t.Context(), producer.Content{ID: "m " + model, Role: "user", Kind: window.KindMessage, Text: "one two three"})
+		if err != nil || item.Tokens != 3 {
+			t.Fatalf("%q: %d tokens, %v", model, item.Tokens, err)
+		}
+		call := turn.Call("call " + model)
+		plan, err := call.Fit(t.Context(), []window.Item{item}, window.DefaultPolicy(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := call.Usage(t.Context(), plan, schema.ProviderUsage{}); err != nil {
+			t.Fatal(err)
+		}
+		events := rec.Events().Turn("turn " + model)
+		for _, estimator := range []string{producertest.One[*schema.ItemAdded](t, events).Estimator, producertest.One[*schema.UsageRecorded](t, events).Estimator} {
+			if strings.HasPrefix(estimator, "estimate:") == known {
+				t.Errorf("%q is counted by %s", model, estimator)
+			}
+		}
+	}
+	if _, err := run.Turn("no window", producer.Model{Name: "gpt-4o"}).Call("c").Fit(t.Context(), nil, window.DefaultPolicy(), nil); !errors.Is(err, window.ErrInvalid) {
+		t.Errorf("a window of unknown size: %v", err)
+	}
+}
+
+// TestEmptyIDsAreReplaced: turns and calls without an id are not one turn and
+// one call.
+func TestEmptyIDsAreReplaced(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{Session: "s"})
+	a, b := run.Turn("", producer.Model{}), run.Turn("", producer.Model{})
+	if a.ID() == "" || a.ID() == b.ID() || a.Call("").ID() == a.Call("").ID() {
+		t.Errorf("turns %q and %q", a.ID(), b.ID())
+	}
+	if receipt, err := a.Seal(t.Context()); err != nil || receipt.ContextID == "ctx:" {
+		t.Errorf("sealed %q: %v", receipt.ContextID, err)
+	}
+	if n := len(rec.Events().Turn(a.ID())); n != 1 {
+		t.Errorf("%d facts of the turn", n)
+	}
+}
+
+func FuzzParseItemType(f *testing.F) {
+	for _, s := range []string{"message", "reasoning", "noetic:analytics", "openrouter:web_search", "a:b:c", ":", "a:", "a b:c", "a:é", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		parsed, err := producer.ParseItemType(s)
+		if err != nil {
+			if !errors.Is(err, producer.ErrInvalid) || parsed != "" || strings.Contains(err.Error(), s) && len(s) > 20 {
+				t.Fatalf("%q: %q, %v", s, parsed, err)
+			}
+			return
+		}
+		if string(parsed) != s || parsed.Extension() != strings.Contains(s, ":") || strings.ContainsAny(s, " \t\n\x00") || len(s) > 128 {
+			t.Fatalf("%q was taken as %q", s, parsed)
+		}
+	})
+}

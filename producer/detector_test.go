@@ -1,0 +1,150 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/secrets"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func detecting(t testing.TB) func(*Config) {
+	t.Helper()
+	rules, err := secrets.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *Config) { c.Detector = rules }
+}
+
+// A githubToken looks like one.
+var githubToken = "ghp_" + strings.Repeat("x7Qa", 2) + "9bTzP2mWv5LkR8sYcD1fGhJn4eUo"
+
+// TestDetectedOnce: what the rules find once, the guard knows from then on, in
+// forms that the rules do not find.
+func TestDetectedOnce(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	client := b.client(t, guarding(t), detecting(t))
+	run, err := client.Open(t.Context(), Run{Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"used " + githubToken, "again " + strings.ToUpper(githubToken)} {
+		if err := run.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	twoParts := &schema.ItemRemoved{ItemID: "i"}
+	twoParts.Metadata = map[string]any{"from": githubToken[:10], "to": githubToken[10:]}
+	if err := run.Record(t.Context(), twoParts); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Record(t.Context(), &schema.ItemRemoved{ItemID: githubToken}); !errors.Is(err, ErrWithheld) {
+		t.Errorf("an id: %v", err)
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	look, redactions := newReader([]string{githubToken}), 0
+	for _, e := range b.events(t) {
+		if len(look.finds(e.Data)) > 0 {
+			t.Errorf("%s says it", e.Type)
+		}
+		fact, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := fact.(*schema.RedactionApplied); ok {
+			redactions++
+			if !slices.Equal(r.PolicyRefs, schema.Refs("policy:secret-detection/github-pat")) || r.Reason != secrets.Reason || len(r.Fingerprints) != 1 {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if redactions != 3 {
+		t.Errorf("%d redactions, not 3", redactions)
+	}
+}
+
+// detector is a Detector that is a function.
+type detector func(text string) []redact.Value
+
+func (d detector) Detect(_ context.Context, text string) []redact.Value { return d(text) }
+
+// TestDetectedIsBounded: a detector that finds something new in each fact fills
+// no memory, and writers do not lose each other's finds.
+func TestDetectedIsBounded(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	client := b.client(t, guarding(t), func(c *Config) {
+		c.Detector = detector(func(text string) (found []redact.Value) {
+			if _, secret, ok := strings.Cut(text, "reason: "); ok && strings.HasPrefix(secret, "planted-") {
+				found = append(found, redact.Withhold(strings.TrimSpace(secret), "policy:found", "secret"))
+			}
+			return found
+		})
+	})
+	var wait sync.WaitGroup
+	for w := range 4 {
+		wait.Go(func() {
+			for i := range maxDetected {
+				fact := &schema.ItemRemoved{ItemID: "i", Reason: fmt.Sprintf("planted-%d-%05d", w, i)}
+				if _, err := client.Record(t.Context(), fact, schema.Correlation{SessionID: "s"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := client.guard().Len(); n > maxDetected+1 || n < maxDetected/2 {
+		t.Errorf("%d values are held", n)
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range b.events(t) {
+		if strings.Contains(string(e.Data), "planted-") {
+			t.Fatalf("%s", e.Data)
+		}
+	}
+}
+
+// TestDetectorPanics: the fact is refused, and the runtime goes on.
+func TestDetectorPanics(t *testing.T) {
+	t.Parallel()
+	client := startBus(t).client(t, func(c *Config) {
+		c.Detector = detector(func(text string) []redact.Value { panic(text) })
+	})
+	_, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: secretValue}, schema.Correlation{SessionID: "s"})
+	if !errors.Is(err, ErrWork) || strings.Contains(err.Error(), secretValue) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDetectorIsShownText: ids and digests are no text.
+func TestDetectorIsShownText(t *testing.T) {
+	t.Parallel()
+	got := texts([]byte(`{"item_id":"i","content_digest":"d","title":"a\nb","n":1,"list":["x","x",{"y":"z","list":"x"}]}`))
+	if want := "title: a\nb\nlist: x\ny: z\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// BenchmarkRecordDetected is BenchmarkRecord with the rules of package secrets.
+func BenchmarkRecordDetected(b *testing.B) {
+	bus := startBus(b)
+	client := bus.client(b, guarding(b), detecting(b), func(c *Config) { c.MaxQueued = 1 << 30 })
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := client.Record(b.Context(), &schema.ItemRemoved{ItemID: "item-7", Reason: "no longer needed"}, schema.Correlation{SessionID: "s"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package producer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// events makes the checked event of a fact, all but its sequence, and in front
+// of it those of the redactions that the guard made in it.
+func (c *Client) events(ctx context.Context, fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {
+	e, hits, err := c.event(ctx, fact, ids)
+	if err != nil {
+		return nil, err
+	}
+	var events []*schema.Event
+	for _, redaction := range c.redactions(fact, hits) {
+		r, _, err := c.event(ctx, redaction, ids)
+		if err != nil {
+			return nil, fmt.Errorf("record the redaction: %w", err)
+		}
+		events = append(events, r)
+	}
+	return append(events, e), nil
+}
+
+func (c *Client) event(ctx context.Context, fact schema.Fact, ids schema.Correlation) (*schema.Event, []redact.Hit, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make an event id: %w", err)
+	}
+	e := &schema.Event{ID: id.String(), Source: c.source, Time: c.config.Clock().UTC(), Correlation: ids, PartitionKey: ids.SessionID}
+	e.TraceParent, e.TraceState = c.trace(ctx)
+	violations, err := e.Encode(fact)
+	if err != nil {
+		return nil, nil, c.hideError(err)
+	}
+	hits, violations, err := c.hide(ctx, e, violations)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(violations) > 0 {
+		return nil, nil, violations
+	}
+	return e, hits, nil
+}

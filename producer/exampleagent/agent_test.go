@@ -1,0 +1,276 @@
+package exampleagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+const secret = "hunter2-correct-horse"
+
+var files = fstest.MapFS{
+	"README":     {Data: []byte("The service says hello.\n")},
+	"deploy.env": {Data: []byte("TOKEN=" + secret + "\n")},
+	"src/a.go":   {Data: []byte(strings.Repeat("package a // what a does is told here\n", 30))},
+	"src/b.go":   {Data: []byte(strings.Repeat("package b // what b does is told here\n", 30))},
+	"src/c.go":   {Data: []byte(strings.Repeat("package c // what c does is told here\n", 30))},
+	"notes":      {Data: []byte(strings.Repeat("Remember this. ", 40))},
+}
+
+// overhearing is a model that notes what it is told.
+type overhearing struct {
+	Model
+	requests [][]Message // but for those that ask for a summary
+	summary  string      // what it says to those; empty is the model's own
+}
+
+func (o *overhearing) Answer(ctx context.Context, messages []Message) (Reply, error) {
+	switch {
+	case messages[len(messages)-1].Text != summaryPrompt:
+		o.requests = append(o.requests, slices.Clone(messages))
+	case o.summary != "":
+		return Reply{Text: o.summary}, nil
+	}
+	return o.Model.Answer(ctx, messages)
+}
+
+// session is an agent with a window of 900 tokens and all that the test looks at.
+type session struct {
+	*Agent
+	model *overhearing
+	rec   *producertest.Recorder
+}
+
+func start(t *testing.T, maxTokens int, replies ...Reply) session {
+	t.Helper()
+	guard, err := redact.New(redact.Withhold(secret, "policy:test", "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter := window.NewCounter(window.CounterConfig{})
+	client, rec := producertest.New(t, func(c *producer.Config) { c.Guard, c.Counter = guard, counter })
+	run, err := client.Open(t.Context(), producer.Run{
+		ID: "run", Session: "s", Agent: "coder", MaxDepth: 1, Grants: grant.Set{"app/repo"}, Resources: []producer.Resource{Repository},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := &overhearing{Model: &Script{Replies: replies}}
+	agent, err := New(t.Context(), Config{
+		Run: run, Model: model, Spec: producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: maxTokens, ReservedOutput: 100}},
+		Policy: window.Policy{TrimKeepLast: 20, SummarizeKeepLast: 3, CompactKeepLast: 1}, Counter: counter, Guard: guard,
+		Files: files, Root: "app/repo", System: "You are a coding agent.", Memory: []string{"notes"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session{agent, model, rec}
+}
+
+func (s session) ask(t *testing.T, prompt string) string {
+	t.Helper()
+	answer, err := s.Ask(t.Context(), prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func read(paths ...string) (replies []Reply) {
+	for _, path := range paths {
+		replies = append(replies, Reply{Tools: []ToolCall{{Tool: "repo_read", Path: path}}})
+	}
+	return replies
+}
+
+func says(text string) Reply { return Reply{Text: text} }
+
+// TestRecordsWhatTheModelSaw compares each recorded window with the request
+// that really went to the model, through pressure, elision and compaction.
+func TestRecordsWhatTheModelSaw(t *testing.T) {
+	t.Parallel()
+	replies := slices.Concat(
+		read("README", "src/a.go"), []Reply{says("It says hello.")},
+		read("src/b.go", "src/c.go", "src/a.go", "src/b.go"), []Reply{says("They are alike.")},
+		read("src/c.go"), []Reply{says("Nothing.")},
+	)
+	s := start(t, 900, replies...)
+	s.model.summary = "They talked of " + secret + ", " + secret + " and sources."
+	for _, prompt := range []string{"What does it do?", "Compare the sources.", "What else?"} {
+		s.ask(t, prompt)
+	}
+	events := s.rec.Events()
+	usages := producertest.Facts[*schema.UsageRecorded](events)
+	if len(usages) != len(s.model.requests) || len(usages) != 10 {
+		t.Fatalf("%d usages for %d requests", len(usages), len(s.model.requests))
+	}
+	for i, request := range s.model.requests {
+		tokens := int64(0)
+		for _, m := range request {
+			tokens += int64(s.tokens(m.Text))
+		}
+		if got := *usages[i].TotalTokens; got != tokens || tokens > 800 {
+			t.Errorf("%s: %d tokens are recorded, %d were sent in %d messages", usages[i].CallID, got, tokens, len(request))
+		}
+	}
+	for _, request := range s.model.requests {
+		reminders := 0
+		for i, m := range request {
+			if strings.HasPrefix(m.Text, "Reminder: ") {
+				reminders++
+				if request[i-1].Role != window.RoleUser {
+					t.Errorf("the reminder stands behind %+v", request[i-1])
+				}
+			}
+		}
+		if reminders != 1 {
+			t.Errorf("%d reminders in %+v", reminders, request)
+		}
+	}
+	for _, kind := range []schema.Type{
+		schema.TypeInjectionRemoved, schema.TypeCompactionStarted, schema.TypePressureApplied, schema.TypeElisionApplied, schema.TypeCompactionCompleted, schema.TypeSummaryCreated,
+	} {
+		if len(events.Of(kind)) == 0 {
+			t.Errorf("no %s in\n%s", kind, events)
+		}
+	}
+	if n := len(events.Of(schema.TypeEnvelopeCreated)); n != 3 {
+		t.Errorf("%d turns are sealed, not 3", n)
+	}
+}
+
+// TestCompactsToolOutputs leaves nothing to summarise, so outputs are shortened.
+func TestCompactsToolOutputs(t *testing.T) {
+	t.Parallel()
+	s := start(t, 900, append(read("src/a.go", "src/b.go", "src/c.go"), says("done"))...)
+	s.Policy = window.Policy{Steps: []window.Step{window.CompactToolOutputs}, CompactKeepLast: 1}
+	s.ask(t, "Read all.")
+	last := s.model.requests[len(s.model.requests)-1]
+	left := slices.IndexFunc(last, func(m Message) bool { return strings.HasPrefix(m.Text, "[left out; read src/a.go") })
+	if left < 0 || !strings.HasPrefix(last[len(last)-1].Text, "package c") {
+		t.Errorf("the model got %q", last)
+	}
+}
+
+func TestWithholdsSecretsFromModelAndLedger(t *testing.T) {
+	t.Parallel()
+	s := start(t, 900, append(read("deploy.env"), says("The token is "+secret+"."))...)
+	s.ask(t, "How is it deployed? I think with "+secret)
+	if sent := fmt.Sprint(s.model.requests); strings.Contains(sent, secret) || !strings.Contains(sent, "TOKEN=[redacted:policy:test]") {
+		t.Errorf("the model got %s", sent)
+	}
+	if lines := string(s.rec.Events().JSON()); strings.Contains(lines, secret) {
+		t.Errorf("the ledger got %s", lines)
+	}
+	if n := len(s.rec.Events().Of(schema.TypeRedactionApplied)); n < 3 { // question, file, answer
+		t.Errorf("%d redactions", n)
+	}
+}
+
+func TestRecordsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	replies := slices.Concat(read("docs/manual", "docs/manual"), []Reply{says("I do not know.")}, read("docs/manual", "docs/manual"), []Reply{says("Hello.")})
+	s := start(t, 900, replies...)
+	s.ask(t, "What does the manual say?")
+	gap := producertest.One[*schema.MissingRequested](t, s.rec.Events().Turn("turn-1"))
+	if gap.RequestedFrom != "user" || gap.RequestedAction == "" || gap.UserSummary == "" {
+		t.Errorf("%+v", gap)
+	}
+	if got := s.texts["tool-1:result"]; got != "error: docs/manual is missing" {
+		t.Errorf("the model was told %q", got)
+	}
+	written := maps.Clone(files)
+	written["docs/manual"] = &fstest.MapFile{Data: []byte("Say hello.")}
+	s.Files = written
+	s.ask(t, "I wrote it.")
+	end := producertest.One[*schema.MissingResolved](t, s.rec.Events())
+	if end.MissingID != gap.MissingID || end.Status != schema.StatusResolved || end.ResolutionRefs[0] != "tool-3:result" {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestHelperGetsLess(t *testing.T) {
+	t.Parallel()
+	delegate := func(grants ...string) Reply {
+		return Reply{Tools: []ToolCall{{Tool: "delegate", Task: "Review.", Grants: grants}}}
+	}
+	replies := slices.Concat(
+		[]Reply{delegate("app/repo/src")}, read("src/a.go", "README"), []Reply{says("It reads well.")},
+		[]Reply{delegate("app")}, []Reply{says("All is well.")},
+	)
+	s := start(t, 900, replies...)
+	if got := s.ask(t, "Let it be reviewed."); got != "All is well." {
+		t.Errorf("answered %q", got)
+	}
+	events := s.rec.Events()
+	helper := events.Run("helper-1")
+	narrowed := producertest.One[*schema.GrantNarrowed](t, helper)
+	if !slices.Equal(narrowed.Effective, []string{"app/repo/src"}) {
+		t.Errorf("the helper got %v", narrowed.Effective)
+	}
+	var allowed []bool
+	for _, access := range producertest.Facts[*schema.ResourceAccessed](helper) {
+		allowed = append(allowed, access.Allowed)
+	}
+	if !slices.Equal(allowed, []bool{true, false}) {
+		t.Errorf("the helper's accesses: %v", allowed)
+	}
+	producertest.One[*schema.EnvelopeCreated](t, helper)
+	producertest.One[*schema.GrantDenied](t, events.Turn("").Run("run"))
+	if got := s.texts["tool-1:result"]; got != "It reads well." {
+		t.Errorf("the agent was told %q", got)
+	}
+	if got := s.texts["tool-2:result"]; !strings.HasPrefix(got, "error: ") {
+		t.Errorf("the agent was told %q", got)
+	}
+}
+
+// TestSealsWhatFailed ends turns by errors: each is sealed all the same.
+func TestSealsWhatFailed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		maxTokens int
+		replies   []Reply
+		want      error
+	}{
+		"the model fails":      {900, nil, ErrScriptOver},
+		"it does not fit":      {250, append(read("src/a.go"), says("")), window.ErrContextLimit},
+		"a tool is unheard of": {900, []Reply{{Tools: []ToolCall{{Tool: "shell"}}}, says("Then not.")}, nil},
+	} {
+		s := start(t, c.maxTokens, c.replies...)
+		if _, err := s.Ask(t.Context(), "Go."); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		producertest.One[*schema.EnvelopeCreated](t, s.rec.Events().Turn("turn-1"))
+	}
+}
+
+func TestAnswersWhileTheStreamIsAway(t *testing.T) {
+	t.Parallel()
+	s := start(t, 900, append(read("nowhere"), says("Hello."))...)
+	away := errors.New("away")
+	s.rec.Fail(away)
+	if answer, err := s.Ask(t.Context(), "Hi."); answer != "Hello." || !errors.Is(err, away) {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+}
+
+func TestNeverAsksForEver(t *testing.T) {
+	t.Parallel()
+	s := start(t, 100_000, slices.Repeat(read("README"), maxCalls+1)...)
+	if _, err := s.Ask(t.Context(), "Go on."); err == nil || len(s.model.requests) != maxCalls {
+		t.Errorf("%d calls, %v", len(s.model.requests), err)
+	}
+}

@@ -1,0 +1,152 @@
+package exampleagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// toolDefinitions is what the model is told of its tools.
+const toolDefinitions = `[
+{"name":"repo_read","description":"Read a file of the repository.","parameters":{"path":"string"}},
+{"name":"repo_list","description":"List a folder of the repository.","parameters":{"path":"string"}},
+{"name":"delegate","description":"Let a helper with fewer grants do part of the work.","parameters":{"task":"string","grants":["string"]}}]`
+
+// Repository is what a run of the agent declares: its files, to read.
+var Repository = producer.Resource{
+	Name: "repo", Kind: "files", Tools: []producer.Tool{{Name: "read", Mode: grant.Read}, {Name: "list", Mode: grant.Read}},
+}
+
+// use runs a tool and puts the call and its result into the context.
+func (a *Agent) use(ctx context.Context, call ToolCall) error {
+	a.count.tools++
+	id := a.id("tool", a.count.tools)
+	arguments, err := json.Marshal(call)
+	if err != nil {
+		return err
+	}
+	about := call.Tool + " " + call.Path + call.Task
+	err = a.add(ctx, producer.Content{
+		ID: id, Title: about, ContextKind: "tool_call", Layer: "tool calls", Role: window.RoleAssistant, Kind: window.KindToolCall,
+		Text: string(arguments), ToolName: call.Tool, ToolCallID: id, CallID: a.callID(),
+	})
+	if err != nil {
+		return err
+	}
+	result := producer.Content{
+		ID: id + ":result", Title: "result of " + about, ContextKind: "tool_result", Layer: "tool results", Role: window.RoleTool,
+		Kind: window.KindToolResult, ToolName: call.Tool, ToolCallID: id, CallID: a.callID(),
+	}
+	switch call.Tool {
+	case "repo_read":
+		result.Text, err = a.open(ctx, id, "read", call.Path, fs.ReadFile)
+		result.Title = "contents of " + call.Path
+		result.Reads, result.SourceURI, result.SourceKind = call.Path, "repo:///"+call.Path, "file"
+	case "repo_list":
+		result.Text, err = a.open(ctx, id, "list", call.Path, list)
+	case "delegate":
+		result.Text, err = a.delegate(ctx, call)
+	default:
+		err = &toolError{"there is no such tool"}
+	}
+	var told *toolError // to the model, which may do better; anything else ends the turn
+	if errors.As(err, &told) {
+		result.Text = "error: " + told.problem
+		result.Title = result.Text
+	} else if err != nil {
+		return err
+	}
+	return a.add(ctx, result)
+}
+
+// toolError is what a tool says to the model that it could not do.
+type toolError struct{ problem string }
+
+func (e *toolError) Error() string { return e.problem }
+
+// open lets do work on a path if the run's grants reach it. The ledger has the
+// access either way, and a gap for what is not there.
+func (a *Agent) open(ctx context.Context, call, operation, path string, do func(fs.FS, string) ([]byte, error)) (string, error) {
+	err := a.turn.Access(ctx, producer.Access{
+		Resource: Repository.Name, Operation: operation, Mode: grant.Read, Path: strings.TrimSuffix(string(a.Root)+"/"+path, "/."), ToolCall: call,
+	})
+	if errors.Is(err, producer.ErrAccess) {
+		return "", &toolError{path + " is outside of what this run may touch"}
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := do(a.Files, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := a.missing(ctx, path); err != nil {
+			return "", err
+		}
+		return "", &toolError{path + " is missing"}
+	}
+	if err != nil {
+		return "", &toolError{err.Error()}
+	}
+	if gap, was := a.gaps[path]; was {
+		delete(a.gaps, path)
+		return string(text), gap.Resolve(ctx, schema.Ref(call+":result"))
+	}
+	return string(text), nil
+}
+
+func list(files fs.FS, folder string) ([]byte, error) {
+	entries, err := fs.ReadDir(files, folder)
+	var b []byte
+	for _, e := range entries {
+		b = append(b, e.Name()+"\n"...)
+	}
+	return b, err
+}
+
+// missing records a gap in what the model knows, and asks the user to fill it.
+func (a *Agent) missing(ctx context.Context, path string) error {
+	if a.gaps[path] != nil {
+		return nil // asked already
+	}
+	gap, err := a.turn.Missing(ctx, schema.Missing{
+		Scope: "turn", CallID: a.callID(), Question: "What does " + path + " say?", NeededFor: "a complete answer",
+		Severity: schema.SeverityMedium, RequestedFrom: "user", RequestedAction: "say where it is, or that there is none",
+		UserSummary: path + " is missing, so the answer does without it.",
+	})
+	if gap == nil {
+		return err
+	}
+	a.gaps[path] = gap
+	return nil // an error beside a gap says that it is on its way
+}
+
+// delegate lets a child run do a task with fewer grants, in a turn and a window
+// of its own. It never gets more than the parent has: a request for more is
+// recorded as denied.
+func (a *Agent) delegate(ctx context.Context, call ToolCall) (string, error) {
+	a.count.helpers++
+	name := a.id("helper", a.count.helpers)
+	run, err := a.Run.Child(ctx, producer.Child{
+		ID: name, Thread: name, Agent: "helper", Grants: grant.Only(call.Grants...), Resources: []producer.Resource{Repository},
+	})
+	var denied *grant.Error
+	if errors.As(err, &denied) || errors.Is(err, producer.ErrDepth) {
+		return "", &toolError{err.Error()}
+	}
+	if err != nil {
+		return "", err
+	}
+	config := a.Config
+	config.Run, config.Prefix, config.Memory = run, name+"/", nil
+	helper, err := New(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	return helper.Ask(ctx, call.Task)
+}

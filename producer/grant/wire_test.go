@@ -1,0 +1,74 @@
+package grant_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer/grant"
+)
+
+// TestSetIsReadWholeOrNotAtAll keeps what was there when the list is refused.
+func TestSetIsReadWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{`["a", "b//c"]`, `["a", 1]`, `["a", null]`, `["a", ["b"]]`, `{}`, `null`, `"a"`, `["\ud800"]`} {
+		set := grant.Set{"kept"}
+		err := json.Unmarshal([]byte(bad), &set)
+		if !errors.Is(err, grant.ErrInvalid) || len(set) != 1 || set[0] != "kept" {
+			t.Errorf("%s: %v, %v", bad, set, err)
+		}
+	}
+	var set grant.Set
+	if err := json.Unmarshal([]byte(`["a", "b", "a"]`), &set); err != nil || !slices.Equal(set, grant.Set{"a", "b"}) {
+		t.Errorf("%v, %v", set, err)
+	}
+}
+
+func TestPolicyIsReadStrictly(t *testing.T) {
+	t.Parallel()
+	var p grant.Policy
+	text := `{"protectedNamespaces": [{"namespace": "p/q", "allowBoundaryGrant": true, "minDescendantSegments": 2}]}`
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	for path, ok := range map[string]bool{"p/q": true, "p": false, "p/q/r": false, "p/q/r/s": true} {
+		if _, err := p.Parse([]string{path}); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, bad := range []string{`{"namespace": "p", "minDescendantSegments": null}`, `{"namespace": "p", "minDescendantSegments": "1"}`, `{"namespace": "p", "minDescendentSegments": 2}`, `[]`} {
+		var rule grant.Protected
+		if err := json.Unmarshal([]byte(bad), &rule); err == nil || rule.Namespace != "" {
+			t.Errorf("%s was read as %+v", bad, rule)
+		}
+	}
+	if err := (grant.Policy{Protected: []grant.Protected{{Namespace: "p//q"}}}).Validate(); !errors.Is(err, grant.ErrInvalid) {
+		t.Errorf("Validate: %v", err)
+	}
+}
+
+// FuzzSet: whatever the bytes, a set that was read follows the grammar and reads
+// back as itself.
+func FuzzSet(f *testing.F) {
+	for _, seed := range []string{`["app/user/u_1"]`, `["a", "a"]`, `[]`, `null`, `"a"`, `[1, {"a": []}]`, `[["a", null]]`, `["a/../b"]`, `["\u0085"]`, `["a`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var set grant.Set
+		if err := set.UnmarshalJSON(data); err != nil {
+			if !errors.Is(err, grant.ErrInvalid) || set != nil {
+				t.Fatalf("%q: %v, %v", data, set, err)
+			}
+			return
+		}
+		text, err := json.Marshal(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again grant.Set
+		if err := again.UnmarshalJSON(text); err != nil || !slices.Equal(again, set) {
+			t.Fatalf("%s: %v, %v", text, again, err)
+		}
+	})
+}

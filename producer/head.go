@@ -1,0 +1,128 @@
+package producer
+
+import (
+	"context"
+
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// What is injected and says nothing else is shown under this layer.
+const injectedLayer = "injected"
+
+// InjectHead attaches content to the newest user message of the head, under a
+// kind such as "reminder" or "clock", and records it and what it replaces (seed
+// 004, conversation-head injection). It returns the window and the head after
+// it: go on with both. They are as they were with an error, and nothing is
+// recorded.
+//
+// The head is told of a new user message by its own UserMessage; at a pass, what
+// is injected moves by itself, see [window.PlanElision]. Content needs an id and
+// a text; kind, role and layer have defaults. Errors are those of
+// [window.Head.Inject], [Turn.Add], and an [*InvalidError] for a persona, which
+// [Call.SetPersona] sets.
+func (c *Call) InjectHead(ctx context.Context, items []window.Item, head window.Head, kind string, content Content) ([]window.Item, window.Head, error) {
+	if kind == window.PersonaKind {
+		return items, head, invalid("injection kind", "is the persona's: use SetPersona")
+	}
+	a, err := c.arriveAtHead(content, window.KindFixed)
+	if err != nil {
+		return items, head, err
+	}
+	next, change, err := head.Inject(window.Injection{Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens})
+	if err != nil {
+		return items, head, c.hide(err)
+	}
+	if err := c.turn.enter(ctx, []arrival{a}, headFacts(c.id, "", change)...); err != nil {
+		return items, head, err
+	}
+	return next.Place(items, change, a.item), next, nil
+}
+
+// SetPersona is InjectHead for the persona: its name, and content that spells
+// out its focus. Where another persona was current, a cue is recorded and placed
+// in front of it, a short system message that stays in the conversation, since
+// its tone anchors the model (seed 004, persona management). The cue's id and
+// text have defaults, which are made of the persona's; naming the same persona
+// again only refreshes it.
+func (c *Call) SetPersona(ctx context.Context, items []window.Item, head window.Head, persona string, content, cue Content) ([]window.Item, window.Head, error) {
+	a, err := c.arriveAtHead(content, window.KindFixed)
+	if err != nil {
+		return items, head, err
+	}
+	if cue.ID == "" {
+		cue.ID = content.ID + ":cue"
+	}
+	if cue.Text == "" {
+		cue.Text = "persona changed to " + persona
+	}
+	message, err := c.arriveAtHead(cue, window.KindMessage)
+	if err != nil {
+		return items, head, err
+	}
+	next, change, err := head.SetPersona(
+		window.Injection{Ref: a.item.ID, Tokens: a.item.Tokens, Persona: persona}, window.Cue{Ref: message.item.ID, Tokens: message.item.Tokens})
+	if err != nil {
+		return items, head, c.hide(err)
+	}
+	arrivals := []arrival{message, a}
+	if change.Cue == nil {
+		arrivals = arrivals[1:]
+	}
+	if err := c.turn.enter(ctx, arrivals, headFacts(c.id, "", change)...); err != nil {
+		return items, head, err
+	}
+	return next.Place(items, change, a.item, message.item), next, nil
+}
+
+func (c *Call) arriveAtHead(content Content, kind window.Kind) (arrival, error) {
+	content.Kind = kind
+	content.CallID = c.id
+	if content.Role == "" {
+		content.Role = window.RoleSystem
+	}
+	if content.Layer == "" {
+		content.Layer = injectedLayer
+	}
+	if content.ContextKind == "" {
+		content.ContextKind = string(schema.KindSystemReminder)
+	}
+	return c.turn.run.arrive(c.turn.model.Name, content)
+}
+
+// headFacts says what a transition of the head did. An injection's id is made of
+// the message that it is attached to, so that an item which moves on is another
+// injection each time, and what is removed names the one that was applied.
+func headFacts(call, pass string, change window.HeadChange) []schema.Fact {
+	var facts []schema.Fact
+	for _, r := range change.Removed {
+		facts = append(facts, &schema.InjectionRemoved{
+			Injection: headInjection(call, r.Injection), ReplacedBy: schema.Ref(r.ReplacedBy), RemovedByPass: pass,
+		})
+	}
+	for _, in := range change.Injected {
+		f := &schema.InjectionApplied{Injection: headInjection(call, in)}
+		if change.Cue != nil && in.Kind == window.PersonaKind {
+			facts = append(facts, cueFact(call, in, *change.Cue))
+			f.PersonaFrom, f.CueItemRef = change.Cue.From, schema.Ref(change.Cue.Ref)
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+func headInjection(call string, in window.Injection) schema.Injection {
+	return schema.Injection{
+		InjectionID: "inject:" + in.AttachedTo + ":" + in.Ref, CallID: call, Target: target,
+		InjectionPoint: schema.InjectUserMessageAppendix, InjectionKind: in.Kind, ItemRefs: schema.Refs(in.Ref),
+		AttachedTo: schema.Ref(in.AttachedTo), Ephemeral: true, PersonaTo: in.Persona, Tokens: new(int64(in.Tokens)),
+	}
+}
+
+func cueFact(call string, in window.Injection, cue window.Cue) *schema.InjectionApplied {
+	return &schema.InjectionApplied{Injection: schema.Injection{
+		InjectionID: "inject:" + in.AttachedTo + ":" + cue.Ref, CallID: call, Target: target, InjectionPoint: schema.InjectMessageHistory,
+		InjectionKind: "persona_cue", ItemRefs: schema.Refs(cue.Ref), AttachedTo: schema.Ref(in.AttachedTo),
+		PersonaFrom: cue.From, PersonaTo: cue.To, CueItemRef: schema.Ref(cue.Ref), Tokens: new(int64(cue.Tokens)),
+	}}
+}

@@ -1,0 +1,218 @@
+package importer
+
+import (
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json"
+)
+
+// codexTokens are counts as Codex writes them: cached input is a part of the
+// input, reasoning a part of the output.
+type codexTokens struct {
+	Input     *int64 `json:"input_tokens"`
+	Cached    *int64 `json:"cached_input_tokens"`
+	Output    *int64 `json:"output_tokens"`
+	Reasoning *int64 `json:"reasoning_output_tokens"`
+	Total     *int64 `json:"total_tokens"`
+}
+
+func (c *codexTokens) fields() []**int64 {
+	return []**int64{&c.Input, &c.Cached, &c.Output, &c.Reasoning, &c.Total}
+}
+
+// equal tells a total that repeats from one that counts another call.
+func (c *codexTokens) equal(other *codexTokens) bool {
+	others := other.fields()
+	for i, f := range c.fields() {
+		if valueOf(*f) != valueOf(*others[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// since returns c − earlier, and false where a count went down: the program
+// began to count again.
+func (c *codexTokens) since(earlier *codexTokens) (codexTokens, bool) {
+	difference := *c
+	before := earlier.fields()
+	for i, f := range difference.fields() {
+		if *f == nil {
+			continue
+		}
+		n := **f - valueOf(*before[i])
+		if n < 0 {
+			return codexTokens{}, false
+		}
+		*f = &n
+	}
+	return difference, true
+}
+
+func (c *codexTokens) empty() bool {
+	for _, f := range c.fields() {
+		if valueOf(*f) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *codexTokens) negative() bool {
+	for _, f := range c.fields() {
+		if valueOf(*f) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// codexInfo is the info of a token_count event.
+type codexInfo struct {
+	Total  *codexTokens `json:"total_token_usage"`
+	Last   *codexTokens `json:"last_token_usage"`
+	Window *int64       `json:"model_context_window"`
+}
+
+// codexMeter tells the token_count events that count a new call from those that
+// repeat the last total, which about half of them do.
+type codexMeter struct {
+	total    codexTokens // as last told
+	baseline codexTokens // what a fork took over from another session
+	last     *codexTokens
+}
+
+// codexCount is what one new call used, packed, since a log may hold hundreds
+// of thousands.
+type codexCount struct {
+	tokens codexPacked
+	total  codexPacked // of the session, as told
+	own    codexPacked // of it what the session used itself, without what a fork took over
+	window int64       // of the model, -1 when it is not told
+	gap    bool        // the total grew by more than the call: a record is missing
+}
+
+// codexPacked holds counts in the order of [codexTokens.fields], -1 for one
+// that is not told.
+type codexPacked [5]int64
+
+func (c *codexTokens) pack() (p codexPacked) {
+	for i, f := range c.fields() {
+		p[i] = -1
+		if *f != nil && **f >= 0 {
+			p[i] = **f
+		}
+	}
+	return p
+}
+
+func (p codexPacked) unpack() *codexTokens {
+	c := new(codexTokens)
+	for i, f := range c.fields() {
+		if p[i] >= 0 {
+			*f = &p[i]
+		}
+	}
+	return c
+}
+
+// numbers are the counts that are told, by the given names.
+func (p codexPacked) numbers(names [5]string) map[string]int64 {
+	m := make(map[string]int64, len(p))
+	for i, n := range p {
+		if n >= 0 {
+			m[names[i]] = n
+		}
+	}
+	return m
+}
+
+var (
+	codexNames    = [5]string{"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens"}
+	reportedNames = [5]string{"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "total_tokens"}
+)
+
+// raw are the numbers as the log has them.
+func (c *codexCount) raw() map[string]any {
+	raw := map[string]any{"last_token_usage": c.tokens.numbers(codexNames)}
+	if total := c.total.numbers(codexNames); len(total) > 0 {
+		raw["total_token_usage"] = total
+	}
+	if c.window >= 0 {
+		raw["model_context_window"] = c.window
+	}
+	return raw
+}
+
+// read returns the usage of a new call, or nil. Of a replayed event only the
+// total is taken over.
+func (m *codexMeter) read(value span, replay bool) (*codexCount, *lineError) {
+	var info codexInfo
+	if value.Kind() != '{' {
+		return nil, nil
+	}
+	if json.Unmarshal(value, &info, lenient) != nil {
+		return nil, &lineError{ReasonBadUsage, "the token counts cannot be read"}
+	}
+	for _, c := range []*codexTokens{info.Total, info.Last} {
+		if c != nil && c.negative() {
+			return nil, &lineError{ReasonNegativeUsage, "a token count is negative"}
+		}
+	}
+	none := new(codexTokens).pack()
+	count := &codexCount{total: none, own: none, window: -1}
+	if info.Window != nil && *info.Window > 0 {
+		count.window = *info.Window
+	}
+	switch {
+	case info.Total != nil:
+		if m.total.equal(info.Total) {
+			return nil, nil
+		}
+		grown, continued := info.Total.since(&m.total)
+		if !continued {
+			grown, m.baseline = *info.Total, codexTokens{}
+		}
+		m.total = *info.Total
+		call := &grown
+		if info.Last != nil && !info.Last.empty() {
+			count.gap = continued && !info.Last.equal(&grown)
+			call = info.Last
+		}
+		count.tokens, count.total = call.pack(), info.Total.pack()
+		if own, ok := info.Total.since(&m.baseline); ok {
+			count.own = own.pack()
+		}
+	case info.Last != nil:
+		if info.Last.empty() || m.last != nil && m.last.equal(info.Last) {
+			return nil, nil
+		}
+		count.tokens, m.last = info.Last.pack(), info.Last
+	default:
+		return nil, nil
+	}
+	if replay {
+		m.baseline = m.total
+		return nil, nil
+	}
+	return count, nil
+}
+
+// buckets makes the counts disjoint.
+func (c *codexTokens) buckets() (u schema.ProviderUsage) {
+	u.UncachedInput, u.CacheRead = part(c.Input, c.Cached)
+	u.Output, u.Reasoning = part(c.Output, c.Reasoning)
+	return u
+}
+
+// part takes what is inside out of a whole. Where only the whole is known, all
+// of it stays; a part that is larger than its whole is unknown.
+func part(whole, inside *int64) (rest, taken *int64) {
+	if whole == nil || inside == nil {
+		return whole, inside
+	}
+	if *inside > *whole {
+		return whole, nil
+	}
+	n := *whole - *inside
+	return &n, inside
+}

@@ -1,0 +1,232 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Detect tells the format of a log by the names of the members that its first
+// records have, whatever the file is called, and leaves r at its start. For a
+// log of no format it returns "" and what was looked for and found. It reads
+// the first lines, or a document up to the first telling name. The error is
+// r's.
+func Detect(r io.ReadSeeker) (f Format, looked string, err error) {
+	head, err := readHead(r, sniffBytes)
+	if err != nil {
+		return "", "", err
+	}
+	if f, err = detect(r, isSpread(head)); err != nil {
+		return "", "", err
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return "", "", err
+	}
+	if f == "" {
+		looked = lookedFor + "; found " + describe(head)
+	}
+	return f, looked, nil
+}
+
+const lookedFor = "none of the formats: claude-code (JSON lines with sessionId, or uuid and parentUuid), codex (JSON lines with type and payload, the first a session_meta), " +
+	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of them, with a history of events, or the events themselves, with an action or an observation)"
+
+// detectLines is how many lines are looked at: the first ones may be broken, or
+// of a type that tells nothing.
+const detectLines = 50
+
+func detect(r io.Reader, spread bool) (Format, error) {
+	lines := bufio.NewReaderSize(r, readBufferBytes)
+	for range detectLines {
+		if _, err := lines.Peek(1); err != nil {
+			if errors.Is(err, io.EOF) {
+				return "", nil
+			}
+			return "", err
+		}
+		source := io.Reader(&lineSource{r: lines})
+		if spread {
+			source = lines
+		}
+		if f := detectValue(jsontext.NewDecoder(&markSkipper{r: source}, streamed)); f != "" || spread {
+			return f, nil
+		}
+		if _, err := io.Copy(io.Discard, source); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// markSkipper leaves out a byte order mark.
+type markSkipper struct {
+	r     io.Reader
+	begun bool
+}
+
+func (m *markSkipper) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if !m.begun && n > 0 {
+		m.begun = true
+		if bytes.HasPrefix(p[:n], byteOrderMark) {
+			n = copy(p, p[len(byteOrderMark):n])
+		}
+	}
+	return n, err
+}
+
+// detectValue reads an object's names until one tells the format, or looks at
+// the first element of an array.
+func detectValue(dec *jsontext.Decoder) Format {
+	if dec.PeekKind() == '[' {
+		if _, err := dec.ReadToken(); err != nil {
+			return ""
+		}
+		return detectElement(dec)
+	}
+	if dec.PeekKind() != '{' {
+		return ""
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return ""
+	}
+	seen := make(map[string]string) // name → a short string value
+	for dec.PeekKind() == '"' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return ""
+		}
+		name := token.String()
+		seen[name] = ""
+		switch name {
+		case "sessionId", "parentUuid", "leafUuid":
+			return FormatClaudeCode
+		case "trajectory", "attempts", "trajectory_format", "replay_config":
+			return FormatSWEAgent
+		case "history":
+			return detectHistory(dec)
+		case "test_result", "instance_id":
+			if _, ok := seen["metadata"]; ok {
+				return FormatOpenHands
+			}
+		}
+		if dec.PeekKind() == '"' {
+			token, err := dec.ReadToken()
+			if err != nil {
+				return ""
+			}
+			seen[name] = shortText(token.String(), 64)
+			continue
+		}
+		if err := dec.SkipValue(); err != nil {
+			return byNames(seen)
+		}
+	}
+	return byNames(seen)
+}
+
+// byNames tells the format of an object by all of its names.
+func byNames(seen map[string]string) Format {
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if _, ok := seen[name]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	kind := seen["type"]
+	switch {
+	case has("type", "payload") && (kind == codexMeta || kind == codexItem || kind == codexEvent || kind == codexContext || kind == codexCompacted),
+		has("record_type"), has("id", "timestamp", "instructions") && !has("type"):
+		return FormatCodex
+	case has("action", "args") || has("observation", "content") || has("action", "source") || has("observation", "source"):
+		return FormatOpenHands
+	case has("type") && claudeTypes[kind] != classUnknown && (has("uuid") || kind == "summary" || kind == "file-history-snapshot" || kind == "queue-operation"):
+		return FormatClaudeCode
+	case has("messages", "info"):
+		return FormatSWEAgent
+	}
+	return ""
+}
+
+// detectHistory looks at the first element of a history.
+func detectHistory(dec *jsontext.Decoder) Format {
+	if dec.PeekKind() != '[' {
+		return ""
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return ""
+	}
+	if dec.PeekKind() == ']' {
+		return FormatOpenHands // a run that failed before its first event
+	}
+	return detectElement(dec)
+}
+
+// detectElement tells events from messages.
+func detectElement(dec *jsontext.Decoder) Format {
+	if dec.PeekKind() == '[' { // an action and its observation
+		if _, err := dec.ReadToken(); err != nil {
+			return ""
+		}
+	}
+	if dec.PeekKind() != '{' {
+		return ""
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return ""
+	}
+	for dec.PeekKind() == '"' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return ""
+		}
+		switch token.String() {
+		case "role":
+			return FormatSWEAgent
+		case "action", "observation", "args", "cause":
+			return FormatOpenHands
+		}
+		if dec.SkipValue() != nil {
+			return ""
+		}
+	}
+	return ""
+}
+
+// describe says what kind of bytes a file begins with, without quoting them.
+func describe(head []byte) string {
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, byteOrderMark))
+	for mark, name := range map[string]string{
+		"\x1f\x8b": "a gzip file: unpack it first", "PK\x03\x04": "a zip file: unpack it first", "\x28\xb5\x2f\xfd": "a zstd file: unpack it first",
+		"SQLite format 3": "an SQLite database", "\xff\xfe": "UTF-16 text", "\xfe\xff": "UTF-16 text", "%PDF": "a PDF file", "\x7fELF": "a program",
+	} {
+		if bytes.HasPrefix(head, []byte(mark)) {
+			return name
+		}
+	}
+	switch {
+	case len(head) == 0:
+		return "an empty file"
+	case len(trimmed) == 0:
+		return "white space"
+	case bytes.IndexByte(head, 0) >= 0:
+		return "a binary file"
+	case !utf8.Valid(head[:max(len(head)-utf8.UTFMax, 0)]):
+		return "text that is not UTF-8"
+	case trimmed[0] == '{' || trimmed[0] == '[':
+		kind := map[byte]string{'{': "a JSON object", '[': "a JSON array"}[trimmed[0]]
+		if strings.Contains(string(trimmed[:min(len(trimmed), 64)]), "\n") {
+			kind += " over several lines"
+		}
+		return kind + " with none of these names, or one that is cut off before them"
+	}
+	return fmt.Sprintf("text that is not JSON, beginning with byte %#02x", trimmed[0])
+}

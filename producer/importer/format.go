@@ -1,0 +1,92 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Format is a kind of session log, by the name of the program that writes it.
+type Format string
+
+// The formats that can be imported, and FormatAuto, which looks at each file
+// for which of them it is.
+const (
+	FormatAuto       Format = "auto"
+	FormatClaudeCode Format = "claude-code"
+	FormatCodex      Format = "codex"
+	FormatSWEAgent   Format = "swe-agent"
+	FormatOpenHands  Format = "openhands"
+)
+
+// Formats returns the formats, FormatAuto first.
+func Formats() []Format {
+	return []Format{FormatAuto, FormatClaudeCode, FormatCodex, FormatSWEAgent, FormatOpenHands}
+}
+
+// ParseFormat returns the format of that name. The error lists all names.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(Formats(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("unknown format %q: there are auto, claude-code, codex, swe-agent and openhands", name)
+}
+
+// suffixes are how names of a format's files end; none for any.
+func (f Format) suffixes() []string {
+	switch f {
+	case FormatClaudeCode, FormatCodex:
+		return []string{".jsonl"}
+	case FormatSWEAgent:
+		return []string{".traj", ".json"}
+	case FormatOpenHands:
+		return []string{".jsonl", ".json"}
+	}
+	return nil
+}
+
+// Import imports a log of the format, as the format's own function does. For
+// FormatAuto it looks at the log first; one of no format is a problem of the
+// report, with [ReasonUnknownFormat], and no error.
+func Import(ctx context.Context, f Format, file string, r io.ReadSeeker, opts Options, emit func(*schema.Event) error) (Report, error) {
+	if f == FormatAuto {
+		found, looked, err := Detect(r)
+		if err != nil {
+			return Report{Files: 1}, fmt.Errorf("read %s: %w", file, err)
+		}
+		if found == "" {
+			return Report{Files: 1, Problems: []Problem{{File: file, Reason: ReasonUnknownFormat, Detail: looked}}}, nil
+		}
+		f = found
+	}
+	switch f {
+	case FormatClaudeCode:
+		return ClaudeCode(ctx, file, r, opts, emit)
+	case FormatCodex:
+		return Codex(ctx, file, r, opts, emit)
+	case FormatSWEAgent:
+		return SWEAgent(ctx, file, r, opts, emit)
+	case FormatOpenHands:
+		return OpenHands(ctx, file, r, opts, emit)
+	}
+	_, err := ParseFormat(string(f))
+	return Report{}, err
+}
+
+// ImportFile imports the session log at path as [Import] does. A file that
+// cannot be opened is a problem of the report and no error.
+func ImportFile(ctx context.Context, f Format, path string, opts Options, emit func(*schema.Event) error) (Report, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Report{Files: 1, Problems: []Problem{fileProblem(path, err, ReasonUnreadableFile)}}, nil
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
+		return Report{Files: 1, Problems: []Problem{{File: path, Reason: ReasonUnreadableFile, Detail: "not a regular file"}}}, nil
+	}
+	return Import(ctx, f, path, file, opts, emit)
+}

@@ -1,0 +1,54 @@
+package importer_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer/importer"
+)
+
+// fuzz holds a parser to: no input makes it panic, loop, emit an event that the
+// contract refuses, or emit another event when it is imported again.
+func fuzz(f *testing.F, format importer.Format, lines bool) {
+	for log, of := range logs(f) {
+		if of != format && format != importer.FormatAuto {
+			continue
+		}
+		text, err := os.ReadFile(log)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+		if lines {
+			for _, line := range bytes.SplitAfter(text, []byte("\n")) {
+				f.Add(line)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 64<<10 {
+			t.Skip("its parts are inputs, too")
+		}
+		opts := testOptions()
+		opts.StoreText = true
+		first := importAs(t, format, "f", text, opts)
+		checkValid(t, first.events)
+		second := importAs(t, format, "f", text, opts)
+		if len(first.events) != len(second.events) {
+			t.Fatalf("%d events, and then %d", len(first.events), len(second.events))
+		}
+		for i := range first.events {
+			if first.events[i].Digest() != second.events[i].Digest() {
+				t.Fatalf("event %d differs", i)
+			}
+		}
+	})
+}
+
+func FuzzClaudeCode(f *testing.F) { fuzz(f, importer.FormatClaudeCode, true) }
+func FuzzCodex(f *testing.F)      { fuzz(f, importer.FormatCodex, true) }
+func FuzzSWEAgent(f *testing.F)   { fuzz(f, importer.FormatSWEAgent, false) }
+func FuzzOpenHands(f *testing.F)  { fuzz(f, importer.FormatOpenHands, false) }
+func FuzzAuto(f *testing.F)       { fuzz(f, importer.FormatAuto, false) }

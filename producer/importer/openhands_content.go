@@ -1,0 +1,246 @@
+package importer
+
+import (
+	"strconv"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// emitPieces emits the pieces of an event. Ids are made where the log has none.
+func (im *ohImport) emitPieces(o *origin, call string, pieces ...piece) error {
+	for i := range pieces {
+		p := &pieces[i]
+		p.name = []string{strconv.Itoa(i)}
+		if p.id == "" {
+			p.id = o.record
+			if i > 0 {
+				p.id += ":" + strconv.Itoa(i)
+			}
+		}
+		if _, err := im.piece(o, p, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func textPiece(text, kind, layer, role, title string) piece {
+	p := piece{kind: kind, layer: layer, itemType: itemMessage, role: role, title: title}
+	p.setText(text)
+	return p
+}
+
+// action imports an action.
+func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
+	switch {
+	case e.Action == "system":
+		pieces := []piece{textPiece(textOf(args.Content), "system_instruction", layerSystem, "system", "System prompt")}
+		if args.Tools.Kind() == '[' {
+			tools := piece{kind: "tool_definition", layer: layerTools, itemType: "openhands:tool_definitions", role: "system", title: "Tool definitions", mime: "application/json"}
+			tools.setText(string(args.Tools))
+			pieces = append(pieces, tools)
+		}
+		return im.emitPieces(o, "", pieces...)
+	case e.Action == "condensation":
+		return im.condensation(o, args)
+	case e.Action == "recall":
+		return im.recall(o, args)
+	case ohActionNoModel[e.Action]:
+		im.report.ignore(e.kind())
+		return nil
+	case e.byAgent():
+		return im.answered(o, e, args)
+	case e.Source == "user" && e.Action == "message":
+		im.thread.turn = o.record
+		pieces := []piece{textPiece(textOf(args.Content), "user_message", layerUser, "user", "User prompt")}
+		for _, url := range args.ImageURLs {
+			pieces = append(pieces, (&codexBlock{ImageURL: url}).image(piece{role: "user"}))
+			pieces[len(pieces)-1].itemType = "openhands:image"
+		}
+		return im.emitPieces(o, "", pieces...)
+	case e.Source == "user" && ohActions[e.Action]:
+		p := textPiece(textOf(args.Command), "user_message", layerUser, "user", "Command of the user")
+		im.actions[o.record] = ""
+		return im.emitPieces(o, "", p)
+	case ohActions[e.Action]: // the program's own, which no model sees
+		im.actions[o.record] = ""
+		im.report.ignore(e.kind())
+		return nil
+	}
+	im.problem(im.line, &lineError{ReasonUnknownType, "action " + quoteType(e.Action)})
+	return nil
+}
+
+// answered imports what the model answered: its text, its reasoning and the
+// tool that it called.
+func (im *ohImport) answered(o *origin, e *ohEvent, args *ohArgs) error {
+	call := im.call
+	var pieces []piece
+	first := im.run.calls[im.ordinal-1] != nil
+	text := textOf(args.Thought)
+	switch {
+	case e.Action == "message":
+		text = textOf(args.Content)
+	case e.Action == "finish" && text == "":
+		text = args.FinalThought
+	}
+	arguments := string(e.Args)
+	if e.Tool != nil && e.Tool.Response != nil && len(e.Tool.Response.Choices) > 0 {
+		m := &e.Tool.Response.Choices[0].Message
+		text = ""
+		if first { // the other events of the answer repeat it
+			text = textOf(m.Content)
+			if reasoning := textOf(m.Reasoning); reasoning != "" {
+				p := textPiece(reasoning, "reasoning", layerReasoning, "assistant", "Reasoning")
+				p.itemType, p.id = itemReasoning, o.record+":reasoning"
+				pieces = append(pieces, p)
+			}
+		}
+		for i := range m.ToolCalls {
+			if m.ToolCalls[i].ID == e.Tool.CallID {
+				arguments = textOf(m.ToolCalls[i].Function.Arguments)
+			}
+		}
+	}
+	if text != "" {
+		p := textPiece(text, "assistant_message", layerAssistant, "assistant", "Assistant text")
+		p.id = o.record
+		pieces = append(pieces, p)
+	}
+	if e.Tool == nil && (e.Action == "message" || e.Action == "finish") {
+		return im.emitPieces(o, call, pieces...)
+	}
+	function, id := e.Action, o.record+":call"
+	if e.Tool != nil {
+		function = e.Tool.Function
+		if made, ok := im.toolCall(e); ok {
+			id = made
+		}
+	}
+	im.actions[o.record] = id
+	function = shortText(function, 256)
+	p := piece{id: id, kind: "tool_call", layer: layerToolCalls, itemType: itemFunctionCall, role: "assistant", function: function, toolCall: id, title: toolTitle(function, "call"), mime: "application/json"}
+	p.setText(arguments)
+	return im.emitPieces(o, call, append(pieces, p)...)
+}
+
+// toolCall is the id of the event's tool call. Some providers use an id again
+// in another answer, which is then part of it.
+func (im *ohImport) toolCall(e *ohEvent) (string, bool) {
+	if e.Tool == nil || e.Tool.CallID == "" || !validID(e.Tool.CallID) {
+		return "", false
+	}
+	response := e.response()
+	first, known := im.ids[e.Tool.CallID]
+	if !known {
+		im.ids[e.Tool.CallID] = response
+	}
+	if !known || first == response || !validID(e.Tool.CallID+":"+response) {
+		return e.Tool.CallID, true
+	}
+	return e.Tool.CallID + ":" + response, true
+}
+
+// recall imports the query of a recall, which the runtime sees and no model.
+func (im *ohImport) recall(o *origin, args *ohArgs) error {
+	p := textPiece(args.Query, "retrieval_query", "", "", "Recall query")
+	p.id, p.name = o.record, []string{"0"}
+	return im.aside(o, &p)
+}
+
+// observation imports what came back.
+func (im *ohImport) observation(o *origin, e *ohEvent) error {
+	switch {
+	case ohObservationNoModel[e.Observation]:
+		im.report.ignore(e.kind())
+		return nil
+	case e.Observation == "recall":
+		p := textPiece(e.recalled(), "injected_message", layerInjected, "user", "Recalled context")
+		p.extra = map[string]any{"text_before_template": true}
+		return im.emitPieces(o, "", p)
+	case !ohObservations[e.Observation] && e.Tool == nil:
+		im.problem(im.line, &lineError{ReasonUnknownType, "observation " + quoteType(e.Observation)})
+		return nil
+	}
+	id, ok := im.toolCall(e)
+	if !ok {
+		action, known := im.actions[ohRecord(idText(e.Cause))]
+		if known && action == "" && e.Source != "user" {
+			im.report.ignore(e.kind()) // of the program's own action
+			return nil
+		}
+		id = action
+	}
+	if id == "" {
+		return im.emitPieces(o, "", textPiece(textOf(e.Content), "injected_message", layerInjected, "user", "Observation"))
+	}
+	name := im.thread.session.tools[id]
+	p := piece{id: resultID(id), kind: "tool_result", layer: layerToolResults, itemType: itemFunctionOutput, role: "tool", function: name, toolCall: id, title: toolTitle(name, "result")}
+	p.setText(textOf(e.Content))
+	p.noteTruncated("[... Observation truncated due to length ...]", "<response clipped>", "[... Output truncated")
+	if n := im.results[id]; n > 0 {
+		p.id += ":" + strconv.Itoa(n)
+	}
+	im.results[id]++
+	return im.emitPieces(o, "", p)
+}
+
+// condensation imports that events were taken out of the window, and a summary
+// put in their place where there is one.
+func (im *ohImport) condensation(o *origin, args *ohArgs) error {
+	forgotten := args.forgets(im.numbers)
+	records := make(map[uint64]bool)
+	for _, e := range o.thread.log.window {
+		if forgotten[e.record] {
+			records[e.record] = true
+		}
+	}
+	extra := map[string]any{"forgotten_events": len(records)}
+	policy := "openhands"
+	if c := im.run.head.Condenser; c != nil && c.Type != "" {
+		policy += ":" + shortText(c.Type, 64)
+	}
+	if args.Summary == nil {
+		return im.forget(o, forgotten, policy, extra)
+	}
+	if args.Offset != nil {
+		extra["summary_offset"] = *args.Offset
+	}
+	extra["condenser"] = policy
+	c := &compaction{
+		id: o.record, summary: schema.Ref(o.record + ":summary"),
+		method: schema.MethodAbstractiveSummary, policy: "replace_window", extra: extra,
+		// The newest summary stands alone.
+		retained: func(e entry) bool { return !forgotten[e.record] && e.layer != layerSummary },
+	}
+	if call := im.run.calls[im.ordinal-1]; call != nil && call.tokens != nil {
+		c.summarizer = im.call
+	}
+	if err := im.compaction(o, c); err != nil {
+		return err
+	}
+	p := textPiece(*args.Summary, "computed_summary", layerSummary, "user", "Condensation summary")
+	p.id, p.name = o.record+":summary", []string{"summary"}
+	item, err := im.piece(o, &p, "")
+	if err != nil || item == nil {
+		return err
+	}
+	var text summaryText
+	text.add(&p, item)
+	return im.summary(o, o.record+":summary", &text)
+}
+
+// forget drops events from the window without a summary: an elision that
+// leaves nothing.
+func (im *ohImport) forget(o *origin, forgotten map[uint64]bool, policy string, extra map[string]any) error {
+	e := &elision{id: o.record, policy: policy, level: schema.ElideTrivial, extra: extra}
+	e.items, e.before = o.thread.log.drop(func(e entry) bool { return forgotten[e.record] })
+	if len(e.items) == 0 {
+		im.problem(im.line, &lineError{ReasonNothingElided, "the condensation forgets no event of the window"})
+		return nil
+	}
+	if e.saved = e.before; e.before != nil {
+		e.after = new(int64)
+	}
+	return im.elision(o, e)
+}

@@ -1,0 +1,237 @@
+package importer
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ohEvent is one event of an OpenHands log, as versions 0.9 to 0.6x write it:
+// an action or an observation.
+type ohEvent struct {
+	ID          span       `json:"id"` // a number, or a string
+	Timestamp   string     `json:"timestamp"`
+	Source      string     `json:"source"` // agent, user, environment
+	Action      string     `json:"action"`
+	Observation string     `json:"observation"`
+	Cause       span       `json:"cause"` // id of the action that an observation answers
+	Args        span       `json:"args"`
+	Content     span       `json:"content"`
+	Extras      span       `json:"extras"`
+	Tool        *ohTool    `json:"tool_call_metadata"`
+	Metrics     *ohMetrics `json:"llm_metrics"`
+}
+
+// ohTool is the model's own call of a tool, and the answer that it stands in.
+// Observations repeat it.
+type ohTool struct {
+	Function string      `json:"function_name"`
+	CallID   string      `json:"tool_call_id"`
+	Response *ohResponse `json:"model_response"`
+}
+
+type ohResponse struct {
+	ID      string `json:"id"`
+	Model   string `json:"model"`
+	Choices []struct {
+		FinishReason string `json:"finish_reason"`
+		Message      struct {
+			Content   span `json:"content"`
+			Reasoning span `json:"reasoning_content"`
+			ToolCalls []struct {
+				ID       string `json:"id"`
+				Function struct {
+					Name      string `json:"name"`
+					Arguments span   `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		} `json:"message"`
+	} `json:"choices"`
+	Usage span `json:"usage"`
+}
+
+// ohMetrics are the counts of a run.
+type ohMetrics struct {
+	Cost   *float64   `json:"accumulated_cost"`
+	Total  *ohTokens  `json:"accumulated_token_usage"`
+	Tokens []ohTokens `json:"token_usages"` // one a model call
+	Costs  []struct {
+		Cost *float64 `json:"cost"`
+	} `json:"costs"`
+}
+
+// ohTokens is what one model call used, as OpenHands sums it up: the prompt
+// holds what was read from the cache.
+type ohTokens struct {
+	Model      string `json:"model"`
+	Prompt     *int64 `json:"prompt_tokens"`
+	Completion *int64 `json:"completion_tokens"`
+	Read       *int64 `json:"cache_read_tokens"`
+	Written    *int64 `json:"cache_write_tokens"`
+	Reasoning  *int64 `json:"reasoning_tokens"`
+	Window     *int64 `json:"context_window"`
+	ResponseID string `json:"response_id"`
+	cost       *float64
+}
+
+// ohUsage is a provider's usage, as litellm passes it on.
+type ohUsage struct {
+	Prompt     *int64 `json:"prompt_tokens"`
+	Completion *int64 `json:"completion_tokens"`
+	InDetails  *struct {
+		Cached *int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	OutDetails *struct {
+		Reasoning *int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	Read    *int64 `json:"cache_read_input_tokens"`
+	Written *int64 `json:"cache_creation_input_tokens"`
+}
+
+func (u *ohUsage) tokens() *ohTokens {
+	t := &ohTokens{Prompt: u.Prompt, Completion: u.Completion, Read: u.Read, Written: u.Written}
+	if u.InDetails != nil && t.Read == nil {
+		t.Read = u.InDetails.Cached
+	}
+	if u.OutDetails != nil {
+		t.Reasoning = u.OutDetails.Reasoning
+	}
+	return t
+}
+
+// id is the event's id, "" without one.
+func (e *ohEvent) id() string { return idText(e.ID) }
+
+func idText(value span) string {
+	switch value.Kind() {
+	case '0':
+		return shortText(string(value), maxNativeID)
+	case '"':
+		return textOf(value)
+	}
+	return ""
+}
+
+// kind is the native type under which reports and facts name the event.
+func (e *ohEvent) kind() string {
+	switch {
+	case e.Action != "":
+		return "action:" + blockName(e.Action)
+	case e.Observation != "":
+		return "observation:" + blockName(e.Observation)
+	}
+	return ""
+}
+
+// args are the arguments of the actions that import reads.
+type ohArgs struct {
+	Content      span     `json:"content"`
+	Thought      span     `json:"thought"`
+	FinalThought string   `json:"final_thought"`
+	Command      span     `json:"command"`
+	Query        string   `json:"query"`
+	ImageURLs    []string `json:"image_urls"`
+	Tools        span     `json:"tools"`
+	Version      string   `json:"openhands_version"`
+	AgentClass   string   `json:"agent_class"`
+	Forgotten    []span   `json:"forgotten_event_ids"`
+	From         *int64   `json:"forgotten_events_start_id"`
+	To           *int64   `json:"forgotten_events_end_id"`
+	Summary      *string  `json:"summary"`
+	Offset       *int64   `json:"summary_offset"`
+}
+
+func (e *ohEvent) args() *ohArgs {
+	args := new(ohArgs)
+	if e.Args.Kind() == '{' {
+		_ = json.Unmarshal(e.Args, args, streamed) // what is of another form stays empty
+	}
+	return args
+}
+
+// ohActionNoModel are the actions that no model chose or saw.
+var ohActionNoModel = map[string]bool{
+	"null": true, "change_agent_state": true, "pause": true, "resume": true, "stop": true, "start": true, "init": true,
+	"condensation_request": true, "agent_state_changed": true, "send_pr": true, "push": true,
+}
+
+// ohObservationNoModel are the observations that no model sees.
+var ohObservationNoModel = map[string]bool{
+	"null": true, "agent_state_changed": true, "server_ready": true, "loop_detection": true, "condense": true, "recall_failure": true,
+}
+
+// ohActions are the actions that an agent's model may choose.
+var ohActions = map[string]bool{
+	"message": true, "run": true, "run_ipython": true, "read": true, "write": true, "edit": true, "browse": true, "browse_interactive": true,
+	"delegate": true, "think": true, "finish": true, "reject": true, "call_tool_mcp": true, "mcp": true, "task_tracking": true,
+	"add_task": true, "modify_task": true, "kill": true, "summarize": true,
+}
+
+// ohObservations are the observations that answer an action.
+var ohObservations = map[string]bool{
+	"run": true, "run_ipython": true, "read": true, "write": true, "edit": true, "browse": true, "delegate": true, "think": true, "mcp": true,
+	"error": true, "success": true, "chat": true, "user_rejected": true, "task_tracking": true, "recall": true, "download": true, "kill": true,
+}
+
+// byAgent reports whether a model chose the action.
+func (e *ohEvent) byAgent() bool { return e.Source == "agent" && ohActions[e.Action] }
+
+// response is the id of the model's answer that the event stands in, "" when
+// it does not say.
+func (e *ohEvent) response() string {
+	if e.Tool == nil || e.Tool.Response == nil {
+		return ""
+	}
+	return e.Tool.Response.ID
+}
+
+// recalled is what a recall found, as far as the event holds it: the program
+// writes it into the prompt by a template of its own.
+func (e *ohEvent) recalled() string {
+	var extras struct {
+		Instructions string `json:"repo_instructions"`
+		Additional   string `json:"additional_agent_instructions"`
+		Conversation string `json:"conversation_instructions"`
+		Knowledge    []struct {
+			Content string `json:"content"`
+		} `json:"microagent_knowledge"`
+	}
+	if e.Extras.Kind() == '{' {
+		_ = json.Unmarshal(e.Extras, &extras, streamed) // what is of another form stays empty
+	}
+	texts := []string{extras.Instructions, extras.Additional, extras.Conversation}
+	for _, k := range extras.Knowledge {
+		texts = append(texts, k.Content)
+	}
+	return strings.Join(nonEmpty(texts), "\n\n")
+}
+
+func nonEmpty(texts []string) (list []string) {
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// forgets are the records, by hash of their id, that a condensation takes out
+// of the window. numbers are those of the events so far.
+func (a *ohArgs) forgets(numbers map[uint64]int64) map[uint64]bool {
+	records := make(map[uint64]bool, len(a.Forgotten))
+	for _, id := range a.Forgotten {
+		records[hashOf(ohRecord(idText(id)))] = true
+	}
+	if len(records) > 0 || a.From == nil || a.To == nil {
+		return records
+	}
+	for record, n := range numbers {
+		if n >= *a.From && n <= *a.To {
+			records[record] = true
+		}
+	}
+	return records
+}
+
+// ohRecord is the id of the record that holds an event.
+func ohRecord(id string) string { return "event-" + id }

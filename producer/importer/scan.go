@@ -1,0 +1,61 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// eachLine calls each for every line of r, in order. A line that is too long
+// is a problem where report says so, and each is not called for it. It returns
+// how many bytes were read.
+func (w *writer) eachLine(ctx context.Context, r io.Reader, report bool, progress func(int64), each func(line []byte, number int, last bool) error) (int64, error) {
+	lines := newLineReader(r, w.opts.maxLineBytes())
+	for {
+		if err := ctx.Err(); err != nil {
+			return lines.read, err
+		}
+		line, err := lines.next()
+		progress(lines.read)
+		switch {
+		case errors.Is(err, io.EOF):
+			return lines.read, nil
+		case err == errLineTooLong:
+			if report {
+				w.report.Lines++
+				w.problem(lines.number, &lineError{ReasonLineTooLong, fmt.Sprintf("longer than %d bytes", w.opts.maxLineBytes())})
+			}
+			continue
+		case err != nil:
+			return lines.read, fmt.Errorf("read %s: %w", w.file, err)
+		}
+		if report {
+			w.report.Lines++
+		}
+		if err := each(line, lines.number, !lines.terminated); err != nil {
+			return lines.read, err
+		}
+	}
+}
+
+// twice reads a log of lines two times: index learns from the first pass what
+// facts needs ahead of time in the second. What is appended to the log
+// meanwhile is left for the next import.
+func (w *writer) twice(ctx context.Context, r io.ReadSeeker, index, facts func(line []byte, number int, last bool) error) error {
+	size, ok, err := w.sizeOf(r)
+	if err != nil || !ok {
+		return err
+	}
+	progress := newProgress(w.opts.Progress, 2*size)
+	defer progress.done()
+	read, err := w.eachLine(ctx, r, false, progress.at, index)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read %s again: %w", w.file, err)
+	}
+	_, err = w.eachLine(ctx, io.LimitReader(r, read), true, func(n int64) { progress.at(size + n) }, facts)
+	return err
+}

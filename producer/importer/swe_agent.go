@@ -1,0 +1,372 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// sweImport is one import of one log.
+type sweImport struct {
+	*writer
+	trials []*sweTrial // in the order of the log
+	next   int
+
+	trial   *sweTrial
+	line    int
+	main    *thread
+	message int      // ordinal of the next one
+	answer  int      // ordinal of the model's next answer
+	placed  []string // records of the main agent's messages, in order
+	pending []string // tool calls of the last answer
+	last    *origin
+	timed   time.Time // of the last message that tells a time
+}
+
+var sweTool = newTool(FormatSWEAgent)
+
+// SWEAgent imports an SWE-agent trajectory and passes its facts to emit in the
+// order of its history, as [ClaudeCode] does. A trajectory of several attempts
+// is a session for each. Trajectories of mini-swe-agent are read, too.
+//
+// Trajectories tell no times: facts have the first microseconds of 1970, in
+// order, and metadata time_unknown. They name no session either; its id is made
+// of what names the problem and of how the trial begins.
+//
+// Documents are read message by message, so that one of any size fits. The file
+// name only names problems. The log is read twice. The error is that of r, of
+// emit or of ctx; whatever is wrong with the log itself is in the report, also
+// when there is an error.
+func SWEAgent(ctx context.Context, file string, r io.ReadSeeker, opts Options, emit func(*schema.Event) error) (Report, error) {
+	im := &sweImport{writer: newWriter(sweTool, file, opts, emit)}
+	err := im.twiceDocuments(ctx, r, im.index, im.document)
+	return im.report, err
+}
+
+// index reads a document in pass 1.
+func (im *sweImport) index(d *document) error {
+	read := func(attempts func() error) error {
+		t := newSWETrial()
+		at := len(im.trials)
+		im.trials = append(im.trials, t)
+		err := t.read(d,
+			func(_ int, value jsontext.Value) error { t.step(value, im.opts); return nil },
+			func(_ int, value jsontext.Value) error { t.message(value); return nil },
+			attempts)
+		t.link()
+		if len(im.trials) > at+1 && len(t.steps) == 0 && !t.history { // it was made of attempts
+			im.trials = append(im.trials[:at], im.trials[at+1:]...)
+		}
+		return err
+	}
+	return read(func() error { return d.each(func() error { return read(nil) }) })
+}
+
+// document imports a document in pass 2.
+func (im *sweImport) document(d *document) error {
+	attempts := func() error { return d.each(func() error { return im.attempt(d, nil) }) }
+	if im.next < len(im.trials) {
+		return im.attempt(d, attempts)
+	}
+	return d.dec.SkipValue() // it was written meanwhile
+}
+
+// attempt imports a trial. One that consists of attempts has no messages of its
+// own, and leaves its place to the first of them.
+func (im *sweImport) attempt(d *document, attempts func() error) error {
+	made, begun := false, false
+	if attempts != nil {
+		inner := attempts
+		attempts = func() error { made = true; return inner() }
+	}
+	begin := func() bool {
+		if !begun && im.next < len(im.trials) {
+			im.begin(d)
+		}
+		begun = true
+		return im.trial != nil
+	}
+	failed := (&sweTrial{}).read(d,
+		func(n int, value jsontext.Value) error {
+			if !begin() || im.trial.history {
+				return nil
+			}
+			return im.stepOf(n, value)
+		},
+		func(n int, value jsontext.Value) error {
+			if !begin() {
+				return nil
+			}
+			return im.messageOf(n, value)
+		}, attempts)
+	if im.failed != nil {
+		return im.failed
+	}
+	if im.trial == nil {
+		if !made && !begun {
+			im.next++
+			im.problem(d.line, &lineError{ReasonNoMessage, "the trajectory has neither a history nor steps"})
+		}
+		return failed
+	}
+	if err := im.end(); err != nil {
+		return err
+	}
+	im.trial = nil
+	return failed
+}
+
+// begin makes the next trial the one that facts are of.
+func (im *sweImport) begin(d *document) {
+	im.trial, im.line = im.trials[im.next], d.line
+	im.next++
+	im.message, im.answer, im.placed, im.pending, im.last, im.timed = 0, 0, nil, nil, nil, time.Time{}
+	name := im.trial.name()
+	t, isNew := im.thread(threadKey{name, name})
+	im.main = t
+	if id := im.trial.config.Problem.ID; validID(id) {
+		t.task = id
+	}
+	if !isNew {
+		im.problem(d.line, &lineError{ReasonDuplicateRecord, "a trial that begins alike stands above"})
+		im.trial = nil
+	}
+}
+
+// messageOf imports one element of the history.
+func (im *sweImport) messageOf(n int, value jsontext.Value) error {
+	m := new(sweMessage)
+	if value.Kind() != '{' || json.Unmarshal(value, m, streamed) != nil {
+		im.problem(im.line, &lineError{ReasonUnexpectedValue, "message " + strconv.Itoa(n) + " has another form"})
+		return nil
+	}
+	return im.oneMessage(m)
+}
+
+// stepOf imports a step of a trajectory that has no history: what the model was
+// shown first, what it answered and what came of it.
+func (im *sweImport) stepOf(n int, value jsontext.Value) error {
+	s := new(sweStep)
+	if value.Kind() != '{' || json.Unmarshal(value, s, streamed) != nil {
+		im.problem(im.line, &lineError{ReasonUnexpectedValue, "step " + strconv.Itoa(n) + " has another form"})
+		return nil
+	}
+	if n == 0 {
+		shown := s.shown()
+		for i := range shown {
+			if err := im.oneMessage(&shown[i]); err != nil {
+				return err
+			}
+		}
+	}
+	action, _ := json.Marshal(s.Action, lenient)
+	answer := &sweMessage{Role: "assistant", Content: s.Response, Action: action}
+	if err := im.oneMessage(answer); err != nil || s.Observation == nil {
+		return err
+	}
+	return im.oneMessage(&sweMessage{Role: "user", Content: s.Observation, Kind: "observation"})
+}
+
+// oneMessage imports a message.
+func (im *sweImport) oneMessage(m *sweMessage) error {
+	o := im.origin(m)
+	im.last = o
+	if err := im.writer.open(o, im.scope(o)); err != nil {
+		return err
+	}
+	if o.thread == im.main {
+		im.placed = append(im.placed, o.record)
+	}
+	if m.Role == "assistant" && !m.IsDemo {
+		return im.answered(o, m)
+	}
+	return im.told(o, m)
+}
+
+// origin is where the facts of a message come from.
+func (im *sweImport) origin(m *sweMessage) *origin {
+	n := im.message
+	im.message++
+	kind := "message:" + blockName(m.Role)
+	if m.Kind != "" {
+		kind = blockName(m.Kind) + ":" + blockName(m.Role)
+	}
+	o := &origin{thread: im.main, record: "message-" + strconv.Itoa(n), line: im.line, extra: map[string]any{"record_type": kind, "message": n}}
+	if m.Agent != im.trial.main && m.Agent != "" && validID(m.Agent) {
+		key := threadKey{im.main.key.session, im.main.key.session + ":" + m.Agent}
+		if validID(key.thread) {
+			o.thread, _ = im.thread(key)
+		}
+	}
+	if m.Extra != nil && m.Extra.Timestamp != nil && !math.IsNaN(*m.Extra.Timestamp) && *m.Extra.Timestamp > 0 && *m.Extra.Timestamp < 9e9 {
+		im.timed = time.UnixMicro(int64(*m.Extra.Timestamp * 1e6)).UTC()
+	}
+	if o.at = im.timed; im.timed.IsZero() {
+		o.at, o.thread.untimed = time.UnixMicro(int64(n)).UTC(), true
+		o.extra["time_unknown"] = true
+	}
+	return o
+}
+
+func (im *sweImport) scope(o *origin) scope {
+	depth := int64(0)
+	t := im.trial
+	s := scope{kind: "session", depth: &depth, program: "swe-agent", local: map[string]string{
+		"environment": t.environment, "problem": t.config.Problem.ID, "repository": t.place, "model": t.config.Agent.Model.Name,
+	}}
+	switch {
+	case t.info.Version != "":
+		s.program += " " + shortText(t.info.Version, 64)
+	case t.info.Mini != "":
+		s.program = "mini-swe-agent " + shortText(t.info.Mini, 64)
+	}
+	if o.thread != im.main {
+		depth = 1
+		s.kind, s.parentThread = "subagent", im.main.key.thread
+	}
+	return s
+}
+
+// startCall emits the model call of an answer, after those that came to
+// nothing, and what its window was shown otherwise than before.
+func (im *sweImport) startCall(o *origin, m *sweMessage) (string, error) {
+	n := im.answer
+	im.answer++
+	last, known := im.trial.last[n]
+	if !known {
+		c := &modelCall{id: o.record + ":call", extra: make(map[string]any)}
+		return c.id, im.emitCall(o, c, m, n == len(im.trial.answers)-1)
+	}
+	for s := im.trial.first[n]; s < last; s++ {
+		if err := im.stepCall(o, s, nil, false); err != nil {
+			return "", err
+		}
+	}
+	final := n == len(im.trial.answers)-1 && last == len(im.trial.steps)-1
+	return stepCallID(last), im.stepCall(o, last, m, final)
+}
+
+func stepCallID(step int) string { return "step-" + strconv.Itoa(step) }
+
+// stepCall emits the model call of a step. Without a message, nothing of its
+// answer is in the history.
+func (im *sweImport) stepCall(o *origin, step int, m *sweMessage, final bool) error {
+	w := &im.trial.steps[step]
+	c := &modelCall{id: stepCallID(step), extra: map[string]any{"step": step}}
+	if w.shown >= 0 {
+		c.extra["window_messages"] = w.shown
+	}
+	if m == nil {
+		c.extra["answer_not_in_history"] = true
+	}
+	if o.thread == im.main && w.shown >= 0 && w.shown <= len(im.placed) {
+		if err := im.elided(o, step, w); err != nil {
+			return err
+		}
+	}
+	return im.emitCall(o, c, m, final)
+}
+
+// elided emits what the history processors put stubs in the place of, since the
+// step before.
+func (im *sweImport) elided(o *origin, step int, w *sweWindow) error {
+	e := &elision{id: stepCallID(step) + ":elision", policy: im.policy(), level: schema.ElideSimple, extra: map[string]any{"step": step}}
+	before, after, known := int64(0), int64(0), true
+	for _, change := range w.changed {
+		if change.place >= len(im.trial.texts) || change.place >= len(im.placed) || change.text == im.trial.texts[change.place] {
+			continue
+		}
+		for _, item := range o.thread.log.stub(hashOf(im.placed[change.place]), change.tokens, change.digest) {
+			known = known && item.TokensBefore != nil && item.TokensAfter != nil
+			before, after = before+valueOf(item.TokensBefore), after+valueOf(item.TokensAfter)
+			e.items = append(e.items, item)
+		}
+	}
+	if len(e.items) == 0 {
+		return nil
+	}
+	if saved := before - after; known && saved >= 0 {
+		e.before, e.after, e.saved = &before, &after, &saved
+	}
+	return im.elision(o, e)
+}
+
+// policy names the history processors, as far as the log tells them.
+func (im *sweImport) policy() string {
+	policy := "swe-agent:history_processor"
+	for _, p := range im.trial.config.Agent.History {
+		if p.Type != "" && p.Type != "cache_control" && blockName(p.Type) == p.Type {
+			policy = "swe-agent:" + p.Type
+		}
+	}
+	return policy
+}
+
+// emitCall emits a model call. What single calls used is known to
+// mini-swe-agent only; the totals stand with the last one.
+func (im *sweImport) emitCall(o *origin, c *modelCall, m *sweMessage, final bool) error {
+	c.model = shortText(im.trial.config.Agent.Model.Name, 128)
+	if m != nil && m.Extra != nil {
+		if tokens := m.Extra.Response.usage(); tokens != nil {
+			usage, problem := tokens.buckets()
+			if problem != nil {
+				im.problem(im.line, problem)
+			}
+			c.usage, c.raw = usage, tokens.raw()
+		}
+		if m.Extra.Response != nil && m.Extra.Response.Model != "" {
+			c.model = shortText(m.Extra.Response.Model, 128)
+		}
+		if m.Extra.Cost != nil && *m.Extra.Cost >= 0 {
+			c.cost = m.Extra.Cost
+		}
+	}
+	if stats := im.trial.info.Stats; final && stats != nil {
+		if totals := stats.reported(); len(totals) > 0 {
+			c.extra["reported_totals"] = totals
+			c.version = []string{"totals", fmt.Sprint(totals)}
+		}
+	}
+	if err := im.call(o, c); err != nil {
+		return err
+	}
+	o.thread.called(o, c.model)
+	return nil
+}
+
+// end emits what stands in the steps and not in the history: what came of the
+// last answer, and calls that came to nothing.
+func (im *sweImport) end() error {
+	o := im.last
+	if o == nil {
+		return nil
+	}
+	if t := im.trial; t.history && t.observation != nil && len(im.pending) > 0 {
+		if step, ok := t.last[im.answer-1]; ok && step == len(t.steps)-1 {
+			result := *o
+			result.record, result.extra = stepCallID(step), map[string]any{"record_type": "step", "step": step}
+			if o.thread.untimed {
+				result.extra["time_unknown"] = true
+			}
+			if err := im.result(&result, im.pending, *t.observation, "after_the_last_call"); err != nil {
+				return err
+			}
+		}
+	}
+	if !im.trial.history {
+		return nil
+	}
+	for s := im.trial.first[len(im.trial.answers)]; s < len(im.trial.steps); s++ {
+		if err := im.stepCall(o, s, nil, s == len(im.trial.steps)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package producer
+
+import (
+	"hash/maphash"
+
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// LayerTools is the layer of tool definitions. They are fixed items, as the
+// system prompt is, and counted apart from it.
+const LayerTools = "tools"
+
+// shares are the tokens of a window by what they are for. Together with what was
+// retrieved they are the whole window.
+//
+// Source: seed 003 (per-layer usage breakdown).
+type shares struct{ system, tools, history int64 }
+
+func sharesOf(items []window.Item) (s shares) {
+	for _, item := range items {
+		switch item.Kind {
+		case window.KindRetrieved:
+			continue
+		case window.KindMessage, window.KindToolCall, window.KindToolResult, window.KindSummary, window.KindStub:
+			if item.Role != window.RoleSystem || item.Kind == window.KindSummary {
+				s.history += int64(item.Tokens)
+				continue
+			}
+		}
+		if item.Layer == LayerTools {
+			s.tools += int64(item.Tokens)
+		} else {
+			s.system += int64(item.Tokens)
+		}
+	}
+	return s
+}
+
+// layersOf is what each layer adds to a window, in the order in which layers
+// first appear in it.
+func layersOf(items []window.Item) (list []schema.LayerUsage) {
+	index := make(map[string]int)
+	for _, item := range items {
+		i, ok := index[item.Layer]
+		if !ok {
+			i = len(list)
+			index[item.Layer] = i
+			list = append(list, schema.LayerUsage{Layer: item.Layer, Tokens: new(int64), Items: new(int64)})
+		}
+		*list[i].Tokens += int64(item.Tokens)
+		*list[i].Items++
+	}
+	return list
+}
+
+// usageFact says how the plan's window decomposes.
+func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
+	s := sharesOf(plan.Window)
+	return &schema.UsageRecorded{
+		CallID: call, Model: model, Layers: layersOf(plan.Window),
+		SystemTokens: &s.system, ToolsTokens: &s.tools, HistoryTokens: &s.history, TotalTokens: new(int64(plan.TokensAfter)),
+	}
+}
+
+// printSeed keys the prints, which are compared within the process alone.
+var printSeed = maphash.MakeSeed()
+
+// printsOf condenses what each layer holds, so that a change can be told.
+func printsOf(items []window.Item) map[string]uint64 {
+	type entry struct {
+		before uint64
+		id     string
+		tokens int
+	}
+	prints := make(map[string]uint64)
+	for _, item := range items {
+		prints[item.Layer] = maphash.Comparable(printSeed, entry{prints[item.Layer], item.ID, item.Tokens})
+	}
+	return prints
+}

@@ -1,0 +1,214 @@
+package outbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// Layout of a bbolt page, in the machine's byte order.
+const (
+	pageHeader  = 16 // id 8, flags 2, count 2, overflow 4
+	elementSize = 16 // of a branch: pos 4, key 4, page 8; of a leaf: flags 4, pos 4, key 4, value 4
+	bucketSize  = 16 // root page 8, sequence 8; an inline page follows where root is 0
+
+	branchPage, leafPage, freelistPage = 0x01, 0x02, 0x10
+	bucketElement                      = 0x01
+	manyFree                           = 0xFFFF // count of a freelist that has it as its first entry
+)
+
+// tree is what the meta page in force says.
+type tree struct {
+	pageSize             int64
+	root, freelist, high uint64 // pages; every page is below high
+}
+
+// parseTree reads a meta page. Its fields are magic 4, version 4, page size 4,
+// flags 4, root 8, sequence 8, freelist 8, high 8, transaction 8, and an FNV-1a
+// of these. It is less than a sector of any disk, so no crash leaves a part of
+// one: bbolt would go on with the other meta page, and without the last
+// transaction.
+func parseTree(page []byte) (tree, error) {
+	const summed = 56
+	meta := page[pageHeader:]
+	hash := fnv.New64a()
+	hash.Write(meta[:summed])
+	if hash.Sum64() != binary.NativeEndian.Uint64(meta[summed:]) {
+		return tree{}, errors.New("a meta page is not what was written")
+	}
+	number := func(at int) uint64 { return binary.NativeEndian.Uint64(meta[at:]) }
+	return tree{pageSize: int64(len(page)), root: number(16), freelist: number(32), high: number(40)}, nil
+}
+
+// check walks the pages of a bbolt file as bbolt itself will, so that bbolt
+// never meets a page that would make it crash or run in a circle: each page is
+// within the file and says its own number, none is used twice, what is free is
+// not in use, everything in a page lies within it, and keys are in order. It
+// knows nothing of what the values mean.
+type check struct {
+	file io.ReaderAt
+	tree tree
+	used []bool
+}
+
+func (t tree) check(file io.ReaderAt, size int64) error {
+	if t.pageSize < 512 || t.high < 2 || int64(t.high) > size/t.pageSize {
+		return errors.New("the file is shorter than its contents")
+	}
+	c := check{file: file, tree: t, used: make([]bool, t.high)}
+	c.used[0], c.used[1] = true, true // meta pages
+	if err := c.below(t.root, span{}); err != nil {
+		return err
+	}
+	return c.free()
+}
+
+// read returns a page with its overflow, once.
+func (c *check) read(id uint64) ([]byte, error) {
+	if id >= uint64(len(c.used)) {
+		return nil, fmt.Errorf("page %d is beyond the end", id)
+	}
+	page := make([]byte, pageHeader)
+	if _, err := c.file.ReadAt(page, int64(id)*c.tree.pageSize); err != nil {
+		return nil, fmt.Errorf("read page %d: %w", id, err)
+	}
+	overflow := uint64(binary.NativeEndian.Uint32(page[12:]))
+	if binary.NativeEndian.Uint64(page) != id || overflow >= uint64(len(c.used))-id {
+		return nil, fmt.Errorf("page %d is not itself", id)
+	}
+	for p := id; p <= id+overflow; p++ {
+		if c.used[p] {
+			return nil, fmt.Errorf("page %d is used twice", p)
+		}
+		c.used[p] = true
+	}
+	page = make([]byte, (int64(overflow)+1)*c.tree.pageSize)
+	if _, err := c.file.ReadAt(page, int64(id)*c.tree.pageSize); err != nil {
+		return nil, fmt.Errorf("read page %d: %w", id, err)
+	}
+	return page, nil
+}
+
+// span is where the keys below a branch lie: from low, and below high unless
+// that is nil.
+type span struct{ low, high []byte }
+
+func (s span) holds(key []byte) bool {
+	return bytes.Compare(key, s.low) >= 0 && (s.high == nil || bytes.Compare(key, s.high) < 0)
+}
+
+// below walks the pages from one on.
+func (c *check) below(id uint64, keys span) error {
+	page, err := c.read(id)
+	if err != nil {
+		return err
+	}
+	return c.page(id, page, keys)
+}
+
+// page checks a branch or leaf page and what is below it.
+func (c *check) page(id uint64, page []byte, keys span) error {
+	flags, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
+	switch {
+	case flags != leafPage && flags != branchPage:
+		return fmt.Errorf("page %d is of no kind that belongs here", id)
+	case flags == branchPage && count == 0:
+		return fmt.Errorf("page %d leads nowhere", id)
+	case pageHeader+count*elementSize > len(page):
+		return fmt.Errorf("page %d has more entries than room", id)
+	}
+	list := make([]entry, count)
+	for i := range list {
+		var ok bool
+		if list[i], ok = parseEntry(flags, page[pageHeader+i*elementSize:]); !ok {
+			return fmt.Errorf("entry %d of page %d is not within it", i, id)
+		}
+		if !keys.holds(list[i].key) || i > 0 && bytes.Compare(list[i-1].key, list[i].key) >= 0 {
+			return fmt.Errorf("entry %d of page %d is out of order", i, id)
+		}
+	}
+	for i, e := range list {
+		var err error
+		switch {
+		case flags == branchPage && i+1 < count:
+			err = c.below(e.child, span{e.key, list[i+1].key})
+		case flags == branchPage:
+			err = c.below(e.child, span{e.key, keys.high})
+		case e.bucket:
+			err = c.bucket(e.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry is one of a page: of a branch it has a child, of a leaf a value.
+type entry struct {
+	key, value []byte
+	child      uint64
+	bucket     bool // the value is a bucket
+}
+
+// parseEntry reads an entry; rest is the page from it on.
+func parseEntry(flags uint16, rest []byte) (entry, bool) {
+	field := func(at int) int64 { return int64(binary.NativeEndian.Uint32(rest[at:])) }
+	if flags == branchPage {
+		pos, key := field(0), field(4)
+		if pos+key > int64(len(rest)) {
+			return entry{}, false
+		}
+		return entry{key: rest[pos : pos+key], child: binary.NativeEndian.Uint64(rest[8:])}, true
+	}
+	pos, key, value := field(4), field(8), field(12)
+	if pos+key+value > int64(len(rest)) {
+		return entry{}, false
+	}
+	return entry{key: rest[pos : pos+key], value: rest[pos+key : pos+key+value], bucket: field(0)&bucketElement != 0}, true
+}
+
+// bucket walks what is below the value of a bucket.
+func (c *check) bucket(value []byte) error {
+	if len(value) < bucketSize {
+		return errors.New("a bucket is cut off")
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		return c.below(root, span{})
+	}
+	if value = value[bucketSize:]; len(value) < pageHeader || binary.NativeEndian.Uint16(value[8:]) != leafPage {
+		return errors.New("a bucket is cut off")
+	}
+	return c.page(0, value, span{})
+}
+
+// free checks the list of free pages.
+func (c *check) free() error {
+	id := c.tree.freelist
+	page, err := c.read(id)
+	if err != nil {
+		return err
+	}
+	if binary.NativeEndian.Uint16(page[8:]) != freelistPage {
+		return fmt.Errorf("page %d is no list of free pages", id)
+	}
+	list := page[pageHeader:]
+	count := uint64(binary.NativeEndian.Uint16(page[10:]))
+	if count == manyFree {
+		count, list = binary.NativeEndian.Uint64(list), list[8:]
+	}
+	if count > uint64(len(list)/8) {
+		return fmt.Errorf("page %d has more entries than room", id)
+	}
+	for i := range count {
+		free := binary.NativeEndian.Uint64(list[i*8:])
+		if free >= uint64(len(c.used)) || c.used[free] {
+			return fmt.Errorf("page %d is free and in use", free)
+		}
+		c.used[free] = true
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// written is an outbox with batches before and after others went through, and
+// what a reader must find in it.
+func written(t *testing.T, path string) (want [][]schema.Message) {
+	t.Helper()
+	o := mustOpen(t, path, DefaultOptions())
+	for i := range 12 {
+		list := messages(fmt.Sprint(i), 1+40*(i%3))
+		mustAppend(t, o, list, map[string]int64{fmt.Sprint("session ", i): int64(i)})
+		if want = append(want, list); i%3 < 2 {
+			continue
+		}
+		number, _, err := o.Head()
+		if err == nil {
+			err = o.Drop(number, uint64(i))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = want[1:]
+	}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// drain reads what is in an outbox, batch by batch.
+func drain(o *Outbox) (list [][]schema.Message, err error) {
+	for {
+		number, batch, err := o.Head()
+		if err != nil || number == 0 {
+			return list, err
+		}
+		list = append(list, batch)
+		if err := o.Drop(number, 1); err != nil {
+			return list, err
+		}
+		if len(list) > 100 {
+			return list, errors.New("it never ends")
+		}
+	}
+}
+
+// TestBitFlips changes one bit anywhere. What the outbox then gives is what was
+// written, or ErrDamaged; never a panic, never something else.
+func TestBitFlips(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	want := written(t, whole)
+	image, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(4, 7))
+	harmless, detected := 0, 0
+	for i := range 3000 {
+		// Headers of pages are few bytes and do most harm: every other flip is there.
+		at := random.IntN(len(image))
+		if i%2 == 0 {
+			at = at/4096*4096 + random.IntN(160)
+		}
+		bit := byte(1) << random.IntN(8)
+		path := filepath.Join(dir, "flipped")
+		os.Remove(path) // the old one may stay locked
+		image[at] ^= bit
+		if err := os.WriteFile(path, image, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		image[at] ^= bit
+		o, err := Open(path, Options{NoSync: true})
+		var got [][]schema.Message
+		if err == nil {
+			got, err = drain(o)
+			o.Close()
+		}
+		switch {
+		case err == nil && reflect.DeepEqual(got, want):
+			harmless++
+		case errors.Is(err, ErrDamaged):
+			detected++
+		case err != nil:
+			t.Fatalf("bit %d of byte %d: %v", bit, at, err)
+		default:
+			t.Fatalf("bit %d of byte %d gave %d batches, not %d", bit, at, len(got), len(want))
+		}
+	}
+	t.Logf("%d harmless, %d detected", harmless, detected)
+	if detected < 300 {
+		t.Errorf("only %d flips were detected", detected)
+	}
+}
+
+func TestTruncation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	want := written(t, whole)
+	image, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := len(image); size >= 0; size -= 1777 {
+		path := filepath.Join(dir, "short")
+		if err := os.WriteFile(path, image[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o, err := Open(path, Options{NoSync: true})
+		if err == nil { // only room that was not in use is gone
+			var got [][]schema.Message
+			if got, err = drain(o); err == nil && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%d of %d bytes gave %d batches, not %d", size, len(image), len(got), len(want))
+			}
+			o.Close()
+		}
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatalf("%d of %d bytes: %v", size, len(image), err)
+		}
+		if err == nil && size < len(image)/4 {
+			t.Fatalf("%d of %d bytes were enough", size, len(image))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "short"), []byte("not an outbox, but something of a fair length\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(filepath.Join(dir, "short"), DefaultOptions()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a text: %v", err)
+	}
+}
+
+// TestCutWhileOpen: the file is cut off under an open outbox.
+func TestCutWhileOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "outbox")
+	written(t, path)
+	o := mustOpen(t, path, DefaultOptions())
+	if err := os.Truncate(path, 2*4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := o.Head(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("head: %v", err)
+	}
+	if _, err := o.Append(messages("x", 1), nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("append: %v", err)
+	}
+	if err := o.Close(); err != nil {
+		t.Error(err)
+	}
+}

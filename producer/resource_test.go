@@ -1,0 +1,169 @@
+package producer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// memory is a resource whose tools need three different modes.
+func memory(mode grant.Mode) producer.Resource {
+	return producer.Resource{Name: "memory", Mode: mode, Tools: []producer.Tool{
+		{Name: "read", Mode: grant.Read}, {Name: "write", Mode: grant.ReadWrite}, {Name: "undeclared"}, {Name: "strange", Mode: "admin"},
+	}}
+}
+
+// A reviewer may read what its parent remembers and never writes it, whatever
+// its own manifest asks for.
+func ExampleRunContext_Access() {
+	ctx, rec := context.Background(), new(producertest.Recorder)
+	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
+	run, _ := client.Open(ctx, producer.Run{
+		Session: "s_42", MaxDepth: 1, Grants: grant.Set{"app/user/u_1"},
+		Resources: []producer.Resource{{Name: "memory", Mode: grant.Read}},
+	})
+	child, _ := run.Child(ctx, producer.Child{Resources: []producer.Resource{{
+		Name: "memory", Mode: grant.ReadWrite, Tools: []producer.Tool{{Name: "read", Mode: grant.Read}, {Name: "write", Mode: grant.ReadWrite}},
+	}}})
+	binding, _ := child.Binding("memory")
+	fmt.Println(binding.Declared, "became", binding.Effective, "with", binding.Tools)
+
+	access := producer.Access{Resource: "memory", Operation: "write", Mode: grant.ReadWrite, Path: "app/user/u_1/notes"}
+	err := child.Access(ctx, access)
+	fmt.Println(errors.Is(err, producer.ErrAccess), err)
+	fmt.Println("recorded as allowed:", producertest.Facts[*schema.ResourceAccessed](rec.Events())[0].Allowed)
+	// Output:
+	// read-write became read with [memory_read]
+	// true access denied: write of memory at "app/user/u_1/notes", by the rule "mode"
+	// recorded as allowed: false
+}
+
+// TestToolsAreThoseOfTheMode: what the mode does not allow has no name.
+func TestToolsAreThoseOfTheMode(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	for mode, want := range map[grant.Mode][]string{
+		"": {"memory_read"}, grant.Read: {"memory_read"}, grant.ReadWrite: {"memory_read", "memory_write", "memory_undeclared"},
+	} {
+		run := opened(t, client, producer.Run{ID: "run" + string(mode), Session: "s", Resources: []producer.Resource{memory(mode)}})
+		b, ok := run.Binding("memory")
+		if !ok || !slices.Equal(b.Tools, want) || b.Kind != "memory" {
+			t.Errorf("%q: %+v", mode, b)
+		}
+		f := producertest.One[*schema.ResourceResolved](t, rec.Events().Run("run"+string(mode)))
+		if !slices.Equal(f.Tools, want) || f.DeclaredMode != string(b.Declared) || f.EffectiveMode != string(b.Effective) {
+			t.Errorf("%q is recorded as %+v", mode, f)
+		}
+	}
+	run := opened(t, client, producer.Run{Session: "s", Resources: []producer.Resource{{Name: "product-docs", Tools: []producer.Tool{{Name: "search", Mode: grant.Read}}}}})
+	if b, _ := run.Binding("product-docs"); !slices.Equal(b.Tools, []string{"product_docs_search"}) {
+		t.Errorf("%v", b.Tools)
+	}
+	if _, ok := run.Binding("memory"); ok {
+		t.Error("a resource of another run")
+	}
+}
+
+// TestModesPassThroughRunsThatDoNotDeclare: a grandchild is bound by its
+// grandparent, and by the strictest of several resources of a kind.
+func TestModesPassThroughRunsThatDoNotDeclare(t *testing.T) {
+	t.Parallel()
+	client, _ := producertest.New(t)
+	root := opened(t, client, producer.Run{Session: "s", MaxDepth: 2, Resources: []producer.Resource{
+		{Name: "mine", Kind: "memory", Mode: grant.ReadWrite}, {Name: "ours", Kind: "memory", Mode: grant.Read}, {Name: "files", Mode: grant.ReadWrite},
+	}})
+	middle, err := root.Child(t.Context(), producer.Child{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := middle.Child(t.Context(), producer.Child{Resources: []producer.Resource{
+		{Name: "other", Kind: "memory", Mode: grant.ReadWrite}, {Name: "files", Mode: grant.ReadWrite}, {Name: "mail", Mode: grant.ReadWrite},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]grant.Mode{"other": grant.Read, "files": grant.ReadWrite, "mail": grant.ReadWrite} {
+		if b, _ := last.Binding(name); b.Effective != want {
+			t.Errorf("%s is %s", name, b.Effective)
+		}
+	}
+	if b, _ := root.Binding("mine"); b.Effective != grant.ReadWrite {
+		t.Errorf("a resource is clamped by its own run: %s", b.Effective)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	guard, err := redact.New(redact.Withhold("hunter2-correct-horse", "policy:test", "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, rec := producertest.New(t, func(c *producer.Config) { c.Guard = guard })
+	run := opened(t, client, producer.Run{ID: "r", Session: "s", Grants: grant.Set{"app/a", "app/b"}, Resources: []producer.Resource{memory(grant.Read)}})
+	turn := run.Turn("t1", producer.Model{Name: "gpt-4o"})
+	for name, c := range map[string]struct {
+		access  producer.Access
+		rule    string
+		matched string
+	}{
+		"reading":                {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/b/x"}, "", "app/b"},
+		"the grant itself":       {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/a"}, "", "app/a"},
+		"writing":                {producer.Access{Resource: "memory", Mode: grant.ReadWrite, Path: "app/a"}, "mode", ""},
+		"no mode":                {producer.Access{Resource: "memory", Path: "app/a"}, "mode", ""},
+		"an unknown mode":        {producer.Access{Resource: "memory", Mode: "admin", Path: "app/a"}, "mode", ""},
+		"another namespace":      {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/c"}, "grant", ""},
+		"above":                  {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app"}, "grant", ""},
+		"a longer name":          {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/ab"}, "grant", ""},
+		"a way around":           {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/a/../c"}, "grammar", ""},
+		"no path":                {producer.Access{Resource: "memory", Mode: grant.Read}, "grammar", ""},
+		"bytes that are no text": {producer.Access{Resource: "memory", Mode: grant.Read, Path: "app/a/\xff"}, "grammar", ""},
+		"a secret":               {producer.Access{Resource: "memory", Mode: grant.Read, Path: "x/hunter2-correct-horse"}, "grant", ""},
+		"not declared":           {producer.Access{Resource: "files", Mode: grant.Read, Path: "app/a"}, "not_declared", ""},
+	} {
+		c.access.Operation, c.access.ToolCall = name, "toolu_1"
+		err := turn.Access(t.Context(), c.access)
+		var denied *producer.AccessError
+		if errors.As(err, &denied) != (c.rule != "") || c.rule != "" && denied.Rule != c.rule || c.rule == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2-correct-horse") {
+			t.Errorf("%s: the error holds a secret", name)
+		}
+		last := rec.Events()[len(rec.Events())-1]
+		f, ok := last.Fact.(*schema.ResourceAccessed)
+		if !ok || f.Operation != name || f.Allowed != (c.rule == "") || f.MatchedGrant != c.matched || last.ToolCallID != "toolu_1" || last.TurnID != "t1" {
+			t.Errorf("%s is recorded as %+v", name, last.Fact)
+		}
+		if ok && c.rule != "" && f.Metadata["rule"] != c.rule {
+			t.Errorf("%s: rule %v", name, f.Metadata)
+		}
+	}
+	before := len(rec.Events())
+	if err := turn.Access(t.Context(), producer.Access{Resource: "memory"}); !errors.Is(err, producer.ErrInvalid) || len(rec.Events()) != before {
+		t.Errorf("no operation: %v", err)
+	}
+	rec.Fail(producer.ErrQueueFull)
+	if err := run.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/a"}); !errors.Is(err, producer.ErrQueueFull) {
+		t.Errorf("allowed, and not recorded: %v", err)
+	}
+	err = run.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/c"})
+	if !errors.Is(err, producer.ErrQueueFull) || !errors.Is(err, producer.ErrAccess) {
+		t.Errorf("denied, and not recorded: %v", err)
+	}
+	rec.Fail(nil)
+	if _, err := turn.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read"}); !errors.Is(err, producer.ErrSealed) {
+		t.Errorf("after the seal: %v", err)
+	}
+}

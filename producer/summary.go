@@ -1,0 +1,149 @@
+package producer
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// summaryLayer is what a summary is shown under that says nothing else.
+const summaryLayer = "summary"
+
+func (c *Call) arriveSummary(s Summary) (arrival, error) {
+	content := s.Content
+	switch {
+	case content.ID == "":
+		return arrival{}, invalid("summary id", "must be given")
+	case strings.TrimSpace(content.Text) == "":
+		return arrival{}, invalid("summary text", "is empty")
+	}
+	content.Kind = window.KindSummary
+	if content.Role == "" {
+		content.Role = window.RoleSystem
+	}
+	if content.Layer == "" {
+		content.Layer = summaryLayer
+	}
+	if content.ContextKind == "" {
+		content.ContextKind = string(schema.KindComputedSummary)
+	}
+	return c.turn.run.arrive(c.turn.model.Name, content)
+}
+
+// summary describes what a summary stands for: by reference, never a copy. Of
+// more than one event holds, it names the first and the last, and says so.
+func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) (schema.Common, schema.Summary) {
+	item := a.fact().Item
+	f := schema.Summary{
+		SummaryID: a.item.ID, SummaryKind: kind, ContentDigest: item.ContentDigest, Tokens: item.TokenEstimate, ByteSize: item.ByteSize,
+		SourceItemRefs: itemRefs(covers), LossNotes: s.LossNotes, OpenQuestions: s.OpenQuestions,
+	}
+	var common schema.Common
+	if n := len(f.SourceItemRefs); tooMany(f.SourceItemRefs) {
+		f.SourceItemRefs = []schema.Ref{f.SourceItemRefs[0], f.SourceItemRefs[n-1]}
+		common.Metadata = map[string]any{"source_item_refs": "first_and_last"}
+	}
+	for _, it := range covers {
+		if at := c.turn.run.log.position(it.ID); at != nil && (f.CoversThroughPosition == nil || *at > *f.CoversThroughPosition) {
+			f.CoversThroughPosition = at
+		}
+	}
+	return common, f
+}
+
+// RunningLog is a summary that is written as the agent works, by an ephemeral
+// sub-context every few turns, so that at compaction time it only has to be
+// swapped in (seed 004, ongoing compaction via log). One log is not safe for
+// concurrent use.
+type RunningLog struct {
+	id      string
+	policy  string
+	version int // how often it was swapped in
+	covers  []window.Item
+	through *int64 // the newest position of the item log that it covers
+	latest  Summary
+	created bool // whether this version is recorded
+}
+
+// NewRunningLog returns an empty log. The id is that of its first summary;
+// after each swap the log goes on as another one, numbered, since the old one
+// then stands in the window. The policy says when it is refreshed, such as
+// "every_5_turns".
+func NewRunningLog(id, policy string) *RunningLog { return &RunningLog{id: id, policy: policy} }
+
+// SummaryID is the id that the log is recorded under until its next swap.
+func (l *RunningLog) SummaryID() string { return nth(l.id, l.version) }
+
+// Refresh records the log as it now reads: created the first time, refreshed
+// after. Covers are the items that it took in since; what it covered before, it
+// still does. Subcontext is the ephemeral context in which the model wrote it,
+// whose own turns are thrown away. The summary's id is the log's and is not
+// looked at. With an error nothing is recorded, and the log is as it was: an
+// [*InvalidError] without a text, a subcontext, or anything covered.
+func (l *RunningLog) Refresh(ctx context.Context, c *Call, subcontext string, covers []window.Item, s Summary) error {
+	if subcontext == "" {
+		return invalid("subcontext", "must be named")
+	}
+	s.ID = l.SummaryID()
+	a, err := c.arriveSummary(s)
+	if err != nil {
+		return err
+	}
+	all := slices.Clone(l.covers)
+	for _, it := range covers {
+		if !contains(all, it.ID) {
+			all = append(all, it)
+		}
+	}
+	if len(all) == 0 {
+		return invalid("covers", "is empty: the log says nothing about anything")
+	}
+	common, body := c.summary(a, s, all, "running_log")
+	body.EphemeralContextID, body.RefreshPolicy = subcontext, l.policy
+	if l.through != nil && (body.CoversThroughPosition == nil || *l.through > *body.CoversThroughPosition) {
+		body.CoversThroughPosition = l.through // of what was swapped in
+	}
+	var fact schema.Fact = &schema.SummaryCreated{Common: common, Summary: body}
+	if l.created {
+		fact = &schema.SummaryRefreshed{Common: common, Summary: body}
+	}
+	if err := c.turn.Record(ctx, fact); err != nil {
+		return err
+	}
+	l.covers, l.through, l.latest, l.created = all, body.CoversThroughPosition, s, true
+	return nil
+}
+
+// CompleteWithLog is Complete with a running log in place of a new summary, and
+// what is put back beside it. The method is then a rolling summary. An
+// [*InvalidError] means that the log was never refreshed, or does not cover all
+// of the source yet: refresh it first.
+func (o *OpenCompaction) CompleteWithLog(ctx context.Context, l *RunningLog, state ...window.Reinjected) ([]window.Item, error) {
+	if !l.created {
+		return nil, invalid("running log", "has nothing in it")
+	}
+	for _, it := range o.plan.Source {
+		if !contains(l.covers, it.ID) {
+			return nil, invalid("running log", "does not cover all of the source yet")
+		}
+	}
+	s := l.latest
+	s.Reinjected = state
+	a, err := o.call.arriveSummary(s)
+	if err != nil {
+		return nil, err
+	}
+	after, err := o.complete(ctx, a, s, schema.MethodRollingSummary)
+	if err != nil {
+		return nil, err
+	}
+	*l = RunningLog{id: l.id, policy: l.policy, version: l.version + 1, covers: []window.Item{a.item}, through: l.through}
+	return after, nil
+}
+
+func contains(items []window.Item, id string) bool {
+	return slices.ContainsFunc(items, func(it window.Item) bool { return it.ID == id })
+}

@@ -1,0 +1,264 @@
+package projector
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash"
+	"slices"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// assembly is a batch that is being put together, some messages at a time, in
+// the order of the stream. Messages become rows as they come and are let go;
+// only those wait for the end whose identity may be known already. How the
+// messages were cut into calls of add makes no difference to the tables.
+type assembly struct {
+	built
+	sums        hash.Hash // over the messages' digests
+	first, last ledger.Position
+	messages    uint64
+	fresh       *withheld // what the batch's own redactions withhold
+	unsure      []parsed
+	fetched     time.Time // when the first message came
+	began       time.Time // and when it was taken up
+	decoding    time.Duration
+}
+
+// withholding is what a redaction withholds, and where it stands.
+type withholding struct {
+	sequence uint64
+	value    ledger.Withheld
+}
+
+// begin returns an empty assembly, in the room of a batch that is committed
+// where there is one.
+func (p *Projector) begin(ctx context.Context) (*assembly, error) {
+	if p.seen.full() {
+		if err := p.land(ctx); err != nil {
+			return nil, err
+		}
+		p.seen = nil // so that memory does not hold both
+		if err := p.loadIdentities(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.hearSiblings(ctx); err != nil {
+		return nil, err
+	}
+	a := &assembly{sums: sha256.New(), fresh: newWithheld(p.withheld.fingerprinters)}
+	a.firsts = make(map[pair]ledger.Known)
+	select {
+	case a.batch = <-p.free:
+		a.batch.Reset(ledger.Range{})
+	default:
+		a.batch = new(ledger.Batch)
+	}
+	return a, nil
+}
+
+// add parses messages, sifts out the withheld values, and adds the rows of those
+// that are certainly new or certainly refused.
+func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	began := time.Now()
+	all := parseAll(messages)
+	keys, err := p.findKeys(ctx, all)
+	if err != nil {
+		return err
+	}
+	if keys {
+		a.fresh = newWithheld(p.withheld.fingerprinters)
+		for _, r := range a.told {
+			a.fresh.learn(r.value)
+		}
+	}
+	known, err := p.knownRedactions(ctx, all)
+	if err != nil {
+		return err
+	}
+	void := make(map[uint64]bool) // redactions that are refused for their id
+	all = p.withheld.siftAfter(a.fresh, all, func(earlier []parsed, m parsed) bool {
+		void[m.position.StreamSeq] = a.conflicts(known, earlier, m)
+		return !void[m.position.StreamSeq]
+	})
+	p.noteUnknown(fingerprintsOf(all))
+	if a.messages == 0 {
+		a.first, a.fetched, a.began = all[0].position, messages[0].arrived, began
+	}
+	a.last = all[len(all)-1].position
+	a.decoding += time.Since(began)
+	p.noteGaps(all)
+	if p.config.Tracer != nil {
+		a.links = linksOf(a.links, all)
+	}
+	for _, m := range all {
+		a.take(m)
+		if len(m.violations) == 0 {
+			for _, value := range withheldBy(m.event, m.fact) {
+				if void[m.position.StreamSeq] {
+					break
+				}
+				a.told = append(a.told, withholding{m.position.StreamSeq, value})
+			}
+			if p.seen.maybe(m.identity) {
+				a.unsure = append(a.unsure, m)
+				continue
+			}
+			p.seen.add(m.identity)
+		}
+		a.place(m, nil)
+	}
+	return nil
+}
+
+// knownRedactions looks up the redactions among messages whose identity may be
+// known. They cannot wait for the end of the batch like others: whether they count
+// decides what becomes of the messages behind them.
+func (p *Projector) knownRedactions(ctx context.Context, all []parsed) (map[pair]ledger.Known, error) {
+	var unsure []parsed
+	for _, m := range all {
+		if len(m.violations) == 0 && p.seen.maybe(m.identity) && len(withheldBy(m.event, m.fact)) > 0 {
+			unsure = append(unsure, m)
+		}
+	}
+	known, err := p.known(ctx, unsure)
+	if err != nil {
+		return nil, &stepError{"look up identities", err}
+	}
+	return known, nil
+}
+
+// conflicts reports whether another event has the id of m: one that is known, or
+// one of this batch, of which those in earlier are not yet placed.
+func (a *assembly) conflicts(known map[pair]ledger.Known, earlier []parsed, m parsed) bool {
+	id := pair{m.event.Source, m.event.ID}
+	first, again := a.firsts[id]
+	if !again {
+		first, again = known[id]
+	}
+	if again && before(first.Position, m.position) {
+		return first.Digest != m.digest
+	}
+	for _, some := range [][]parsed{a.unsure, earlier} {
+		for _, other := range some {
+			if len(other.violations) == 0 && (pair{other.event.Source, other.event.ID}) == id {
+				return other.digest != m.digest
+			}
+		}
+	}
+	return false
+}
+
+// take notes a message in the range. The range says nothing of a message that
+// held a withheld value but where it stands: its digest is kept, and would tell a
+// value to whoever tries.
+func (a *assembly) take(m parsed) {
+	named := m.message
+	if m.reintroduced {
+		named = placeOf(m.position)
+	}
+	a.sums.Write(named.sum())
+	a.messages++
+	a.bytes += m.size()
+}
+
+// placeOf stands for a message of which nothing but its place is to be known.
+func placeOf(at ledger.Position) *message { return &message{position: at} }
+
+// complete looks up what could not be told of the messages, and returns the batch.
+func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
+	p.flights = slices.DeleteFunc(p.flights, flight.over) // before the ledger is asked
+	began := time.Now()
+	known, err := p.known(ctx, a.unsure)
+	if err != nil {
+		return built{}, &stepError{"look up identities", err}
+	}
+	looked := time.Now()
+	for _, m := range a.unsure {
+		a.place(m, known)
+	}
+	a.Range = ledger.Range{
+		Incarnation: a.first.Incarnation, First: a.first.StreamSeq, Last: a.last.StreamSeq,
+		Messages: a.messages, RecordedAt: a.last.RecordedAt,
+	}
+	a.sums.Sum(a.Digest[:0])
+	a.batch.Range = a.Range
+	a.landed = make(chan struct{})
+	a.stages = []stage{
+		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},
+		{"look up identities", began, looked}, {"build", looked, time.Now()},
+	}
+	return a.built, nil
+}
+
+// assemble makes a batch of messages.
+func (p *Projector) assemble(ctx context.Context, messages []*message) (built, error) {
+	a, err := p.begin(ctx)
+	if err != nil {
+		return built{}, err
+	}
+	for some := range slices.Chunk(messages, partMessages) {
+		if err := p.add(ctx, a, some); err != nil {
+			return built{}, err
+		}
+	}
+	return p.complete(ctx, a)
+}
+
+// depart makes a batch count for what comes after it, as one that is in flight
+// until it is committed: by its events, and by what its redactions withhold.
+func (p *Projector) depart(b built) built {
+	conflicts := make(map[uint64]bool, len(b.refused))
+	for _, m := range b.refused {
+		conflicts[m.position.StreamSeq] = true
+	}
+	for _, r := range b.told {
+		if !conflicts[r.sequence] && p.withheld.learn(r.value) {
+			p.withheld.since = append(p.withheld.since, r)
+		}
+	}
+	p.flights = append(p.flights, flight{b.landed, b.firsts})
+	return b
+}
+
+// known finds out about the identities of messages, from the ledger and from
+// what is in flight to it. Where several streams have brought an event, this
+// stream's own first message counts, as it did when it was derived for the first
+// time.
+func (p *Projector) known(ctx context.Context, messages []parsed) (map[pair]ledger.Known, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	hits := make([]uint64, len(messages))
+	for i, m := range messages {
+		hits[i] = m.identity
+	}
+	found, err := p.store.Lookup(ctx, hits)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[pair]ledger.Known, len(found))
+	for _, k := range found {
+		if p.siblings.brought(k.Position.Incarnation) {
+			continue
+		}
+		id := pair{k.Source, k.EventID}
+		first, again := known[id]
+		own := k.Position.Incarnation == p.incarnation
+		if !again || own && (first.Position.Incarnation != p.incarnation || k.Position.StreamSeq < first.Position.StreamSeq) {
+			known[id] = k
+		}
+	}
+	for _, f := range p.flights {
+		for _, m := range messages {
+			if first, ok := f.firsts[pair{m.event.Source, m.event.ID}]; ok {
+				known[pair{first.Source, first.EventID}] = first
+			}
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,95 @@
+package projector
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// How the messages of a batch come makes no difference to its range and rows, and
+// what a redaction withholds counts across the cuts.
+func TestPartsOfABatchAreOneBatch(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var messages []*message
+	for i := range 30 {
+		e := event(i/2, i%3/2) // each comes twice, some with another digest
+		messages = append(messages, at(uint64(i+1), e.Binary()))
+		if i%7 == 0 {
+			messages[i].data = messages[i].data[1:]
+		}
+	}
+	for _, id := range []int{4, 17} {
+		messages[id] = at(uint64(id+1), foreign(100+id, `{"note":"`+secret+`"}`).Binary())
+	}
+	cut := func(n int) built {
+		p := f.projector()
+		keys, err := readKeys(testKeys(t))
+		f.must(err)
+		p.withheld, p.seen = newWithheld(keys), newIdentities(minCapacity)
+		for _, v := range withheldOf(t, secret) {
+			p.withheld.learn(v)
+		}
+		a, err := p.begin(t.Context())
+		f.must(err)
+		for first := 0; first < len(messages); first += n {
+			f.must(p.add(t.Context(), a, messages[first:min(first+n, len(messages))]))
+		}
+		b, err := p.complete(t.Context(), a)
+		f.must(err)
+		return b
+	}
+	want := cut(len(messages))
+	if rows := want.batch.Rows(); rows["events"] == 0 || rows["duplicates"] == 0 || rows["quarantine"] < 7 {
+		t.Fatalf("the batch is not of every kind: %v", rows)
+	}
+	for _, n := range []int{1, 2, 7} {
+		if got := cut(n); !got.Same(want.Range) || !reflect.DeepEqual(got.batch.Rows(), want.batch.Rows()) || !reflect.DeepEqual(got.firsts, want.firsts) {
+			t.Errorf("in parts of %d: %v and %v, want %v and %v", n, got.Range, got.batch.Rows(), want.Range, want.batch.Rows())
+		}
+	}
+}
+
+// nothingKnown is a ledger without identities.
+type nothingKnown struct{ store }
+
+func (nothingKnown) Lookup(context.Context, []uint64) ([]ledger.Known, error) { return nil, nil }
+
+// A redaction that is refused for its id withholds nothing, wherever the batch that
+// it is in ends: else the messages behind it would be deleted.
+func TestARefusedRedactionWithholdsNothing(t *testing.T) {
+	t.Parallel()
+	const other = "another value"
+	messages := []*message{
+		at(1, redaction(t, 1, secret).Binary()), at(2, redaction(t, 1, other).Binary()),
+		at(3, foreign(3, `{"note":"`+other+`"}`).Binary()), at(4, foreign(4, `{"note":"`+secret+`"}`).Binary()),
+	}
+	for n := 1; n <= len(messages); n++ {
+		p := &Projector{unknown: make(map[unknownKey]bool), store: nothingKnown{}, free: make(chan *ledger.Batch)}
+		p.config.Keys = testKeys(t)
+		keys, err := readKeys(p.config.Keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.withheld, p.seen = newWithheld(keys), newIdentities(minCapacity)
+		a, err := p.begin(t.Context())
+		for part := range slices.Chunk(messages, n) {
+			if err == nil {
+				err = p.add(t.Context(), a, part)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.complete(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reintroduced(b.refused); len(got) != 1 || got[0].StreamSeq != 4 {
+			t.Errorf("in parts of %d: %v are refused for a value, want message 4", n, got)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package projector
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A fault of the matrix: what is done to real servers under a projector, after
+// which the oracle finds nothing; see FAULTS.md.
+type fault struct {
+	name string
+	test func(t *testing.T)
+}
+
+var faults = []fault{
+	{"projector killed in a batch", killedInABatch},
+	{"projector killed in recovery", killedInRecovery},
+	{"projector killed mid-send", killedMidSend},
+	{"projector killed before the reply", killedBeforeTheReply},
+	{"projector killed at random moments", killedAtRandomMoments},
+	{"projector stopped past its lease", stoppedPastItsLease},
+	{"projector stopped mid-send", stoppedMidSend},
+	{"two projectors at once", twoAtOnce},
+	{"ClickHouse killed mid-insert", clickhouseKilledMidInsert},
+	{"ClickHouse killed mid-merge", clickhouseKilledMidMerge},
+	{"ClickHouse killed in a backlog", clickhouseKilledInABacklog},
+	{"ClickHouse away, and restarted in the backlog", clickhouseAway},
+	{"NATS killed while publishing and consuming", natsKilled},
+	{"NATS away", natsAway},
+	{"reply lost after the commit", replyLostAfterTheCommit},
+	{"reply of the journal lost", replyOfTheJournalLost},
+	{"slow links", slowLinks},
+	{"half-open links", halfOpenLinks},
+	{"reset links", resetLinks},
+	{"deduplication log deleted", tokenLogDeleted},
+	{"deduplication window exhausted", tokenWindowExhausted},
+	{"ClickHouse restored from an older copy", clickhouseRestored},
+	{"one table older than the rest", tableRestored},
+	{"stream restored from an older copy", streamRestored},
+	{"lease entry lost", leaseEntryLost},
+	{"stream purged ahead of the checkpoint", purgedAhead},
+	{"too many parts", tooManyParts},
+	{"memory limit, wrong password, quota", refusedByTheServer},
+	{"disk of ClickHouse full", clickhouseDiskFull},
+	{"disk of NATS full", natsDiskFull},
+	{"poison among good events", poisonAmongGood},
+	{"publisher retries inside and beyond the duplicate window", publisherRetries},
+	{"batches at midnight and month end", boundaries},
+	{"migration with a backlog", migratedWithABacklog},
+}
+
+// TestFaultMatrix does every fault, each with servers or a database of its own.
+func TestFaultMatrix(t *testing.T) {
+	t.Parallel()
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			f.test(t)
+			t.Logf("%s: done after %s", f.name, time.Since(began).Round(time.Second))
+		})
+	}
+}
+
+func TestEveryFaultIsInTheTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("FAULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n|---|---|---|\n")
+	for _, f := range faults {
+		line, rest, _ := strings.Cut(table, "\n")
+		if table = rest; !strings.HasPrefix(line, "| "+f.name+" |") {
+			t.Errorf("the table has %q where %q is done", line, f.name)
+		}
+	}
+	if strings.HasPrefix(table, "|") {
+		t.Errorf("the table goes on: %.100q", table)
+	}
+}

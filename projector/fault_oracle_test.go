@@ -1,0 +1,126 @@
+package projector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// A stretch is a range that lost its journal or its tokens: base tables may hold
+// its rows twice, views may not.
+type stretch struct{ first, last uint64 }
+
+var everything = stretch{1, 1 << 62}
+
+// faultless is the oracle of the fault matrix, called when the ledger is level
+// and no projector runs. It asks whether
+//
+//   - the stream has every message that it has acknowledged to a publisher,
+//   - events, duplicates and quarantine together have every message of the stream
+//     once, as the order of the stream decides, and no other,
+//   - the views show the same,
+//   - every row of every table is what projecting the stream again into empty
+//     tables gives, and none is missing,
+//   - no base table has a row twice, read without FINAL, but in the stretches,
+//   - the quarantine stream has a copy of everything that was refused.
+func (f *fixture) faultless(doubled ...stretch) {
+	f.t.Helper()
+	f.flush()
+	want := f.outcomes()
+	for seq, id := range f.acknowledged {
+		if _, ok := want[seq]; !ok {
+			f.t.Errorf("message %s was acknowledged as %d, and the stream does not have it", id, seq)
+		}
+	}
+	f.exact("FINAL")
+	if len(doubled) == 0 {
+		f.exact("")
+	}
+	f.views(want)
+	f.sameAgain()
+	f.single(doubled)
+	refused := f.count("SELECT uniqExact(incarnation, stream_seq) FROM quarantine")
+	copies := make(map[ledger.Position]bool)
+	f.must(readCopies(f.t.Context(), f.js, "", time.Time{}, func(r ledger.Refusal, _ bool) error {
+		copies[ledger.Position{Incarnation: r.Incarnation, StreamSeq: r.StreamSeq}] = true
+		return nil
+	}))
+	if uint64(len(copies)) != refused {
+		f.t.Errorf("the quarantine stream has copies of %d messages, the table has %d", len(copies), refused)
+	}
+}
+
+// views holds what the views show of each message against its outcome.
+func (f *fixture) views(want map[uint64]string) {
+	f.t.Helper()
+	seqs := make(map[string][]uint64)
+	for seq, outcome := range want {
+		seqs[outcome] = append(seqs[outcome], seq)
+	}
+	for view, outcome := range map[string]string{"recorded_events": "events", "repeated_events": "duplicates", "refused_events": "quarantine"} {
+		slices.Sort(seqs[outcome])
+		var shown []uint64
+		f.must(f.sql.QueryRow(f.t.Context(), "SELECT arraySort(groupArray(stream_seq)) FROM "+view).Scan(&shown))
+		if !slices.Equal(shown, seqs[outcome]) {
+			f.t.Errorf("the view %s shows %d messages, want %d", view, len(shown), len(seqs[outcome]))
+		}
+	}
+	if lost := f.count("SELECT count() FROM recorded_events e LEFT ANTI JOIN log_entries l ON e.incarnation = l.incarnation AND e.stream_seq = l.stream_seq WHERE e.event_type = 'context.log.appended'"); lost > 0 {
+		f.t.Errorf("%d events are not in the view of their kind", lost)
+	}
+}
+
+// sameAgain projects the stream into tables beside the live ones and compares
+// the two row for row, as every view reads them.
+func (f *fixture) sameAgain() {
+	f.t.Helper()
+	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, CompareOnly: true, timing: testTiming, batch: 1000}.Run(f.t.Context())
+	if err != nil {
+		f.t.Errorf("the stream projected again: %v, with the differences %+v", err, done.Compared.Differences)
+	}
+}
+
+// single finds rows that base tables have twice outside of the stretches.
+func (f *fixture) single(doubled []stretch) {
+	f.t.Helper()
+	rows, err := f.sql.Query(f.t.Context(), `SELECT c.table FROM system.columns c JOIN system.tables t ON c.database = t.database AND c.table = t.name
+		WHERE c.database = currentDatabase() AND c.name = 'stream_seq' AND t.engine = 'ReplacingMergeTree'`)
+	f.must(err)
+	var selects []string
+	for rows.Next() {
+		var table string
+		f.must(rows.Scan(&table))
+		selects = append(selects, fmt.Sprintf("SELECT '%s', stream_seq, count() AS n FROM %[1]s GROUP BY incarnation, stream_seq HAVING n > 1", table))
+	}
+	f.must(rows.Close())
+	selects = append(selects, "SELECT 'commits', first_seq, count() AS n FROM commits GROUP BY incarnation, first_seq, last_seq HAVING n > 1")
+	rows, err = f.sql.Query(f.t.Context(), strings.Join(selects, " UNION ALL "))
+	f.must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var table string
+		var seq, n uint64
+		f.must(rows.Scan(&table, &seq, &n))
+		if !slices.ContainsFunc(doubled, func(s stretch) bool { return s.first <= seq && seq <= s.last }) {
+			f.t.Errorf("%s has the row of message %d %d times", table, seq, n)
+		}
+	}
+	f.must(rows.Err())
+}
+
+// golden returns the golden event of a type under an id and a session of its
+// own, so that its row is in another table than most.
+func golden(id int) *schema.Event {
+	types := schema.Types()
+	e, err := schema.ParseStructured(schema.Golden(types[id%len(types)]))
+	if err != nil {
+		panic(err)
+	}
+	e.ID = fmt.Sprintf("event-%d", id)
+	e.Sequence = nil
+	return e
+}

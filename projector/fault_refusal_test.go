@@ -1,0 +1,190 @@
+package projector
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// refusing follows with a projector that counts what it is refused for. Its
+// connection is another user's, where one is named.
+func (r *rig) refusing(user string) (refused func(code string) float64, stop func() error) {
+	r.t.Helper()
+	p, read := r.measured()
+	if user != "" {
+		u, err := url.Parse(r.servers.ClickHouseDSN())
+		r.must(err)
+		u.User = url.UserPassword(user, user)
+		l, err := ledger.Open(r.t.Context(), u.String())
+		r.must(err)
+		r.t.Cleanup(func() { l.Close() })
+		p.config.Ledger, p.store = l, l
+	}
+	refused = func(code string) float64 { n, _ := read("retries_total", "clickhouse", code); return n }
+	return refused, r.follow(p)
+}
+
+func tooManyParts(t *testing.T) {
+	r := newRig(t)
+	r.publishMix(0, 50)
+	refused, stop := r.refusing("")
+	r.catchUp()
+	r.exec("SYSTEM STOP MERGES events", "ALTER TABLE events MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 1")
+	r.publishMix(1000, 50)
+	r.await("the server has refused", func() bool { return refused("252") > 3 })
+	r.exec("ALTER TABLE events RESET SETTING parts_to_delay_insert, parts_to_throw_insert")
+	r.catchUp()
+	r.must(stop())
+	r.faultless()
+}
+
+// What the server says no to without an event being at fault, one after the
+// other, to a user who is not the test's own.
+func refusedByTheServer(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	user := func(password, profile, quota string) string {
+		sum := sha256.Sum256([]byte(password))
+		return fmt.Sprintf(`<clickhouse>
+<profiles><fault><async_insert>0</async_insert>%s</fault></profiles>
+<quotas><fault>%s</fault></quotas>
+<users><fault><password_sha256_hex>%s</password_sha256_hex><networks><ip>127.0.0.1</ip></networks><profile>fault</profile><quota>fault</quota><grants>
+<query>GRANT ALL ON ctxledger*.*</query><query>GRANT SELECT, SHOW ON system.*</query><query>GRANT KILL QUERY ON *.*</query>
+<query>GRANT CREATE TEMPORARY TABLE ON *.*</query><query>GRANT TABLE ENGINE ON *</query>
+</grants></fault></users></clickhouse>`, profile, quota, hex.EncodeToString(sum[:]))
+	}
+	well := user("fault", "", "")
+	r.clickhouse.users(well)
+	r.awaitReachable()
+	refused, stop := r.refusing("fault")
+	for i, c := range []struct{ name, code, users string }{
+		{"memory limit", "241", user("fault", "<max_memory_usage>100000</max_memory_usage>", "")},
+		{"wrong password", "516", user("another", "", "")},
+		{"quota", "201", user("fault", "", "<interval><duration>3600</duration><queries>10</queries></interval>")},
+	} {
+		r.publishMix(1000*i, 50)
+		r.catchUp()
+		r.clickhouse.users(c.users)
+		r.publishMix(1000*i+500, 50)
+		r.await("the server has refused for the "+c.name, func() bool { return refused(c.code) > 3 })
+		r.clickhouse.users(well)
+		r.awaitReachable()
+		r.catchUp()
+		t.Logf("%s: refused %v times with %s", c.name, refused(c.code), c.code)
+	}
+	r.must(stop())
+	r.faultless()
+}
+
+// smallDisk mounts a disk of some megabytes for a test, which is skipped where
+// that is not allowed, and fails there in CI.
+func smallDisk(t *testing.T, megabytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("mount a disk that can be filled: %v", err)
+		}
+		t.Skipf("a disk that can be filled cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill leaves no room on the disk of a folder; what it returns gives it back.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	block := make([]byte, 64<<10)
+	for {
+		n, err := file.Write(block)
+		if err == nil {
+			continue
+		}
+		if n == 0 && len(block) == 1 {
+			break
+		}
+		block = block[:max(1, len(block)/2)]
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func clickhouseDiskFull(t *testing.T) {
+	dir := smallDisk(t, 300)
+	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
+	r := linked(newFixtureOn(t, n.url, c.servers))
+	r.nats, r.clickhouse = n, c
+	p, read := r.measured()
+	stop := r.follow(p)
+	r.publishMix(0, 50)
+	r.catchUp()
+	failures := func() (all float64) {
+		for _, code := range []string{"0", "75", "76", "243", "1001", "74", "458", "425", "432"} {
+			n, _ := read("retries_total", "clickhouse", code)
+			all += n
+		}
+		return all
+	}
+	for round := range times(2, 6) {
+		before := failures()
+		free := fill(t, dir)
+		r.publishMix(1000*(1+round), 100)
+		r.await("the server has refused", func() bool { return failures() > before+3 })
+		free()
+		r.awaitReachable()
+		r.catchUp()
+	}
+	r.must(stop())
+	t.Logf("refused %v times, %d restarts", failures(), c.servers.Restarts())
+	r.faultless()
+}
+
+// NATS finds no room. What it did not acknowledge it need not have; its owner
+// makes room and starts it again.
+func natsDiskFull(t *testing.T) {
+	dir := smallDisk(t, 64)
+	n, s := startNATSProcess(t, dir), newFixture(t).servers
+	r := linked(newFixtureOn(t, n.url, s))
+	r.nats = n
+	_, stop := r.followed()
+	r.publishMix(0, 50)
+	r.catchUp()
+	for round := range times(2, 6) {
+		load := r.publishing(10_000 * (1 + round))
+		stored := func() uint64 { return load.stored.Load() }
+		before := stored()
+		r.await("something is published", func() bool { return stored() > before+10 })
+		free := fill(t, dir)
+		r.await("nothing is published any more", func() bool { return load.failing.Load() > 3 })
+		free()
+		r.nats.kill()
+		r.nats.start()
+		before = stored()
+		r.await("something is published again", func() bool { return stored() > before+10 })
+		load.stop()
+		r.catchUp()
+		t.Logf("%d acknowledged, %d tried again", len(r.acknowledged), load.retries)
+	}
+	err := stop()
+	if err != nil && !strings.Contains(err.Error(), ErrLeaseLost.Error()) {
+		t.Error(err)
+	}
+	r.project()
+	r.faultless()
+}

@@ -1,0 +1,231 @@
+package projector
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// forget removes what the server remembers of tokens; it must be stopped.
+func (r *rig) forget(folders map[string]string) {
+	r.t.Helper()
+	for _, folder := range folders {
+		logs := filepath.Join(folder, "deduplication_logs")
+		if _, err := os.Stat(logs); err != nil {
+			r.t.Fatal(err)
+		}
+		r.must(os.RemoveAll(logs))
+	}
+}
+
+// folders returns where the tables that every batch has rows in have their files.
+func (r *rig) folders() map[string]string {
+	r.t.Helper()
+	folders := make(map[string]string)
+	for _, table := range []string{"events", "log_items", "quarantine", "duplicates", "commits"} {
+		folders[table] = r.files(table)
+	}
+	return folders
+}
+
+// Rows of a range are there and its row of commits is not, and the server has
+// forgotten every token.
+func tokenLogDeleted(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	r.publishMix(0, 90)
+	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
+	folders := r.folders()
+	r.clickhouse.stop()
+	r.forget(folders)
+	r.clickhouse.start()
+	r.awaitReachable()
+	r.project()
+	r.faultless()
+
+	// And once more under a projector that runs, to which the reply is lost.
+	_, stop := r.followed()
+	r.publishMix(1000, 40)
+	r.catchUp()
+	before := r.count("SELECT count() FROM events")
+	r.keepReply("events")
+	r.publishMix(2000, 15)
+	r.await("the table has the rows", func() bool { return r.count("SELECT count() FROM events") > before })
+	r.clickhouse.stop()
+	r.forget(folders)
+	r.clickhouse.start()
+	r.toLedger.mend()
+	r.awaitReachable()
+	r.catchUp()
+	r.must(stop())
+	r.faultless()
+}
+
+// The same, with tokens that others have pushed out of the server's memory.
+func tokenWindowExhausted(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	r.publishMix(0, 90)
+	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
+	for table := range r.folders() {
+		r.exec("ALTER TABLE " + table + " MODIFY SETTING non_replicated_deduplication_window = 2")
+		for range 4 {
+			r.exec("INSERT INTO " + table + " (incarnation, recorded_at) VALUES ('00000000-0000-0000-0000-000000000000', now())")
+		}
+		r.exec("ALTER TABLE " + table + " DELETE WHERE incarnation = '00000000-0000-0000-0000-000000000000' SETTINGS mutations_sync = 1")
+	}
+	r.project()
+	r.faultless()
+}
+
+// All of ClickHouse comes back as it was before, under a projector that runs and
+// for one that starts.
+func clickhouseRestored(t *testing.T) {
+	for name, running := range map[string]bool{"under a projector": true, "before a start": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRigOfItsOwn(t)
+			data, copied := filepath.Join(r.clickhouse.dir, "clickhouse", "data"), filepath.Join(t.TempDir(), "copy")
+			r.publishMix(0, 75)
+			r.project()
+			r.clickhouse.stop()
+			r.copyOf(copied, data)
+			r.clickhouse.start()
+			r.awaitReachable()
+			_, stop := r.followed()
+			r.publishMix(1000, 75)
+			r.catchUp()
+			if !running {
+				r.must(stop())
+			}
+			r.clickhouse.stop()
+			r.copyOf(data, copied)
+			r.clickhouse.start()
+			r.awaitReachable()
+			if n := r.count("SELECT sum(messages) FROM commits"); n != 75 {
+				t.Errorf("%d messages in the older copy, want 75", n)
+			}
+			if !running {
+				_, stop = r.followed()
+			}
+			r.publishMix(2000, 30)
+			r.catchUp()
+			r.must(stop())
+			r.faultless()
+		})
+	}
+}
+
+// One table comes back as it was before, with what it remembered of tokens.
+func tableRestored(t *testing.T) {
+	for _, table := range []string{"events", "log_items", "quarantine", "duplicates", "commits"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			r := newRigOfItsOwn(t)
+			r.publishMix(0, 75)
+			r.project()
+			folder, copied := r.files(table), filepath.Join(t.TempDir(), "copy")
+			r.clickhouse.stop()
+			r.copyOf(copied, folder)
+			r.clickhouse.start()
+			r.awaitReachable()
+			r.publishMix(1000, 75)
+			r.project()
+			before := r.count("SELECT count() FROM " + table)
+			r.clickhouse.stop()
+			r.copyOf(folder, copied)
+			r.clickhouse.start()
+			r.awaitReachable()
+			if after := r.count("SELECT count() FROM " + table); after >= before {
+				t.Errorf("%d rows became %d: the table is not older", before, after)
+			}
+			r.publishMix(2000, 15)
+			p := r.projector()
+			p.config.BatchMessages = 33 // other cuts
+			r.must(r.run(p))
+			r.faultless()
+		})
+	}
+}
+
+// The stream comes back as it was before. What was projected since is not in it,
+// so nothing is written until the right one is back.
+func streamRestored(t *testing.T) {
+	r := newRigOfItsOwn(t)
+	data := filepath.Join(r.nats.dir, "nats")
+	older, right := filepath.Join(t.TempDir(), "older"), filepath.Join(t.TempDir(), "right")
+	exchange := func(save, load string) {
+		r.nats.stop()
+		r.copyOf(save, data)
+		if load != "" {
+			r.copyOf(data, load)
+		}
+		r.nats.start()
+		r.await("NATS answers", r.js.Conn().IsConnected)
+	}
+	r.publishMix(0, 60)
+	r.project()
+	exchange(older, "")
+	r.publishMix(1000, 60)
+	p, stop := r.followed()
+	r.catchUp()
+	acknowledged := r.acknowledged
+	r.acknowledged = make(map[uint64]string)
+
+	exchange(right, older)
+	r.await("the projector that runs has stopped", func() bool { return p.Health().State == Stopped })
+	if err := stop(); !errors.Is(err, ErrStreamForked) {
+		t.Errorf("it ended with %v", err)
+	}
+	r.refuses(ErrStreamForked, "it ends at 60, below the checkpoint 120")
+	r.publishMix(5000, 90) // and now it is longer
+	r.refuses(ErrStreamForked, "read differently now")
+
+	exchange(filepath.Join(t.TempDir(), "wrong"), right)
+	r.acknowledged = acknowledged
+	r.publishMix(2000, 30)
+	r.project()
+	r.faultless()
+}
+
+// The entry of the lease, which is the journal too, is gone: under its holder,
+// and after a crash in the middle of a range, which is then cut otherwise.
+func leaseEntryLost(t *testing.T) {
+	r := newRig(t)
+	r.publishMix(0, 100)
+	kv, err := openBucket(t.Context(), r.js)
+	r.must(err)
+	p, stop := r.followed()
+	r.catchUp()
+	r.must(kv.Delete(t.Context(), StreamName))
+	r.publishMix(1000, 20)
+	r.await("its holder has stopped", func() bool { return p.Health().State == Stopped })
+	if err := stop(); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("it ended with %v", err)
+	}
+	r.project()
+	r.faultless()
+
+	r.publishMix(2000, 100)
+	last := r.count("SELECT max(last_seq) FROM commits")
+	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
+	r.must(kv.Purge(t.Context(), StreamName))
+	p = r.projector()
+	p.config.BatchMessages = 7
+	r.must(r.run(p))
+	r.faultless(stretch{last + 21, last + 40})
+}
+
+// The stream loses messages that were never projected.
+func purgedAhead(t *testing.T) {
+	r := newRig(t)
+	r.publishMix(0, 30)
+	r.project()
+	r.publishMix(100, 30)
+	r.purge(45)
+	r.refuses(ErrEventsExpired, "sequences 31 to 44 are gone")
+	r.must(r.stream().Purge(t.Context()))
+	r.refuses(ErrEventsExpired, "sequences 31 to 60 are gone")
+	if n := r.count("SELECT count() FROM recorded_events") + r.count("SELECT count() FROM repeated_events") + r.count("SELECT count() FROM refused_events"); n != 30 {
+		t.Errorf("%d messages have an outcome, want the 30 that were projected", n)
+	}
+}

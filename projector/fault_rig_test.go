@@ -1,0 +1,325 @@
+package projector
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// long says whether the long form of the fault matrix runs: see FAULTS.md.
+var long = os.Getenv("CTXLEDGER_FAULTS") == "long"
+
+// times is a number of the short form, or of the long one.
+func times(short, inLong int) int {
+	if long {
+		return inLong
+	}
+	return short
+}
+
+// seeded returns a source of random moments. Its seed is printed; the variable
+// CTXLEDGER_FAULT_SEED sets it.
+func seeded(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("CTXLEDGER_FAULT_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	t.Logf("CTXLEDGER_FAULT_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// A rig is a fixture whose servers a test may harm. The projector goes to both
+// of them through links; the fixture's own connections, by which the test
+// publishes and looks, go straight.
+type rig struct {
+	*fixture
+	nats             *natsProcess // nil where the test has no need to kill it
+	clickhouse       *clickhouseServer
+	toNATS, toLedger *link
+}
+
+// newRig makes a rig of the servers that the tests share.
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	s := embedded.StartShared(t)
+	return linked(newFixtureOn(t, s.NATSURL(), s))
+}
+
+// newRigOfItsOwn makes a rig with a NATS in a process of its own and a ClickHouse
+// that nobody else uses.
+func newRigOfItsOwn(t testing.TB) *rig {
+	t.Helper()
+	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, t.TempDir())
+	r := linked(newFixtureOn(t, n.url, c.servers))
+	r.nats, r.clickhouse = n, c
+	return r
+}
+
+func linked(f *fixture) *rig {
+	f.rich = true
+	r := &rig{fixture: f}
+	var natsURL, dsn string
+	r.toNATS, natsURL = newLink(f.t, f.js.Conn().ConnectedUrl())
+	r.toLedger, dsn = newLink(f.t, f.servers.ClickHouseDSN())
+	r.through = &addresses{natsURL, dsn}
+	return r
+}
+
+// addresses are where a projector finds its servers.
+type addresses struct{ nats, clickhouse string }
+
+// linkedProjector returns a projector with connections of its own, through the
+// links, that sees within seconds that a connection is dead.
+func (r *rig) linkedProjector() *Projector {
+	r.t.Helper()
+	nc, err := nats.Connect(r.through.nats, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.IgnoreDiscoveredServers(),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2*time.Second))
+	r.must(err)
+	r.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	r.must(err)
+	l, err := ledger.Open(r.t.Context(), r.through.clickhouse)
+	r.must(err)
+	r.t.Cleanup(func() { l.Close() })
+	p := r.projector()
+	p.config.JetStream, p.config.Ledger, p.store = js, l, l
+	return p
+}
+
+// natsProcess is a NATS server in a process of its own, so that it can be killed,
+// always at the same address and on the same folder.
+type natsProcess struct {
+	t    testing.TB
+	dir  string
+	url  string
+	port string
+	cmd  *exec.Cmd
+	in   io.Closer // its standard input: closing it ends the server in order
+}
+
+func startNATSProcess(t testing.TB, dir string) *natsProcess {
+	t.Helper()
+	n := &natsProcess{t: t, dir: dir, port: "0"}
+	n.start()
+	return n
+}
+
+func (n *natsProcess) start() {
+	n.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childServe+"="+n.dir, childPort+"="+n.port)
+	cmd.Stderr = n.t.Output()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		n.in, err = cmd.StdinPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.cmd = cmd
+	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		n.t.Fatalf("NATS did not start: %v", err)
+	}
+	n.url = strings.TrimSpace(line)
+	u, err := url.Parse(n.url)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.port = u.Port()
+}
+
+// kill ends the server with kill -9.
+func (n *natsProcess) kill() {
+	n.cmd.Process.Kill()
+	n.cmd.Wait()
+}
+
+// stop ends the server in order.
+func (n *natsProcess) stop() {
+	n.in.Close()
+	n.cmd.Wait()
+}
+
+// serveNATS is the child that runs NATS until its standard input ends, which the
+// end of this process does, too.
+func serveNATS(dir string) int {
+	c := embedded.DefaultConfig(dir)
+	c.NoClickHouse = true
+	c.NATSPort, _ = strconv.Atoi(os.Getenv(childPort))
+	s, err := embedded.Start(context.Background(), c)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(s.NATSURL())
+	io.Copy(io.Discard, os.Stdin)
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// clickhouseServer is a ClickHouse that a test stops, kills and changes, always
+// at the same address and on the same folder.
+type clickhouseServer struct {
+	t       testing.TB
+	dir     string
+	port    int
+	servers *embedded.Servers
+	closed  bool
+}
+
+func startClickHouse(t testing.TB, dir string) *clickhouseServer {
+	t.Helper()
+	c := &clickhouseServer{t: t, dir: dir}
+	c.start()
+	u, err := url.Parse(c.servers.ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.port, _ = strconv.Atoi(u.Port())
+	t.Cleanup(c.stop)
+	return c
+}
+
+func (c *clickhouseServer) start() {
+	c.t.Helper()
+	config := embedded.DefaultConfig(c.dir)
+	config.NoNATS, config.ClickHousePort = true, c.port
+	config.Log = slog.New(slog.NewTextHandler(c.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, err := embedded.Start(context.Background(), config)
+	for _, absent := range []error{embedded.ErrNoPin, embedded.ErrNoNPM, embedded.ErrNoNetwork, embedded.ErrNPM, embedded.ErrDiskFull} {
+		if errors.Is(err, absent) && os.Getenv("CI") != "true" {
+			c.t.Skip(err)
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.servers, c.closed = s, false
+}
+
+// stop ends the server in order; start brings it back.
+func (c *clickhouseServer) stop() {
+	if !c.closed {
+		c.closed = true
+		c.servers.Close()
+	}
+}
+
+// kill ends the server with kill -9 and returns when it is back.
+func (c *clickhouseServer) kill() {
+	c.t.Helper()
+	before := c.servers.Restarts()
+	if err := syscall.Kill(c.servers.EnginePID(), syscall.SIGKILL); err != nil {
+		c.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); c.servers.Restarts() == before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatal("ClickHouse does not come back")
+		}
+	}
+}
+
+// users puts a file beside those that say who may do what, and has the server
+// read it; no text removes it.
+func (c *clickhouseServer) users(text string) {
+	c.t.Helper()
+	c.configure("users.d", text)
+}
+
+func (c *clickhouseServer) configure(folder, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, "clickhouse", folder, "zz-fault.xml")
+	err := os.WriteFile(path, []byte(text), 0o600)
+	if text == "" {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.kill()
+}
+
+// holdRows keeps back the rows of the next insert into a table, or what of them
+// comes after that many bytes: the server has the statement and waits for them.
+func (r *rig) holdRows(table string, behind int) <-chan struct{} {
+	r.t.Helper()
+	statement := r.count("SELECT sum(length(name) + 2) + length(' () VALUES') FROM system.columns WHERE database = currentDatabase() AND table = '" + table + "'")
+	const noMoreTables = 60 // bytes at most that say so, between the statement and its rows
+	return r.toLedger.requests.holdAfter("INSERT INTO "+table, int(statement)+noMoreTables+behind)
+}
+
+// keepReply lets the server take the next rows of a table and keeps back what it
+// replies, to them and to everything after.
+func (r *rig) keepReply(table string) {
+	r.t.Helper()
+	held := r.holdRows(table, 0)
+	go func() {
+		select {
+		case <-held:
+			r.toLedger.replies.close()
+			r.toLedger.requests.open()
+		case <-r.t.Context().Done():
+		}
+	}()
+}
+
+// files returns where a table has its files.
+func (r *rig) files(table string) string {
+	r.t.Helper()
+	var paths []string
+	r.must(r.sql.QueryRow(r.t.Context(), "SELECT data_paths FROM system.tables WHERE database = currentDatabase() AND name = ?", table).Scan(&paths))
+	path := paths[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.clickhouse.dir, "clickhouse", "data", path)
+	}
+	return path
+}
+
+// copyOf replaces a folder by a copy of another.
+func (r *rig) copyOf(to, from string) {
+	r.t.Helper()
+	r.must(os.RemoveAll(to))
+	r.must(os.CopyFS(to, os.DirFS(from)))
+}
+
+// awaitReachable waits until the server answers the test again.
+func (r *rig) awaitReachable() {
+	r.t.Helper()
+	r.await("ClickHouse answers", func() bool { return r.sql.Ping(r.t.Context()) == nil })
+}
+
+// exec runs statements as the writer.
+func (f *fixture) exec(statements ...string) {
+	f.t.Helper()
+	for _, s := range statements {
+		f.must(f.sql.Exec(f.t.Context(), s))
+	}
+}

@@ -1,0 +1,244 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Fleet projects the streams of all partitions, as many of them at a time as are
+// this process's share. Several processes with a Fleet each share the streams and
+// take over what one of them leaves behind: at once where it was stopped, after
+// the expiry of its leases, 10 s, where it was not. No process directs them; see
+// roster. With one partition it is one [Projector].
+//
+//	each stream:  wait for the lease, while below the share  ◀──┐
+//	              project  ──▶ lost, or above the share  ───────┘
+//
+// Batches are limited in all, so memory does not grow with the partitions.
+// Make one with NewFleet and call Run once.
+type Fleet struct {
+	config  Config
+	streams []schema.Stream
+	timing  timing
+
+	mu      sync.Mutex // guards the fields below
+	running []member   // by partition
+	done    Status     // counters of projectors that have ended
+}
+
+// member is the projector of one stream.
+type member struct {
+	projector *Projector
+	stop      context.CancelCauseFunc // nil while it does not run
+	yields    bool                    // it was stopped for another process
+	err       error                   // why the stream was given up, for a person
+}
+
+// errSurplus ends a projector whose lease another process is to have.
+var errSurplus = errors.New("another projector is to have the stream")
+
+// The least that a partition's batch is limited to.
+const minBatchMessages, minBatchBytes = 1000, 1 << 20
+
+// NewFleet checks the configuration, in which Stream must be empty; it does not
+// connect. Partitions are those that [ReadPartitions] returned.
+func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if err := n.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Stream != "" {
+		return nil, errors.New("projector: a fleet projects all streams")
+	}
+	if c.Owner == "" {
+		c.Owner = uuid.NewString()
+	}
+	c.BatchMessages = max(c.BatchMessages/int(n), min(c.BatchMessages, minBatchMessages))
+	c.BatchBytes = max(c.BatchBytes/int(n), min(c.BatchBytes, minBatchBytes))
+	f := &Fleet{config: c, streams: n.EventStreams(), timing: defaultTiming, running: make([]member, n)}
+	for i := range f.running {
+		p, err := f.projector(i)
+		if err != nil {
+			return nil, err
+		}
+		f.running[i].projector = p
+	}
+	return f, nil
+}
+
+// projector makes a projector of a partition's stream.
+func (f *Fleet) projector(i int) (*Projector, error) {
+	c := f.config
+	c.Stream = f.streams[i].Name
+	if c.Log != nil && len(f.streams) > 1 {
+		c.Log = c.Log.With("stream", c.Stream)
+	}
+	p, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	p.timing = f.timing
+	return p, nil
+}
+
+// Run projects until ctx ends, or until every stream is caught up if so
+// configured, and returns nil for both. A stream whose projector needs a person is
+// given up, which the log and Projectors say, and the others go on; Run returns
+// its error at the end, and at once when no stream is left.
+func (f *Fleet) Run(ctx context.Context) error {
+	seats, stop, err := f.share(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer stop()
+	errs := make([]error, len(f.streams))
+	var streams sync.WaitGroup
+	for i := range f.streams {
+		streams.Go(func() { errs[i] = f.follow(ctx, i, seats) })
+	}
+	streams.Wait()
+	return errors.Join(errs...)
+}
+
+// share begins to share the streams with other processes, where there are several
+// streams. Stop ends it.
+func (f *Fleet) share(ctx context.Context) (seats *roster, stop func(), err error) {
+	if len(f.streams) == 1 {
+		return nil, func() {}, nil
+	}
+	p := f.running[0].projector
+	var kv jetstream.KeyValue
+	if err := p.persist(ctx, "open the lease bucket", func() (err error) {
+		kv, err = openBucket(ctx, f.config.JetStream)
+		return err
+	}); err != nil {
+		return nil, nil, err
+	}
+	seats = newRoster(kv, f.config.Owner, len(f.streams), f.timing)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var signing sync.WaitGroup
+	signing.Go(func() { seats.follow(ctx, p.leaseFailed, func() { f.yield(seats.surplus()) }) })
+	return seats, func() {
+		cancel()
+		signing.Wait()
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = seats.leave(leaving) // or the entry expires
+	}, nil
+}
+
+// yield ends projectors until n have ended or are about to, those of the streams
+// with the highest numbers first.
+func (f *Fleet) yield(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.running {
+		if m.yields {
+			n--
+		}
+	}
+	for i := len(f.running) - 1; i >= 0 && n > 0; i-- {
+		if m := &f.running[i]; m.stop != nil && !m.yields && m.projector.held.Load() != nil {
+			m.yields = true
+			m.stop(errSurplus)
+			n--
+		}
+	}
+}
+
+// follow runs one projector of a stream after the other: whoever loses the lease,
+// or gives it up, waits for it again.
+func (f *Fleet) follow(ctx context.Context, i int, seats *roster) error {
+	for {
+		p, running, err := f.begin(ctx, i, seats)
+		if err != nil {
+			return err
+		}
+		err = p.Run(running)
+		several := len(f.streams) > 1
+		again := several && errors.Is(err, ErrLeaseLost) || errors.Is(context.Cause(running), errSurplus)
+		if several && err != nil {
+			err = fmt.Errorf("stream %s: %w", f.streams[i].Name, err)
+		}
+		f.end(i, err)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// begin makes the next projector of a stream, and the context that it runs in.
+func (f *Fleet) begin(ctx context.Context, i int, seats *roster) (*Projector, context.Context, error) {
+	p, err := f.projector(i)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.seats = seats
+	running, stop := context.WithCancelCause(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.running[i].projector.Status()
+	last.Committed, last.UnknownKeys = 0, 0
+	f.done.add(last)
+	f.running[i] = member{projector: p, stop: stop}
+	return p, running, nil
+}
+
+// end notes that the projector of a stream has ended, and why if a person is to
+// know.
+func (f *Fleet) end(i int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := &f.running[i]
+	m.stop(nil)
+	m.stop, m.yields, m.err = nil, false, err
+}
+
+// Projectors returns the projector of each partition that runs or ran last.
+func (f *Fleet) Projectors() []*Projector {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]*Projector, len(f.running))
+	for i, m := range f.running {
+		list[i] = m.projector
+	}
+	return list
+}
+
+// Status adds up what the projectors have done since the fleet started. It is
+// ready when one of them is and none that holds its lease is not.
+func (f *Fleet) Status() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.done
+	for _, m := range f.running {
+		all.add(m.projector.Status())
+		all.Ready = all.Ready || m.projector.ready.Load()
+	}
+	for _, m := range f.running {
+		if m.err != nil || m.projector.held.Load() != nil && !m.projector.ready.Load() {
+			all.Ready = false
+		}
+	}
+	return all
+}
+
+// add adds the counters of o; Committed, being of one stream, is the sum.
+func (s *Status) add(o Status) {
+	s.Committed += o.Committed
+	s.Events += o.Events
+	s.Quarantined += o.Quarantined
+	s.Duplicates += o.Duplicates
+	s.Lost += o.Lost
+	s.UnknownKeys = max(s.UnknownKeys, o.UnknownKeys)
+}

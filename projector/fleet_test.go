@@ -1,0 +1,398 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// newFleetFixture is newFixture with the events in n streams.
+func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
+	t.Helper()
+	js := emptyServer(t)
+	if _, err := EnsurePartitions(t.Context(), js, n); err != nil {
+		t.Fatal(err)
+	}
+	return newFixtureOn(t, js.Conn().ConnectedUrl(), embedded.StartShared(t))
+}
+
+func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {
+	f.t.Helper()
+	c := testConfig(f.js, f.ledger)
+	c.Owner = owner
+	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).With("fleet", owner)
+	fleet, err := NewFleet(c, n)
+	f.must(err)
+	fleet.timing = testTiming
+	return fleet
+}
+
+// start runs a fleet until the test ends or stop is called.
+func (f *fixture) start(fleet *Fleet) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- fleet.Run(ctx) }()
+	stop = func() error {
+		cancel()
+		err := <-done
+		done <- err
+		return err
+	}
+	f.t.Cleanup(func() { stop() })
+	return stop
+}
+
+// publishTo sends count events of a session, numbered from first on.
+func (f *fixture) publishTo(session string, first, count int) {
+	f.t.Helper()
+	for i := first; i < first+count; i++ {
+		e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: fmt.Sprint("item-", i)}, fmt.Sprintf("%s-%d", session, i), "urn:fleet",
+			time.Unix(int64(i), 0), schema.Correlation{SessionID: session})
+		f.must(err)
+		e.Sequence = new(int64(i + 1))
+		f.publish(e.Binary())
+	}
+}
+
+// owners returns who holds the leases of the streams.
+func (f *fixture) owners(n schema.Partitions) []string {
+	f.t.Helper()
+	kv, err := openBucket(f.t.Context(), f.js)
+	f.must(err)
+	var list []string
+	for _, s := range n.EventStreams() {
+		_, entry, err := (&Lease{kv: kv, key: s.Name}).read(f.t.Context())
+		f.must(err)
+		list = append(list, entry.Owner)
+	}
+	return list
+}
+
+// spread waits until the owners have as many leases as they should.
+func (f *fixture) spread(n schema.Partitions, want map[string]int) {
+	f.t.Helper()
+	f.await(fmt.Sprint("the leases are spread ", want), func() bool {
+		got := make(map[string]int)
+		for _, owner := range f.owners(n) {
+			got[owner]++
+		}
+		for owner, leases := range want {
+			if got[owner] != leases {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// awaitAll waits until all streams are in the ledger.
+func (f *fixture) awaitAll(n schema.Partitions) {
+	f.t.Helper()
+	f.flush()
+	for _, s := range n.EventStreams() {
+		f.await(s.Name+" is in the ledger", func() bool {
+			stream, incarnation, err := openStream(f.t.Context(), f.js, s.Name)
+			if err != nil {
+				return false
+			}
+			last, _, err := f.ledger.LastCommit(f.t.Context(), incarnation)
+			return err == nil && last.Last == stream.CachedInfo().State.LastSeq
+		})
+	}
+}
+
+// exactly checks that the ledger has each session's events once and in order.
+func (f *fixture) exactly(sessions, items int) {
+	f.t.Helper()
+	for _, final := range []string{"", "FINAL"} {
+		if n := f.count("SELECT count() FROM events " + final); n != uint64(sessions*items) {
+			f.t.Errorf("%d events %s, not %d", n, final, sessions*items)
+		}
+	}
+	wrong := f.count(fmt.Sprintf(`SELECT count() FROM (
+		SELECT session_id, groupArray(sequence) AS order, uniqExact(incarnation) AS streams FROM (SELECT * FROM events ORDER BY incarnation, stream_seq)
+		GROUP BY session_id HAVING order != arrayMap(i -> toInt64(i), range(1, %d)) OR streams != 1)`, items+1))
+	if wrong > 0 {
+		f.t.Errorf("%d sessions are not whole and in order", wrong)
+	}
+	if n := f.count("SELECT count() FROM duplicates") + f.count("SELECT count() FROM quarantine"); n > 0 {
+		f.t.Errorf("%d duplicates and refused", n)
+	}
+}
+
+func TestSharesAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f0-9]{1,6}`), 1, 20, rapid.ID[string]).Draw(t, "names")
+		streams := 1 << rapid.IntRange(0, 8).Draw(t, "streams")
+		sum, least, most := 0, streams, 0
+		for i, me := range names {
+			share := shareOf(streams, me, slices.Concat(names[:i], names[i+1:]))
+			sum, least, most = sum+share, min(least, share), max(most, share)
+		}
+		if sum != streams || most-least > 1 {
+			t.Fatalf("%d streams: shares from %d to %d add up to %d", streams, least, most, sum)
+		}
+	})
+}
+
+func TestFleetOfOneStream(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishTo("s", 0, 50)
+	f.flush()
+	fleet := f.fleet("one", 1)
+	fleet.config.UntilCaughtUp = true
+	f.must(fleet.Run(t.Context()))
+	if s := fleet.Status(); s.Events != 50 || s.Committed != 50 {
+		t.Errorf("%+v", s)
+	}
+	f.exactly(1, 50)
+	kv, err := openBucket(t.Context(), f.js)
+	f.must(err)
+	keys, err := kv.Keys(t.Context())
+	if f.must(err); !slices.Equal(keys, []string{StreamName}) {
+		t.Errorf("the bucket has %v", keys)
+	}
+}
+
+func TestFleetUntilCaughtUp(t *testing.T) {
+	t.Parallel()
+	const n = 4
+	f := newFleetFixture(t, n)
+	for i := range 40 {
+		f.publishTo(fmt.Sprint("session-", i), 0, 10)
+	}
+	f.flush()
+	fleet := f.fleet("all", n)
+	fleet.config.UntilCaughtUp = true
+	f.must(fleet.Run(t.Context()))
+	f.exactly(40, 10)
+	if s := fleet.Status(); s.Events != 400 || s.Committed != 400 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Those who come get their share, and those who stay the share of who goes.
+func TestFleetsShare(t *testing.T) {
+	t.Parallel()
+	const n = 8
+	f := newFleetFixture(t, n)
+	stopA := f.start(f.fleet("a", n))
+	f.spread(n, map[string]int{"a": 8})
+	f.start(f.fleet("b", n))
+	f.spread(n, map[string]int{"a": 4, "b": 4})
+	f.start(f.fleet("c", n))
+	f.spread(n, map[string]int{"a": 3, "b": 3, "c": 2})
+	for i := range 30 {
+		f.publishTo(fmt.Sprint("session-", i), 0, 5)
+	}
+	f.must(stopA())
+	f.spread(n, map[string]int{"b": 4, "c": 4})
+	f.awaitAll(n)
+	f.exactly(30, 5)
+}
+
+// Three processes project under load while one at a time is killed, or stopped
+// for longer than its leases last.
+func TestFleetsTakeOver(t *testing.T) {
+	t.Parallel()
+	const n, sessions = 4, 24
+	for name, end := range map[string]func(*exec.Cmd){
+		"killed":  func(cmd *exec.Cmd) { cmd.Process.Kill(); cmd.Wait() },
+		"stopped": func(cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGSTOP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleetFixture(t, n)
+			children := make([]*exec.Cmd, 3)
+			begin := func(i int) {
+				children[i] = f.child(childFleet + "=4")
+				f.must(children[i].Start())
+				t.Cleanup(func() { children[i].Process.Kill() })
+			}
+			for i := range children {
+				begin(i)
+			}
+			owner := func(i int) string { return fmt.Sprint("fleet-", children[i].Process.Pid) }
+			items, stop := f.load(sessions)
+			for range 3 {
+				f.await("all streams have a living owner, each process at least one", func() bool {
+					owners := f.owners(n)
+					return slices.Contains(owners, owner(0)) && slices.Contains(owners, owner(1)) && slices.Contains(owners, owner(2))
+				})
+				victim := rand.IntN(len(children))
+				dead := owner(victim)
+				time.Sleep(rand.N(300 * time.Millisecond))
+				end(children[victim])
+				f.await("its streams are taken over", func() bool {
+					owners := f.owners(n)
+					return !slices.Contains(owners, dead) && !slices.Contains(owners, "")
+				})
+				if name == "stopped" {
+					children[victim].Process.Signal(syscall.SIGCONT)
+					continue
+				}
+				begin(victim)
+			}
+			stop()
+			f.awaitAll(n)
+			f.exactly(sessions, *items)
+		})
+	}
+}
+
+// load publishes to sessions in turn until stop is called.
+func (f *fixture) load(sessions int) (items *int, stop func()) {
+	items = new(int)
+	ended := make(chan struct{})
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		for {
+			for s := range sessions {
+				f.publishTo(fmt.Sprint("session-", s), *items, 1)
+			}
+			*items++
+			select {
+			case <-ended:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
+	return items, func() {
+		close(ended)
+		publishing.Wait()
+	}
+}
+
+// A stream that cannot be projected is given up; the others go on.
+func TestFleetGivesOneStreamUp(t *testing.T) {
+	t.Parallel()
+	const n = 2
+	f := newFleetFixture(t, n)
+	for i := range 20 {
+		f.publishTo(fmt.Sprint("session-", i), 0, 5)
+	}
+	f.flush()
+	all := f.fleet("first", n)
+	all.config.UntilCaughtUp = true
+	f.must(all.Run(t.Context()))
+	stream, err := f.js.Stream(t.Context(), "CTX_1")
+	f.must(err)
+	config := stream.CachedInfo().Config
+	f.must(f.js.DeleteStream(t.Context(), "CTX_1"))
+	f.await("the stream is made anew", func() bool {
+		_, err := f.js.CreateStream(t.Context(), config)
+		return err == nil
+	})
+	fleet := f.fleet("second", n)
+	stop := f.start(fleet)
+	f.await("one stream is given up", func() bool {
+		return fleet.Projectors()[1].Health().Reason == "stream_forked" && !fleet.Status().Ready
+	})
+	f.publishTo("another", 0, 5) // of CTX_0 or of CTX_1
+	f.publishTo("yet-another", 0, 5)
+	f.await("the other goes on", func() bool { return fleet.Projectors()[0].Health().State == Projecting })
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "CTX_1") {
+		t.Error(err)
+	}
+}
+
+// An event whose producer changes its session on the way is two events: order,
+// and so who came first, is only within a stream.
+func TestSameIdentityInTwoStreams(t *testing.T) {
+	t.Parallel()
+	const n = 2
+	f := newFleetFixture(t, n)
+	sessions := sessionsOf(n)
+	for range 2 {
+		for _, session := range sessions {
+			e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "i"}, "same", "urn:fleet", time.Unix(1, 0), schema.Correlation{SessionID: session})
+			f.must(err)
+			f.publish(e.Binary())
+		}
+	}
+	f.flush()
+	for _, stream := range []int{0, 1} { // one after the other: the second could know
+		c := testConfig(f.js, f.ledger)
+		c.Stream, c.UntilCaughtUp = schema.Partitions(n).Stream(stream).Name, true
+		p, err := New(c)
+		f.must(err)
+		f.must(p.Run(t.Context()))
+	}
+	if events, again := f.count("SELECT count() FROM events"), f.count("SELECT count() FROM duplicates"); events != 2 || again != 2 {
+		t.Errorf("%d events and %d duplicates, not 2 and 2", events, again)
+	}
+}
+
+// sessionsOf returns a session of each partition.
+func sessionsOf(n schema.Partitions) []string {
+	list := make([]string, n)
+	for i, found := 0, 0; found < int(n); i++ {
+		session := fmt.Sprint("session-", i)
+		of := n.Of(schema.Subject{Tenant: "t", Runtime: "r", Bucket: schema.Bucket(session), Object: "o", Verb: "v"}.String())
+		if list[of] == "" {
+			list[of] = session
+			found++
+		}
+	}
+	return list
+}
+
+// What is withheld in one stream is withheld in the others, without a restart.
+func TestRedactionReachesOtherStreams(t *testing.T) {
+	t.Parallel()
+	const n = 2
+	f := newFleetFixture(t, n)
+	fleet := f.fleet("all", n)
+	fleet.config.Keys = testKeys(t)
+	f.start(fleet)
+	f.await("both streams are projected", func() bool {
+		for _, p := range fleet.Projectors() {
+			if p.Health().State != Projecting {
+				return false
+			}
+		}
+		return true
+	})
+	withheld := redaction(t, 1, secret)
+	home := schema.Partitions(n).Of(schema.SubjectOf(withheld).String())
+	other := sessionsOf(n)[1-home]
+	f.publish(withheld.Binary())
+	f.awaitAll(n)
+	id := 0
+	bring := func() {
+		id++
+		e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "see " + secret}, fmt.Sprint("back-", id), "urn:fleet", time.Unix(1, 0),
+			schema.Correlation{Tenant: "acme", SessionID: other})
+		f.must(err)
+		f.publish(e.Binary())
+		f.awaitAll(n)
+	}
+	refused := func() uint64 { return f.count("SELECT count() FROM quarantine WHERE code = 'redaction_reintroduced'") }
+	f.await("the other stream knows", func() bool {
+		bring()
+		return refused() > 0
+	})
+	before := refused()
+	for range 3 {
+		bring()
+	}
+	if got := refused() - before; got != 3 {
+		t.Errorf("%d of 3 are refused", got)
+	}
+}

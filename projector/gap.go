@@ -1,0 +1,157 @@
+package projector
+
+import (
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// gaps finds sequences that a producer has used and of whose events nothing comes:
+// neither to be recorded, nor refused, nor declared as dropped. An event that is
+// late closes its gap; one that is still open when the stream has gone on for
+// gapPatience is said to be lost, until it comes after all. It begins anew with each
+// start, and forgets what it knows when there are very many sessions: it is an
+// alarm. The view check_sequence_gaps is the account. Not safe for concurrent use.
+type gaps struct {
+	sessions map[producerSession]*usedSequences
+	opened   []openedGap // in the order of the stream
+	lost     uint64      // sequences
+	found    uint64      // sequences that were lost and came after all
+}
+
+// openedGap says that a session came to miss sequences at a time of the stream. It
+// may have got them since.
+type openedGap struct {
+	producerSession
+	at time.Time
+}
+
+// producerSession is what a producer counts its sequences in.
+type producerSession struct{ source, session string }
+
+// usedSequences are the sequences of one session from the first that was seen on.
+type usedSequences struct {
+	next    int64
+	missing []missingSequences
+	lost    []missingSequences // given up
+}
+
+// missingSequences is a stretch of sequences, both ends included.
+type missingSequences struct {
+	first, last int64
+	since       time.Time // of the stream
+}
+
+const (
+	// gapPatience is longer than a producer needs to send again.
+	gapPatience = 5 * time.Minute
+	// mostSessions bounds the memory to some tens of megabytes.
+	mostSessions = 100_000
+)
+
+// lostSequences is a stretch that is given up.
+type lostSequences struct {
+	producerSession
+	first, last int64
+}
+
+// observe takes in messages in the order of the stream, whatever becomes of them,
+// and returns what is lost since the last call.
+func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
+	if g.sessions == nil || len(g.sessions) > mostSessions {
+		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
+	}
+	for _, m := range messages {
+		if m.event == nil || m.reintroduced {
+			continue
+		}
+		if m.event.Sequence != nil {
+			g.use(producerSession{m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
+		}
+		dropped, ok := m.fact.(*schema.FactsDropped)
+		if !ok || len(m.violations) > 0 {
+			continue
+		}
+		for _, of := range dropped.Sequences {
+			for _, r := range of.Ranges {
+				g.use(producerSession{of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
+			}
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return g.giveUp(messages[len(messages)-1].position.RecordedAt.Add(-gapPatience))
+}
+
+// use notes that the sequences from first to last are accounted for.
+func (g *gaps) use(key producerSession, first, last int64, at time.Time) {
+	u := g.sessions[key]
+	if u == nil {
+		g.sessions[key] = &usedSequences{next: last + 1}
+		return
+	}
+	if first > u.next {
+		u.missing = append(u.missing, missingSequences{u.next, first - 1, at})
+		g.opened = append(g.opened, openedGap{key, at})
+	}
+	u.next = max(u.next, last+1)
+	u.missing, _ = except(u.missing, first, last)
+	var found uint64
+	u.lost, found = except(u.lost, first, last)
+	g.lost, g.found = g.lost-found, g.found+found
+}
+
+// except takes the sequences from first to last out of stretches, and says how many
+// these were.
+func except(list []missingSequences, first, last int64) (left []missingSequences, out uint64) {
+	for _, m := range list {
+		if last < m.first || first > m.last {
+			left = append(left, m)
+			continue
+		}
+		out += uint64(min(last, m.last) - max(first, m.first) + 1)
+		if m.first < first {
+			left = append(left, missingSequences{m.first, first - 1, m.since})
+		}
+		if last < m.last {
+			left = append(left, missingSequences{last + 1, m.last, m.since})
+		}
+	}
+	return left, out
+}
+
+// giveUp removes what has been missing since before, and returns it.
+func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
+	for len(g.opened) > 0 && g.opened[0].at.Before(before) {
+		key := g.opened[0].producerSession
+		g.opened = g.opened[1:]
+		u := g.sessions[key]
+		for len(u.missing) > 0 && u.missing[0].since.Before(before) {
+			m := u.missing[0]
+			lost = append(lost, lostSequences{key, m.first, m.last})
+			g.lost += uint64(m.last - m.first + 1)
+			u.missing, u.lost = u.missing[1:], append(u.lost, m)
+		}
+	}
+	return lost
+}
+
+// noteGaps says of sequences that are lost.
+func (p *Projector) noteGaps(messages []parsed) {
+	if p.beside != nil {
+		return // the live projector has said it
+	}
+	const most = 5 // lines of the log a batch
+	found := p.gaps.found
+	lost := p.gaps.observe(messages)
+	if came := p.gaps.found - found; came > 0 {
+		p.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
+	}
+	for _, l := range lost[:min(most, len(lost))] {
+		p.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
+			"event", "producer_gap", "source", l.source, "session", l.session, "first", l.first, "last", l.last, "others", max(0, len(lost)-most))
+	}
+	p.meter().loss(p.gaps.lost - p.lostSequences.Load())
+	p.lostSequences.Store(p.gaps.lost)
+}

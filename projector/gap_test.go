@@ -1,0 +1,118 @@
+package projector
+
+import (
+	"iter"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// numbered is a message with the producer's sequence, some time into the stream.
+func numbered(sequence int64, after time.Duration, fact schema.Fact) parsed {
+	e := &schema.Event{Source: "urn:p", Sequence: &sequence, Correlation: schema.Correlation{SessionID: "s"}}
+	return parsed{message: &message{position: ledger.Position{RecordedAt: stored.Add(after)}}, event: e, fact: fact}
+}
+
+func TestGapsThatStayAreLost(t *testing.T) {
+	t.Parallel()
+	dropped := &schema.FactsDropped{Sequences: []schema.SequenceRanges{{Source: "urn:p", Ranges: [][2]int64{{13, 14}}}}}
+	key := producerSession{"urn:p", "s"}
+	for name, c := range map[string]struct {
+		messages []parsed
+		want     []lostSequences
+	}{
+		"none":                {[]parsed{numbered(7, 0, nil), numbered(8, time.Hour, nil)}, nil},
+		"before the first":    {[]parsed{numbered(7, 0, nil), numbered(3, 0, nil), numbered(8, time.Hour, nil)}, nil},
+		"late":                {[]parsed{numbered(7, 0, nil), numbered(9, 0, nil), numbered(8, time.Second, nil), numbered(10, time.Hour, nil)}, nil},
+		"still awaited":       {[]parsed{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, gapPatience, nil)}, nil},
+		"lost":                {[]parsed{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []lostSequences{{key, 8, 9}}},
+		"lost but for one":    {[]parsed{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []lostSequences{{key, 2, 2}, {key, 4, 4}}},
+		"declared as dropped": {[]parsed{numbered(12, 0, nil), numbered(15, 0, dropped), numbered(16, time.Hour, nil)}, nil},
+	} {
+		var g gaps
+		var got []lostSequences
+		for _, m := range c.messages {
+			got = append(got, g.observe([]parsed{m})...)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: lost %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Whatever comes in whatever order, lost is what did not come.
+func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		came := rapid.SliceOfN(rapid.Int64Range(1, 60), 1, 80).Draw(t, "sequences")
+		var g gaps
+		g.observe([]parsed{numbered(0, 0, nil)})
+		var lost []int64
+		for _, l := range append(g.observe(each(came)), g.observe([]parsed{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
+			for s := l.first; s <= l.last; s++ {
+				lost = append(lost, s)
+			}
+		}
+		slices.Sort(lost)
+		var want []int64
+		for s := range slices.Max(came) {
+			if s > 0 && !slices.Contains(came, s) {
+				want = append(want, s)
+			}
+		}
+		if !slices.Equal(lost, want) || g.lost != uint64(len(want)) {
+			t.Fatalf("lost %v (%d), want %v", lost, g.lost, want)
+		}
+	})
+}
+
+// A gap that closes is no loss, however late it closes and however the stream is
+// cut into parts.
+func TestAGapThatClosesIsNoLoss(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const last = 40
+		var g gaps
+		var said uint64
+		order := rapid.Permutation(each(slices.Collect(upTo(last)))).Draw(t, "order")
+		var minutes time.Duration
+		for len(order) > 0 {
+			part := order[:rapid.IntRange(1, len(order)).Draw(t, "part")]
+			order = order[len(part):]
+			for _, m := range part {
+				minutes += time.Duration(rapid.IntRange(0, 4).Draw(t, "minutes")) * time.Minute
+				m.position.RecordedAt = stored.Add(minutes)
+			}
+			for _, l := range g.observe(part) {
+				said += uint64(l.last - l.first + 1)
+			}
+			if said != g.lost+g.found {
+				t.Fatalf("said that %d are lost, counts %d and %d that came after all", said, g.lost, g.found)
+			}
+		}
+		g.observe([]parsed{numbered(last+1, minutes+time.Hour, nil)})
+		if g.lost != 0 {
+			t.Fatalf("all came, and %d are lost", g.lost)
+		}
+	})
+}
+
+func upTo(last int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for s := int64(1); s <= last && yield(s); s++ {
+		}
+	}
+}
+
+func each(sequences []int64) (list []parsed) {
+	for _, s := range sequences {
+		list = append(list, numbered(s, 0, nil))
+	}
+	return list
+}

@@ -1,0 +1,116 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A rebuild that is ready to swap asks the projector for its lease: it writes its
+// name under the lease's key with requestSuffix. The projector finishes what it
+// has in hand, leaves the lease to that name, and waits for it like any other. A
+// request counts once. Whoever asked and does not come loses it by expiry.
+const requestSuffix = ".request"
+
+// handOver ends the time of a holder whose lease another has asked for.
+type handOver struct{ owner string }
+
+func (h *handOver) Error() string { return "the lease was handed over to " + h.owner }
+
+// heedRequests returns a context that ends with a handOver once somebody asks for
+// the lease. stop ends the watch.
+func heedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *slog.Logger) (held context.Context, stop func()) {
+	held, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for held.Err() == nil {
+			owner, err := awaitRequest(held, kv, key)
+			switch {
+			case held.Err() != nil:
+			case err != nil:
+				log.Warn("requests for the lease are not heard for the moment", "event", "requests_not_heard", "error", err)
+				select {
+				case <-held.Done():
+				case <-time.After(listenAgain):
+				}
+			default:
+				cancel(&handOver{owner})
+			}
+		}
+	}()
+	return held, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// listenAgain is how long a holder is deaf after a watch of requests has failed.
+const listenAgain = time.Second
+
+// awaitRequest returns who asks for the lease of key, and withdraws the request.
+func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner string, err error) {
+	watch, err := kv.Watch(ctx, key+requestSuffix, jetstream.IgnoreDeletes())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case request, ok := <-watch.Updates():
+			switch {
+			case !ok:
+				return "", errors.New("the watch ended early")
+			case request == nil: // the end of what was there already
+			case withdraw(ctx, kv, request):
+				return string(request.Value()), nil
+			}
+		}
+	}
+}
+
+// withdraw deletes a request, and reports false where the server refuses: then it
+// was withdrawn, or is newer by now. Where the reply is lost the request may be gone,
+// and who asked is to have the lease all the same.
+func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyValueEntry) bool {
+	err := kv.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
+	var refused *jetstream.APIError
+	return !errors.As(err, &refused) && !errors.Is(err, jetstream.ErrKeyExists)
+}
+
+// leave gives the lease up: to the one that asked for it if that is why, and else
+// to anyone.
+func (l *Lease) leave(ctx context.Context, why error) error {
+	var request *handOver
+	if !errors.As(why, &request) {
+		return l.Release(ctx)
+	}
+	l.cancel(nil)
+	<-l.done
+	err := l.change(ctx, func(e *leaseEntry) { e.Owner = request.owner })
+	if errors.Is(err, ErrLeaseLost) {
+		return nil
+	}
+	return err
+}
+
+// requestLease asks whoever holds the lease of key for it and waits until it has
+// it. The returned context ends when it is lost.
+func requestLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, log *slog.Logger) (*Lease, context.Context, error) {
+	revision, err := kv.Put(ctx, key+requestSuffix, []byte(owner))
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask for the lease: %w", err)
+	}
+	lease, held, err := acquireLease(ctx, kv, key, owner, t, nil, log, func(step string, err error) {
+		log.Warn("will try again", "event", "retry", "step", step, "error", err)
+	})
+	// Nobody may have held the lease, and heard.
+	_ = kv.Delete(context.WithoutCancel(ctx), key+requestSuffix, jetstream.LastRevision(revision))
+	return lease, held, err
+}

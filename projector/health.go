@@ -1,0 +1,201 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// State is what a projector is at.
+type State string
+
+const (
+	Starting   State = "starting"   // looks for its stream
+	Standby    State = "standby"    // waits for the lease, which another may hold
+	Recovering State = "recovering" // holds the lease and brings ledger and stream to agreement
+	Projecting State = "projecting" // commits what comes
+	Stopped    State = "stopped"    // Run has returned
+)
+
+// Health is how a projector is.
+type Health struct {
+	State State
+	// Stuck says that there is work and that no step of it began, ended or
+	// failed for about two minutes. A step that fails and is tried again is not
+	// stuck; see Waiting. Ending the process is the cure.
+	Stuck bool
+	// Waiting is the step that failed last and is tried again, with who failed it
+	// and the code, such as "write: clickhouse 252". Empty when none.
+	Waiting string
+	// Reason is why Run gave up: stream_forked, events_expired or failed. A
+	// projector that follows on the same stream with the same Metrics keeps it
+	// until it projects. Empty otherwise.
+	Reason string
+}
+
+// Health returns how the projector is; safe to call at any time from any
+// goroutine. It asks no server.
+func (p *Projector) Health() Health {
+	h := Health{State: Starting, Stuck: p.pulse.stuck()}
+	if state := p.state.Load(); state != nil {
+		h.State = *state
+	}
+	if h.State == Recovering && p.ready.Load() {
+		h.State = Projecting
+	}
+	if waiting := p.waiting.Load(); waiting != nil {
+		h.Waiting = *waiting
+	}
+	if reason := p.reason.Load(); reason != nil && h.State != Projecting {
+		h.Reason = *reason
+	}
+	return h
+}
+
+// condition is what Health tells of, apart from what Status does.
+type condition struct {
+	pulse   pulse
+	state   atomic.Pointer[State]
+	waiting atomic.Pointer[string]
+	reason  atomic.Pointer[string]
+	held    atomic.Pointer[Lease] // the lease while it is held
+	lag     lagMeter
+}
+
+// Stream returns the name of the stream that is projected.
+func (p *Projector) Stream() string { return p.config.Stream }
+
+func (p *Projector) enter(s State) { p.state.Store(&s) }
+
+// observe watches the projector until ctx ends or stop is called, which returns
+// once nothing is watched any more.
+func (p *Projector) observe(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	watchers.Go(func() { p.watchPulse(ctx) })
+	if p.config.Metrics != nil {
+		p.meter().attach(p)
+		watchers.Go(func() { p.lag.follow(ctx, p, p.timing.poll) })
+	}
+	return func() {
+		cancel()
+		watchers.Wait()
+	}
+}
+
+func (p *Projector) watchPulse(ctx context.Context) {
+	ticker := time.NewTicker(p.timing.poll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			p.pulse.look(p.busy())
+		}
+	}
+}
+
+// busy reports whether the projector has something to do that it does not wait
+// for another with.
+func (p *Projector) busy() bool {
+	switch p.Health().State {
+	case Recovering:
+		return true
+	case Projecting:
+		return p.pulse.open.Load() > 0 || p.lag.behind()
+	}
+	return false
+}
+
+// holds notes that the lease is held, or with nil that it no longer is.
+func (p *Projector) holds(l *Lease) {
+	p.held.Store(l)
+	if l != nil {
+		p.config.Log.Info("holds the lease", "event", "lease_acquired", "epoch", l.Epoch())
+	}
+}
+
+// leave notes the end of Run.
+func (p *Projector) leave(ctx context.Context, err error) error {
+	p.enter(Stopped)
+	if err = ended(ctx, err); err == nil || errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	reason := "failed"
+	switch {
+	case errors.Is(err, ErrStreamForked):
+		reason = "stream_forked"
+	case errors.Is(err, ErrEventsExpired):
+		reason = "events_expired"
+	}
+	p.reason.Store(&reason)
+	p.config.Log.Error("the projector has stopped", "event", reason, "error", err)
+	return err
+}
+
+// failed notes an attempt at a step that is made again.
+func (p *Projector) failed(step string, err error) {
+	f := failureOf(err)
+	p.pulse.beat()
+	p.meter().retry(f)
+	waiting := step + ": " + f.String()
+	p.waiting.Store(&waiting)
+	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.who, "code", f.code, "error", err)
+}
+
+// leaseFailed notes an attempt to get or to keep the lease that is made again.
+func (p *Projector) leaseFailed(step string, err error) {
+	f := leaseFailure(err)
+	p.meter().retry(f)
+	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.who, "code", f.code, "error", err)
+}
+
+// succeeded notes the end of a step's attempts.
+func (p *Projector) succeeded() {
+	p.pulse.beat()
+	p.waiting.Store(nil)
+}
+
+// counted notes a batch that is committed. A gap in its sequences is what
+// somebody has deleted, or what the stream has lost.
+func (p *Projector) counted(b built, rows map[string]uint64) {
+	next := p.committed.Load() + 1
+	gap := b.Last + 1 - min(next, b.First) - b.Messages
+	if gap > 0 {
+		p.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
+	}
+	p.meter().commit(b, rows, gap)
+}
+
+// pulse tells a projector that makes steps from one that is stuck, by counting
+// and not by the clock: whoever looks counts how often in a row it found work
+// and no beat. A process that was stopped and wakes has not looked meanwhile,
+// so that its pause counts for nothing. Safe for concurrent use, but for look.
+type pulse struct {
+	beats atomic.Uint64
+	open  atomic.Int64 // batches that are being committed
+
+	seen  uint64 // beats at the last look
+	still atomic.Int64
+}
+
+// stuckAfter is how many looks without a beat are too many; they are a second
+// apart. Every server's answer has a shorter limit.
+const stuckAfter = 120
+
+func (p *pulse) beat() { p.beats.Add(1) }
+
+func (p *pulse) look(busy bool) {
+	now := p.beats.Load()
+	if busy && now == p.seen {
+		p.still.Add(1)
+		return
+	}
+	p.seen = now
+	p.still.Store(0)
+}
+
+func (p *pulse) stuck() bool { return p.still.Load() >= stuckAfter }

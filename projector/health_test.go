@@ -1,0 +1,79 @@
+package projector
+
+import "testing"
+
+func TestPulse(t *testing.T) {
+	t.Parallel()
+	var p pulse
+	looks := func(n int, busy bool) {
+		for range n {
+			p.look(busy)
+		}
+	}
+	p.beat()
+	if looks(10*stuckAfter, false); p.stuck() {
+		t.Error("who has nothing to do is stuck")
+	}
+	if looks(stuckAfter-1, true); p.stuck() {
+		t.Error("stuck too soon")
+	}
+	if looks(1, true); !p.stuck() {
+		t.Error("not stuck though no step was made")
+	}
+	if looks(1, false); p.stuck() {
+		t.Error("stuck without work")
+	}
+	for range 2 * stuckAfter {
+		p.beat()
+		looks(stuckAfter-1, true)
+	}
+	if p.stuck() {
+		t.Error("slow is stuck")
+	}
+}
+
+// What has begun and not ended is work; to wait for messages or for the lease
+// is none.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	hanging, goOn := make(chan struct{}), make(chan struct{})
+	p := f.projector()
+	p.at = func(point string) {
+		if point == pointJournalled {
+			close(hanging)
+			<-goOn
+		}
+	}
+	f.follow(p)
+	f.await("it waits for messages", func() bool { return p.Health().State == Projecting && !p.busy() })
+	f.publishMix(0, 3)
+	<-hanging
+	if !p.busy() {
+		t.Error("a batch in hand is no work")
+	}
+	close(goOn)
+	f.awaitLevel()
+	f.await("it waits again", func() bool { return !p.busy() })
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := f.projector()
+	if h := first.Health(); h != (Health{State: Starting}) {
+		t.Errorf("before Run: %+v", h)
+	}
+	stop := f.follow(first)
+	f.await("the first projects", func() bool { return first.Health().State == Projecting })
+	second := f.projector()
+	second.config.Owner = "second"
+	stopSecond := f.follow(second)
+	f.await("the second stands by", func() bool { return second.Health().State == Standby })
+	f.must(stop())
+	if h := first.Health(); h != (Health{State: Stopped}) {
+		t.Errorf("after Run: %+v", h)
+	}
+	f.await("the second projects", func() bool { return second.Health().State == Projecting })
+	f.must(stopSecond())
+}

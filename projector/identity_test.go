@@ -1,0 +1,42 @@
+package projector
+
+import "testing"
+
+// TestIdentityFilter asks for every identity that was added, for few others, and
+// for a count by which a filter is replaced in time.
+func TestIdentityFilter(t *testing.T) {
+	t.Parallel()
+	const capacity, asked = 100_000, 1_000_000
+	ids := newIdentities(capacity)
+	needless := func() (hits int) {
+		for i := range uint64(asked) {
+			if ids.maybe(mix(i) | 1) {
+				hits++
+			}
+		}
+		return hits
+	}
+	for i := range uint64(capacity) {
+		if ids.full() {
+			t.Fatalf("full after %d", i)
+		}
+		ids.add(mix(i) &^ 1)
+		ids.add(mix(i) &^ 1) // a repeat does not fill it
+		if i == 2*capacity/3 {
+			if hits := needless(); hits > asked/8000 {
+				t.Errorf("%d of %d identities are said to be known, at two thirds", hits, asked)
+			}
+		}
+	}
+	for i := range uint64(capacity) {
+		if !ids.maybe(mix(i) &^ 1) {
+			t.Fatalf("identity %d is not found", i)
+		}
+	}
+	if hits := needless(); hits > asked/800 {
+		t.Errorf("%d of %d identities are said to be known, when full", hits, asked)
+	}
+	if ids.count < capacity*99/100 || ids.count > capacity {
+		t.Errorf("counted %d of %d", ids.count, capacity)
+	}
+}

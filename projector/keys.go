@@ -1,0 +1,137 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// readKeys makes the fingerprinters of all keys that keys returns.
+func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
+	all := make(fingerprinters)
+	if keys == nil {
+		return all, nil
+	}
+	rings, err := keys()
+	if err != nil {
+		return nil, fmt.Errorf("read the tenants' keys: %w", err)
+	}
+	for _, ring := range rings {
+		byID := make(map[string]schema.Fingerprinter)
+		for _, key := range ring.Keys {
+			if byID[key.ID], err = schema.NewFingerprinter(key); err != nil {
+				return nil, fmt.Errorf("use key %s: %w", key.ID, err)
+			}
+		}
+		all[keyTenant(ring.Tenant)] = byID
+	}
+	return all, nil
+}
+
+// has reports whether a key is there.
+func (f fingerprinters) has(tenant, id string) bool {
+	_, ok := f[keyTenant(tenant)][id]
+	return ok
+}
+
+// recall makes p.withheld what the redactions up to the checkpoint withhold, from
+// memory where that and the keys are as they were.
+func (p *Projector) recall(ctx context.Context) error {
+	if p.withheld != nil {
+		keys, err := readKeys(p.config.Keys)
+		if err != nil {
+			return err
+		}
+		if keys.same(p.withheld.fingerprinters) {
+			p.withheld = p.withheld.asOf(p.last.Last)
+			return nil
+		}
+	}
+	return p.loadWithheld(ctx)
+}
+
+// same reports whether the keys have the same names.
+func (f fingerprinters) same(o fingerprinters) bool {
+	names := func(a, b map[string]schema.Fingerprinter) bool {
+		return maps.EqualFunc(a, b, func(schema.Fingerprinter, schema.Fingerprinter) bool { return true })
+	}
+	return maps.EqualFunc(f, o, names)
+}
+
+// loadWithheld reads the keys, and the fingerprints of all redactions up to the
+// last commit.
+func (p *Projector) loadWithheld(ctx context.Context) error {
+	return p.persist(ctx, "load fingerprints", func() error {
+		keys, err := readKeys(p.config.Keys)
+		if err != nil {
+			return err
+		}
+		values, err := p.store.WithheldThrough(ctx, p.incarnation, p.committed.Load())
+		if err != nil {
+			return err
+		}
+		p.withheld = newWithheld(keys)
+		maps.DeleteFunc(p.unknown, func(k unknownKey, _ bool) bool { return keys.has(k.tenant, k.id) })
+		p.noteUnknown(values)
+		for _, value := range values {
+			p.withheld.learn(value)
+		}
+		return nil
+	})
+}
+
+// findKeys reads keys and fingerprints again when a redaction among messages
+// names a key that was not there and is now, and returns true.
+func (p *Projector) findKeys(ctx context.Context, all []parsed) (bool, error) {
+	missing := slices.DeleteFunc(fingerprintsOf(all), func(v ledger.Withheld) bool {
+		return p.withheld.fingerprinters.has(v.Tenant, v.Fingerprint.KeyID)
+	})
+	if len(missing) == 0 {
+		return false, nil
+	}
+	var now fingerprinters
+	err := p.persist(ctx, "find a key", func() (err error) {
+		now, err = readKeys(p.config.Keys)
+		return err
+	})
+	if err != nil || !slices.ContainsFunc(missing, func(v ledger.Withheld) bool { return now.has(v.Tenant, v.Fingerprint.KeyID) }) {
+		return false, err
+	}
+	if err := p.land(ctx); err != nil { // so that the ledger has all redactions
+		return false, err
+	}
+	return true, p.loadWithheld(ctx)
+}
+
+// fingerprintsOf lists the fingerprints of the redactions among messages.
+func fingerprintsOf(all []parsed) []ledger.Withheld {
+	var list []ledger.Withheld
+	for _, m := range all {
+		if len(m.violations) == 0 {
+			list = append(list, withheldBy(m.event, m.fact)...)
+		}
+	}
+	return list
+}
+
+// unknownKey is a key that a redaction names and that is not there.
+type unknownKey struct{ tenant, id string }
+
+// noteUnknown says once of a key that it is not there. The values must be of
+// redactions that hold no withheld value, since a key's name is the producer's.
+func (p *Projector) noteUnknown(values []ledger.Withheld) {
+	for _, v := range values {
+		key := unknownKey{keyTenant(v.Tenant), v.Fingerprint.KeyID}
+		if p.withheld.fingerprinters.has(key.tenant, key.id) || p.unknown[key] {
+			continue
+		}
+		p.unknown[key] = true
+		p.config.Log.Warn("redactions name a key that is not here: their values are not recognised when they come back; add the key file",
+			"event", "key_unknown", "tenant", key.tenant, "key", key.id)
+	}
+	p.unknownKeys.Store(uint64(len(p.unknown)))
+}

@@ -1,0 +1,216 @@
+package projector
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are what the projectors of a process have done, and how far they are
+// behind, for Prometheus, with the stream as a label. Give one to the Config of
+// all of them and register it:
+//
+//	m := projector.NewMetrics()
+//	registry.MustRegister(m)
+//
+// A projector that follows another on the same stream goes on with its counts.
+// Every metric is described in deploy/grafana/README.md. Safe for concurrent
+// use. A nil Metrics counts nothing and costs nothing.
+type Metrics struct {
+	messages, duplicates, deleted, gaps  *prometheus.CounterVec
+	lost                                 *prometheus.CounterVec
+	rows, quarantined, retries           *prometheus.CounterVec
+	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
+	steps                                *prometheus.HistogramVec
+
+	mu   sync.Mutex
+	live map[string]*Projector // by stream, the one that runs or ran last
+}
+
+const metricPrefix = "ctxledger_projector_"
+
+// What is read from the projector when it is asked for.
+var (
+	lagEventsDesc    = liveDesc("lag_events", "Sequences of the stream that are not in the ledger yet.")
+	lagSecondsDesc   = liveDesc("lag_seconds", "Age of the oldest event that is not in the ledger yet, by the stream's time; 0 when level.")
+	committedDesc    = liveDesc("committed_sequence", "Last sequence of the stream that is in the ledger.")
+	leaseHeldDesc    = liveDesc("lease_held", "1 while this process holds the stream's lease.")
+	leaseEpochDesc   = liveDesc("lease_epoch", "Epoch of the lease that this process holds.")
+	heartbeatAgeDesc = liveDesc("lease_heartbeat_age_seconds", "Time since the lease that this process holds was last renewed.")
+	unknownKeysDesc  = liveDesc("unknown_keys", "Keys that redactions name and that are not there.")
+	readyDesc        = liveDesc("ready", "1 while this process holds the lease and has recovered.")
+	stuckDesc        = liveDesc("stuck", "1 while the projector has work and makes no step.")
+	stoppedDesc      = liveDesc("stopped", "1 from when the projector has given up until one projects again, by why.", "reason")
+)
+
+func liveDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(metricPrefix+name, help, withStream(labels), nil)
+}
+
+// NewMetrics returns metrics that have counted nothing yet.
+func NewMetrics() *Metrics {
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, withStream(labels))
+	}
+	histograms := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: metricPrefix + name, Help: help, Buckets: buckets}, withStream(labels))
+	}
+	return &Metrics{
+		messages:      counters("messages_total", "Messages of the stream that were committed, whatever became of them."),
+		rows:          counters("rows_total", "Rows committed, by table.", "table"),
+		duplicates:    counters("duplicates_total", "Messages that repeated an event which the ledger had."),
+		quarantined:   counters("quarantined_total", "Messages that went to quarantine, by their first code.", "code"),
+		deleted:       counters("reintroduced_deleted_total", "Messages deleted from the stream because they held a withheld value."),
+		gaps:          counters("sequence_gaps_total", "Sequences that the stream no longer had when they were read."),
+		lost:          counters("lost_facts_total", "Facts that producers have numbered and that did not come within five minutes."),
+		retries:       counters("retries_total", "Attempts that failed and are made again, by who failed and the server's error code.", "cause", "code"),
+		batchMessages: histograms("batch_messages", "Messages of a batch.", prometheus.ExponentialBuckets(1, 4, 9)),
+		batchBytes:    histograms("batch_bytes", "Bytes of a batch as they came.", prometheus.ExponentialBuckets(1<<10, 4, 9)),
+		batchRows:     histograms("batch_rows", "Rows of a batch, all tables.", prometheus.ExponentialBuckets(1, 4, 10)),
+		steps: histograms("step_duration_seconds", "How long a step of a batch took, its retries included.",
+			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
+		live: make(map[string]*Projector),
+	}
+}
+
+func withStream(labels []string) []string { return append([]string{"stream"}, labels...) }
+
+func (m *Metrics) counted() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.messages, m.rows, m.duplicates, m.quarantined, m.deleted, m.gaps, m.lost, m.retries,
+		m.batchMessages, m.batchBytes, m.batchRows, m.steps,
+	}
+}
+
+// Describe sends what Collect may send.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.counted() {
+		c.Describe(ch)
+	}
+	for _, d := range []*prometheus.Desc{
+		lagEventsDesc, lagSecondsDesc, committedDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
+	} {
+		ch <- d
+	}
+}
+
+// Collect sends the metrics as they are now, without asking a server. What is
+// not known is left out and not 0: the lag until it has been measured, and the
+// epoch and the heartbeat while another holds the lease.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.counted() {
+		c.Collect(ch)
+	}
+	m.mu.Lock()
+	live := maps.Clone(m.live)
+	m.mu.Unlock()
+	for stream, p := range live {
+		p.collect(func(d *prometheus.Desc, value float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{stream}, labels...)...)
+		})
+	}
+}
+
+func (p *Projector) collect(send func(d *prometheus.Desc, value float64, labels ...string)) {
+	if lag, ok := p.lag.now(); ok {
+		send(lagEventsDesc, float64(lag.Events))
+		send(lagSecondsDesc, lag.Age.Seconds())
+		send(committedDesc, float64(lag.Committed))
+	}
+	lease := p.held.Load()
+	send(leaseHeldDesc, truth(lease != nil))
+	if lease != nil {
+		send(leaseEpochDesc, float64(lease.Epoch()))
+		send(heartbeatAgeDesc, time.Since(lease.Renewed()).Seconds())
+	}
+	send(unknownKeysDesc, float64(p.unknownKeys.Load()))
+	send(readyDesc, truth(p.ready.Load()))
+	send(stuckDesc, truth(p.pulse.stuck()))
+	why := p.Health().Reason
+	for _, reason := range stopReasons {
+		send(stoppedDesc, truth(reason == why), reason)
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// The reasons for which a projector stops until a person has come.
+var stopReasons = []string{"stream_forked", "events_expired", "failed"}
+
+// A meter counts what happens to one stream; without Metrics it does nothing.
+type meter struct {
+	*Metrics
+	stream string
+}
+
+func (p *Projector) meter() meter { return meter{p.config.Metrics, p.config.Stream} }
+
+// attach makes p the projector whose state is shown.
+func (m meter) attach(p *Projector) {
+	m.mu.Lock()
+	if before := m.live[m.stream]; before != nil {
+		p.reason.Store(before.reason.Load()) // until this one projects
+	}
+	m.live[m.stream] = p
+	m.mu.Unlock()
+	for _, c := range []*prometheus.CounterVec{m.messages, m.duplicates, m.deleted, m.gaps, m.lost} {
+		c.WithLabelValues(m.stream) // 0, so that the first increase is seen
+	}
+}
+
+// commit counts a batch that is committed; gap is how many of its sequences the
+// stream does not have.
+func (m meter) commit(b built, rows map[string]uint64, gap uint64) {
+	if m.Metrics == nil {
+		return
+	}
+	var total uint64
+	for table, n := range rows {
+		m.rows.WithLabelValues(m.stream, table).Add(float64(n))
+		total += n
+	}
+	for _, r := range b.refused {
+		m.quarantined.WithLabelValues(m.stream, string(r.violations[0].Code)).Inc()
+	}
+	m.messages.WithLabelValues(m.stream).Add(float64(b.Messages))
+	m.duplicates.WithLabelValues(m.stream).Add(float64(rows["duplicates"]))
+	m.gaps.WithLabelValues(m.stream).Add(float64(gap))
+	m.batchMessages.WithLabelValues(m.stream).Observe(float64(b.Messages))
+	m.batchBytes.WithLabelValues(m.stream).Observe(float64(b.bytes))
+	m.batchRows.WithLabelValues(m.stream).Observe(float64(total))
+}
+
+// step notes how long a step of a batch took.
+func (m meter) step(name string, took time.Duration) {
+	if m.Metrics != nil {
+		m.steps.WithLabelValues(m.stream, name).Observe(took.Seconds())
+	}
+}
+
+// retry counts an attempt that failed and is made again.
+func (m meter) retry(cause failure) {
+	if m.Metrics != nil {
+		m.retries.WithLabelValues(m.stream, cause.who, cause.code).Inc()
+	}
+}
+
+// deletion counts a message that was deleted because it held a withheld value.
+func (m meter) deletion() {
+	if m.Metrics != nil {
+		m.deleted.WithLabelValues(m.stream).Inc()
+	}
+}
+
+// loss counts facts that did not come.
+func (m meter) loss(facts uint64) {
+	if m.Metrics != nil {
+		m.lost.WithLabelValues(m.stream).Add(float64(facts))
+	}
+}

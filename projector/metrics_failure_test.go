@@ -1,0 +1,45 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+func TestFailureOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&clickhouse.Exception{Code: 241, Message: "memory"}, "clickhouse 241"},
+		{&net.OpError{Op: "dial", Err: errors.New("refused")}, "clickhouse"},
+		{ledger.ErrUnreachable, "clickhouse"},
+		{io.ErrUnexpectedEOF, "clickhouse"},
+		{clickhouse.ErrAcquireConnTimeout, "clickhouse"},
+		{nats.ErrTimeout, "nats"},
+		{context.DeadlineExceeded, "nats"},
+		{errReader, "nats"},
+		{jetstream.ErrNoHeartbeat, "nats"},
+		{&jetstream.APIError{Code: 503, ErrorCode: 10008}, "nats 10008"},
+		{&fs.PathError{Op: "open", Path: "keys", Err: fs.ErrPermission}, "other"},
+	} {
+		wrapped := fmt.Errorf("write: %w", c.err)
+		if got := failureOf(wrapped).String(); got != c.want {
+			t.Errorf("%v is of %q, want %q", c.err, got, c.want)
+		}
+	}
+	if got := leaseFailure(&jetstream.APIError{ErrorCode: 10071}).String(); got != "lease 10071" {
+		t.Errorf("a lease that is not got is of %q", got)
+	}
+}

@@ -1,0 +1,132 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Lag is how far the ledger is behind the stream.
+type Lag struct {
+	Events    uint64        // sequences that are not in the ledger; deleted ones among them count
+	Age       time.Duration // of the oldest event among them; 0 when level
+	Committed uint64        // last sequence that is in the ledger
+}
+
+// lagMeter measures the lag apart from the work: by asking the stream, and the
+// ledger where this process is not the writer. So it goes on while the ledger
+// is down and while another holds the lease. Only measure writes; the rest is
+// safe for concurrent use.
+type lagMeter struct {
+	latest atomic.Pointer[measurement]
+
+	// What the ledger said last, which it can only have grown from.
+	incarnation uuid.UUID
+	committed   uint64
+}
+
+type measurement struct {
+	Lag
+	at time.Time
+}
+
+// ledgerPatience bounds the question to the ledger; that to the stream has the
+// client's own limit.
+const ledgerPatience = 2 * time.Second
+
+// now returns the lag as it was measured last, with the time since added to
+// the age of what was behind then. It returns false where it is not known.
+//
+// Both times of an age are the NATS server's: the projector's own clock only
+// counts what has passed since.
+func (l *lagMeter) now() (Lag, bool) {
+	m := l.latest.Load()
+	if m == nil {
+		return Lag{}, false
+	}
+	lag := m.Lag
+	if lag.Events > 0 {
+		lag.Age += time.Since(m.at)
+	}
+	return lag, true
+}
+
+// behind reports whether something was to do at the last measurement.
+func (l *lagMeter) behind() bool {
+	m := l.latest.Load()
+	return m != nil && m.Events > 0
+}
+
+// follow measures every so often until ctx ends.
+func (l *lagMeter) follow(ctx context.Context, p *Projector, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		l.note(l.measure(ctx, p))
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// note keeps a measurement. One that failed leaves a ledger that was behind
+// behind, and one that was level unknown.
+func (l *lagMeter) note(lag Lag, err error) {
+	switch {
+	case err == nil:
+		l.latest.Store(&measurement{lag, time.Now()})
+	case !l.behind():
+		l.latest.Store(nil)
+	}
+}
+
+func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
+	stream, incarnation, err := openStream(ctx, p.config.JetStream, p.config.Stream)
+	if err != nil {
+		return Lag{}, err
+	}
+	if err := l.learnCommitted(ctx, p, incarnation); err != nil {
+		return Lag{}, err
+	}
+	info := stream.CachedInfo()
+	lag := Lag{Committed: l.committed, Events: info.State.LastSeq - min(info.State.LastSeq, l.committed)}
+	if lag.Events == 0 {
+		return lag, nil
+	}
+	oldest, err := stream.GetMsg(ctx, l.committed+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return Lag{Committed: l.committed}, nil // deleted messages, up to the end
+	}
+	if err != nil {
+		return Lag{}, fmt.Errorf("look at the stream: %w", err)
+	}
+	lag.Age = max(0, info.TimeStamp.Sub(oldest.Time))
+	return lag, nil
+}
+
+// learnCommitted finds out the last committed sequence. The writer knows;
+// others ask the ledger, and where it does not answer nobody commits either.
+func (l *lagMeter) learnCommitted(ctx context.Context, p *Projector, incarnation uuid.UUID) error {
+	if p.ready.Load() {
+		l.incarnation, l.committed = incarnation, p.committed.Load()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerPatience)
+	defer cancel()
+	last, _, err := p.config.Ledger.LastCommit(ctx, incarnation)
+	if err == nil {
+		l.incarnation, l.committed = incarnation, last.Last
+	} else if l.incarnation == incarnation {
+		err = nil
+	}
+	return err
+}

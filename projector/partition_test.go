@@ -1,0 +1,102 @@
+package projector
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// emptyServer is a JetStream of the test's own with no stream in it.
+func emptyServer(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	c := embedded.DefaultConfig(t.TempDir())
+	c.NoClickHouse = true
+	s, err := embedded.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	nc, err := nats.Connect(s.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func TestEnsurePartitions(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	if _, err := ReadPartitions(t.Context(), js); !errors.Is(err, ErrNoStream) {
+		t.Fatal(err)
+	}
+	created, err := EnsurePartitions(t.Context(), js, 4)
+	if err != nil || !slices.Contains(created, "stream CTX_3") || slices.Contains(created, "stream CTX") {
+		t.Fatal(created, err)
+	}
+	var incarnations []string
+	for _, s := range schema.Partitions(4).EventStreams() {
+		_, incarnation, err := openStream(t.Context(), js, s.Name)
+		if err != nil || slices.Contains(incarnations, incarnation.String()) {
+			t.Fatalf("%s: %v %v", s.Name, incarnation, err)
+		}
+		incarnations = append(incarnations, incarnation.String())
+	}
+	for _, n := range []schema.Partitions{0, 4} {
+		if created, err := EnsurePartitions(t.Context(), js, n); err != nil || len(created) > 0 {
+			t.Errorf("%d again: %v %v", n, created, err)
+		}
+	}
+	for _, n := range []schema.Partitions{1, 2, 8, 3} {
+		if created, err := EnsurePartitions(t.Context(), js, n); !errors.Is(err, ErrPartitions) || len(created) > 0 {
+			t.Errorf("%d of 4: %v %v", n, created, err)
+		}
+	}
+	// As after a set-up that was cut off.
+	if err := js.DeleteStream(t.Context(), "CTX_1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPartitions(t.Context(), js); !errors.Is(err, ErrNoStream) {
+		t.Error(err)
+	}
+	if created, err := EnsureStreams(t.Context(), js); err != nil || !slices.Equal(created, []string{"stream CTX_1"}) {
+		t.Error(created, err)
+	}
+	if n, err := ReadPartitions(t.Context(), js); err != nil || n != 4 {
+		t.Error(n, err)
+	}
+}
+
+func TestEnsureOnePartition(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	if created, err := EnsurePartitions(t.Context(), js, 3); err == nil || len(created) > 0 {
+		t.Errorf("3: %v %v", created, err)
+	}
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), StreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := stream.CachedInfo().Config.Metadata[schema.PartitionsKey]; ok {
+		t.Error("the only stream says that it is one of several")
+	}
+	if n, err := ReadPartitions(t.Context(), js); err != nil || n != 1 {
+		t.Error(n, err)
+	}
+	if _, err := EnsurePartitions(t.Context(), js, 2); !errors.Is(err, ErrPartitions) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,272 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// pump reads, builds and writes batches, each in a goroutine of its own, so that
+// one batch is written while the next is built and the one after it is read:
+//
+//	readAll ──messages──▶ buildAll ──rows──▶ writeAll
+//	reader, gaps          keys, identities,  lease, journal, tables,
+//	                      withheld, flights  commits, deletion
+//
+// Nothing is buffered between them, and messages become rows part by part, so
+// memory holds the rows of two batches and the messages of two parts. Writing
+// stays strictly in order, one range at a time. What is read or built and not yet
+// journalled has not happened.
+//
+// A stage that ends, for whatever reason, lets those behind it finish what they
+// have. It returns the first error in the order of the stream, and nil when the
+// ledger is level and that was asked for.
+func (p *Projector) pump(ctx context.Context, in *reader, next uint64) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	parts, ready := make(chan part), make(chan built)
+	var readErr, buildErr error
+	go func() {
+		defer close(parts)
+		readErr = p.readAll(ctx, in, next, parts)
+	}()
+	go func() {
+		defer close(ready)
+		buildErr = p.buildAll(ctx, parts, ready)
+	}()
+	err := p.writeAll(ctx, ready)
+	cancel(err)
+	for range ready { // until the builder has ended
+	}
+	for range parts { // and the reader
+	}
+	for _, other := range []error{buildErr, readErr} {
+		if err == nil {
+			err = other
+		}
+	}
+	return err
+}
+
+// hand passes a value on, unless ctx ends first.
+func hand[T any](ctx context.Context, to chan<- T, value T) error {
+	select {
+	case to <- value:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// part is some messages of a batch; end says that they are its last.
+type part struct {
+	messages []*message
+	end      bool
+}
+
+// partMessages is how many messages are read before they are built.
+const partMessages = 1024
+
+func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out chan<- part) error {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if p.config.UntilCaughtUp {
+			if level, err := in.level(ctx); err != nil || level {
+				return err
+			}
+		}
+		var err error
+		if next, err = p.readBatch(ctx, in, next, out); err != nil {
+			return err
+		}
+	}
+}
+
+// readBatch reads one batch, in parts, and returns the sequence after it. The
+// batch ends by rows, by bytes or by time, whichever comes first; but time does
+// not end it while the stream has more to give than the batch has taken. With
+// nothing to read it waits for a second.
+func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out chan<- part) (uint64, error) {
+	limits := batchLimits{
+		messages: p.share.of(p.config.BatchMessages, minBatchMessages), bytes: p.share.of(p.config.BatchBytes, minBatchBytes),
+		linger: p.config.Linger,
+	}
+	idle := time.Second
+	var began time.Time
+	for taken := 0; ; {
+		some := limits
+		some.messages = min(limits.messages, partMessages)
+		messages, err := in.readBatch(ctx, some, idle)
+		if err != nil {
+			return next, err
+		}
+		if len(messages) == 0 && taken == 0 {
+			return next, in.check(ctx)
+		}
+		if taken == 0 {
+			began = messages[0].arrived
+		}
+		kept, expired := p.unexpired(ctx, next, messages)
+		taken += len(kept)
+		limits.messages -= len(kept)
+		for _, m := range kept {
+			limits.bytes -= m.size()
+			next = m.position.StreamSeq + 1
+		}
+		idle = p.config.Linger - time.Since(began)
+		if late := len(messages) < some.messages || idle <= 0; late && in.pending > uint64(taken) {
+			idle = p.config.Linger
+		}
+		limits.linger = idle
+		end := expired != nil || limits.messages <= 0 || limits.bytes <= 0 || idle <= 0 || in.next != nil || len(messages) == 0
+		if err := hand(ctx, out, part{kept, end}); err != nil {
+			return next, err
+		}
+		if end {
+			return next, expired
+		}
+	}
+}
+
+// unexpired takes messages, the first that the stream had from sequence next on.
+// A gap is a message that somebody deleted, unless the stream now begins
+// beyond it: then it was lost before it was projected, and the messages before
+// it are returned with an error.
+func (p *Projector) unexpired(ctx context.Context, next uint64, messages []*message) ([]*message, error) {
+	for i, m := range messages {
+		if m.position.StreamSeq == next {
+			next++
+			continue
+		}
+		info, err := p.stream.Info(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look at the stream: %w", err)
+		}
+		if info.State.FirstSeq <= next {
+			break // nothing expired in this batch; further gaps are no different
+		}
+		return messages[:i], expired(next, info.State.FirstSeq-1)
+	}
+	return messages, nil
+}
+
+func (p *Projector) buildAll(ctx context.Context, parts <-chan part, out chan<- built) error {
+	var a *assembly
+	for some := range parts {
+		if a == nil {
+			var err error
+			if a, err = p.begin(ctx); err != nil {
+				return err
+			}
+		}
+		if err := p.add(ctx, a, some.messages); err != nil {
+			return err
+		}
+		if !some.end {
+			continue
+		}
+		if a.messages > 0 {
+			made, err := p.complete(ctx, a)
+			if err != nil {
+				return err
+			}
+			a = nil
+			if err := hand(ctx, out, p.depart(made)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeAll writes batches as they come. While none comes it looks now and then
+// whether the ledger is where it was left: one that was restored from an older
+// copy would stay behind the stream until the next event.
+func (p *Projector) writeAll(ctx context.Context, ready <-chan built) error {
+	idle := time.NewTicker(lookEvery)
+	defer idle.Stop()
+	for {
+		var err error
+		select {
+		case b, more := <-ready:
+			if !more {
+				return nil
+			}
+			if err = context.Cause(ctx); err == nil {
+				began := time.Now()
+				err = p.write(ctx, b)
+				p.share.took(time.Since(began))
+			}
+		case <-idle.C:
+			err = p.walk(ctx, []step{p.look()})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// lookEvery is how long an idle projector takes to notice at most.
+const lookEvery = 10 * time.Second
+
+// A share makes batches smaller than their limits for as long as it takes long to
+// write one, so that no insert comes near its time limit on a server that is slow
+// or has other things to do. The zero value is all of it. One goroutine may write
+// while others read.
+type share struct{ halved atomic.Int32 }
+
+const (
+	// slowWrite is half of what one insert may take.
+	slowWrite = 4 * time.Second
+	// quickWrite is when twice as much would not be slow either.
+	quickWrite = slowWrite / 4
+	// mostHalved leaves a 32nd.
+	mostHalved = 5
+)
+
+// took notes how long a batch was written, or tried to be.
+func (s *share) took(d time.Duration) {
+	switch n := s.halved.Load(); {
+	case d > slowWrite && n < mostHalved:
+		s.halved.Store(n + 1)
+	case d < quickWrite && n > 0:
+		s.halved.Store(n - 1)
+	}
+}
+
+// of returns the share of a limit, but not less than least if the limit is not.
+func (s *share) of(limit, least int) int { return max(limit>>s.halved.Load(), min(limit, least)) }
+
+// flight is a batch between its rows and its commit: events that count already
+// and that the ledger may not show yet.
+type flight struct {
+	landed <-chan struct{}
+	firsts map[pair]ledger.Known
+}
+
+// over reports whether the batch is committed.
+func (f flight) over() bool {
+	select {
+	case <-f.landed:
+		return true
+	default:
+		return false
+	}
+}
+
+// land waits until the ledger holds everything that is in flight.
+func (p *Projector) land(ctx context.Context) error {
+	for _, f := range p.flights {
+		select {
+		case <-f.landed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	p.flights = nil
+	return nil
+}

@@ -1,0 +1,110 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// Every batch is one message, and the next one is built before the ledger has
+// anything of it.
+func TestEventsInFlightCount(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 5 {
+		f.publish(event(id, 0).Binary())
+		f.publish(event(id, id%2).Binary()) // again, or with another digest
+	}
+	p := f.projector()
+	p.config.BatchMessages = 1
+	p.at = func(point string) {
+		if point == pointBuilt {
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	f.must(f.run(p))
+	if got := p.Status(); got.Events != 5 || got.Duplicates != 3 || got.Quarantined != 2 || got.Committed != 10 {
+		t.Errorf("projected %+v, want 5 events, 3 duplicates and 2 conflicts", got)
+	}
+	if n := f.count("SELECT count() FROM events"); n != 5 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// What is built and not journalled when the projector ends has not happened.
+func TestEndsBetweenTwoBatches(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 40 {
+		f.publish(event(id, 0).Binary())
+	}
+	f.flush()
+	p := f.projector()
+	p.config.BatchMessages = 4
+	ctx, cancel := context.WithCancel(t.Context())
+	batches := 0
+	p.at = func(point string) {
+		if point == pointJournalled {
+			if batches++; batches == 3 {
+				time.Sleep(30 * time.Millisecond)
+				cancel()
+			}
+		}
+	}
+	f.must(p.Run(ctx))
+	if got := p.Status(); got.Committed != 12 || got.Events != 12 {
+		t.Errorf("committed %+v, want what was journalled", got)
+	}
+	if got := f.project(); got.Committed != 40 || got.Events != 28 {
+		t.Errorf("the next one committed %+v", got)
+	}
+	if n := f.count("SELECT count() FROM events"); n != 40 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// A batch that cannot be written ends the stages before it.
+func TestAStageThatFailsEndsTheOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for id := range 40 {
+		f.publish(event(id, 0).Binary())
+	}
+	p := f.projector()
+	p.config.BatchMessages = 4
+	p.at = func(point string) {
+		if point == pointCommitted {
+			p.lease.cancel(ErrLeaseLost)
+		}
+	}
+	if err := f.run(p); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("ended with %v", err)
+	}
+	if got := f.project(); got.Committed != 40 {
+		t.Errorf("the next one committed %+v", got)
+	}
+}
+
+func TestShareFollowsTheWrites(t *testing.T) {
+	t.Parallel()
+	var s share
+	const limit, least = 20_000, 1000
+	for i, c := range []struct {
+		took time.Duration
+		want int
+	}{
+		{time.Second, 20_000}, {slowWrite, 20_000}, {slowWrite + 1, 10_000}, {quickWrite, 10_000}, {2 * slowWrite, 5000},
+		{quickWrite - 1, 10_000}, {0, 20_000}, {0, 20_000},
+		{time.Hour, 10_000}, {time.Hour, 5000}, {time.Hour, 2500}, {time.Hour, 1250}, {time.Hour, 1000}, {time.Hour, 1000},
+		{0, 1250},
+	} {
+		s.took(c.took)
+		if got := s.of(limit, least); got != c.want {
+			t.Errorf("%d: after a write of %v a batch has %d messages, want %d", i, c.took, got, c.want)
+		}
+	}
+	if got := s.of(4, least); got != 4 {
+		t.Errorf("a limit of 4 became %d", got)
+	}
+}

@@ -1,0 +1,186 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// The commit protocol. One holder of the lease at a time goes through these
+// states; whatever goes wrong in one of them, on either side, starts over at
+// open, as a crash does, because stream and tables may be others by then.
+//
+//	acquire    the lease, with the next epoch
+//	open       the stream anew
+//	swap       tables, where a rebuild was cut off in it
+//	kill       inserts that an earlier holder left running
+//	verify     the last committed range still reads as it was committed
+//	load       the identities and the withheld values that the ledger knows
+//	walk back  to the newest commits that every table holds; mend what follows
+//	settle     the journalled range: finish it, or undo it
+//	verify     once more, after a reader is open, that the stream is still that one
+//	follow     ┌─ read      a range of the stream
+//	           │  build     its rows
+//	           │  look      that the ledger is where it was left
+//	           │  journal   its name, in the lease entry
+//	           │  copy      what is refused, to the quarantine stream
+//	           │  write     one block a table, with tokens
+//	           │  commit    the row of commits
+//	           └─ clear     messages with withheld values, from the stream
+//
+// What a crash after each step leaves, and which state of the next start
+// answers it:
+//
+//	build      nothing
+//	journal    a name            settle finds no rows and writes them
+//	copy       a name            settle copies again; the message id makes it one
+//	write      some tables       settle writes the tables that lack rows
+//	commit     a name below the checkpoint, which settle drops
+//	clear      messages          verify deletes those of the last range
+//
+// The journal is lost: the rows are written again under other tokens, and the
+// keys collapse them. A writer wakes after its lease is gone: its inserts were
+// killed or have run into their time limit, what it sends now is a block of a
+// journalled range that has the same rows and the same tokens in every hand,
+// and it cannot journal another. A table was restored: walk back finds it short.
+
+// store is what the protocol needs of the ledger. [ledger.Ledger] is one; each
+// method is described there.
+type store interface {
+	FinishSwap(ctx context.Context) (bool, error)
+	KillInserts(ctx context.Context, incarnation uuid.UUID) error
+
+	LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
+	CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]ledger.Commit, error)
+	Held(ctx context.Context, commits []ledger.Commit) ([]map[string]uint64, error)
+	Lacking(ctx context.Context, b *ledger.Batch) ([]ledger.Lack, error)
+	LastHeld(ctx context.Context, r ledger.Range) (uint64, error)
+
+	Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error
+	Lookup(ctx context.Context, identities []uint64) ([]ledger.Known, error)
+	Traces(ctx context.Context, r ledger.Range) (map[uint64]ledger.Trace, error)
+	Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Position, error)
+	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]ledger.Withheld, error)
+
+	WriteRows(ctx context.Context, b *ledger.Batch, epoch uint64, tables ...string) error
+	WriteLacking(ctx context.Context, b *ledger.Batch, epoch uint64, lacking []ledger.Lack) error
+	Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error
+	Discard(ctx context.Context, r ledger.Range) error
+}
+
+// A step is one transition of the protocol. It may be repeated.
+type step struct {
+	verb string
+	do   func(context.Context) error
+	then string // the point that is reached
+}
+
+// A stepError says which step failed.
+type stepError struct {
+	verb string
+	err  error
+}
+
+func (e *stepError) Error() string { return e.verb + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// walk takes the steps in their order and ends with the first error.
+func (p *Projector) walk(ctx context.Context, steps []step) error {
+	if p.bend != nil {
+		steps = p.bend(steps)
+	}
+	for _, s := range steps {
+		if err := p.do(ctx, s.verb, s.do); err != nil {
+			return err
+		}
+		p.reached(s.then)
+	}
+	return nil
+}
+
+// recover brings ledger and stream to agreement: afterwards the ledger holds
+// everything of the stream up to p.committed and nothing beyond it that will
+// not come again.
+func (p *Projector) recover(ctx context.Context) error {
+	return p.walk(ctx, []step{
+		{"open the stream", p.open, pointOpened},
+		{"finish a swap", p.finishSwap, pointSwapped},
+		{"kill inserts of earlier holders", p.kill, pointKilled},
+		{"verify the last commit", p.verify, pointVerified},
+		{"load what events are held against", p.load, pointLoaded},
+		{"walk back", p.walkBack, pointWalkedBack},
+		{"settle the journalled range", p.settle, pointSettled},
+	})
+}
+
+// write takes a batch through the states of follow, from look on.
+func (p *Projector) write(ctx context.Context, b built) error {
+	b.batch.Epoch = p.lease.Epoch()
+	return p.finish(ctx, b, []step{
+		p.look(),
+		{"journal", func(ctx context.Context) error { return p.journal(ctx, b.batch.Range) }, pointJournalled},
+	})
+}
+
+// journal records that a range is about to be written.
+func (p *Projector) journal(ctx context.Context, r ledger.Range) error {
+	if p.journalled.Incarnation != r.Incarnation || p.journalled.Last < r.Last {
+		p.journalled = r
+	}
+	return p.lease.Journal(ctx, r)
+}
+
+// finish takes the steps before and then those of a range that is journalled, by
+// this holder or by an earlier one.
+func (p *Projector) finish(ctx context.Context, b built, before []step) (err error) {
+	ctx, done := p.traced(ctx, b)
+	defer func() { done(err) }()
+	p.reached(pointBuilt)
+	err = p.walk(ctx, append(before,
+		step{"publish to quarantine", func(ctx context.Context) error { return p.quarantine(ctx, b.refused) }, pointQuarantined},
+		step{"write", func(ctx context.Context) error { return p.insert(ctx, b.batch) }, pointWritten},
+		step{"commit", func(ctx context.Context) error { return p.mark(ctx, b) }, pointCommitted},
+		step{"delete reintroduced values", func(ctx context.Context) error { return p.remove(ctx, reintroduced(b.refused)) }, pointDeleted},
+	))
+	if err == nil {
+		p.landed(b)
+	}
+	return err
+}
+
+// look is the step before every batch, and now and then between batches.
+func (p *Projector) look() step { return step{"look at the checkpoint", p.unmoved, pointUnmoved} }
+
+// unmoved makes sure, after a pause, that the ledger still ends with the last
+// commit: while nothing was asked of it, it may have been restored from an older
+// copy.
+func (p *Projector) unmoved(ctx context.Context) error {
+	if time.Since(p.looked) < restorePause {
+		return nil
+	}
+	return p.stands(ctx)
+}
+
+// stands makes sure that the ledger ends with the last commit.
+func (p *Projector) stands(ctx context.Context) error {
+	last, _, err := p.store.LastCommit(ctx, p.incarnation)
+	if err != nil {
+		return err
+	}
+	if last.Last != p.last.Last {
+		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, p.last.Last)
+	}
+	p.looked = time.Now()
+	return nil
+}
+
+// restorePause is shorter than any restart of a server.
+const restorePause = time.Second
+
+// errMoved means that the ledger is not the one that was written last.
+var errMoved = errors.New("the last commit is another than the one that was made last")

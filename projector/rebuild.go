@@ -1,0 +1,356 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Rebuild projects the streams again into a set of tables beside the live ones,
+// holds the two against each other and puts the new set in the place of the live
+// one. The live tables answer throughout, and the live projector goes on until the
+// moment of the swap, for which it hands over its lease.
+//
+//	made       tables, with what no stream brings again   dropped by the next rebuild
+//	projected  like any projector, lease and journal too  gone on with by the next
+//	compared   nothing is written                         gone on with by the next
+//	held       the leases are the rebuild's: no writer    they expire; gone on with
+//	swapping   tables are exchanged one by one            finished by the next who
+//	                                                      writes, projector or rebuild
+//	swapped    the replaced tables are dropped            dropped by the same
+//
+// A crash leaves what stands on the right.
+//
+// A stream that begins later than the tables keeps their older rows. Messages that
+// are gone for a withheld value are refused again by their copies in the quarantine
+// stream; one that was too large for a copy has its row without its bytes. What
+// somebody deleted from the stream is in no rebuilt table, whatever the live ones
+// say.
+type Rebuild struct {
+	// JetStream is where the events are. Required.
+	JetStream jetstream.JetStream
+	// Ledger is the live tables. Required.
+	Ledger *ledger.Ledger
+	// Keys is as in Config.
+	Keys func() ([]schema.KeyRing, error)
+	// CompareOnly drops the rebuilt tables once they were compared, and changes
+	// nothing else.
+	CompareOnly bool
+	// Accept swaps although the tables differ: the streams are the truth.
+	Accept bool
+	// Progress is told how many of the messages are done, some times a second. Nil
+	// is not told.
+	Progress func(done, total uint64)
+	// Log gets what a person would want to know. Nil discards it.
+	Log *slog.Logger
+
+	timing timing
+	batch  int
+	at     func(point string) // a test's way to be told of each point; nil otherwise
+}
+
+// ErrDiffer means that the rebuilt tables are not the live ones. They stay, for
+// the next rebuild to go on with.
+var ErrDiffer = errors.New("the rebuilt tables differ from the live ones")
+
+// Rebuilt is what a rebuild has done.
+type Rebuilt struct {
+	Finished bool            // only the swap of an earlier one, which was cut off
+	Resumed  bool            // went on with what an earlier one had left
+	Swapped  bool            // the rebuilt tables are the live ones
+	From     []ledger.Start  // where the streams begin: older rows were kept
+	Compared ledger.Compared // up to what the live tables had
+	Messages uint64          // projected
+
+	// How long it took: in all, to project, and from when it had the leases, so
+	// that nothing was projected into the live tables. Compared has its own.
+	Took, Projecting, Swapping time.Duration
+}
+
+// The points of a rebuild at which a crash differs from one at any other point,
+// beside "swapping", "exchanged" and "swapped" of the swap itself.
+const (
+	pointMade      = "made"
+	pointProjected = "projected"
+	pointCompared  = "compared"
+	pointHeld      = "held"
+)
+
+// Run rebuilds. Only one runs at a time; another waits. It may be run again after
+// whatever end. Errors: [ErrDiffer]; [ErrEventsExpired] and [ErrStreamForked] where
+// a stream changed meanwhile, then what was rebuilt is dropped.
+func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
+	began := time.Now()
+	defer func() { done.Took = time.Since(began) }()
+	if r.JetStream == nil || r.Ledger == nil {
+		return done, errors.New("rebuild: JetStream and Ledger are required")
+	}
+	if r.Log == nil {
+		r.Log = slog.New(slog.DiscardHandler)
+	}
+	if r.timing == (timing{}) {
+		r.timing = defaultTiming
+	}
+	kv, err := r.JetStream.KeyValue(ctx, LeaseBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return done, errNoBucket
+	}
+	if err != nil {
+		return done, fmt.Errorf("open the lease bucket: %w", err)
+	}
+	owner := uuid.NewString()
+	lock, held, err := requestLease(ctx, kv, "rebuild", owner, r.timing, r.Log)
+	if err != nil {
+		return done, err
+	}
+	defer r.release(ctx, lock)
+	if done.Finished, err = r.Ledger.FinishSwap(held); err != nil || done.Finished {
+		return done, err
+	}
+	w, err := r.prepare(held, kv, owner)
+	if err != nil {
+		return done, err
+	}
+	defer w.set.Close()
+	done.From, done.Resumed = w.starts, w.resumed
+	r.reached(pointMade)
+	err = w.work(held, &done)
+	if errors.Is(err, ErrEventsExpired) || errors.Is(err, ErrStreamForked) {
+		return done, fmt.Errorf("a stream changed during the rebuild, which is dropped, run it again: %w", errors.Join(err, w.set.Drop(ctx)))
+	}
+	return done, err
+}
+
+func (r Rebuild) reached(point string) {
+	if r.at != nil {
+		r.at(point)
+	}
+}
+
+func (r Rebuild) release(ctx context.Context, l *Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := l.Release(ctx); err != nil {
+		r.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
+	}
+}
+
+// rebuilding is one rebuild with its set of tables.
+type rebuilding struct {
+	Rebuild
+	kv         jetstream.KeyValue
+	owner      string
+	set        *ledger.Beside
+	starts     []ledger.Start
+	projectors []*Projector // one a stream
+	resumed    bool
+}
+
+// prepare opens the set that an earlier rebuild has left, or makes one, and the
+// projectors that fill it.
+func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
+	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}
+	partitions, err := ReadPartitions(ctx, r.JetStream)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range partitions.EventStreams() {
+		stream, incarnation, err := openStream(ctx, r.JetStream, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		w.starts = append(w.starts, ledger.Start{Stream: s.Name, Incarnation: incarnation, First: max(1, stream.CachedInfo().State.FirstSeq)})
+	}
+	if w.set, err = r.Ledger.Beside(ctx); err != nil {
+		return nil, err
+	}
+	if w.resumed, err = w.set.Open(ctx, w.starts); err != nil {
+		return nil, err
+	}
+	if !w.resumed {
+		if err := w.set.Make(ctx, w.starts); err != nil {
+			return nil, err
+		}
+	}
+	gone, err := readGone(ctx, r.JetStream)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range w.starts {
+		c := DefaultConfig(r.JetStream, w.set.Ledger)
+		c.Stream, c.Owner, c.UntilCaughtUp, c.Keys, c.Log = s.Stream, owner, true, r.Keys, r.Log
+		if r.batch > 0 {
+			c.BatchMessages = r.batch
+		}
+		p, err := New(c)
+		if err != nil {
+			return nil, err
+		}
+		p.timing, p.at = r.timing, r.at
+		p.beside = &beside{harmless: r.CompareOnly, gone: gone[s.Incarnation]}
+		w.projectors = append(w.projectors, p)
+	}
+	return w, nil
+}
+
+func (w *rebuilding) work(ctx context.Context, done *Rebuilt) error {
+	levels, err := w.levels(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.catchUp(ctx, done); err != nil {
+		return err
+	}
+	w.reached(pointProjected)
+	if done.Compared, err = w.set.Compare(ctx, levels, true); err != nil {
+		return err
+	}
+	w.reached(pointCompared)
+	differ := len(done.Compared.Differences) > 0
+	if w.CompareOnly {
+		if err := w.set.Drop(ctx); err != nil {
+			return err
+		}
+	}
+	if differ && (w.CompareOnly || !w.Accept) {
+		return ErrDiffer
+	}
+	if w.CompareOnly {
+		return nil
+	}
+	// What came during the comparison is projected before anybody is stopped.
+	if err := w.catchUp(ctx, done); err != nil {
+		return err
+	}
+	return w.swap(ctx, levels, done)
+}
+
+// levels returns what the live tables have of each stream.
+func (w *rebuilding) levels(ctx context.Context) ([]ledger.Stretch, error) {
+	var list []ledger.Stretch
+	for _, s := range w.starts {
+		last, _, err := w.Ledger.LastCommit(ctx, s.Incarnation)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ledger.Stretch{Incarnation: s.Incarnation, Through: last.Last})
+	}
+	return list, nil
+}
+
+// catchUp projects until the set is level with the streams.
+func (w *rebuilding) catchUp(ctx context.Context, done *Rebuilt) error {
+	began := time.Now()
+	defer func() { done.Projecting += time.Since(began) }()
+	stop := w.watch(ctx)
+	defer stop()
+	for _, p := range w.projectors {
+		before := p.Status()
+		if err := p.Run(ctx); err != nil {
+			return err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		now := p.Status()
+		done.Messages += now.Events + now.Duplicates + now.Quarantined - before.Events - before.Duplicates - before.Quarantined
+	}
+	return nil
+}
+
+// watch tells of the progress until stop is called.
+func (w *rebuilding) watch(ctx context.Context) (stop func()) {
+	if w.Progress == nil {
+		return func() {}
+	}
+	var total uint64
+	for _, s := range w.starts {
+		if stream, _, err := openStream(ctx, w.JetStream, s.Stream); err == nil {
+			total += stream.CachedInfo().State.LastSeq - s.First + 1
+		}
+	}
+	ended, finished := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(finished)
+		ticker := time.NewTicker(200 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			var done uint64
+			for i, p := range w.projectors {
+				done += max(p.Status().Committed+1, w.starts[i].First) - w.starts[i].First
+			}
+			w.Progress(min(done, total), total)
+			select {
+			case <-ended:
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-finished
+	}
+}
+
+// swap stops the writers by taking their leases, brings the set level, holds what
+// came since the comparison against the live tables as well, and swaps.
+func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
+	held := ctx
+	for _, s := range w.starts {
+		lease, next, err := requestLease(held, w.kv, s.Stream, w.owner, w.timing, w.Log)
+		if err != nil {
+			return err
+		}
+		defer w.release(ctx, lease)
+		held = next
+	}
+	w.reached(pointHeld)
+	began := time.Now()
+	defer func() { done.Swapping = time.Since(began) }()
+	for _, s := range w.starts {
+		if err := w.Ledger.KillInserts(held, s.Incarnation); err != nil {
+			return err
+		}
+	}
+	if err := w.catchUp(held, done); err != nil {
+		return err
+	}
+	tail, err := w.levels(held)
+	if err != nil {
+		return err
+	}
+	came := false
+	for i := range tail {
+		tail[i].After = compared[i].Through
+		came = came || tail[i].Through > tail[i].After
+	}
+	var more ledger.Compared
+	if came { // each question reads whole tables, while nobody projects
+		if more, err = w.set.Compare(held, tail, false); err != nil {
+			return err
+		}
+	}
+	done.Compared.Rows += more.Rows
+	done.Compared.Took += more.Took
+	done.Compared.Differences = append(done.Compared.Differences, more.Differences...)
+	if len(more.Differences) > 0 && !w.Accept {
+		return ErrDiffer
+	}
+	if err := context.Cause(held); err != nil {
+		return err
+	}
+	if err := w.set.Swap(held, w.at); err != nil {
+		return err
+	}
+	done.Swapped = true
+	return nil
+}

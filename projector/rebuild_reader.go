@@ -1,0 +1,123 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// beside makes a projector that of a rebuild: it has a lease and a journal of its
+// own and changes no stream, but for one thing. A value that it finds withheld and
+// the live projector did not, for want of a key, it deletes from the stream like
+// that one would have, unless it is to be harmless.
+type beside struct {
+	harmless bool
+	gone     []*message // deleted from the stream for a withheld value, in order
+}
+
+// finds reports whether m is one that only the rebuild has recognised.
+func (b *beside) finds(m parsed) bool { return m.reintroduced && m.kept == nil && !b.harmless }
+
+// leaseKey is the key of the lease and the journal.
+func (p *Projector) leaseKey() string {
+	if p.beside != nil {
+		return p.config.Stream + ".rebuild"
+	}
+	return p.config.Stream
+}
+
+// finishSwap brings to its end what a rebuild was cut off in.
+func (p *Projector) finishSwap(ctx context.Context) error {
+	finished, err := p.store.FinishSwap(ctx)
+	if finished {
+		p.forget()
+		p.config.Log.Warn("finished the swap of a rebuild that was cut off", "event", "swap_finished")
+	}
+	return err
+}
+
+// newReader reads the stream from a sequence on; for a rebuild with what is gone
+// from it for a withheld value in its old place, so that it is in quarantine again.
+func (p *Projector) newReader(ctx context.Context, from uint64) (*reader, error) {
+	in, err := newReader(ctx, p.stream, p.incarnation, from)
+	if err == nil && p.beside != nil {
+		at, _ := slices.BinarySearchFunc(p.beside.gone, from, func(m *message, from uint64) int {
+			if m.position.StreamSeq < from {
+				return -1
+			}
+			return 1
+		})
+		in.gone = p.beside.gone[at:]
+	}
+	return in, err
+}
+
+// merge returns the next of what the server sends and of what is gone. When
+// nothing comes, what is gone is at the end of the stream.
+func (r *reader) merge(ctx context.Context) (*message, error) {
+	if r.held == nil {
+		m, err := r.receive(ctx)
+		switch {
+		case errors.Is(err, errNoMessage) && len(r.gone) > 0:
+			return r.mergeEnd(ctx)
+		case err != nil:
+			return nil, err
+		}
+		r.held = m
+	}
+	if len(r.gone) == 0 || r.gone[0].position.StreamSeq > r.held.position.StreamSeq {
+		m := r.held
+		r.held = nil
+		return m, nil
+	}
+	m := r.gone[0]
+	r.gone = r.gone[1:]
+	if m.position.StreamSeq == r.held.position.StreamSeq {
+		// It was refused, and whoever did it did not get to the deletion.
+		if !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
+			m = r.held
+		}
+		r.held = nil
+	}
+	return m, nil
+}
+
+// mergeEnd returns the first that is gone, if nothing is on its way from the server.
+func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
+	info, err := r.consumer.Info(context.WithoutCancel(ctx))
+	if err != nil || !r.received(info) {
+		return nil, errNoMessage
+	}
+	m := r.gone[0]
+	r.gone = r.gone[1:]
+	return m, nil
+}
+
+// received reports whether all that the server has has come.
+func (r *reader) received(info *jetstream.ConsumerInfo) bool {
+	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
+}
+
+// readGone returns the messages that were deleted from the streams for a withheld
+// value, by stream, as the quarantine stream has them.
+func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*message, error) {
+	gone := make(map[uuid.UUID][]*message)
+	err := readCopies(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(r ledger.Refusal, _ bool) error {
+		m := &message{subject: r.Subject, header: r.Header, data: r.Data, position: r.Position(), kept: &r}
+		gone[r.Incarnation] = append(gone[r.Incarnation], m)
+		return nil
+	})
+	for id, list := range gone {
+		slices.SortStableFunc(list, func(a, b *message) int { return int(a.position.StreamSeq) - int(b.position.StreamSeq) })
+		// A crash before the commit may have had a message copied twice.
+		gone[id] = slices.CompactFunc(list, func(a, b *message) bool { return a.position.StreamSeq == b.position.StreamSeq })
+	}
+	return gone, err
+}

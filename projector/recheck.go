@@ -1,0 +1,148 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Rechecker finds withheld values in events that are in the ledger already: those
+// that were recorded before their redaction, or while a key was not there. It
+// needs no lease and no stream, and may run beside a projector.
+type Rechecker struct {
+	// Ledger is where the events are and what was found is kept. Required.
+	Ledger *ledger.Ledger
+	// Keys returns the tenants' key rings. Nil has none.
+	Keys func() ([]schema.KeyRing, error)
+	// Every is after how many events the pass can be resumed. Defaults to 10,000.
+	Every uint64
+	// Log gets what a person would want to know. Nil discards it.
+	Log *slog.Logger
+	// Found is called for each event that holds a withheld value. Nil is not called.
+	Found func(ledger.Reintroduction)
+}
+
+// Rechecked is what a re-check has done.
+type Rechecked struct {
+	Events      uint64 // read, by the pass as a whole where one was resumed
+	Found       uint64 // of them that hold a withheld value
+	UnknownKeys uint64 // keys that redactions name and that are not there
+}
+
+// Run goes once through the events of every tenant that withholds something. A
+// pass that was cut off with the same fingerprints goes on where it was; memory
+// does not grow with the events. What is found is a row of the view
+// check_redaction_reintroduced, for as long as the event is there.
+func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
+	if r.Ledger == nil {
+		return Rechecked{}, errors.New("projector: Ledger is required")
+	}
+	if r.Log == nil {
+		r.Log = slog.New(slog.DiscardHandler)
+	}
+	if r.Every == 0 {
+		r.Every = 10_000
+	}
+	keys, err := readKeys(r.Keys)
+	if err != nil {
+		return Rechecked{}, err
+	}
+	values, err := r.Ledger.WithheldThrough(ctx, uuid.Nil, 0)
+	if err != nil {
+		return Rechecked{}, err
+	}
+	var done Rechecked
+	unknown := make(map[unknownKey]bool)
+	byTenant := make(map[string][]ledger.Withheld)
+	var tenants []string // as they are in events
+	for _, v := range values {
+		if !keys.has(v.Tenant, v.Fingerprint.KeyID) {
+			unknown[unknownKey{keyTenant(v.Tenant), v.Fingerprint.KeyID}] = true
+			continue
+		}
+		if byTenant[v.Tenant] == nil {
+			tenants = append(tenants, v.Tenant)
+		}
+		byTenant[v.Tenant] = append(byTenant[v.Tenant], v)
+	}
+	done.UnknownKeys = uint64(len(unknown))
+	for _, tenant := range tenants {
+		w := newWithheld(keys)
+		for _, v := range byTenant[tenant] {
+			w.learn(v)
+		}
+		pass, err := r.tenant(ctx, tenant, byTenant[tenant], w.of([]string{keyTenant(tenant)}))
+		done.Events += pass.Events
+		done.Found += pass.Found
+		if err != nil {
+			return done, fmt.Errorf("re-check: %w", err)
+		}
+	}
+	return done, nil
+}
+
+// tenant goes through the events of one tenant.
+func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Withheld, w watches) (ledger.Recheck, error) {
+	pass, err := r.Ledger.LastRecheck(ctx, tenant, ledger.FingerprintSet(values))
+	if err != nil {
+		return pass, err
+	}
+	if pass.Pass == 0 || pass.Finished {
+		pass = ledger.Recheck{Tenant: tenant, Fingerprints: pass.Fingerprints, Pass: pass.Pass + 1}
+	} else {
+		r.Log.Info("going on with a re-check that was cut off", "events", pass.Events)
+	}
+	var found []ledger.Reintroduction
+	saved := pass.Events
+	err = r.Ledger.EventTexts(ctx, tenant, pass.Place, func(e ledger.EventText) error {
+		pass.Events++
+		if hit, ok := look(w, tenant, e); ok {
+			pass.Found++
+			found = append(found, hit)
+			if r.Found != nil {
+				r.Found(hit)
+			}
+		}
+		pass.Place = e.Place
+		// A place whose session is a withheld value is not to be written down.
+		if pass.Events-saved < r.Every || len(w.inWord([]byte(e.Place.Session))) > 0 {
+			return nil
+		}
+		err := r.Ledger.SaveRecheck(ctx, pass, found)
+		found, saved = nil, pass.Events
+		return err
+	})
+	if err != nil {
+		return pass, err
+	}
+	pass.Place, pass.Finished = ledger.Place{}, true
+	return pass, r.Ledger.SaveRecheck(ctx, pass, found)
+}
+
+// look says what an event brings back, by the first value that is found in it.
+func look(w watches, tenant string, e ledger.EventText) (ledger.Reintroduction, bool) {
+	found := w.inPayload([]byte(e.Data))
+	for _, attribute := range e.Attributes {
+		if len(found) > 0 {
+			break
+		}
+		found = slices.Concat(found, w.inWord([]byte(attribute)))
+	}
+	if len(found) == 0 {
+		return ledger.Reintroduction{}, false
+	}
+	k := keeper{watches: w}
+	policy := found[0].value.PolicyRef
+	return ledger.Reintroduction{
+		Incarnation: e.Incarnation, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Tenant: tenant,
+		Session: k.word("", e.Place.Session), Turn: k.word("", e.Turn), Type: k.word("", e.Type), Record: k.word("", e.Record),
+		RedactionID: k.word("", found[0].value.RedactionID), PolicyRef: k.word("", policy),
+	}, true
+}

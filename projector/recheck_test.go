@@ -1,0 +1,123 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// planted publishes a value in many places, and its redaction after it.
+func (f *fixture) planted() (places []uint64) {
+	f.t.Helper()
+	add := func(e *schema.Event, hit bool) {
+		f.publish(e.Binary())
+		if hit {
+			places = append(places, uint64(f.sent))
+		}
+	}
+	add(event(1, 0), false)
+	add(foreign(2, `{"note":"`+escaped(secret)+`"}`), true)
+	add(foreign(3, `{"`+secret+`":1}`), true)
+	inSession := event(4, 0)
+	inSession.SessionID = "session " + secret
+	add(inSession, true)
+	inExtension := event(5, 0)
+	inExtension.Extensions = map[string]string{"note": secret}
+	add(inExtension, true)
+	inRecord := event(6, 0)
+	inRecord.Subject = secret
+	add(inRecord, true)
+	others := foreign(7, `{"note":"`+secret+`"}`)
+	others.Tenant = "umbrella"
+	add(others, false)
+	add(redaction(f.t, 1, secret), false)
+	add(event(8, 0), false)
+	f.flush()
+	return places
+}
+
+func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	places := f.planted()
+	f.must(f.run(f.guarded(new(logbook))))
+	var found []uint64
+	var said strings.Builder
+	r := Rechecker{Ledger: f.ledger, Keys: testKeys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
+		found = append(found, hit.StreamSeq)
+		fmt.Fprintf(&said, "%+v\n", hit)
+	}}
+	for pass := range 2 {
+		found = nil
+		got, err := r.Run(t.Context())
+		slices.Sort(found)
+		if want := (Rechecked{Events: 8, Found: 5}); err != nil || got != want || !slices.Equal(found, places) {
+			t.Errorf("pass %d: found %v, want %v; %+v, %v", pass, found, places, got, err)
+		}
+	}
+	if n := f.count("SELECT count() FROM check_redaction_reintroduced WHERE tenant = 'acme' AND position(problem, 'policy:secrets') > 0"); n != 5 {
+		t.Errorf("the standing check lists %d events, want 5", n)
+	}
+	text := said.String()
+	for _, table := range []string{"reintroductions", "rechecks", "check_redaction_reintroduced"} {
+		var rows string
+		f.must(f.sql.QueryRow(t.Context(), "SELECT toString(groupArray(tuple(*))) FROM "+table).Scan(&rows))
+		text += rows
+	}
+	for _, trace := range traces(secret) {
+		if strings.Contains(text, trace) {
+			t.Errorf("the report holds %q:\n%s", trace, text)
+		}
+	}
+	f.must(f.sql.Exec(t.Context(), "DELETE FROM events WHERE stream_seq = 2"))
+	if n := f.count("SELECT count() FROM check_redaction_reintroduced"); n != 4 {
+		t.Errorf("after one event was erased, %d are listed, want 4", n)
+	}
+}
+
+// TestRecheckGoesOn cuts a pass off after every event: the passes together read
+// and find each event once.
+func TestRecheckGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	places := f.planted()
+	f.must(f.run(f.guarded(new(logbook))))
+	var got Rechecked
+	for rounds := 1; ; rounds++ {
+		ctx, cut := context.WithCancel(t.Context())
+		r := Rechecker{Ledger: f.ledger, Keys: testKeys(t), Every: 1, Found: func(ledger.Reintroduction) {
+			if rounds < 4 {
+				cut()
+			}
+		}}
+		var err error
+		got, err = r.Run(ctx)
+		cut()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) || rounds > 10 {
+			t.Fatalf("round %d ended with %v", rounds, err)
+		}
+	}
+	if got.Events != 8 || f.count("SELECT uniqExact(stream_seq) FROM reintroductions") != uint64(len(places)) {
+		t.Errorf("all passes together: %+v, want 8 events and the places %v", got, places)
+	}
+}
+
+func TestRecheckWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.planted()
+	f.must(f.run(f.guarded(new(logbook))))
+	got, err := Rechecker{Ledger: f.ledger}.Run(t.Context())
+	if want := (Rechecked{UnknownKeys: 1}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}

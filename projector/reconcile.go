@@ -1,0 +1,211 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// errNotTaken means that rows were written and are not there: somebody removes
+// them at the same time.
+var errNotTaken = errors.New("the table does not hold rows that it took")
+
+// mayBeHeld says that rows of r may have been written before this holder came to
+// it.
+func (p *Projector) mayBeHeld(r ledger.Range) bool { return r.First <= p.doubtful }
+
+// insert stores the rows of a journalled range.
+func (p *Projector) insert(ctx context.Context, b *ledger.Batch) error {
+	if p.mayBeHeld(b.Range) {
+		return p.reconcile(ctx, b)
+	}
+	return p.store.WriteRows(ctx, b, p.lease.Epoch())
+}
+
+// reconcile makes the tables hold every row of a range of which some may be
+// written. It compares, and writes what is lacking.
+//
+// A table with none of its rows gets its block under the tokens of the range: where
+// an insert is still on its way, the server takes one of the two. One that lacks
+// them even then had them and lost them, and the server remembers the token. One
+// with some of its rows had them all, because a block is there or is not. Either
+// gets the rows that it lacks, and no other, under the tokens of a new epoch, so
+// that those that are left do not stand twice.
+func (p *Projector) reconcile(ctx context.Context, b *ledger.Batch) error {
+	for try := range 3 {
+		lacking, err := p.store.Lacking(ctx, b)
+		if err != nil || len(lacking) == 0 {
+			return err
+		}
+		names, whole := namesOf(lacking)
+		if try == 2 {
+			return fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotTaken)
+		}
+		p.config.Log.Warn("writing rows that tables lack", "event", "rows_restored", "first", b.First, "last", b.Last, "tables", names)
+		if try == 0 && len(whole) > 0 {
+			if err := p.store.WriteRows(ctx, b, p.lease.Epoch(), whole...); err != nil {
+				return err
+			}
+			continue
+		}
+		if b.Epoch, err = p.lease.Advance(ctx); err != nil {
+			return err
+		}
+		if err := p.store.WriteLacking(ctx, b, p.lease.Epoch(), lacking); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesOf returns the tables that lack rows, and those that have none.
+func namesOf(lacking []ledger.Lack) (all, whole []string) {
+	for _, l := range lacking {
+		all = append(all, l.Table)
+		if l.Whole {
+			whole = append(whole, l.Table)
+		}
+	}
+	return all, whole
+}
+
+// markAgain looks whether the row of commits stands that was just inserted, and
+// inserts it under the token of a new epoch where it does not: somebody removed
+// it, and the server remembers the token.
+func (p *Projector) markAgain(ctx context.Context, b *ledger.Batch) error {
+	last, _, err := p.store.LastCommit(ctx, b.Incarnation)
+	if err != nil || last.Same(b.Range) {
+		return err
+	}
+	if b.Epoch, err = p.lease.Advance(ctx); err != nil {
+		return err
+	}
+	return p.store.Commit(ctx, b, p.lease.Epoch())
+}
+
+// walkBack finds the committed ranges of which a table lacks rows, since it was
+// restored from an older copy or lost a part, and writes them again, oldest
+// first. It ends where the stream no longer has such a range.
+func (p *Projector) walkBack(ctx context.Context) (err error) {
+	short, err := p.short(ctx)
+	if err != nil || len(short) == 0 {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			p.withheld = nil // it is of an earlier place
+		}
+	}()
+	last := p.committed.Load()
+	p.config.Log.Warn("tables hold fewer rows than commits says: they are older than it, or lost some; writing them again from the stream",
+		"event", "tables_behind", "first", short[0].First, "last", short[len(short)-1].Last, "commits", len(short))
+	for _, c := range short {
+		if err := p.mend(ctx, c.Range); err != nil {
+			return err
+		}
+	}
+	p.committed.Store(last)
+	return p.loadWithheld(ctx)
+}
+
+// shortPage is how many commits a walk back looks at first: in all tables, the
+// newest of them that has rows there says whether the table is whole.
+const shortPage = 64
+
+// short lists, oldest first, the commits of which a table holds fewer rows than
+// it should. It goes back from the newest one, for each table until the first
+// one that the table holds: what is older is held, too, unless somebody removed
+// rows by hand. A table of which the newest commits have no rows is not looked
+// at.
+func (p *Projector) short(ctx context.Context) ([]ledger.Commit, error) {
+	var short []ledger.Commit
+	whole := make(map[string]bool)
+	before, page := uint64(math.MaxUint64), shortPage
+	for {
+		commits, err := p.store.CommitsBefore(ctx, p.incarnation, before, page)
+		if err != nil {
+			return nil, err
+		}
+		held, err := p.store.Held(ctx, commits)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range commits {
+			before = c.First
+			if lacks(whole, c.Rows, held[i]) {
+				short = append(short, c)
+			}
+		}
+		if len(commits) < page || allTrue(whole) {
+			slices.Reverse(short)
+			return short, nil
+		}
+		page = min(4*page, 4096)
+	}
+}
+
+// lacks holds what a commit has in each table against what the table holds. A
+// table that holds one commit is whole from then on.
+func lacks(whole map[string]bool, rows, held map[string]uint64) (lacks bool) {
+	for table, n := range rows {
+		if !whole[table] {
+			whole[table] = held[table] >= n
+			lacks = lacks || !whole[table]
+		}
+	}
+	return lacks
+}
+
+func allTrue(m map[string]bool) bool {
+	for _, v := range m {
+		if !v {
+			return false
+		}
+	}
+	return true
+}
+
+// mend derives a committed range again, as it was when it was committed, and
+// writes what tables lack of it. Messages that were deleted since leave no rows.
+func (p *Projector) mend(ctx context.Context, r ledger.Range) error {
+	if first := p.info.State.FirstSeq; first > r.First {
+		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", expired(r.First, min(r.Last, first-1)))
+	}
+	messages, err := p.readRange(ctx, r.First, r.Last, r.Messages)
+	if err != nil {
+		return err
+	}
+	if err := p.compare(ctx, r, messages); err != nil || len(messages) == 0 {
+		return err
+	}
+	p.committed.Store(r.First - 1)
+	if err := p.loadWithheld(ctx); err != nil {
+		return err
+	}
+	b, err := p.assemble(ctx, messages)
+	if err != nil {
+		return err
+	}
+	if gone := reintroduced(b.refused); !b.Same(r) && len(gone) > 0 {
+		// Recognised only now: it keeps the rows that it has, and gets no more.
+		p.landed(b)
+		messages = slices.DeleteFunc(messages, func(m *message) bool { return slices.Contains(gone, m.position) })
+		if len(messages) == 0 {
+			return nil
+		}
+		if b, err = p.assemble(ctx, messages); err != nil {
+			return err
+		}
+	}
+	b.Range, b.batch.Range = r, r
+	if err := p.reconcile(ctx, b.batch); err != nil {
+		return err
+	}
+	p.landed(b)
+	return nil
+}

@@ -1,0 +1,70 @@
+package projector
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// A table that lost its newest rows, or all of them, gets them back from the
+// stream, and the log says so.
+func TestTableOlderThanCommits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ table, harm string }{
+		{"events", "DELETE FROM events WHERE stream_seq > 30"},
+		{"log_items", "TRUNCATE TABLE log_items"},
+		{"quarantine", "DELETE FROM quarantine WHERE stream_seq BETWEEN 50 AND 75"},
+		{"duplicates", "ALTER TABLE duplicates DROP PARTITION ID 'all'"},
+	} {
+		t.Run(c.table, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.publishMix(0, 75)
+			f.project()
+			harm := c.harm
+			if strings.Contains(harm, "PARTITION") {
+				var id string
+				f.must(f.sql.QueryRow(t.Context(), "SELECT any(partition_id) FROM system.parts WHERE database = currentDatabase() AND table = 'duplicates'").Scan(&id))
+				harm = fmt.Sprintf("ALTER TABLE duplicates DROP PARTITION ID '%s'", id)
+			}
+			f.must(f.sql.Exec(t.Context(), harm))
+			log := &logbook{}
+			p := f.projector()
+			p.config.Log = logTo(log)
+			if err := f.run(p); err != nil {
+				t.Fatalf("%v\n%s", err, log)
+			}
+			f.exact("") // what was left does not stand twice
+			if text := log.String(); !strings.Contains(text, `"event":"tables_behind"`) {
+				t.Errorf("the log does not say so:\n%s", text)
+			}
+			log = &logbook{}
+			p = f.projector()
+			p.config.Log = logTo(log)
+			f.must(f.run(p))
+			if text := log.String(); strings.Contains(text, "tables_behind") {
+				t.Errorf("it is found again:\n%s", text)
+			}
+		})
+	}
+}
+
+// Rows and row of commits were removed by hand, and the server still knows the
+// tokens of them.
+func TestTokensOfRowsThatAreGone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 75)
+	f.project()
+	for _, table := range []string{"events", "log_items", "quarantine", "duplicates"} {
+		f.must(f.sql.Exec(t.Context(), "DELETE FROM "+table+" WHERE stream_seq > 40"))
+	}
+	f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 40"))
+	f.project()
+	f.exact("")
+	f.exact("FINAL")
+}
+
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }

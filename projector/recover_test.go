@@ -1,0 +1,180 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// counted counts what a projector reads in full of its ledger, and may lose the
+// reply to a commit.
+type counted struct {
+	store
+	identities, withheld atomic.Int64
+	mute                 atomic.Int64 // commits whose reply is lost from now on
+}
+
+func (c *counted) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
+	c.identities.Add(1)
+	return c.store.Identities(ctx, except, most, add)
+}
+
+func (c *counted) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]ledger.Withheld, error) {
+	c.withheld.Add(1)
+	return c.store.WithheldThrough(ctx, incarnation, through)
+}
+
+func (c *counted) Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error {
+	err := c.store.Commit(ctx, b, epoch)
+	if err == nil && c.mute.Add(-1) >= 0 {
+		return errors.New("the reply was lost")
+	}
+	return err
+}
+
+// wants asks how often everything was read.
+func (c *counted) wants(t *testing.T, identities, withheld int64) {
+	t.Helper()
+	if i, w := c.identities.Load(), c.withheld.Load(); i != identities || w != withheld {
+		t.Errorf("all identities were read %d times and all fingerprints %d times, want %d and %d", i, w, identities, withheld)
+	}
+}
+
+// countedOn makes a projector count.
+func countedOn(p *Projector) *counted {
+	c := &counted{store: p.store}
+	p.store = c
+	return c
+}
+
+// While ClickHouse refuses, a projector begins anew with every try. It does not
+// read what it knows again.
+func TestRefusedForLong(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 45)
+	f.must(f.run(f.guarded(new(logbook))))
+	var log logbook
+	p := f.guarded(&log)
+	c := countedOn(p)
+	stop := f.follow(p)
+	f.await("it projects", func() bool { return p.Status().Ready })
+	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events MODIFY SETTING parts_to_throw_insert = 1"))
+	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(redaction(t, 1, secret).Binary())
+	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
+	f.publishMix(1000, 15)
+	f.await("it was refused some times", func() bool { return strings.Count(log.String(), "cause=clickhouse code=252") >= 4 })
+	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events RESET SETTING parts_to_throw_insert"))
+	f.awaitLevel()
+	f.must(stop())
+	c.wants(t, 1, 1)
+	if n := f.count("SELECT toUInt64(groupBitXor(stream_seq)) FROM quarantine WHERE code = 'redaction_reintroduced'"); n != 48 {
+		t.Errorf("reintroduced is %d, want the one behind the redaction, 48", n)
+	}
+	if n := f.count("SELECT uniqExact(stream_seq) FROM (SELECT stream_seq FROM events UNION ALL SELECT stream_seq FROM duplicates UNION ALL SELECT stream_seq FROM quarantine)"); n != 63 {
+		t.Errorf("%d messages have an outcome, want 63", n)
+	}
+}
+
+// The last commit may be one that the projector has not heard of; it is its own.
+func TestReplyToACommitIsLost(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(redaction(t, 1, secret).Binary())
+	f.publishMix(0, 30)
+	p := f.guarded(new(logbook))
+	c := countedOn(p)
+	c.mute.Store(1)
+	stop := f.follow(p)
+	f.awaitLevel()
+	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary()) // the redaction was in the batch
+	f.publish(event(0, 0).Binary())                         // and so was this
+	f.awaitLevel()
+	f.must(stop())
+	c.wants(t, 1, 1)
+	if got := p.Status(); got.Quarantined == 0 || f.count("SELECT count() FROM quarantine WHERE code = 'redaction_reintroduced'") != 1 {
+		t.Errorf("the value that came back is not refused: %+v", got)
+	}
+	if n := f.count("SELECT count() FROM duplicates WHERE stream_seq = 33"); n != 1 {
+		t.Error("the repeat is not recognised")
+	}
+}
+
+// recover takes a projector, which holds no lease, through the first states.
+func (f *fixture) recover(p *Projector) {
+	f.t.Helper()
+	for _, step := range []func(context.Context) error{p.open, p.kill, p.verify, p.load} {
+		f.must(step(f.t.Context()))
+	}
+}
+
+// A redaction that was built and not committed counts for nothing when its batch is
+// begun anew: what stands in front of it is not held against it.
+func TestRedactionThatWasNotCommitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(redaction(t, 1, "another secret value").Binary())
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(redaction(t, 2, secret).Binary())
+	f.publish(foreign(2, `{"note":"another secret value"}`).Binary())
+	f.flush()
+	p := f.guarded(new(logbook))
+	c := countedOn(p)
+	refused := func(first, last uint64) (sequences []uint64) {
+		t.Helper()
+		messages, err := p.readRange(t.Context(), first, last, 10)
+		f.must(err)
+		b, err := p.assemble(t.Context(), messages)
+		f.must(err)
+		p.depart(b)
+		for _, m := range b.refused {
+			sequences = append(sequences, m.position.StreamSeq)
+		}
+		return sequences
+	}
+	f.recover(p)
+	refused(3, 3)
+	f.recover(p)
+	if got := refused(2, 4); !slices.Equal(got, []uint64{4}) {
+		t.Errorf("messages %v are refused, want 4, which brings back what is committed as withheld", got)
+	}
+	c.wants(t, 1, 1)
+}
+
+// What another has committed is read, although the lease was not seen to be lost:
+// the bucket may have been restored.
+func TestAnotherHasCommitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 30)
+	f.project()
+	p := f.projector()
+	c := countedOn(p)
+	recover := func() { t.Helper(); f.recover(p) }
+	recover()
+	recover()
+	c.wants(t, 1, 1)
+	f.publish(event(500, 0).Binary())
+	f.project()
+	recover()
+	c.wants(t, 2, 2)
+	if !p.seen.maybe(event(500, 0).Identity()) {
+		t.Error("an event of another holder is taken for new")
+	}
+	recover()
+	c.wants(t, 2, 2)
+	// The tables may be others, too.
+	p.forget()
+	recover()
+	c.wants(t, 3, 3)
+}

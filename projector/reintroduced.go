@@ -1,0 +1,95 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// reintroduced returns where the messages stood that held a withheld value.
+func reintroduced(refused []parsed) []ledger.Position {
+	var list []ledger.Position
+	for _, m := range refused {
+		if m.reintroduced {
+			list = append(list, m.position)
+		}
+	}
+	return list
+}
+
+// remove deletes messages from the stream, and overwrites them there. It comes
+// after the commit, since the journal's range is read again until then. What it
+// does not get to is deleted at the next start, see removeLeft.
+func (p *Projector) remove(ctx context.Context, places []ledger.Position) error {
+	ctx = context.WithoutCancel(ctx)
+	if p.beside != nil && p.beside.harmless {
+		return nil
+	}
+	for _, at := range places {
+		msg, err := p.stream.GetMsg(ctx, at.StreamSeq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look up message %d: %w", at.StreamSeq, err)
+		}
+		if !msg.Time.Equal(at.RecordedAt) {
+			continue // another message: the stream was restored
+		}
+		err = p.stream.SecureDeleteMsg(ctx, at.StreamSeq)
+		var refused *jetstream.APIError
+		switch {
+		case err == nil:
+			p.meter().deletion()
+			p.config.Log.Warn("a withheld value came back: the event is in quarantine, masked, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
+		case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) || errors.As(err, &refused):
+			p.config.Log.Error("the stream does not let a message with a withheld value be deleted: delete it by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)
+		default:
+			return fmt.Errorf("delete message %d: %w", at.StreamSeq, err)
+		}
+	}
+	return nil
+}
+
+// removeLeft deletes what the writer of the last committed range did not get to.
+// All earlier ranges are done: none is committed before that.
+func (p *Projector) removeLeft(ctx context.Context, last ledger.Range) error {
+	left, err := p.reintroducedIn(ctx, last)
+	if err != nil {
+		return err
+	}
+	return p.persist(ctx, "delete reintroduced values", func() error { return p.remove(ctx, left) })
+}
+
+func (p *Projector) reintroducedIn(ctx context.Context, r ledger.Range) (list []ledger.Position, err error) {
+	err = p.persist(ctx, "read quarantine", func() (err error) {
+		list, err = p.store.Reintroduced(ctx, r)
+		return err
+	})
+	return list, err
+}
+
+// withPlaces puts places in the stead of the messages that stand there, or stood
+// there, in a slice of its own: the messages may still be wanted as they are.
+func withPlaces(messages []*message, places []ledger.Position) []*message {
+	if len(places) == 0 {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	at := func(m *message, p ledger.Position) int { return cmp.Compare(m.position.StreamSeq, p.StreamSeq) }
+	for _, place := range places {
+		i, found := slices.BinarySearchFunc(messages, place, at)
+		if found {
+			messages[i] = placeOf(place)
+		} else {
+			messages = slices.Insert(messages, i, placeOf(place))
+		}
+	}
+	return messages
+}

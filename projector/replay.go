@@ -1,0 +1,104 @@
+package projector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// ReplayHeader names, on a message of the stream, the refused message that it
+// replays: <incarnation>:<sequence>. It links the two in the table replays,
+// whatever becomes of the replay.
+const ReplayHeader = "Ctxledger-Replay-Of"
+
+var (
+	// ErrMasked means that a refused message cannot be replayed as it is: its bytes
+	// are masked. Send the event under a new id and without the value.
+	ErrMasked = errors.New("the bytes are masked, because a redaction withholds a value of them: replay a fixed event with a new id and without the value")
+	// ErrNotReplayable means that a message was never one of the stream's subjects.
+	ErrNotReplayable = errors.New("the message has no subject of the stream of events: replay a fixed event")
+)
+
+// Replay publishes a refused message again, as it was, and returns its sequence
+// in the stream. Its identity is that of the first time, so that it counts once
+// whatever else is sent. Doing it twice within the duplicate window of the stream
+// gives the same sequence; afterwards the second is a repeated event. The error is
+// [ErrMasked], [ErrNotReplayable] or one of the stream.
+func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint64, error) {
+	if Masked(r) {
+		return 0, ErrMasked
+	}
+	if !strings.HasPrefix(r.Subject, strings.TrimSuffix(schema.AllSubjects, ">")) {
+		return 0, ErrNotReplayable
+	}
+	m := schema.Message{Subject: r.Subject, Header: make(map[string][]string, len(r.Header)), Data: r.Data}
+	id := r.Incarnation.String()
+	for name, values := range r.Header {
+		switch {
+		case strings.EqualFold(name, schema.MsgIDHeader) && len(values) > 0:
+			id = values[0]
+		case !isOrder(name):
+			m.Header[name] = values
+		}
+	}
+	return publishReplay(ctx, js, m, id, sha256.Sum256(m.Data), r)
+}
+
+// ReplayFixed publishes an event in the place of a refused message and returns
+// its sequence in the stream. The event must be valid: the caller has said so to
+// whoever fixed it. Doing it twice is as harmless as with [Replay].
+func ReplayFixed(ctx context.Context, js jetstream.JetStream, r ledger.Refusal, e *schema.Event) (uint64, error) {
+	return publishReplay(ctx, js, e.Binary(), e.MessageID(), e.Digest(), r)
+}
+
+// publishReplay sends a replay. The message id has the quarantined sequence
+// appended, or the duplicate window would swallow it, and a digest of what is
+// sent: a second, better attempt is another message.
+func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message, id string, digest [32]byte, of ledger.Refusal) (uint64, error) {
+	msg := &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}
+	delete(msg.Header, schema.MsgIDHeader)
+	msg.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", of.Incarnation, of.StreamSeq)}
+	id = fmt.Sprintf("%s:%d:%s", id, of.StreamSeq, hex.EncodeToString(digest[:4]))
+	ack, err := js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
+	if err != nil {
+		return 0, fmt.Errorf("replay sequence %d: %w", of.StreamSeq, err)
+	}
+	return ack.Sequence, nil
+}
+
+// replayOf returns which refused message m replays.
+func (m *message) replayOf() (of ledger.Position, ok bool) {
+	values := m.header[ReplayHeader]
+	if len(values) != 1 {
+		return of, false
+	}
+	incarnation, sequence, _ := strings.Cut(values[0], ":")
+	id, err := uuid.Parse(incarnation)
+	if err != nil {
+		return of, false
+	}
+	of.Incarnation = id
+	of.StreamSeq, err = strconv.ParseUint(sequence, 10, 64)
+	return of, err == nil
+}
+
+// tenant is whose message m is: the event's tenant, or where that cannot be read
+// the subject's.
+func (m *parsed) tenant() string {
+	if m.event != nil && m.event.Tenant != "" {
+		return m.event.Tenant
+	}
+	s, _ := schema.ParseSubject(m.subject)
+	return s.Tenant
+}

@@ -1,0 +1,159 @@
+package projector
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// refusals reads what is in quarantine, by sequence.
+func (f *fixture) refusals(filter ledger.RefusalFilter) map[uint64]ledger.Refusal {
+	f.t.Helper()
+	found := make(map[uint64]ledger.Refusal)
+	f.must(f.ledger.Refusals(f.t.Context(), filter, func(r ledger.Refusal) error {
+		found[r.StreamSeq] = r
+		return nil
+	}))
+	return found
+}
+
+// replayed returns what became of the replays of a refused message.
+func (f *fixture) replayed(r ledger.Refusal) []string {
+	f.t.Helper()
+	list, err := f.ledger.Replays(f.t.Context(), r.Position())
+	f.must(err)
+	var outcomes []string
+	for _, replay := range list {
+		outcomes = append(outcomes, fmt.Sprint(replay.StreamSeq, " ", replay.Outcome))
+	}
+	return outcomes
+}
+
+// damaged is an event whose data ends early, under the message id that it would
+// have as a whole.
+func damaged(id int) schema.Message {
+	m := event(id, 0).Binary()
+	m.Data = m.Data[:len(m.Data)-1]
+	return m
+}
+
+// send publishes with the message id that the message has.
+func (f *fixture) send(m schema.Message) uint64 {
+	f.t.Helper()
+	ack, err := f.js.PublishMsg(f.t.Context(), &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
+	f.must(err)
+	return ack.Sequence
+}
+
+func TestReplayOfAFixedEvent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.send(damaged(1))
+	f.send(event(2, 0).Binary())
+	f.project()
+	r := f.refusals(ledger.RefusalFilter{})[1]
+	if r.Code != string(schema.CodeNotJSON) && r.Code != string(schema.CodeMalformed) || string(r.Data) != string(damaged(1).Data) {
+		t.Fatalf("quarantine has %+v", r)
+	}
+	// The id of the message is still in the stream's duplicate window.
+	seq, err := ReplayFixed(t.Context(), f.js, r, event(1, 0))
+	if err != nil || seq != 3 {
+		t.Fatalf("replayed as %d: %v", seq, err)
+	}
+	again, err := ReplayFixed(t.Context(), f.js, r, event(1, 0))
+	if err != nil || again != seq {
+		t.Errorf("replayed again as %d: %v", again, err)
+	}
+	f.project()
+	if got := f.replayed(r); !reflect.DeepEqual(got, []string{"3 recorded"}) {
+		t.Errorf("the replays are %q", got)
+	}
+	if n := len(f.refusals(ledger.RefusalFilter{Waiting: true})); n != 0 {
+		t.Errorf("%d refused messages wait", n)
+	}
+	if len(f.refusals(ledger.RefusalFilter{})) != 1 {
+		t.Error("a replayed message is no longer in quarantine")
+	}
+	if n := f.count("SELECT count() FROM events WHERE event_id = 'event-1'"); n != 1 {
+		t.Errorf("the fixed event is there %d times", n)
+	}
+	// Beyond the duplicate window the same replay is a repeated event.
+	f.publish(func() schema.Message {
+		m := event(1, 0).Binary()
+		m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", r.Incarnation, r.StreamSeq)}
+		return m
+	}())
+	f.project()
+	if got := f.replayed(r); !reflect.DeepEqual(got, []string{"3 recorded", "4 repeated"}) {
+		t.Errorf("the replays are %q", got)
+	}
+}
+
+// A replay of what is still wrong is quarantined again, linked, and may be
+// replayed in its turn.
+func TestReplayOfWhatIsStillWrong(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	bad := damaged(1)
+	bad.Header["X-Bytes"] = []string{"not UTF-8: \xff"}
+	bad.Header["Nats-Expected-Stream"] = []string{StreamName}
+	f.send(bad)
+	f.project()
+	first := f.refusals(ledger.RefusalFilter{})[1]
+	found := []ledger.Refusal{first}
+	err := FindCopies(t.Context(), f.js, found)
+	whole := found[0]
+	if err != nil || !reflect.DeepEqual(whole.Header, bad.Header) || string(whole.Data) != string(bad.Data) {
+		t.Errorf("the copy has %q %q, %v; want %q", whole.Header, whole.Data, err, bad.Header)
+	}
+	seq, err := Replay(t.Context(), f.js, whole)
+	f.must(err)
+	if again, err := Replay(t.Context(), f.js, whole); err != nil || again != seq {
+		t.Errorf("replayed again as %d: %v", again, err)
+	}
+	f.project()
+	if got := f.replayed(first); !reflect.DeepEqual(got, []string{"2 refused"}) {
+		t.Errorf("the replays are %q", got)
+	}
+	second := f.refusals(ledger.RefusalFilter{Waiting: true})
+	if len(second) != 1 || second[2].Code != first.Code || string(second[2].Data) != string(first.Data) {
+		t.Fatalf("quarantine has %+v", second)
+	}
+	// A better attempt is another message, though its event has the same id.
+	if _, err := ReplayFixed(t.Context(), f.js, second[2], event(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	f.project()
+	if got := f.replayed(second[2]); !reflect.DeepEqual(got, []string{"3 recorded"}) {
+		t.Errorf("the replays are %q", got)
+	}
+	f.exact("FINAL")
+}
+
+func TestMaskedBytesAreNotReplayed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	log := new(logbook)
+	f.publish(redaction(t, 1, secret).Binary())
+	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no event")})
+	f.must(f.run(f.guarded(log)))
+	found := f.refusals(ledger.RefusalFilter{})
+	if _, err := Replay(t.Context(), f.js, found[2]); !errors.Is(err, ErrMasked) {
+		t.Errorf("replayed masked bytes: %v", err)
+	}
+	if got := f.refusals(ledger.RefusalFilter{Code: found[3].Code}); len(got) != 1 {
+		t.Errorf("%d refusals have the code %s", len(got), found[3].Code)
+	}
+	other := found[3]
+	other.Subject = "elsewhere"
+	if _, err := Replay(t.Context(), f.js, other); !errors.Is(err, ErrNotReplayable) {
+		t.Errorf("replayed to another stream: %v", err)
+	}
+}

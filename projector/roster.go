@@ -1,0 +1,192 @@
+package projector
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// roster says how many of the streams' leases this process is to have, where
+// there are several. Every process writes an entry of its own into the lease
+// bucket every heartbeat; one whose entry has not changed for as long as a lease
+// lasts, on the observer's own clock, counts no more, and its entry is removed.
+// All who see the same entries come to shares that add up to all of the streams:
+//
+//	streams 8, processes a b c      a 3, b 3, c 2
+//
+// Where they do not see the same for a moment, a lease is taken by two who ask
+// for it or waits a little longer: the lease alone decides who writes. Safe for
+// concurrent use.
+type roster struct {
+	kv      jetstream.KeyValue
+	me      string // key of this process's own entry
+	streams int
+	timing  timing
+
+	mu    sync.Mutex // guards the fields below
+	share int
+	taken int
+	seen  map[string]sighting // of the others
+}
+
+// sighting is what an observer knows of an entry.
+type sighting struct {
+	revision uint64
+	since    time.Time // when this observer first saw the revision
+}
+
+// rosterPrefix begins the keys of the entries; hexadecimal names follow.
+const rosterPrefix = "projectors."
+
+func newRoster(kv jetstream.KeyValue, owner string, streams int, t timing) *roster {
+	return &roster{kv: kv, me: rosterPrefix + hex.EncodeToString([]byte(owner)), streams: streams, timing: t, seen: make(map[string]sighting)}
+}
+
+// take reports whether this process is to have one more lease, and counts it
+// until give. A nil roster lets it have any.
+func (r *roster) take() bool {
+	if r == nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken >= r.share {
+		return false
+	}
+	r.taken++
+	return true
+}
+
+// give undoes a take.
+func (r *roster) give() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken--
+}
+
+// surplus is how many leases this process has beyond its share.
+func (r *roster) surplus() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(0, r.taken-r.share)
+}
+
+// sign writes this process's entry.
+func (r *roster) sign(ctx context.Context) error {
+	if _, err := r.kv.Put(ctx, r.me, nil); err != nil {
+		return fmt.Errorf("tell other projectors of this one: %w", err)
+	}
+	return nil
+}
+
+// leave removes this process's entry, so that others need not wait for its end.
+func (r *roster) leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
+
+// look reads the others' entries and settles this process's share.
+func (r *roster) look(ctx context.Context) error {
+	entries, err := r.entries(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		clear(r.seen) // who cannot be seen may have been cut off as well
+		return fmt.Errorf("look for other projectors: %w", err)
+	}
+	now := time.Now()
+	var others []string
+	for key, revision := range entries {
+		last, ok := r.seen[key]
+		switch {
+		case !ok || last.revision != revision:
+			r.seen[key] = sighting{revision, now}
+		case now.Sub(last.since) >= r.timing.expiry:
+			_ = r.kv.Purge(ctx, key, jetstream.LastRevision(revision)) // or another has, or it is back
+			continue
+		}
+		others = append(others, key)
+	}
+	for key := range r.seen {
+		if _, ok := entries[key]; !ok {
+			delete(r.seen, key)
+		}
+	}
+	r.share = shareOf(r.streams, r.me, others)
+	return nil
+}
+
+// entries returns the others' entries with their revisions.
+func (r *roster) entries(ctx context.Context) (map[string]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.expiry/2)
+	defer cancel()
+	watch, err := r.kv.Watch(ctx, rosterPrefix+"*", jetstream.IgnoreDeletes(), jetstream.MetaOnly())
+	if err != nil {
+		return nil, err
+	}
+	defer watch.Stop()
+	found := make(map[string]uint64)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case entry, open := <-watch.Updates():
+			switch {
+			case !open:
+				return nil, errors.New("the watch ended early")
+			case entry == nil: // that was all
+				return found, nil
+			case entry.Key() != r.me:
+				found[entry.Key()] = entry.Revision()
+			}
+		}
+	}
+}
+
+// shareOf splits streams evenly: who comes first in the order of names has one
+// more where they do not divide.
+func shareOf(streams int, me string, others []string) int {
+	before := 0
+	for _, other := range others {
+		if strings.Compare(other, me) < 0 {
+			before++
+		}
+	}
+	processes := len(others) + 1
+	share := streams / processes
+	if before < streams%processes {
+		share++
+	}
+	return share
+}
+
+// follow signs every heartbeat and looks at every poll, until ctx ends, and calls
+// changed after each look.
+func (r *roster) follow(ctx context.Context, failed func(step string, err error), changed func()) {
+	var signed time.Time
+	for {
+		if time.Since(signed) >= r.timing.heartbeat {
+			if err := r.sign(ctx); err == nil {
+				signed = time.Now()
+			} else if ctx.Err() == nil {
+				failed("sign the roster", err)
+			}
+		}
+		if err := r.look(ctx); err == nil {
+			changed()
+		} else if ctx.Err() == nil {
+			failed("read the roster", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(r.timing.poll):
+		}
+	}
+}

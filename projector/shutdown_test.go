@@ -1,0 +1,57 @@
+package projector
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A projector that is told to end in the middle of a load ends with no error, has
+// given its lease up, and loses and repeats nothing.
+func TestEndedUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
+	f.must(err)
+	for round := range 6 {
+		f.publishMix(round*1000, 150)
+		p := f.projector()
+		p.config.Owner = "" // none may take the lease of another without waiting
+		p, err := New(p.config)
+		f.must(err)
+		p.timing = testTiming
+		p.config.UntilCaughtUp = false
+		ctx, cancel := context.WithCancel(t.Context())
+		points := []string{pointBuilt, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted}
+		point, visit := points[round], 1+rand.N(3)
+		p.at = func(at string) {
+			if at == point {
+				if visit--; visit == 0 {
+					cancel()
+				}
+			}
+		}
+		began := time.Now()
+		f.must(p.Run(ctx))
+		t.Logf("ended at %s with %d committed, after %s", point, p.Status().Committed, time.Since(began).Round(time.Millisecond))
+		if owner := leaseOwner(t, kv); owner != "" {
+			t.Errorf("ended at %s, the lease is still %q's", point, owner)
+		}
+	}
+	f.project()
+	f.exact("")
+	f.exact("FINAL")
+}
+
+func leaseOwner(t *testing.T, kv jetstream.KeyValue) string {
+	t.Helper()
+	l := &Lease{kv: kv, key: StreamName}
+	_, entry, err := l.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry.Owner
+}

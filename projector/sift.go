@@ -1,0 +1,215 @@
+package projector
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// sift goes through messages in the order of the stream and finds those that
+// hold a value which an earlier redaction withholds, of the ledger or of the
+// messages themselves. They come back refused, with the value masked and without
+// what could give it away; the rest as they were. It changes neither w nor the
+// messages: the same arguments give the same result.
+//
+// A redaction counts from its own place on. What is before it, and it itself, is
+// not looked at for its sake: that is the re-check's work.
+func (w *withheld) sift(all []parsed) []parsed {
+	return w.siftAfter(newWithheld(w.fingerprinters), all, func([]parsed, parsed) bool { return true })
+}
+
+// siftAfter is sift for messages that come after others of the same batch, of
+// which fresh has learnt what they withhold. It learns on, from the redactions
+// that count: that is asked of each, with what came before it.
+func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier []parsed, m parsed) bool) []parsed {
+	sifted := make([]parsed, len(all))
+	for i, m := range all {
+		sifted[i] = m
+		if len(w.tenants)+len(fresh.tenants) > 0 {
+			tenants := m.tenants()
+			if masked, hit := m.without(append(w.of(tenants), fresh.of(tenants)...)); hit {
+				sifted[i] = masked
+				continue
+			}
+		}
+		if len(m.violations) > 0 {
+			continue
+		}
+		values := withheldBy(m.event, m.fact)
+		if len(values) == 0 || !counts(sifted[:i], m) {
+			continue
+		}
+		for _, value := range values {
+			if !w.knows(value) {
+				fresh.learn(value)
+			}
+		}
+	}
+	return sifted
+}
+
+// tenants names whose event a message may be: the subject's, which permissions
+// go by, and the event's own.
+func (m *parsed) tenants() []string {
+	var list []string
+	if s, err := schema.ParseSubject(m.subject); err == nil {
+		list = append(list, s.Tenant)
+	}
+	if m.event != nil && !slices.Contains(list, keyTenant(m.event.Tenant)) {
+		list = append(list, keyTenant(m.event.Tenant))
+	}
+	return list
+}
+
+// without looks for withheld values in everything that a message is, and returns
+// true with what may be kept of it if there is one: a refused message whose
+// bytes, names and reason do not hold it.
+func (m parsed) without(w watches) (parsed, bool) {
+	if len(w) == 0 || !w.maybeIn(m.message) {
+		return m, false
+	}
+	k := keeper{watches: w}
+	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position}
+	if k.violation == nil {
+		return m, false
+	}
+	kept.data = digests.ReplaceAll(kept.data, []byte(digestMask))
+	refused := parsed{message: &kept, violations: schema.Violations{k.violation}, reintroduced: true}
+	if m.event != nil {
+		refused.event = &schema.Event{Source: k.word("/source", m.event.Source), ID: k.word("/id", m.event.ID)}
+	}
+	return refused, true
+}
+
+// maybeIn reports whether a withheld value stands in a message, or across the
+// words beside its payload: those that are long enough for one are gone through
+// together.
+func (w watches) maybeIn(m *message) bool {
+	if len(w.inPayload(m.data)) > 0 {
+		return true
+	}
+	words, shortest := make([]byte, 0, 512), w.shortest()
+	add := func(word string) {
+		if len(word) >= shortest {
+			words = append(append(words, word...), 0)
+		}
+	}
+	add(m.subject)
+	for name, values := range m.header {
+		if 2*len(name) >= shortest { // some letters are longer as small ones
+			add(name)
+			if lower := strings.ToLower(name); lower != name {
+				add(lower)
+			}
+		}
+		for _, value := range values {
+			add(value)
+		}
+	}
+	return len(w.inWord(words)) > 0
+}
+
+// digests finds what looks like a bare digest. One of content from which a value
+// was masked would tell, by trying, what the value was.
+var digests = regexp.MustCompile(`(?i)(?:md5|sha-?[0-9]+)["':=\s-]{1,5}[a-z0-9+/_=-]{16,}|\b[0-9a-f]{40,}\b`)
+
+const digestMask = "[digest]"
+
+// A keeper makes of a message what may be kept of it, and notes the first value
+// that it took out.
+type keeper struct {
+	watches   watches
+	violation *schema.Violation
+}
+
+func (k *keeper) payload(data []byte) []byte {
+	found := k.watches.inPayload(data)
+	if len(found) == 0 {
+		return data
+	}
+	masked := k.mask("/data", data, found)
+	if len(k.watches.inPayload(masked)) > 0 { // what was around a value makes another
+		return []byte(bareMask)
+	}
+	return masked
+}
+
+func (k *keeper) word(pointer, word string) string {
+	found := k.watches.inWord([]byte(word))
+	if len(found) == 0 {
+		return word
+	}
+	masked := string(k.mask(pointer, []byte(word), found))
+	if len(k.watches.inWord([]byte(masked))) > 0 {
+		return bareMask
+	}
+	return masked
+}
+
+// header masks names, which become one, and values. The message id is left out:
+// it is a digest of two attributes.
+func (k *keeper) header(header map[string][]string) map[string][]string {
+	kept := make(map[string][]string, len(header))
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if strings.EqualFold(name, schema.MsgIDHeader) {
+			continue
+		}
+		// A header that is not known becomes an attribute in lower case.
+		keptName := name
+		if lower := strings.ToLower(name); k.word("/header", name) != name || k.word("/header", lower) != lower {
+			keptName = maskedName
+		}
+		pointer := "/" + strings.TrimPrefix(strings.ToLower(keptName), "ce-")
+		for _, value := range header[name] {
+			value = digests.ReplaceAllString(k.word(pointer, value), digestMask)
+			kept[keptName] = append(kept[keptName], value)
+		}
+	}
+	return kept
+}
+
+// What stands for a withheld value where its policy cannot be named: in the name
+// of a header, which has no room for it, and where the policy's name would bring
+// the value back.
+const (
+	maskedName = "redacted"
+	bareMask   = "[redacted]"
+)
+
+// mask puts the name of its policy in the place of every value. Values that
+// touch or overlap are one.
+func (k *keeper) mask(pointer string, b []byte, found []span) []byte {
+	var out []byte
+	end := 0
+	for _, s := range found {
+		if s.start >= end {
+			out = append(append(out, b[end:s.start]...), k.placeholder(s)...)
+		}
+		end = max(end, s.end)
+	}
+	if k.violation == nil {
+		k.violation = &schema.Violation{
+			Code: schema.CodeReintroduced, Pointer: pointer,
+			Found: "a value that an earlier redaction withholds: " + k.placeholder(found[0]),
+			Fix:   "send the event under a new id and without the value",
+		}
+	}
+	return append(out, b[end:]...)
+}
+
+// placeholder is what the guard of the SDK writes, with the policy escaped as in
+// JSON, so that neither a document nor a header breaks.
+func (k *keeper) placeholder(s span) string {
+	policy := s.value.PolicyRef
+	quoted, err := jsontext.AppendQuote(nil, policy)
+	if err != nil || len(k.watches.inWord([]byte(policy))) > 0 {
+		return bareMask
+	}
+	return fmt.Sprintf("[redacted:%s]", quoted[1:len(quoted)-1])
+}

@@ -1,0 +1,110 @@
+package projector
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// without leaves a step out.
+func without(verb string) func(*Projector) {
+	return bent(func(_ *Projector, steps []step) []step {
+		return slices.DeleteFunc(steps, func(s step) bool { return s.verb == verb })
+	})
+}
+
+// swapped takes two steps in each other's place.
+func swapped(one, other string) func(*Projector) {
+	return bent(func(_ *Projector, steps []step) []step {
+		i := slices.IndexFunc(steps, func(s step) bool { return s.verb == one })
+		j := slices.IndexFunc(steps, func(s step) bool { return s.verb == other })
+		if i >= 0 && j >= 0 {
+			steps[i], steps[j] = steps[j], steps[i]
+		}
+		return steps
+	})
+}
+
+// instead does something else in a step's place.
+func instead(verb string, do func(p *Projector, ctx context.Context) error) func(*Projector) {
+	return bent(func(p *Projector, steps []step) []step {
+		for i := range steps {
+			if steps[i].verb == verb {
+				steps[i].do = func(ctx context.Context) error { return do(p, ctx) }
+			}
+		}
+		return steps
+	})
+}
+
+func bent(how func(*Projector, []step) []step) func(*Projector) {
+	return func(p *Projector) {
+		p.bend = func(steps []step) []step { return how(p, slices.Clone(steps)) }
+	}
+}
+
+// planted are rules of the protocol that are broken, one in each world, in which
+// what shows it is made to happen where that is rare.
+var planted = map[string]func(*schedule){
+	"the journal after the rows": inProjector(swapped("journal", "write")),
+	"the commit before the rows": inProjector(swapped("commit", "write")),
+	"no journal":                 inProjector(without("journal")),
+	"no settling":                inProjector(without("settle the journalled range")),
+	"no walk back":               inProjector(without("walk back"), "table restored"),
+	"no look at the checkpoint":  inProjector(without("look at the checkpoint"), "ledger restored"),
+	"no copy to quarantine":      inProjector(without("publish to quarantine")),
+	"delete before commit":       inProjector(swapped("delete reintroduced values", "commit")),
+	"no kill of old inserts": inProjector(func(p *Projector) {
+		p.store = lenient{p.store}
+	}, "insert left running"),
+	"no verifying of the last commit": inProjector(instead("verify the last commit", func(p *Projector, _ context.Context) error {
+		next, first := p.last.Last+1, p.info.State.FirstSeq
+		if p.last.Last > 0 && first > next {
+			return expired(next, first-1)
+		}
+		p.committed.Store(max(next, first) - 1)
+		return nil
+	}), "message replaced", "stream restored"),
+	"identities not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {
+		p.seen = newIdentities(1000)
+		return p.loadWithheld(ctx)
+	})),
+	"values not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {
+		p.withheld = newWithheld(nil)
+		return p.loadIdentities(ctx)
+	})),
+	"changes that compare nothing": func(s *schedule) { s.bucket.unsafe = true },
+	"tokens without a digest":      func(s *schedule) { s.tables.short = true },
+}
+
+func inProjector(plant func(*Projector), actions ...string) func(*schedule) {
+	return func(s *schedule) {
+		s.plant = plant
+		s.favour(actions...)
+	}
+}
+
+// lenient lets inserts of earlier holders run.
+type lenient struct{ store }
+
+func (lenient) KillInserts(context.Context, uuid.UUID) error { return nil }
+
+// Without one of these rules of the protocol, a schedule is found that loses or
+// doubles something.
+func TestSimulationFindsBrokenProtocols(t *testing.T) {
+	t.Parallel()
+	for name, plant := range planted {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range *simSchedules {
+				if w := simulate(t, seed+1, plant); len(w.broken) > 0 {
+					t.Logf("schedule %d: %s", seed+1, w.broken[0])
+					return
+				}
+			}
+			t.Error("no schedule notices")
+		})
+	}
+}

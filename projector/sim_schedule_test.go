@@ -1,0 +1,341 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+var (
+	simSeed      = flag.Uint64("sim.seed", envNumber("CTXLEDGER_SIM_SEED", 0), "run the one schedule of this seed")
+	simSchedules = flag.Uint64("sim.schedules", envNumber("CTXLEDGER_SIM_SCHEDULES", 2000), "how many schedules to simulate")
+)
+
+func envNumber(name string, otherwise uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// TestSimulation runs projectors through schedules of faults and holds what the
+// tables have against what the streams had.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	first, n := uint64(1), *simSchedules
+	if testing.Short() {
+		n = min(n, 200)
+	}
+	if *simSeed > 0 {
+		first, n = *simSeed, 1
+	}
+	var mu sync.Mutex
+	faults := make(map[string]int)
+	shares := uint64(runtime.GOMAXPROCS(0))
+	t.Run("schedules", func(t *testing.T) {
+		for share := range shares {
+			t.Run(fmt.Sprint(share), func(t *testing.T) {
+				t.Parallel()
+				for seed := first + share; seed < first+n && !t.Failed(); seed += shares {
+					w := simulate(t, seed, nil)
+					mu.Lock()
+					for fault, times := range w.faults {
+						faults[fault] += times
+					}
+					mu.Unlock()
+					for _, what := range w.broken {
+						t.Errorf("seed %d: %s", seed, what)
+					}
+					if t.Failed() {
+						t.Errorf("to run it again: go test ./projector -run 'TestSimulation$' -sim.seed %d", seed)
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d schedules: %v", n, faults)
+}
+
+// simulate runs the schedule of a seed to its end, after plant has changed it.
+func simulate(t *testing.T, seed uint64, plant func(*schedule)) (w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w = newWorld(t, seed)
+		s := newSchedule(w)
+		if plant != nil {
+			plant(s)
+		}
+		s.run()
+	})
+	return w
+}
+
+// schedule is who does what to a world, and when.
+type schedule struct {
+	*world
+	dice      *rand.Rand
+	actions   []simAction
+	machines  map[string]*machine
+	former    []*machine
+	askers    []*process // for a lease
+	published int
+	secrets   bool         // some messages have secrets, which redactions withhold
+	kept      []*simLedger // backups
+	// What was done that the oracle must know of.
+	renewed, restored, journalLost bool
+	lost                           map[string]map[simPlace]bool // by table, rows that an older copy took away
+	unjournalled                   []ledger.Range               // whose journal was lost before their commit
+	uncut                          []ledger.Range               // of which commits forgot how they were cut
+}
+
+// machine is the processes that live and die together, one for each stream.
+type machine struct {
+	name  string
+	parts []*process
+}
+
+func newSchedule(w *world) *schedule {
+	s := &schedule{world: w, dice: w.roll("schedule"), machines: make(map[string]*machine), lost: make(map[string]map[simPlace]bool)}
+	r := s.dice
+	chance := func(most float64) float64 { return []float64{0, most / 5, most}[r.IntN(3)] }
+	w.odds = odds{lost: chance(0.05), mute: chance(0.1), refused: chance(0.2), late: chance(0.1), missed: chance(0.02)}
+	if r.IntN(4) == 0 {
+		w.tables.window = 5
+	}
+	n := schema.Partitions(1)
+	if r.IntN(5) == 0 {
+		n = 2
+	}
+	for _, stream := range n.EventStreams() {
+		w.streams = append(w.streams, newSimStream(w, stream.Name))
+	}
+	s.secrets = r.IntN(3) == 0
+	s.actions = slices.Clone(ordinary)
+	for range r.IntN(4) {
+		s.actions = append(s.actions, special[r.IntN(len(special))])
+	}
+	return s
+}
+
+// favour makes some special actions happen in this schedule.
+func (s *schedule) favour(names ...string) {
+	for _, a := range special {
+		if slices.Contains(names, a.name) {
+			s.actions = append(s.actions, a)
+		}
+	}
+}
+
+func (s *schedule) run() {
+	s.publish()
+	s.start()
+	for range 10 + s.dice.IntN(30) {
+		action := s.draw()
+		action.do(s)
+		time.Sleep(time.Duration(s.dice.Int64N(int64(1500 * time.Millisecond))))
+		if s.ended() {
+			break
+		}
+	}
+	s.settle()
+	s.with(s.check)
+	all := s.processes()
+	for _, c := range all {
+		c.cancel()
+	}
+	close(s.over)
+	for _, c := range all {
+		c.goOn()
+		<-c.done
+	}
+}
+
+// processes lists all that ever were, oldest first.
+func (s *schedule) processes() (list []*process) {
+	for _, m := range s.former {
+		list = append(list, m.parts...)
+	}
+	for _, name := range names {
+		if m := s.machines[name]; m != nil {
+			list = append(list, m.parts...)
+		}
+	}
+	return list
+}
+
+func (s *schedule) note(fault string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[fault]++
+}
+
+func (s *schedule) draw() simAction {
+	total := 0
+	for _, a := range s.actions {
+		total += a.weight
+	}
+	n := s.dice.IntN(total)
+	for _, a := range s.actions {
+		if n -= a.weight; n < 0 {
+			s.note(a.name)
+			return a
+		}
+	}
+	panic("no action")
+}
+
+// with does something to the servers.
+func (s *schedule) with(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
+// names are those of the machines.
+var names = []string{"a", "b", "c"}
+
+// start runs a machine that does not run, under its name of before.
+func (s *schedule) start() {
+	name := names[s.dice.IntN(len(names))]
+	if old := s.machines[name]; old != nil && !old.gone() {
+		return
+	}
+	s.restart(name)
+}
+
+// restart leaves a moment between two machines of a name, as they do.
+func (s *schedule) restart(name string) {
+	if old := s.machines[name]; old != nil {
+		time.Sleep(200 * time.Millisecond)
+		s.former = append(s.former, old)
+	}
+	m := &machine{name: name}
+	for i := range s.streams {
+		c := s.newProcess(name, i)
+		c.run(func(ctx context.Context) error {
+			for {
+				err := c.projector(name).Run(ctx)
+				if len(s.streams) == 1 || !errors.Is(err, ErrLeaseLost) || ctx.Err() != nil {
+					return err
+				}
+			}
+		})
+		m.parts = append(m.parts, c)
+	}
+	s.machines[name] = m
+}
+
+func (m *machine) gone() bool {
+	for _, c := range m.parts {
+		if !c.gone() {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) each(do func(*process)) {
+	for _, c := range m.parts {
+		do(c)
+	}
+}
+
+func (c *process) gone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead || isDone(c.done)
+}
+
+// running lists the machines that are not dead, by name.
+func (s *schedule) running() (list []*machine) {
+	for _, name := range names {
+		if m := s.machines[name]; m != nil && !m.gone() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (s *schedule) some() *machine {
+	if list := s.running(); len(list) > 0 {
+		return list[s.dice.IntN(len(list))]
+	}
+	return nil
+}
+
+// killAll ends all machines, and waits until nothing of them is on its way.
+func (s *schedule) killAll() {
+	for _, m := range s.running() {
+		m.each((*process).kill)
+	}
+	time.Sleep(time.Second)
+}
+
+// ended reports that a process gave up for a reason that needs a person.
+func (s *schedule) ended() bool {
+	return slices.ContainsFunc(s.processes(), func(c *process) bool {
+		return isDone(c.done) && c.err != nil && !errors.Is(c.err, ErrLeaseLost)
+	})
+}
+
+// settle ends the faults and waits until the ledger is level.
+func (s *schedule) settle() {
+	s.with(func() {
+		s.calm = true
+		clear(s.down)
+	})
+	for _, m := range s.running() {
+		m.each((*process).goOn)
+	}
+	for range 600 {
+		if s.ended() {
+			return
+		}
+		if len(s.running()) == 0 {
+			s.restart("a")
+		}
+		time.Sleep(time.Second)
+		level := !slices.ContainsFunc(s.askers, func(c *process) bool { return !c.gone() })
+		s.with(func() {
+			for _, stream := range s.streams {
+				i, _ := stream.at(s.committed(stream) + 1)
+				level = level && i == len(stream.messages)
+			}
+		})
+		if level {
+			// A new machine finds everything in order.
+			s.killAll()
+			s.restart("a")
+			time.Sleep(30 * time.Second)
+			return
+		}
+	}
+	s.with(func() {
+		if slices.ContainsFunc(s.askers, func(c *process) bool { return !c.gone() }) {
+			s.breaks("who asked for a lease has not had it")
+		}
+		for _, stream := range s.streams {
+			s.breaks("ten minutes after the last fault the ledger has %d of %d", s.committed(stream), stream.last)
+		}
+	})
+}
+
+// committed is the last sequence of a stream that the ledger has.
+func (s *schedule) committed(stream *simStream) (last uint64) {
+	for _, c := range s.tables.newest(stream.incarnation) {
+		last = max(last, c.Last)
+	}
+	return last
+}

@@ -1,0 +1,363 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// simStream is a stream of events, and the consumers of it. The world's lock
+// guards it.
+type simStream struct {
+	w           *world
+	name        string
+	incarnation uuid.UUID
+	messages    []*message
+	last        uint64
+	first       uint64
+	consumers   map[string]*simConsumed
+	made        int
+	ever        []ledger.Position // every message of this incarnation, also one that another has replaced
+	// What became of messages that are there no more.
+	deleted map[simPlace]bool // by a person
+	purged  map[simPlace]bool // by a limit
+	undone  map[simPlace]bool // by bringing back an older copy
+	removed map[simPlace]bool // by a projector
+}
+
+// simPlace names one message, also where another had its place before.
+type simPlace struct {
+	incarnation uuid.UUID
+	seq         uint64
+	at          int64
+}
+
+func placeIn(p ledger.Position) simPlace {
+	return simPlace{p.Incarnation, p.StreamSeq, p.RecordedAt.UnixNano()}
+}
+
+// simContent is what a message is.
+type simContent struct {
+	id       pair
+	identity uint64
+	digest   [32]byte
+	valid    bool
+	table    string // in which its fact has a row
+	withheld []ledger.Withheld
+	simSent
+}
+
+// simConsumed is what the server knows of a consumer.
+type simConsumed struct {
+	next      uint64 // sequence from which it is delivered
+	delivered uint64
+}
+
+func newSimStream(w *world, name string) *simStream {
+	s := &simStream{w: w, name: name}
+	s.renew()
+	return s
+}
+
+// renew replaces the stream by an empty one of another incarnation.
+func (s *simStream) renew() {
+	r := s.w.rollLocked("incarnation" + s.name)
+	var id uuid.UUID
+	for i := range id {
+		id[i] = byte(r.Uint32())
+	}
+	s.incarnation, s.messages, s.ever, s.first, s.last = id, nil, nil, 1, 0
+	s.consumers = make(map[string]*simConsumed)
+	s.deleted, s.purged, s.undone, s.removed = make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool)
+}
+
+// simSent is what somebody publishes.
+type simSent struct {
+	schema.Message
+	secret    int // the number of the secret that it holds; -1 for none
+	withholds int // and of that which it withholds
+}
+
+func (s *simStream) append(m simSent) {
+	s.last++
+	s.messages = append(s.messages, s.place(s.last, m))
+	s.settleFirst()
+}
+
+// place gives a message a place that no other has had.
+func (s *simStream) place(seq uint64, m simSent) *message {
+	at := ledger.Position{Incarnation: s.incarnation, StreamSeq: seq, RecordedAt: time.Now().Add(time.Duration(s.made)).UTC()}
+	s.made++ // no two messages have the same time
+	s.ever = append(s.ever, at)
+	msg := &message{subject: m.Subject, header: m.Header, data: m.Data, position: at}
+	content := &simContent{simSent: m}
+	if p := parse(msg); len(p.violations) == 0 {
+		content.id, content.identity, content.digest, content.valid = pair{p.event.Source, p.event.ID}, p.identity, p.digest, true
+		content.table = "log_items"
+		if content.withheld = withheldBy(p.event, p.fact); len(content.withheld) > 0 {
+			content.table = "redactions"
+		}
+	}
+	s.w.all[placeIn(at)] = content
+	return msg
+}
+
+// holds returns the message of a sequence, or nil.
+func (s *simStream) holds(seq uint64) *message {
+	if i, ok := s.at(seq); ok {
+		return s.messages[i]
+	}
+	return nil
+}
+
+func (s *simStream) at(seq uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.messages, seq, func(m *message, seq uint64) int { return cmp.Compare(m.position.StreamSeq, seq) })
+}
+
+// take removes the message of a sequence and notes why.
+func (s *simStream) take(seq uint64, why map[simPlace]bool) bool {
+	i, ok := s.at(seq)
+	if ok {
+		why[placeIn(s.messages[i].position)] = true
+		s.messages = slices.Delete(s.messages, i, i+1)
+		s.settleFirst()
+	}
+	return ok
+}
+
+func (s *simStream) settleFirst() {
+	s.first = s.last + 1
+	if len(s.messages) > 0 {
+		s.first = s.messages[0].position.StreamSeq
+	}
+}
+
+// purge drops everything below seq.
+func (s *simStream) purge(seq uint64) {
+	i, _ := s.at(seq)
+	for _, m := range s.messages[:i] {
+		s.purged[placeIn(m.position)] = true
+	}
+	s.messages = slices.Clone(s.messages[i:])
+	s.settleFirst()
+}
+
+// restore brings back an older copy, which ends at seq.
+func (s *simStream) restore(seq uint64) {
+	for _, at := range s.ever {
+		if at.StreamSeq > seq {
+			s.undone[placeIn(at)] = true
+		}
+	}
+	i, _ := s.at(seq + 1)
+	s.messages, s.last = slices.Clone(s.messages[:i]), seq
+	s.settleFirst()
+	s.consumers = make(map[string]*simConsumed)
+}
+
+// replace puts another message in a place.
+func (s *simStream) replace(seq uint64, m simSent) {
+	if i, ok := s.at(seq); ok {
+		s.undone[placeIn(s.messages[i].position)] = true
+		s.messages[i] = s.place(seq, m)
+		s.consumers = make(map[string]*simConsumed)
+	}
+}
+
+func (s *simStream) info() *jetstream.StreamInfo {
+	return &jetstream.StreamInfo{
+		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{incarnationKey: s.incarnation.String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
+		State:  jetstream.StreamState{FirstSeq: s.first, LastSeq: s.last, Msgs: uint64(len(s.messages))},
+	}
+}
+
+// simJetStream is a process's client. What the projector does not call is nil.
+type simJetStream struct {
+	jetstream.JetStream
+	*process
+}
+
+func (j simJetStream) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	s := &simStreamClient{process: j.process}
+	for _, stream := range j.w.streams {
+		if stream.name == name {
+			s.of = stream
+		}
+	}
+	_, err := s.Info(ctx)
+	return s, err
+}
+
+func (j simJetStream) KeyValue(ctx context.Context, _ string) (jetstream.KeyValue, error) {
+	return simKeyValue{process: j.process}, j.call(ctx, "nats", "bucket", func(*rand.Rand) error { return nil })
+}
+
+func (j simJetStream) PublishMsg(ctx context.Context, msg *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return &jetstream.PubAck{}, j.call(ctx, "nats", "publish", func(*rand.Rand) error {
+		if r, whole, ok := readCopy(msg.Header, msg.Data); ok && whole {
+			j.w.copies[placeIn(r.Position())] = true
+		}
+		return nil
+	})
+}
+
+type simStreamClient struct {
+	jetstream.Stream
+	*process
+	of     *simStream
+	cached *jetstream.StreamInfo
+}
+
+func (s *simStreamClient) CachedInfo() *jetstream.StreamInfo { return s.cached }
+
+func (s *simStreamClient) Info(ctx context.Context, _ ...jetstream.StreamInfoOpt) (*jetstream.StreamInfo, error) {
+	err := s.call(ctx, "nats", "info", func(*rand.Rand) error {
+		s.cached = s.of.info()
+		return nil
+	})
+	return s.cached, err
+}
+
+func (s *simStreamClient) GetMsg(ctx context.Context, seq uint64, _ ...jetstream.GetMsgOpt) (msg *jetstream.RawStreamMsg, err error) {
+	err = s.call(ctx, "nats", "get message", func(*rand.Rand) error {
+		m := s.of.holds(seq)
+		if m == nil {
+			return jetstream.ErrMsgNotFound
+		}
+		msg = &jetstream.RawStreamMsg{Subject: m.subject, Sequence: seq, Time: m.position.RecordedAt, Header: m.header, Data: m.data}
+		return nil
+	})
+	return msg, err
+}
+
+func (s *simStreamClient) SecureDeleteMsg(ctx context.Context, seq uint64) error {
+	return s.call(ctx, "nats", "delete message", func(*rand.Rand) error {
+		if !s.of.take(seq, s.of.removed) {
+			return jetstream.ErrMsgNotFound
+		}
+		s.w.faults["value deleted"]++
+		return nil
+	})
+}
+
+func (s *simStreamClient) CreateConsumer(ctx context.Context, config jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	c := &simConsumer{process: s.process, of: s.of}
+	return c, s.call(ctx, "nats", "create consumer", func(*rand.Rand) error {
+		s.of.made++
+		c.name = fmt.Sprint("consumer-", s.of.made)
+		s.of.consumers[c.name] = &simConsumed{next: config.OptStartSeq}
+		return nil
+	})
+}
+
+func (s *simStreamClient) DeleteConsumer(ctx context.Context, name string) error {
+	return s.call(ctx, "nats", "delete consumer", func(*rand.Rand) error {
+		delete(s.of.consumers, name)
+		return nil
+	})
+}
+
+// simConsumer is the client of one consumer, and the iterator over it.
+type simConsumer struct {
+	jetstream.Consumer
+	*process
+	of   *simStream
+	name string
+}
+
+func (c *simConsumer) CachedInfo() *jetstream.ConsumerInfo {
+	return &jetstream.ConsumerInfo{Name: c.name}
+}
+
+func (c *simConsumer) Info(ctx context.Context) (info *jetstream.ConsumerInfo, err error) {
+	err = c.call(ctx, "nats", "consumer info", func(*rand.Rand) error {
+		stream := c.of
+		consumed := stream.consumers[c.name]
+		if consumed == nil {
+			return jetstream.ErrConsumerNotFound
+		}
+		i, _ := stream.at(consumed.next)
+		info = &jetstream.ConsumerInfo{Name: c.name, NumPending: uint64(len(stream.messages) - i)}
+		info.Delivered.Consumer = consumed.delivered
+		return nil
+	})
+	return info, err
+}
+
+func (c *simConsumer) Messages(...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
+	return &simMessages{simConsumer: c}, nil
+}
+
+// simMessages delivers what there is and gives up after a little wait, as the
+// client does whose caller waits no longer.
+type simMessages struct {
+	jetstream.MessagesContext
+	*simConsumer
+}
+
+func (*simMessages) Stop() {}
+
+func (m *simMessages) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
+	if err := m.gate(); err != nil {
+		return nil, err
+	}
+	r := m.w.roll(m.process.name + "next")
+	if msg := m.take(r); msg != nil {
+		return msg, nil
+	}
+	select {
+	case <-m.w.over:
+	case <-time.After(50*time.Millisecond + time.Duration(r.Int64N(int64(50*time.Millisecond)))):
+	}
+	if msg := m.take(r); msg != nil {
+		return msg, nil
+	}
+	return nil, nats.ErrTimeout
+}
+
+func (m *simMessages) take(r *rand.Rand) jetstream.Msg {
+	w := m.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	consumed := m.of.consumers[m.name]
+	if consumed == nil || time.Now().Before(w.down["nats"]) {
+		return nil
+	}
+	i, _ := m.of.at(consumed.next)
+	if i == len(m.of.messages) {
+		return nil
+	}
+	msg := m.of.messages[i]
+	consumed.next = msg.position.StreamSeq + 1
+	consumed.delivered++
+	if !w.calm && r.Float64() < w.odds.missed {
+		w.faults["message missed"]++
+		return nil
+	}
+	return simMsg{message: msg, delivered: consumed.delivered}
+}
+
+type simMsg struct {
+	jetstream.Msg
+	*message
+	delivered uint64
+}
+
+func (m simMsg) Subject() string      { return m.subject }
+func (m simMsg) Headers() nats.Header { return m.header }
+func (m simMsg) Data() []byte         { return m.data }
+func (m simMsg) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{
+		Sequence: jetstream.SequencePair{Consumer: m.delivered, Stream: m.position.StreamSeq}, Timestamp: m.position.RecordedAt,
+	}, nil
+}

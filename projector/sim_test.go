@@ -1,0 +1,256 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// The simulation runs projectors as they are, from Run on, on servers that are
+// not real, in virtual time. Everything that is left to chance is drawn from one
+// seed by what is done and how often it was done before, so that a seed gives
+// the same schedule again.
+
+// world is one schedule: the two servers, and the processes that use them.
+type world struct {
+	tb    testing.TB
+	seed  uint64
+	odds  odds
+	over  chan struct{} // closed at the end: whatever is still waiting gives up
+	plant func(*Projector)
+
+	mu      sync.Mutex // guards everything below, and the servers
+	rolls   map[string]uint64
+	calm    bool // no more faults
+	streams []*simStream
+	all     map[simPlace]*simContent // every message that ever was, in any stream
+	copies  map[simPlace]bool        // of which the quarantine stream has one
+	bucket  *simBucket
+	tables  *simLedger
+	down    map[string]time.Time // servers that do not answer, until when
+	faults  map[string]int       // what was done to the schedule
+	broken  []string             // what must not be
+}
+
+// odds are the chances of what goes wrong by itself in one call, 0 to 1.
+type odds struct {
+	lost    float64 // the request is lost
+	mute    float64 // it is done and its reply is lost
+	refused float64 // the ledger has no room, no memory or no patience
+	late    float64 // an insert is given up by the client and is done later
+	missed  float64 // a message of the stream does not arrive
+}
+
+func newWorld(tb testing.TB, seed uint64) *world {
+	w := &world{
+		tb: tb, seed: seed, over: make(chan struct{}), rolls: make(map[string]uint64), down: make(map[string]time.Time),
+		all: make(map[simPlace]*simContent), copies: make(map[simPlace]bool), bucket: newSimBucket(), faults: make(map[string]int),
+	}
+	w.tables = newSimLedger(w)
+	return w
+}
+
+// roll returns the dice for the next thing of a kind.
+func (w *world) roll(kind string) *rand.Rand {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rollLocked(kind)
+}
+
+func (w *world) rollLocked(kind string) *rand.Rand {
+	w.rolls[kind]++
+	h := fnv.New64a()
+	fmt.Fprint(h, kind, w.rolls[kind])
+	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
+}
+
+// breaks notes what must not be. The caller holds mu.
+func (w *world) breaks(format string, args ...any) {
+	w.broken = append(w.broken, fmt.Sprintf(format, args...))
+}
+
+var (
+	errSimLost = errors.New("the connection was lost")
+	errSimDead = errors.New("this process is dead")
+)
+
+// process is one projector: it can die, and it can be stopped for a while.
+type process struct {
+	w      *world
+	name   string
+	stream int
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // of Run, once done
+
+	mu      sync.Mutex
+	dead    bool
+	paused  bool          // was stopped, at least once
+	stopped chan struct{} // closed when it goes on; nil while it runs
+}
+
+var simTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second, poll: time.Second}
+
+var simLog func(name string) *slog.Logger
+
+// newProcess makes the process that projects a stream under a name.
+func (w *world) newProcess(name string, stream int) *process {
+	return &process{w: w, name: fmt.Sprint(name, "/", stream), stream: stream, done: make(chan struct{})}
+}
+
+// projector makes the projector of a process. Its clock runs up to a tenth too
+// fast or too slow.
+func (c *process) projector(owner string) *Projector {
+	w := c.w
+	r := w.roll("start " + c.name)
+	config := DefaultConfig(simJetStream{process: c}, &ledger.Ledger{})
+	config.Stream, config.Owner, config.Keys = w.streams[c.stream].name, owner, testKeys(w.tb)
+	config.BatchMessages, config.Linger = 3+r.IntN(12), time.Duration(r.IntN(400))*time.Millisecond
+	if simLog != nil {
+		config.Log = simLog(c.name)
+	}
+	p, err := New(config)
+	if err != nil {
+		panic(err)
+	}
+	p.store, p.timing = simStore{c}, simTiming
+	p.timing.expiry += time.Duration((r.Float64() - 0.5) * 0.2 * float64(simTiming.expiry))
+	p.jitter = func(d time.Duration) time.Duration {
+		return time.Duration(w.roll("jitter " + c.name).Int64N(int64(d)))
+	}
+	if w.plant != nil {
+		w.plant(p)
+	}
+	return p
+}
+
+// run begins what a process does, until its end.
+func (c *process) run(what func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	go func() {
+		defer close(c.done)
+		c.err = what(ctx)
+	}()
+}
+
+// kill ends a process as kill -9 does: nothing of it happens any more but what
+// is already on its way.
+func (c *process) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead = true
+	c.wake()
+}
+
+func (c *process) wasPaused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.paused
+}
+
+func (c *process) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = true
+	if c.stopped == nil {
+		c.stopped = make(chan struct{})
+	}
+}
+
+func (c *process) goOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wake()
+}
+
+func (c *process) wake() {
+	if c.stopped != nil {
+		close(c.stopped)
+		c.stopped = nil
+	}
+}
+
+// gate holds a process that is stopped, and for good one that is dead.
+func (c *process) gate() error {
+	for {
+		c.mu.Lock()
+		dead, stopped := c.dead, c.stopped
+		c.mu.Unlock()
+		switch {
+		case dead:
+			<-c.w.over
+			return errSimDead
+		case stopped == nil:
+			return nil
+		}
+		<-stopped
+	}
+}
+
+// travel waits as long as a message is on its way.
+func travel(ctx context.Context, r *rand.Rand) error {
+	return pause(ctx, time.Duration(1+r.Int64N(int64(20*time.Millisecond))))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// call is one request to a server and its reply. do happens under the world's
+// lock, at most once, and not at all where the request is lost.
+func (c *process) call(ctx context.Context, server, kind string, do func(r *rand.Rand) error) error {
+	r := c.w.roll(c.name + kind)
+	lost, mute, timeout := r.Float64(), r.Float64(), time.Duration(r.Int64N(int64(2*time.Second)))
+	if err := c.gate(); err != nil {
+		return err
+	}
+	if err := travel(ctx, r); err != nil {
+		return err
+	}
+	err, answered := c.arrive(server, lost, mute, r, do)
+	if !answered {
+		if err := pause(ctx, timeout); err != nil {
+			return err
+		}
+	} else if err := travel(ctx, r); err != nil {
+		return err
+	}
+	if err := c.gate(); err != nil {
+		return err
+	}
+	if !answered {
+		return fmt.Errorf("%s: %w", kind, errSimLost)
+	}
+	return err
+}
+
+func (c *process) arrive(server string, lost, mute float64, r *rand.Rand, do func(r *rand.Rand) error) (err error, answered bool) {
+	w := c.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	odds := w.odds
+	if w.calm {
+		odds = struct{ lost, mute, refused, late, missed float64 }{}
+	}
+	if time.Now().Before(w.down[server]) || lost < odds.lost {
+		return nil, false
+	}
+	err = do(r)
+	return err, mute >= odds.mute
+}

@@ -1,0 +1,159 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// maxLinks bounds how many events' traces a batch's span names.
+const maxLinks = 64
+
+var noTracer = noop.NewTracerProvider().Tracer("")
+
+// A stage is a part of a batch's work that was done before its span could
+// begin: the links come from the events.
+type stage struct {
+	name         string
+	began, ended time.Time
+}
+
+// traced begins the span of a batch, at the time of its first stage, with the
+// stages below it, and the work on it. The returned function ends both.
+func (p *Projector) traced(ctx context.Context, b built) (context.Context, func(error)) {
+	p.pulse.open.Add(1)
+	ctx, span := p.batchSpan(ctx, b)
+	return ctx, func(err error) {
+		p.pulse.open.Add(-1)
+		endSpan(span, err)
+	}
+}
+
+// batchSpan links to the sampled spans in which the events were recorded, one a
+// trace and at most maxLinks.
+func (p *Projector) batchSpan(ctx context.Context, b built) (context.Context, trace.Span) {
+	began := time.Now()
+	if len(b.stages) > 0 {
+		began = b.stages[0].began
+	}
+	for _, s := range b.stages {
+		p.meter().step(s.name, s.ended.Sub(s.began))
+	}
+	if p.config.Tracer == nil {
+		return noTracer.Start(ctx, "")
+	}
+	ctx, span := p.config.Tracer.Start(ctx, "project batch", trace.WithTimestamp(began), trace.WithLinks(b.links...),
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+			attribute.String("messaging.system", "nats"),
+			attribute.String("messaging.destination.name", p.config.Stream),
+			attribute.Int("messaging.batch.message_count", int(b.Messages)),
+			attribute.Int64("ctxledger.first", int64(b.First)),
+			attribute.Int64("ctxledger.last", int64(b.Last)),
+		))
+	for _, s := range b.stages {
+		_, done := p.config.Tracer.Start(ctx, s.name, trace.WithTimestamp(s.began))
+		done.End(trace.WithTimestamp(s.ended))
+	}
+	return ctx, span
+}
+
+// do makes a step, unless the lease is lost. A context that ends for another
+// reason lets a batch be written to its end. The error says which step failed.
+func (p *Projector) do(ctx context.Context, verb string, what func(context.Context) error) error {
+	if err := context.Cause(ctx); errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	ctx, done := p.step(ctx, verb)
+	err := what(ctx)
+	done(err)
+	if err != nil {
+		return &stepError{verb, err}
+	}
+	return nil
+}
+
+// step times a step of a batch, and makes a span of it. The returned function
+// ends it.
+func (p *Projector) step(ctx context.Context, name string) (context.Context, func(error)) {
+	tracer := p.config.Tracer
+	if tracer == nil {
+		tracer = noTracer
+	}
+	ctx, span := tracer.Start(ctx, name)
+	p.pulse.beat()
+	began := time.Now()
+	return ctx, func(err error) {
+		p.meter().step(name, time.Since(began))
+		p.pulse.beat()
+		endSpan(span, err)
+	}
+}
+
+// endSpan ends a span. Of an error it says only who failed.
+func endSpan(span trace.Span, err error) {
+	if err != nil {
+		span.SetStatus(codes.Error, failureOf(err).String())
+	}
+	span.End()
+}
+
+// linksOf adds links to the sampled spans in which messages were recorded.
+func linksOf(links []trace.Link, messages []parsed) []trace.Link {
+	seen := make(map[trace.TraceID]bool)
+	for _, l := range links {
+		seen[l.SpanContext.TraceID()] = true
+	}
+	for _, m := range messages {
+		if len(links) == maxLinks {
+			break
+		}
+		if len(m.violations) > 0 || m.event.TraceParent == "" {
+			continue
+		}
+		span, ok := parseTraceParent(m.event.TraceParent)
+		if ok && span.IsSampled() && !seen[span.TraceID()] {
+			seen[span.TraceID()] = true
+			links = append(links, trace.Link{SpanContext: span})
+		}
+	}
+	return links
+}
+
+// parseTraceParent reads version 00 of W3C Trace Context's traceparent:
+// version, trace id, span id and flags, in lower-case hex with dashes between.
+func parseTraceParent(s string) (trace.SpanContext, bool) {
+	const length, sampled = 55, 1
+	if len(s) != length || s[:3] != "00-" || s[35] != '-' || s[52] != '-' {
+		return trace.SpanContext{}, false
+	}
+	traceID, traceErr := trace.TraceIDFromHex(s[3:35])
+	spanID, spanErr := trace.SpanIDFromHex(s[36:52])
+	flags, ok := hexByte(s[53], s[54])
+	if traceErr != nil || spanErr != nil || !ok {
+		return trace.SpanContext{}, false
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags) & sampled, Remote: true,
+	}), true
+}
+
+func hexByte(high, low byte) (byte, bool) {
+	h, okHigh := hexDigit(high)
+	l, okLow := hexDigit(low)
+	return h<<4 | l, okHigh && okLow
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
+	}
+	return 0, false
+}

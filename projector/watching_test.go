@@ -1,0 +1,213 @@
+package projector
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// watching reads a file of what operators watch ctxledger with.
+func watching(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "deploy", "grafana", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// buildMetric is the one that comes from the command.
+const buildMetric = "ctxledger_build_info"
+
+// described are the metrics of this package with the names of their labels.
+func described() map[string][]string {
+	all := make(chan *prometheus.Desc, 100)
+	NewMetrics().Describe(all)
+	close(all)
+	parts := regexp.MustCompile(`fqName: "([a-z_]+)".*variableLabels: \{([a-z,]*)\}`)
+	found := make(map[string][]string)
+	for d := range all {
+		m := parts.FindStringSubmatch(d.String())
+		found[m[1]] = strings.Split(m[2], ",")
+	}
+	return found
+}
+
+func TestEveryMetricIsInTheTable(t *testing.T) {
+	t.Parallel()
+	row := regexp.MustCompile("(?m)^\\| `(ctxledger_[a-z_]+)` \\| [a-z]+ \\|([^|]*)\\| [^|]+ \\|$")
+	table := make(map[string][]string)
+	for _, m := range row.FindAllStringSubmatch(watching(t, "README.md"), -1) {
+		labels := []string{"stream"}
+		for _, l := range strings.Split(m[2], ",") {
+			if l = strings.Trim(l, " `"); l != "" {
+				labels = append(labels, l)
+			}
+		}
+		table[m[1]] = labels
+	}
+	if table[buildMetric] == nil {
+		t.Errorf("the table lacks %s", buildMetric)
+	}
+	delete(table, buildMetric)
+	for name, labels := range described() {
+		if !slices.Equal(table[name], labels) {
+			t.Errorf("%s has the labels %q, the table says %q", name, labels, table[name])
+		}
+		delete(table, name)
+	}
+	for name := range table {
+		t.Errorf("the table has %s, which there is not", name)
+	}
+}
+
+// named returns the metrics that a query asks for, histograms by their own name.
+func named(query string) (names []string) {
+	for _, name := range regexp.MustCompile(`ctxledger_[a-z_]+`).FindAllString(query, -1) {
+		for _, part := range []string{"_bucket", "_sum", "_count"} {
+			name = strings.TrimSuffix(name, part)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
+	t.Parallel()
+	var rules struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.UnmarshalWithOptions([]byte(watching(t, "alerts.yml")), &rules, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string `json:"title"`
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+	if err := json.Unmarshal([]byte(watching(t, "dashboard.json")), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	have := described()
+	have[buildMetric] = nil
+	asked := make(map[string]bool)
+	check := func(where, query string) {
+		t.Helper()
+		names := named(query)
+		if len(names) == 0 {
+			t.Errorf("%s asks for no metric: %q", where, query)
+		}
+		for _, name := range names {
+			asked[name] = true
+			if _, ok := have[name]; !ok {
+				t.Errorf("%s asks for %s, which there is not", where, name)
+			}
+		}
+	}
+	explained := watching(t, "README.md")
+	for _, group := range rules.Groups {
+		for _, r := range group.Rules {
+			check(r.Alert, r.Expr)
+			if !strings.Contains(explained, "\n| `"+r.Alert+"` |") || r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
+				t.Errorf("%s is not explained, or has no severity or summary", r.Alert)
+			}
+		}
+	}
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			check(p.Title, target.Expr)
+		}
+	}
+	for name := range have {
+		if !asked[name] {
+			t.Errorf("nobody asks for %s", name)
+		}
+	}
+}
+
+// TestEveryWarningHasAnEvent reads the package: whatever is logged as a warning
+// or an error has a key by which to raise an alarm, and the key is explained.
+func TestEveryWarningHasAnEvent(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained, warnings := watching(t, "README.md"), 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !warns(call) {
+				return true
+			}
+			warnings++
+			if len(call.Args) < 3 || literal(call.Args[1]) != "event" {
+				t.Errorf("%s: a warning without an event", set.Position(call.Pos()))
+			} else if event := literal(call.Args[2]); event != "" && !strings.Contains(explained, "\n| `"+event+"` |") {
+				t.Errorf("%s: the event %s is not explained", set.Position(call.Pos()), event)
+			}
+			return true
+		})
+	}
+	for _, reason := range stopReasons {
+		if !strings.Contains(explained, "\n| `"+reason+"` |") {
+			t.Errorf("the event %s is not explained", reason)
+		}
+	}
+	if warnings < 9 {
+		t.Errorf("found %d warnings only", warnings)
+	}
+}
+
+// warns reports whether a call is Warn or Error of a field or variable that is
+// a log.
+func warns(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || method.Sel.Name != "Warn" && method.Sel.Name != "Error" {
+		return false
+	}
+	switch log := method.X.(type) {
+	case *ast.SelectorExpr:
+		return strings.EqualFold(log.Sel.Name, "log")
+	case *ast.Ident:
+		return strings.EqualFold(log.Name, "log")
+	}
+	return false
+}
+
+func literal(e ast.Expr) string {
+	if l, ok := e.(*ast.BasicLit); ok {
+		if text, err := strconv.Unquote(l.Value); err == nil {
+			return text
+		}
+	}
+	return ""
+}

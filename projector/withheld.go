@@ -1,0 +1,211 @@
+package projector
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// withheld recognises the values that redactions withhold, by tenant: it holds
+// their fingerprints and never a value. What came first of a value names the
+// policy. Reading is safe for concurrent use; learn is not.
+type withheld struct {
+	fingerprinters fingerprinters
+	tenants        map[string]*watch
+	since          []withholding // learnt of batches of this stream since it was loaded
+}
+
+// fingerprinters are those of the tenants' keys, by tenant and key id.
+type fingerprinters map[string]map[string]schema.Fingerprinter
+
+// watch is what one tenant withholds.
+type watch struct {
+	known    map[schema.Fingerprint]bool
+	entries  map[string]*entries // by key id
+	shortest int                 // bytes of the shortest value that is recognised
+}
+
+// entries are the fingerprints under one key, in the order of the scanner's.
+type entries struct {
+	scanner *schema.FingerprintScanner
+	list    []ledger.Withheld
+}
+
+func newWithheld(f fingerprinters) *withheld {
+	return &withheld{fingerprinters: f, tenants: make(map[string]*watch)}
+}
+
+// learn adds a fingerprint, and reports whether it is a new one. One whose key is
+// not there, or that cannot be read, recognises nothing.
+func (w *withheld) learn(value ledger.Withheld) bool {
+	fp := value.Fingerprint
+	f, ok := w.fingerprinters[keyTenant(value.Tenant)][fp.KeyID]
+	if !ok {
+		return false
+	}
+	tenant := w.tenants[keyTenant(value.Tenant)]
+	if tenant == nil {
+		tenant = &watch{known: make(map[schema.Fingerprint]bool), entries: make(map[string]*entries), shortest: math.MaxInt}
+		w.tenants[keyTenant(value.Tenant)] = tenant
+	}
+	if tenant.known[fp] {
+		return false
+	}
+	tenant.known[fp] = true
+	e := tenant.entries[fp.KeyID]
+	if e == nil {
+		scanner, _ := f.Scanner(nil) // nothing to read, nothing to fail
+		e = &entries{scanner: scanner}
+		tenant.entries[fp.KeyID] = e
+	}
+	if e.scanner.Add(fp) == nil {
+		e.list = append(e.list, value)
+		tenant.shortest = min(tenant.shortest, int(fp.Length))
+	}
+	return true
+}
+
+// asOf returns what w withholds without what it has learnt of batches that end
+// beyond a sequence. It may be w itself.
+func (w *withheld) asOf(sequence uint64) *withheld {
+	later := make(map[tenantFingerprint]bool)
+	earlier := slices.DeleteFunc(w.since, func(l withholding) bool {
+		if l.sequence > sequence {
+			later[tenantFingerprint{keyTenant(l.value.Tenant), l.value.Fingerprint}] = true
+			return true
+		}
+		return false
+	})
+	if len(later) == 0 {
+		return w
+	}
+	was := newWithheld(w.fingerprinters)
+	was.since = earlier
+	for tenant, watch := range w.tenants {
+		for _, e := range watch.entries {
+			for _, value := range e.list {
+				if !later[tenantFingerprint{tenant, value.Fingerprint}] {
+					was.learn(value)
+				}
+			}
+		}
+	}
+	return was
+}
+
+// tenantFingerprint is a fingerprint of one tenant.
+type tenantFingerprint struct {
+	tenant      string
+	fingerprint schema.Fingerprint
+}
+
+// knows reports whether a fingerprint has been learnt.
+func (w *withheld) knows(value ledger.Withheld) bool {
+	tenant := w.tenants[keyTenant(value.Tenant)]
+	return tenant != nil && tenant.known[value.Fingerprint]
+}
+
+// keyTenant is the name under which an event's tenant has its keys, and which
+// its subject has.
+func keyTenant(tenant string) string {
+	if tenant == "" {
+		return schema.DefaultTenant
+	}
+	return tenant
+}
+
+// withheldBy lists the fingerprints of an event, none unless it is a redaction.
+func withheldBy(e *schema.Event, fact schema.Fact) []ledger.Withheld {
+	r, ok := fact.(*schema.RedactionApplied)
+	if !ok {
+		return nil
+	}
+	list := make([]ledger.Withheld, len(r.Fingerprints))
+	for i, fp := range r.Fingerprints {
+		list[i] = ledger.Withheld{Tenant: e.Tenant, RedactionID: r.RedactionID, Fingerprint: fp}
+		if refs := schema.RefIDs(r.PolicyRefs); len(refs) > 0 {
+			list[i].PolicyRef = refs[0]
+		}
+	}
+	return list
+}
+
+// A span is a stretch of bytes in which a withheld value stands.
+type span struct {
+	start, end int
+	value      ledger.Withheld
+}
+
+// watches are what is withheld from one message.
+type watches []*watch
+
+// of returns what the tenants withhold, and what all do when none is named: a
+// message of nobody may be anybody's.
+func (w *withheld) of(tenants []string) watches {
+	var list watches
+	if len(tenants) == 0 {
+		return slices.AppendSeq(list, maps.Values(w.tenants))
+	}
+	for _, name := range tenants {
+		if each := w.tenants[name]; each != nil {
+			list = append(list, each)
+		}
+	}
+	return list
+}
+
+// shortest is the least length of a value, in bytes.
+func (w watches) shortest() int {
+	least := math.MaxInt
+	for _, each := range w {
+		least = min(least, each.shortest)
+	}
+	return least
+}
+
+// inPayload finds the withheld values in a payload, in its order.
+func (w watches) inPayload(payload []byte) []span {
+	var found []span
+	eachPayload(payload, func(t *text, whole *span) { found = w.scan(found, t, whole) })
+	slices.SortFunc(found, span.compare)
+	return found
+}
+
+// inWord finds the withheld values in a subject, or the name or value of a
+// header, in its order. One that is shorter than every value is not looked at:
+// taking escapes off makes nothing longer.
+func (w watches) inWord(word []byte) []span {
+	if len(word) < w.shortest() {
+		return nil
+	}
+	var found []span
+	eachWord(word, func(t *text, whole *span) { found = w.scan(found, t, whole) })
+	slices.SortFunc(found, span.compare)
+	return found
+}
+
+// scan appends what stands in t: at its place in the bytes as they came, or as
+// whole where that is given.
+func (w watches) scan(found []span, t *text, whole *span) []span {
+	for _, watch := range w {
+		for _, e := range watch.entries {
+			for _, m := range e.scanner.Scan(t.bytes) {
+				at := span{start: t.origin(m.Start), end: t.origin(m.End), value: e.list[m.Fingerprint]}
+				if whole != nil {
+					at.start, at.end = whole.start, whole.end
+				}
+				found = append(found, at)
+			}
+		}
+	}
+	return found
+}
+
+func (s span) compare(o span) int {
+	return cmp.Or(s.start-o.start, o.end-s.end, strings.Compare(s.value.PolicyRef, o.value.PolicyRef), strings.Compare(s.value.RedactionID, o.value.RedactionID))
+}

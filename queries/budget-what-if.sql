@@ -1,0 +1,105 @@
+-- What would have been chosen with another budget?
+-- Section: What was chosen, what left out?
+--
+-- Replays recorded selections by their policy's own order, which is rank, then score, then the order recorded. Candidates that were left out for
+-- another reason than budget_limit, or whose tokens are not known, stay as they are, as does what the window held beside the candidates.
+-- Everything that is said is projected and nothing of it was recorded. Selections whose budget is not known are left out.
+--
+-- Parameters:
+--   tenant      String  id       = ''                      only this tenant; '' is all
+--   session_id  String  id       = ''                      only this session; '' is all
+--   days        UInt32  days     = 0      [0..36500]       recorded in the last days before the newest fact; 0 is all
+--   max_tokens  UInt32  tokens   = 0      [0..4000000000]  the other window, with the reserve as recorded; 0 is percent of the recorded one
+--   percent     UInt32  percent  = 100    [1..10000]       of the recorded window, where max_tokens is 0
+--   show        String  text     = flips  {flips|all}      the candidates that flip, or all
+--   limit       UInt32  rows     = 1000   [1..1000000]     most rows to return
+-- Columns:
+--   tenant              id      the tenant
+--   session_id          id      the session
+--   turn_id             id      the turn
+--   call_id             id      the model call
+--   selection_id        id      the selection
+--   policy              text    the selection policy
+--   item_ref            id      the candidate
+--   rank                count   1 is best; NULL if not given
+--   score               score   NULL if not given
+--   tokens              tokens  its size; NULL if not known
+--   recorded_outcome    text    selected or omitted, as recorded
+--   recorded_reason     text    why it was omitted, as recorded
+--   projected_outcome   text    selected or omitted with the other budget
+--   flip                text    to selected, to omitted, or '' for none
+--   basis               text    projected: no fact says this
+--   rule                text    how the recorded choice follows from order and sizes: cutoff (all until the first that does not fit), fill (all that fit), anchored (neither: more room only adds, less only takes away, in order)
+--   recorded_limit      tokens  window − reserve, as recorded
+--   projected_limit     tokens  window − reserve with the other budget
+--   candidates          count   of the selection
+--   recorded_selected   count   of them, selected
+--   projected_selected  count   of them, selected with the other budget
+--   projected_omitted   count   of them, omitted with the other budget
+WITH
+limits AS
+(
+    SELECT tenant, session_id, call_id, argMax((max_tokens, ifNull(reserved_tokens, 0), actual_tokens), thread_order) AS budget
+    FROM budgets
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND part = 1 AND call_id != '' AND max_tokens IS NOT NULL
+    GROUP BY tenant, session_id, call_id
+),
+choices AS
+(
+    SELECT tenant, session_id, any(turn_id) AS turn_id, any(call_id) AS call_id, selection_id, any(policy) AS policy,
+        arraySort(x -> (ifNull(x.2, 9223372036854775807), -ifNull(x.3, -1e308), x.7, x.8),
+            groupArray((item_ref, rank, score, size, outcome = 'selected', toString(reason), thread_order, place))) AS list
+    FROM
+    (
+        SELECT tenant, session_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank, score, size, outcome, reason, place
+        FROM selections
+        ARRAY JOIN item_refs AS item_ref, ranks AS rank, scores AS score, tokens AS size, outcomes AS outcome, reasons AS reason, arrayEnumerate(item_refs) AS place
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+            AND change = 'completed'
+    )
+    GROUP BY tenant, session_id, selection_id
+),
+measured AS
+(
+    SELECT s.tenant AS tenant, s.session_id AS session_id, s.turn_id AS turn_id, s.call_id AS call_id, s.selection_id AS selection_id, s.policy AS policy, s.list AS list,
+        arrayMap(x -> x.4 IS NOT NULL AND (x.5 OR x.6 = 'budget_limit'), list) AS movable,
+        arrayMap(x -> toInt64(ifNull(x.4, 0)), arrayFilter((x, m) -> m, list, movable)) AS sizes,
+        arrayMap(x -> toUInt8(x.5), arrayFilter((x, m) -> m, list, movable)) AS chosen,
+        arraySum((t, b) -> t * b, sizes, chosen) AS chosen_tokens,
+        coalesce(b.budget.3, arraySum(x -> if(x.5, toInt64(ifNull(x.4, 0)), 0), list)) - chosen_tokens AS beside,
+        assumeNotNull(b.budget.1) - b.budget.2 AS recorded_limit,
+        if({max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(assumeNotNull(b.budget.1) * {percent:UInt32}, 100)) - b.budget.2 AS projected_limit,
+        recorded_limit - beside AS recorded_room, projected_limit - beside AS projected_room
+    FROM choices AS s INNER JOIN limits AS b ON b.tenant = s.tenant AND b.session_id = s.session_id AND b.call_id = s.call_id
+),
+replayed AS
+(
+    SELECT *,
+        arrayMap(t -> toUInt8(t <= recorded_room), arrayCumSum(sizes)) = chosen AS cuts_off,
+        arrayFold((a, t) -> if(a.1 + t <= recorded_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))), (a.1, arrayPushBack(a.2, toUInt8(0)))), sizes, (toInt64(0), emptyArrayUInt8())).2 = chosen AS fills,
+        multiIf(cuts_off, 'cutoff', fills, 'fill', 'anchored') AS rule,
+        arrayCumSum(arrayMap((t, b) -> t * b, sizes, chosen)) AS kept_so_far, arrayCumSum(arrayMap((t, b) -> t * (1 - b), sizes, chosen)) AS added_so_far,
+        multiIf(
+            projected_limit = recorded_limit, chosen,
+            rule = 'cutoff', arrayMap(t -> toUInt8(t <= projected_room), arrayCumSum(sizes)),
+            rule = 'fill', arrayFold((a, t) -> if(a.1 + t <= projected_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))), (a.1, arrayPushBack(a.2, toUInt8(0)))), sizes, (toInt64(0), emptyArrayUInt8())).2,
+            arrayMap((b, k, n) -> toUInt8(if(b, projected_limit > recorded_limit OR k <= projected_room, projected_limit > recorded_limit AND chosen_tokens + n <= projected_room)),
+                chosen, kept_so_far, added_so_far)) AS projected,
+        arrayMap((x, m, i) -> if(m, projected[i], toUInt8(x.5)), list, movable, arrayCumSum(movable)) AS outcomes
+    FROM measured
+)
+SELECT tenant, session_id, turn_id, call_id, selection_id, policy, c.1 AS item_ref, c.2 AS rank, c.3 AS score, c.4 AS tokens,
+    if(c.5, 'selected', 'omitted') AS recorded_outcome, c.6 AS recorded_reason, if(o, 'selected', 'omitted') AS projected_outcome,
+    multiIf(o AND NOT c.5, 'to selected', c.5 AND NOT o, 'to omitted', '') AS flip, 'projected' AS basis, rule, recorded_limit, projected_limit,
+    toUInt64(length(list)) AS candidates, toUInt64(arrayCount(x -> x.5, list)) AS recorded_selected, toUInt64(arrayCount(x -> x = 1, outcomes)) AS projected_selected,
+    candidates - projected_selected AS projected_omitted
+FROM replayed
+ARRAY JOIN list AS c, outcomes AS o, arrayEnumerate(list) AS place
+WHERE {show:String} = 'all' OR o != c.5
+ORDER BY tenant, session_id, call_id, selection_id, place
+LIMIT {limit:UInt32}

@@ -1,0 +1,36 @@
+-- What kinds of items does a session hold, and how much do they fill?
+-- Section: What was used?
+--
+-- Parameters:
+--   tenant      String  id    = ''              only this tenant; '' is all
+--   session_id  String  id    = ''              only this session; '' is all
+--   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+-- Columns:
+--   tenant          id      the tenant
+--   session_id      id      the session
+--   context_kind    text    what the items are
+--   layer           text    what they fill of the window; empty where no model sees them
+--   items           count   distinct items
+--   tokens          tokens  of the items, as far as known; NULL if none is
+--   unknown_tokens  count   items whose tokens are not known
+--   bytes           bytes   of the items, as far as known
+--   masked          count   items that a mark says content is withheld from
+SELECT tenant, session_id, kind AS context_kind, filled AS layer, count() AS items, sum(estimate) AS tokens, countIf(estimate IS NULL) AS unknown_tokens,
+    sum(size) AS bytes, countIf(redaction = 'masked') AS masked
+FROM
+(
+    SELECT tenant, session_id, item_id, last.1 AS kind, last.2 AS filled, last.3 AS estimate, last.4 AS size, last.5 AS redaction
+    FROM
+    (
+        SELECT tenant, session_id, item_id,
+            argMax((toString(context_kind), toString(layer), token_estimate, byte_size, toString(redaction_state)), thread_order) AS last
+        FROM item_versions
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+            AND change != 'removed'
+        GROUP BY tenant, session_id, item_id
+    )
+)
+GROUP BY tenant, session_id, context_kind, layer
+ORDER BY tenant, session_id, items DESC, context_kind

@@ -1,0 +1,102 @@
+package schema
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// FingerprintMatch is a place in a text where a fingerprinted value stands.
+type FingerprintMatch struct {
+	Fingerprint int // index in the order in which they were given
+	Start, End  int // byte offsets
+}
+
+// FingerprintScanner recognises fingerprinted values in texts. Make one with
+// [Fingerprinter.Scanner]. Scanning is safe for concurrent use; Add is not.
+type FingerprintScanner struct {
+	get    func() *fingerprintKeys
+	count  int
+	byRoll map[uint64][]fingerprintTarget
+	// maybe has a bit for the lowest 16 of every roll in byRoll: most windows
+	// of a text cost no look-up in the map.
+	maybe [1 << 10]uint64
+}
+
+type fingerprintTarget struct {
+	index  int
+	length int
+	hmac   []byte
+}
+
+// Scanner returns a scanner for fingerprints under this key; those of other keys
+// are left out. The error names the first that cannot be read.
+func (f Fingerprinter) Scanner(fingerprints []Fingerprint) (*FingerprintScanner, error) {
+	s := &FingerprintScanner{get: f.get, byRoll: map[uint64][]fingerprintTarget{}}
+	for i, fp := range fingerprints {
+		if err := s.Add(fp); err != nil {
+			return nil, fmt.Errorf("read fingerprint %d: %w", i, err)
+		}
+	}
+	return s, nil
+}
+
+// Add makes the scanner find one more fingerprint, whose index is the number of
+// those given before. One of another key is counted and never found. After an
+// error nothing has changed.
+func (s *FingerprintScanner) Add(fp Fingerprint) error {
+	if fp.KeyID != s.get().id {
+		s.count++
+		return nil
+	}
+	whole, err := hex.DecodeString(fp.HMAC)
+	if err != nil || len(whole) != sha256.Size || fp.Length < FingerprintPrefix {
+		return errors.New("bad length or HMAC")
+	}
+	sealed, err := strconv.ParseUint(fp.PrefixHash, 16, 64)
+	if err != nil || len(fp.PrefixHash) != 16 {
+		return errors.New("bad prefix hash")
+	}
+	roll := sealed ^ s.get().seal(whole)
+	s.byRoll[roll] = append(s.byRoll[roll], fingerprintTarget{index: s.count, length: int(fp.Length), hmac: whole})
+	s.maybe[roll>>6&1023] |= 1 << (roll & 63)
+	s.count++
+	return nil
+}
+
+// Scan finds the values in one pass, verifying each candidate with the HMAC.
+func (s *FingerprintScanner) Scan(text []byte) []FingerprintMatch {
+	if len(text) < FingerprintPrefix || len(s.byRoll) == 0 {
+		return nil
+	}
+	var out []FingerprintMatch
+	table := &s.get().table
+	for start := range len(text) - FingerprintPrefix + 1 {
+		w := text[start : start+FingerprintPrefix : start+FingerprintPrefix]
+		_ = w[7]
+		roll := table[0][w[0]] + table[1][w[1]] + table[2][w[2]] + table[3][w[3]] +
+			table[4][w[4]] + table[5][w[5]] + table[6][w[6]] + table[7][w[7]]
+		if roll = reduce(roll); s.maybe[roll>>6&1023]>>(roll&63)&1 != 0 {
+			out = s.verify(out, roll, text, start)
+		}
+	}
+	return out
+}
+
+// verify appends the values that stand at start, where the prefix has the hash
+// roll.
+func (s *FingerprintScanner) verify(out []FingerprintMatch, roll uint64, text []byte, start int) []FingerprintMatch {
+	for _, t := range s.byRoll[roll] {
+		if t.length > len(text)-start {
+			continue
+		}
+		end := start + t.length
+		if hmac.Equal(s.get().mac("value", text[start:end]), t.hmac) {
+			out = append(out, FingerprintMatch{Fingerprint: t.index, Start: start, End: end})
+		}
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package schema
+
+import (
+	"bytes"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// quickWriter is the way back of [quick]: it encodes a fact in one pass, to the
+// bytes of the encoder, and asks of every member whether a boundary rule has
+// something against it. It too only ever says yes. Where a fact holds what needs
+// thought (an object for a reference, a time, a negative count, in a map a Go
+// type that is not plain JSON) it gives up, and then the encoder, the decoder and
+// the walk of [boundary] decide.
+// Property tests hold a yes to their result.
+type quickWriter struct {
+	data  []byte
+	depth int  // objects that are open, and arrays of plain JSON
+	free  bool // below a member that holds what others wrote
+	rules ruling
+}
+
+// A writing appends the value v and reports whether it could.
+type writing func(w *quickWriter, v reflect.Value) bool
+
+// quickWriters spares the growth of a buffer an event.
+var quickWriters = sync.Pool{New: func() any { return new(quickWriter) }}
+
+// encodeQuickly returns the data of e, whose fact it is. A yes also says that
+// the data decodes to the fact, and that no count in it and no member is
+// against a rule.
+func encodeQuickly(e *Event, fact Fact) ([]byte, bool) {
+	v := reflect.ValueOf(fact).Elem()
+	p := quickPlans[fact.EventType()]
+	if p == nil || p.of != v.Type() {
+		return nil, false
+	}
+	w := quickWriters.Get().(*quickWriter)
+	defer quickWriters.Put(w)
+	*w = quickWriter{data: w.data[:0], rules: ruling{event: e, concerns: concernsOf(fact)}}
+	ok := w.object(p, v)
+	w.rules = ruling{}
+	if !ok || len(w.data) > MaxEventBytes {
+		return nil, false
+	}
+	return bytes.Clone(w.data), true
+}
+
+// object appends a struct as an object.
+func (w *quickWriter) object(p *plan, v reflect.Value) bool {
+	w.depth++
+	mark := byte('{')
+	for i := range p.fields {
+		f := &p.fields[i]
+		field := f.in(v)
+		if (f.omitEmpty || f.omitZero) && field.IsZero() {
+			continue
+		}
+		before := len(w.data)
+		w.data = append(append(w.data, mark), f.key...)
+		at, outer := len(w.data), w.free
+		w.free = outer || f.means.freeBelow(w.rules.compaction, w.depth, []byte(f.name))
+		ok := f.write(w, field)
+		w.free = outer
+		if !ok {
+			return false
+		}
+		value := w.data[at:]
+		if f.omitEmpty && (string(value) == `[]` || string(value) == `{}`) {
+			w.data = w.data[:before]
+			continue
+		}
+		mark = ','
+		if f.means != nil && !w.allowed([]byte(f.name), f.means, value) {
+			return false
+		}
+	}
+	w.depth--
+	if mark == '{' {
+		w.data = append(w.data, mark)
+	}
+	w.data = append(w.data, '}')
+	return true
+}
+
+// allowed reports whether no rule has anything against a member that was
+// written.
+func (w *quickWriter) allowed(name []byte, means *meaning, value []byte) bool {
+	w.rules.judge(member{name: name, value: value, depth: w.depth, free: w.free}, means)
+	return len(w.rules.found) == 0
+}
+
+// writing returns what writes a value of type t.
+func (b planBuilder) writing(t reflect.Type) writing {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return func(*quickWriter, reflect.Value) bool { return false }
+	case reflect.TypeFor[Ref]():
+		return func(w *quickWriter, v reflect.Value) bool { return w.ref(v.String()) }
+	case reflect.TypeFor[[]Ref]():
+		return func(w *quickWriter, v reflect.Value) bool {
+			return writeList(w, *v.Addr().Interface().(*[]Ref), func(r Ref) bool { return w.ref(string(r)) })
+		}
+	case reflect.TypeFor[[]string]():
+		return func(w *quickWriter, v reflect.Value) bool {
+			return writeList(w, *v.Addr().Interface().(*[]string), w.string)
+		}
+	case reflect.TypeFor[map[string]any]():
+		return func(w *quickWriter, v reflect.Value) bool {
+			return writeMap(w, *v.Addr().Interface().(*map[string]any), w.any)
+		}
+	case reflect.TypeFor[map[string]float64]():
+		return func(w *quickWriter, v reflect.Value) bool {
+			return writeMap(w, *v.Addr().Interface().(*map[string]float64), w.float)
+		}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return func(w *quickWriter, v reflect.Value) bool { return w.string(v.String()) }
+	case reflect.Int64:
+		return func(w *quickWriter, v reflect.Value) bool { return w.count(v.Int()) }
+	case reflect.Float64:
+		return func(w *quickWriter, v reflect.Value) bool { return w.float(v.Float()) }
+	case reflect.Bool:
+		return func(w *quickWriter, v reflect.Value) bool {
+			w.data = strconv.AppendBool(w.data, v.Bool())
+			return true
+		}
+	case reflect.Interface:
+		return func(w *quickWriter, v reflect.Value) bool { return !v.IsNil() && w.any(v.Interface()) }
+	case reflect.Pointer:
+		inner := b.writing(t.Elem())
+		return func(w *quickWriter, v reflect.Value) bool { return !v.IsNil() && inner(w, v.Elem()) }
+	case reflect.Struct:
+		p := b.plan(t)
+		return func(w *quickWriter, v reflect.Value) bool { return w.object(p, v) }
+	case reflect.Slice, reflect.Array:
+		inner := b.writing(t.Elem())
+		return func(w *quickWriter, v reflect.Value) bool { return w.elements(v, inner) }
+	}
+	return func(*quickWriter, reflect.Value) bool { return false }
+}
+
+// elements appends a slice or array.
+func (w *quickWriter) elements(v reflect.Value, inner writing) bool {
+	w.data = append(w.data, '[')
+	for i := range v.Len() {
+		if i > 0 {
+			w.data = append(w.data, ',')
+		}
+		if !inner(w, v.Index(i)) {
+			return false
+		}
+	}
+	w.data = append(w.data, ']')
+	return true
+}
+
+// writeList is elements for a type that needs no reflection.
+func writeList[T any](w *quickWriter, list []T, write func(T) bool) bool {
+	w.data = append(w.data, '[')
+	for i, value := range list {
+		if i > 0 {
+			w.data = append(w.data, ',')
+		}
+		if !write(value) {
+			return false
+		}
+	}
+	w.data = append(w.data, ']')
+	return true
+}
+
+func (w *quickWriter) float(n float64) bool {
+	w.data = append(w.data, jsontext.Float(n).String()...)
+	return w.data[len(w.data)-1] <= '9' // not NaN or an infinity
+}
+
+func (w *quickWriter) string(s string) bool {
+	if plainEnd(s, 0) == len(s) {
+		w.data = append(append(append(w.data, '"'), s...), '"')
+		return true
+	}
+	data, err := jsontext.AppendQuote(w.data, s)
+	w.data = data
+	return err == nil
+}
+
+// ref appends a reference that is a string.
+func (w *quickWriter) ref(s string) bool {
+	return !strings.HasPrefix(s, "{") && w.string(s)
+}
+
+func (w *quickWriter) count(n int64) bool {
+	w.data = strconv.AppendInt(w.data, n, 10)
+	return n >= 0
+}
