@@ -206,9 +206,8 @@ func wanted(t reflect.Type) string {
 	return "an object"
 }
 
-// Digest identifies the event's content: SHA-256 over the attributes sorted
-// by name, each name and value preceded by its length as a uvarint, and the
-// SHA-256 of the data bytes, which for JSON leave out white space around the
+// Digest identifies the event's content: SHA-256 over [Event.AppendAttributes] and
+// the SHA-256 of the data bytes, which for JSON leave out white space around the
 // value. It is the same in structured and in binary mode.
 func (e *Event) Digest() [32]byte {
 	data := e.Data
@@ -216,15 +215,22 @@ func (e *Event) Digest() [32]byte {
 		data = trimSpace(data)
 	}
 	content := sha256.Sum256(data)
-	b := make([]byte, 0, 1024)
+	return sha256.Sum256(append(e.AppendAttributes(make([]byte, 0, 1024)), content[:]...))
+}
+
+// AppendAttributes appends every attribute that e has, sorted by name, each name
+// and each value preceded by its length as a uvarint, and returns the longer b. No
+// two sets of attributes give the same bytes. Digests and the leaves of the
+// transparency log are made of it.
+func (e *Event) AppendAttributes(b []byte) []byte {
 	if len(e.Extensions) == 0 {
 		e.known(func(a *attribute, value string) { b = appendField(appendField(b, a.name), value) })
-	} else {
-		for _, a := range e.Attributes() {
-			b = appendField(appendField(b, a.Name), a.Value)
-		}
+		return b
 	}
-	return sha256.Sum256(append(b, content[:]...))
+	for _, a := range e.Attributes() {
+		b = appendField(appendField(b, a.Name), a.Value)
+	}
+	return b
 }
 
 func appendField(b []byte, s string) []byte {

@@ -1,0 +1,155 @@
+package proof
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+var (
+	// ErrCheckpoint means that a text is not a checkpoint.
+	ErrCheckpoint = errors.New("not a checkpoint")
+	// ErrSignature means that none of the keys at hand has signed a checkpoint, or
+	// that a signature under one of them does not fit its text. Look for the public
+	// key of the ledger that it came from; if that is the key, the text was changed.
+	ErrSignature = errors.New("not signed by a key at hand")
+)
+
+// Checkpoint is the head of a log: that its first Size leaves have this root.
+type Checkpoint struct {
+	Origin string
+	Size   int64
+	Root   tlog.Hash
+}
+
+// Origin names the log of one incarnation of a stream.
+func Origin(stream, incarnation string) string {
+	return "ctxledger/" + stream + "/" + incarnation
+}
+
+// Tree returns size and root as package tlog has them.
+func (c Checkpoint) Tree() tlog.Tree { return tlog.Tree{N: c.Size, Hash: c.Root} }
+
+// Text returns the text that is signed.
+func (c Checkpoint) Text() string {
+	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
+}
+
+// ParseCheckpoint reads what [Checkpoint.Text] wrote, and nothing else: a text has
+// one form. The error is [ErrCheckpoint] and says which line is wrong. Checkpoints
+// of other logs with extension lines are refused.
+func ParseCheckpoint(text string) (Checkpoint, error) {
+	bad := func(line string) (Checkpoint, error) {
+		return Checkpoint{}, fmt.Errorf("%w: %s", ErrCheckpoint, line)
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) != 4 || lines[3] != "" {
+		return bad("want three lines: origin, size, root")
+	}
+	c := Checkpoint{Origin: lines[0]}
+	if c.Origin == "" || !utf8.ValidString(c.Origin) || strings.ContainsFunc(c.Origin, unicode.IsControl) {
+		return bad("line 1: want the origin of the log")
+	}
+	size, err := strconv.ParseInt(lines[1], 10, 64)
+	if err != nil || size < 0 || lines[1] != strconv.FormatInt(size, 10) {
+		return bad("line 2: want the size of the log in decimal")
+	}
+	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
+	if err != nil || len(root) != tlog.HashSize || lines[2] != base64.StdEncoding.EncodeToString(root) {
+		return bad("line 3: want the root, 32 bytes in base64")
+	}
+	c.Size, c.Root = size, tlog.Hash(root)
+	return c, nil
+}
+
+// Sign returns the checkpoint as a signed note. Ed25519 signatures are
+// deterministic: the same checkpoint and keys give the same bytes.
+func (c Checkpoint) Sign(signers ...note.Signer) ([]byte, error) {
+	text := c.Text()
+	if _, err := ParseCheckpoint(text); err != nil {
+		return nil, fmt.Errorf("sign checkpoint: %w", err)
+	}
+	signed, err := note.Sign(&note.Note{Text: text}, signers...)
+	if err != nil {
+		return nil, fmt.Errorf("sign checkpoint: %w", err)
+	}
+	return signed, nil
+}
+
+// Cosign adds a signature to a signed checkpoint of which known has a key. It keeps
+// the others, also those under unknown keys. Errors are those of [Open].
+func Cosign(signed []byte, known note.Verifiers, signer note.Signer) ([]byte, error) {
+	if _, err := Open(signed, known); err != nil {
+		return nil, err
+	}
+	n, err := note.Open(signed, known)
+	if err != nil {
+		return nil, fmt.Errorf("cosign checkpoint: %w", err)
+	}
+	cosigned, err := note.Sign(n, signer)
+	if err != nil {
+		return nil, fmt.Errorf("cosign checkpoint: %w", err)
+	}
+	return cosigned, nil
+}
+
+// Opened is a checkpoint whose signatures were checked.
+type Opened struct {
+	Checkpoint
+	Signers []Signature // of those keys that were known, in their order; at least one
+	Unknown []Signature // of other keys, unchecked
+}
+
+// Signature says which key signed.
+type Signature struct {
+	Name string `json:"name"`
+	Hash uint32 `json:"hash"` // first bytes of a hash of name and public key
+}
+
+// Open checks a signed checkpoint: at least one signature is under a known key, and
+// none of those under known keys is wrong. Errors: [ErrSignature], [ErrCheckpoint].
+func Open(signed []byte, known note.Verifiers) (Opened, error) {
+	n, err := note.Open(signed, known)
+	var unverified *note.UnverifiedNoteError
+	var invalid *note.InvalidSignatureError
+	switch {
+	case errors.As(err, &unverified):
+		return Opened{}, fmt.Errorf("%w: it is signed by %s", ErrSignature, names(unverified.Note.UnverifiedSigs))
+	case errors.As(err, &invalid):
+		return Opened{}, fmt.Errorf("%w: the signature of %s does not fit the text", ErrSignature, strconv.Quote(invalid.Name))
+	case err != nil:
+		return Opened{}, fmt.Errorf("%w: want a signed note", ErrCheckpoint)
+	}
+	for _, s := range append(n.Sigs, n.UnverifiedSigs...) {
+		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
+			return Opened{}, fmt.Errorf("%w: the signature of %q is not written as it should be", ErrCheckpoint, s.Name)
+		}
+	}
+	c, err := ParseCheckpoint(n.Text)
+	if err != nil {
+		return Opened{}, err
+	}
+	return Opened{c, signatures(n.Sigs), signatures(n.UnverifiedSigs)}, nil
+}
+
+func signatures(list []note.Signature) (out []Signature) {
+	for _, s := range list {
+		out = append(out, Signature{s.Name, s.Hash})
+	}
+	return out
+}
+
+func names(list []note.Signature) string {
+	var out []string
+	for _, s := range list {
+		out = append(out, fmt.Sprintf("%q (%08x)", s.Name, s.Hash))
+	}
+	return strings.Join(out, ", ")
+}

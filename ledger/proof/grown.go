@@ -1,0 +1,59 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// ErrFork means that of two heads of one log the newer does not hold what the older
+// did: somebody has changed, removed or withheld leaves. Keep both heads, they are
+// the evidence.
+var ErrFork = errors.New("the log is forked")
+
+// Grown proves that the log with the head newer begins with the log with the head
+// older. Tiles are those of the log as it is now, which must have newer's leaves at
+// least; they are checked against newer. Errors: [ErrFork]; others come from tiles
+// and say nothing of the log.
+func Grown(older, newer Checkpoint, tiles tlog.TileReader) (tlog.TreeProof, error) {
+	switch {
+	case older.Origin != newer.Origin:
+		return nil, fmt.Errorf("%w: the heads are of two logs, %q and %q", ErrFork, older.Origin, newer.Origin)
+	case newer.Size < older.Size:
+		return nil, fmt.Errorf("%w: it had %d leaves and has %d", ErrFork, older.Size, newer.Size)
+	case newer.Size == older.Size && newer.Root != older.Root:
+		return nil, fmt.Errorf("%w: %d leaves have two roots, %s and %s", ErrFork, newer.Size, older.Root, newer.Root)
+	case newer.Size == older.Size:
+		return nil, nil
+	case older.Size == 0:
+		if older.Root != (Tree{}).Root() {
+			return nil, fmt.Errorf("%w: the empty log has another root", ErrFork)
+		}
+		return nil, nil
+	}
+	noted := &notedTiles{TileReader: tiles}
+	found, err := tlog.ProveTree(newer.Size, older.Size, tlog.TileHashReader(newer.Tree(), noted))
+	switch {
+	case noted.err != nil:
+		return nil, noted.err
+	case err != nil:
+		return nil, fmt.Errorf("%w: the hashes of the log do not have the root of the head of %d leaves", ErrFork, newer.Size)
+	}
+	if err := tlog.CheckTree(found, newer.Size, newer.Root, older.Size, older.Root); err != nil {
+		return nil, fmt.Errorf("%w: the first %d of %d leaves do not have the root of the older head", ErrFork, older.Size, newer.Size)
+	}
+	return found, nil
+}
+
+// notedTiles tells an error of reading from one of what was read.
+type notedTiles struct {
+	tlog.TileReader
+	err error
+}
+
+func (n *notedTiles) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
+	data, err := n.TileReader.ReadTiles(tiles)
+	n.err = err
+	return data, err
+}

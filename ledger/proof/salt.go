@@ -1,0 +1,111 @@
+package proof
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// Salt keeps a leaf from giving away data that can be guessed. It is not secret in
+// itself: packs hold it beside the data.
+type Salt [16]byte
+
+// Secret is what the salts of a ledger derive from. It appears in no string form.
+// The zero value is none.
+type Secret struct {
+	// bytes is a function for the reason given at [schema.Key].
+	bytes func() []byte
+}
+
+// SecretSize is the length of a ledger secret, in bytes.
+const SecretSize = 32
+
+// ErrSecret means that a ledger secret does not have its length.
+var ErrSecret = errors.New("a ledger secret has 32 bytes")
+
+// NewSecret reads a secret from r, usually [rand.Reader].
+func NewSecret(r io.Reader) (Secret, error) {
+	b := make([]byte, SecretSize)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return Secret{}, fmt.Errorf("read random bytes: %w", err)
+	}
+	return Secret{func() []byte { return b }}, nil
+}
+
+// SecretOf returns the secret with these bytes. The error is [ErrSecret].
+func SecretOf(b []byte) (Secret, error) {
+	if len(b) != SecretSize {
+		return Secret{}, ErrSecret
+	}
+	own := append([]byte(nil), b...)
+	return Secret{func() []byte { return own }}, nil
+}
+
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.bytes == nil }
+
+// String says that it is a secret.
+func (s Secret) String() string { return "a ledger secret" }
+
+// GoString is String, so that %#v prints no secret either.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue is String for structured logs.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Same reports whether o is the same secret, in constant time.
+func (s Secret) Same(o Secret) bool {
+	return !s.IsZero() && !o.IsZero() && hmac.Equal(s.bytes(), o.bytes())
+}
+
+// A Salter makes the salts of a ledger. It keeps the keys of the sessions that it
+// met last, so that one after the other of a session costs one HMAC. Not safe for
+// concurrent use.
+type Salter struct {
+	secret   Secret
+	sessions map[sessionName]hash.Hash
+}
+
+type sessionName struct{ tenant, session string }
+
+// keptSessions bounds the keys that a Salter keeps, of about 500 bytes each.
+const keptSessions = 1024
+
+// NewSalter returns a Salter for a secret, which must not be zero.
+func NewSalter(s Secret) *Salter {
+	return &Salter{s, make(map[sessionName]hash.Hash)}
+}
+
+// Salt returns the salt of the event of source with this id.
+func (s *Salter) Salt(tenant, session, source, id string) (salt Salt) {
+	name := sessionName{tenant, session}
+	mac, ok := s.sessions[name]
+	if !ok {
+		if len(s.sessions) >= keptSessions {
+			clear(s.sessions)
+		}
+		key := derive(s.secret.bytes(), "tenant", tenant)
+		mac = hmac.New(sha256.New, derive(key, "session", session))
+		s.sessions[sessionName{strings.Clone(tenant), strings.Clone(session)}] = mac
+	}
+	var room [32]byte
+	mac.Reset()
+	io.WriteString(mac, source)
+	mac.Write([]byte{0})
+	io.WriteString(mac, id)
+	copy(salt[:], mac.Sum(room[:0]))
+	return salt
+}
+
+func derive(key []byte, label, name string) []byte {
+	mac := hmac.New(sha256.New, key)
+	io.WriteString(mac, label)
+	mac.Write([]byte{0})
+	io.WriteString(mac, name)
+	return mac.Sum(nil)
+}

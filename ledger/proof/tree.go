@@ -1,0 +1,121 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// TileHeight is the height of a tile: one has 1<<TileHeight hashes.
+const TileHeight = 8
+
+// ErrFrontier means that hashes are not the frontier of a tree of some size.
+var ErrFrontier = errors.New("not the frontier of a tree")
+
+// Tree is the state of a log: its size, and the roots of the full subtrees that it
+// is made of, the largest first. It has as many as Size has one-bits. The zero
+// value is the empty log. A copy shares the frontier: see [Tree.Clone]. Not safe
+// for concurrent use.
+type Tree struct {
+	Size     int64 // leaves
+	Frontier []tlog.Hash
+}
+
+// TreeOf returns the tree of a size and of the bytes of its frontier, as
+// [Tree.FrontierBytes] gives them. The error is [ErrFrontier].
+func TreeOf(size int64, frontier []byte) (Tree, error) {
+	if size < 0 || len(frontier) != bits.OnesCount64(uint64(size))*tlog.HashSize {
+		return Tree{}, fmt.Errorf("%w: %d bytes for %d leaves", ErrFrontier, len(frontier), size)
+	}
+	t := Tree{Size: size}
+	for h := range slices.Chunk(frontier, tlog.HashSize) {
+		t.Frontier = append(t.Frontier, tlog.Hash(h))
+	}
+	return t, nil
+}
+
+// FrontierBytes returns the hashes of the frontier, one after the other.
+func (t Tree) FrontierBytes() []byte {
+	b := make([]byte, 0, len(t.Frontier)*tlog.HashSize)
+	for _, h := range t.Frontier {
+		b = append(b, h[:]...)
+	}
+	return b
+}
+
+// Clone returns a tree that shares nothing with t.
+func (t Tree) Clone() Tree {
+	return Tree{t.Size, slices.Clone(t.Frontier)}
+}
+
+// Append adds a leaf. It calls stored, unless that is nil, with each hash to keep
+// by its level and its index there: the leaf at level 0, and the roots of the tiles
+// that it fills at levels 8, 16, and so on.
+func (t *Tree) Append(leaf tlog.Hash, stored func(level int, index int64, h tlog.Hash)) {
+	keep := func(level int, h tlog.Hash) {
+		if stored != nil && level%TileHeight == 0 {
+			stored(level, t.Size>>level, h)
+		}
+	}
+	h := leaf
+	keep(0, h)
+	for level := 0; t.Size>>level&1 == 1; level++ {
+		last := len(t.Frontier) - 1
+		h = tlog.NodeHash(t.Frontier[last], h)
+		t.Frontier = t.Frontier[:last]
+		keep(level+1, h)
+	}
+	t.Frontier = append(t.Frontier, h)
+	t.Size++
+}
+
+// Root returns the hash of the whole tree. That of the empty tree is the SHA-256
+// of nothing.
+func (t Tree) Root() tlog.Hash {
+	if len(t.Frontier) == 0 {
+		root, _ := tlog.TreeHash(0, nil) // reads nothing
+		return root
+	}
+	last := len(t.Frontier) - 1
+	h := t.Frontier[last]
+	for i := last - 1; i >= 0; i-- {
+		h = tlog.NodeHash(t.Frontier[i], h)
+	}
+	return h
+}
+
+// Tiles makes the hashes that [Tree.Append] gave to keep readable for package tlog:
+// read returns n hashes of a level, from an index on. [tlog.TileHashReader] checks
+// them against a root.
+func Tiles(read func(level int, from, n int64) ([]tlog.Hash, error)) tlog.TileReader {
+	return tiles(read)
+}
+
+type tiles func(level int, from, n int64) ([]tlog.Hash, error)
+
+// Height is that of a tile.
+func (tiles) Height() int { return TileHeight }
+
+// ReadTiles reads each tile as one stretch of its level.
+func (read tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
+	data := make([][]byte, len(wanted))
+	for i, t := range wanted {
+		hashes, err := read(t.L*TileHeight, t.N<<TileHeight, int64(t.W))
+		if err != nil {
+			return nil, err
+		}
+		if len(hashes) != t.W {
+			return nil, fmt.Errorf("read tile %s of the log: %d hashes are there", t.Path(), len(hashes))
+		}
+		for _, h := range hashes {
+			data[i] = append(data[i], h[:]...)
+		}
+	}
+	return data, nil
+}
+
+// SaveTiles keeps nothing.
+func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
