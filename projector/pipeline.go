@@ -27,16 +27,17 @@ import (
 func (p *Projector) pump(ctx context.Context, in *reader, next uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	parts, ready := make(chan part), make(chan built)
+	var writing atomic.Bool
 	var readErr, buildErr error
 	go func() {
 		defer close(parts)
-		readErr = p.readAll(ctx, in, next, parts)
+		readErr = p.readAll(ctx, in, next, parts, &writing)
 	}()
 	go func() {
 		defer close(ready)
 		buildErr = p.buildAll(ctx, parts, ready)
 	}()
-	err := p.writeAll(ctx, ready)
+	err := p.writeAll(ctx, ready, &writing)
 	cancel(err)
 	for range ready { // until the builder has ended
 	}
@@ -69,7 +70,7 @@ type part struct {
 // partMessages is how many messages are read before they are built.
 const partMessages = 1024
 
-func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out chan<- part) error {
+func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out chan<- part, writing *atomic.Bool) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -80,7 +81,7 @@ func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out ch
 			}
 		}
 		var err error
-		if next, err = p.readBatch(ctx, in, next, out); err != nil {
+		if next, err = p.readBatch(ctx, in, next, out, writing); err != nil {
 			return err
 		}
 	}
@@ -88,9 +89,10 @@ func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out ch
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The
 // batch ends by rows, by bytes or by time, whichever comes first; but time does
-// not end it while the stream has more to give than the batch has taken. With
-// nothing to read it waits for a second.
-func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out chan<- part) (uint64, error) {
+// not end it while the stream has more to give than the batch has taken, nor while
+// an earlier batch is written: it could but wait, and what comes meanwhile would
+// wait for both. With nothing to read it waits for a second.
+func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out chan<- part, writing *atomic.Bool) (uint64, error) {
 	limits := batchLimits{
 		messages: p.share.of(p.config.BatchMessages, minBatchMessages), bytes: p.share.of(p.config.BatchBytes, minBatchBytes),
 		linger: p.config.Linger,
@@ -121,8 +123,12 @@ func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out 
 		if late := len(messages) < some.messages || idle <= 0; late && in.pending > uint64(taken) {
 			idle = p.config.Linger
 		}
+		inTime := idle > 0 && len(messages) > 0
+		if !inTime && writing.Load() {
+			idle, inTime = writingPause, true
+		}
 		limits.linger = idle
-		end := expired != nil || limits.messages <= 0 || limits.bytes <= 0 || idle <= 0 || in.next != nil || len(messages) == 0
+		end := expired != nil || limits.messages <= 0 || limits.bytes <= 0 || in.next != nil || !inTime
 		if err := hand(ctx, out, part{kept, end}); err != nil {
 			return next, err
 		}
@@ -131,6 +137,10 @@ func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out 
 		}
 	}
 }
+
+// writingPause is how often a batch whose time is up looks whether the one before
+// it is written.
+const writingPause = 5 * time.Millisecond
 
 // unexpired takes messages, the first that the stream had from sequence next on.
 // A gap is a message that somebody deleted, unless the stream now begins
@@ -186,7 +196,7 @@ func (p *Projector) buildAll(ctx context.Context, parts <-chan part, out chan<- 
 // writeAll writes batches as they come. While none comes it looks now and then
 // whether the ledger is where it was left: one that was restored from an older
 // copy would stay behind the stream until the next event.
-func (p *Projector) writeAll(ctx context.Context, ready <-chan built) error {
+func (p *Projector) writeAll(ctx context.Context, ready <-chan built, writing *atomic.Bool) error {
 	idle := time.NewTicker(lookEvery)
 	defer idle.Stop()
 	for {
@@ -198,7 +208,9 @@ func (p *Projector) writeAll(ctx context.Context, ready <-chan built) error {
 			}
 			if err = context.Cause(ctx); err == nil {
 				began := time.Now()
+				writing.Store(true)
 				err = p.write(ctx, b)
+				writing.Store(false)
 				p.share.took(time.Since(began))
 			}
 		case <-idle.C:

@@ -3,6 +3,8 @@ package projector
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -107,4 +109,41 @@ func TestShareFollowsTheWrites(t *testing.T) {
 	if got := s.of(4, least); got != 4 {
 		t.Errorf("a limit of 4 became %d", got)
 	}
+}
+
+// Time does not end a batch that could but wait for the one before it.
+func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.projector()
+	p.config.Linger = time.Millisecond
+	f.must(p.open(t.Context()))
+	in, err := newReader(t.Context(), p.stream, p.incarnation, 1)
+	f.must(err)
+	t.Cleanup(in.close)
+	var writing atomic.Bool
+	writing.Store(true)
+	parts, ended := make(chan part), make(chan error, 1)
+	go func() {
+		next, err := p.readBatch(t.Context(), in, 1, parts, &writing)
+		if err == nil && next != 3 {
+			err = fmt.Errorf("the next batch begins at %d", next)
+		}
+		ended <- err
+	}()
+	for id := range 2 {
+		f.publish(event(id, 0).Binary())
+		f.flush()
+		for taken := 0; taken == 0; {
+			some := <-parts
+			if taken = len(some.messages); some.end {
+				t.Fatalf("the batch ended with %d messages after event %d", taken, id)
+			}
+		}
+	}
+	writing.Store(false)
+	for end := false; !end; {
+		end = (<-parts).end
+	}
+	f.must(<-ended)
 }

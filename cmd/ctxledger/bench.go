@@ -58,8 +58,8 @@ For the latency, events are due at an even pace: 25, 50 and 80% of the drain's
 rate with the projector as it is by default, and 2,000 a second with the setting
 for low latency, "ctxledger project --linger 20ms". Every 5 ms those due are
 published; an event counts from the moment at which it was due, until a query,
-asked every 2 ms, finds its range in the table commits, which is written after all
-others. So the figures are up to 5 ms and the time of one query too long, and never
+asked every 20 ms, finds its range in the table commits, which is written after all
+others. So the figures are up to 25 ms and the time of one query too long, and never
 too short. The first second is left out.
 
 With 200,000 events and five rounds all of it takes about four minutes.
