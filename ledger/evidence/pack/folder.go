@@ -1,0 +1,95 @@
+package pack
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// folder is a pack that is a folder. [os.Root] sees that nothing outside of it
+// is reached; links inside are refused as well.
+type folder struct{ root *os.Root }
+
+func openFolder(path string) (container, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{root}, nil
+}
+
+func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error {
+	seen := 0
+	return fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if seen++; seen > limits.Files {
+			fault("", fmt.Sprintf("more than %d files", limits.Files))
+			return fs.SkipAll
+		}
+		if err != nil {
+			fault(path, "cannot be read")
+			return nil
+		}
+		switch {
+		case d.IsDir():
+			if strings.Count(path, "/") >= limits.Depth {
+				fault(path, fmt.Sprintf("folders within each other deeper than %d", limits.Depth))
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular():
+			fault(path, kindOf(d.Type()))
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			fault(path, "cannot be read")
+			return nil
+		}
+		if !add(Entry{path, info.Size()}) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+}
+
+// kindOf names what is not a regular file.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device or another special file"
+}
+
+// open opens a regular file. It may have been replaced since it was listed: what
+// it is now is asked before it is opened, as opening a pipe would wait.
+func (f *folder) open(path string) (io.ReadCloser, error) {
+	before, err := f.root.Lstat(path)
+	if err == nil && !before.Mode().IsRegular() {
+		err = &Fault{path, kindOf(before.Mode())}
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	after, err := file.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = &Fault{path, "replaced while it was opened"}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func (f *folder) Close() error { return f.root.Close() }

@@ -1,0 +1,84 @@
+package pack
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Format names the version of the format that this package writes and reads.
+const Format = "ctxledger-pack/1"
+
+// ErrFormat says that a pack is of a version that this package does not read.
+var ErrFormat = errors.New("not a pack of the format " + Format)
+
+// Header holds all of a pack that its records do not tell.
+type Header struct {
+	ID       string    `json:"pack_id"` // an Agent Evidence id
+	Scope    Scope     `json:"scope"`   // what was asked for
+	Created  time.Time `json:"created_at"`
+	Exporter string    `json:"exporter"` // name and version of what made the pack
+	// RedactIDs says that the pack was asked for without ids: its records are
+	// withheld, see [Record], and its documents have pseudonyms.
+	RedactIDs bool     `json:"redact_ids,omitempty"`
+	Logs      []string `json:"logs"` // origins of the logs: of proofs/1 first
+}
+
+// The kinds of a [Scope].
+const (
+	ScopeTurn    = "turn"
+	ScopeRun     = "run"
+	ScopeSession = "session"
+)
+
+// Scope is what a pack was asked to hold. Ids that were not asked for are empty.
+type Scope struct {
+	Kind    string `json:"kind"` // [ScopeTurn], [ScopeRun] or [ScopeSession]
+	Tenant  string `json:"tenant"`
+	Session string `json:"session_id"`
+	Run     string `json:"run_id,omitempty"`
+	Turn    string `json:"turn_id,omitempty"`
+}
+
+// headerText is a header as its file has it.
+type headerText struct {
+	Format string `json:"format"` // always [Format]
+	Header
+}
+
+// EncodeHeader writes the header: one line of JSON in the order of its fields.
+func EncodeHeader(h Header) ([]byte, error) {
+	h.Created = h.Created.UTC()
+	text, err := json.Marshal(headerText{Format, h})
+	if err != nil {
+		return nil, fmt.Errorf("encode the header: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// ParseHeader reads what [EncodeHeader] wrote, and nothing else: other bytes for
+// the same header are an error, and so is a member that it does not know. The
+// error wraps [ErrFormat] for another version.
+func ParseHeader(text []byte) (Header, error) {
+	var version struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return Header{}, fmt.Errorf("read the header: %w", err)
+	}
+	if version.Format != Format {
+		return Header{}, fmt.Errorf("%w: %q", ErrFormat, clip(version.Format))
+	}
+	var h headerText
+	if err := json.Unmarshal(text, &h, json.RejectUnknownMembers(true)); err != nil {
+		return Header{}, fmt.Errorf("read the header: %w", err)
+	}
+	again, err := EncodeHeader(h.Header)
+	if err == nil && !bytes.Equal(again, text) {
+		err = errors.New("read the header: not in canonical form")
+	}
+	return h.Header, err
+}

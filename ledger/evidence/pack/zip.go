@@ -1,0 +1,117 @@
+package pack
+
+import (
+	"archive/zip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// zipped is a pack that is a zip.
+type zipped struct {
+	file   *os.File
+	files  []*zip.File
+	byPath map[string]*zip.File
+}
+
+func openZip(path string, size int64, limits Limits) (container, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	directory := &meteredReader{from: file, left: limits.Directory}
+	z, err := zip.NewReader(directory, size)
+	if err != nil && err != zip.ErrInsecurePath {
+		_ = file.Close()
+		if directory.left < 0 {
+			return nil, &Fault{Reason: fmt.Sprintf("a zip whose directory has more than %d bytes", limits.Directory)}
+		}
+		return nil, &Fault{Reason: "not a zip that can be read: " + err.Error()}
+	}
+	directory.done = true
+	return &zipped{file: file, files: z.File, byPath: make(map[string]*zip.File)}, nil
+}
+
+// list refuses every name that is not the plain path of a file in the pack. Of
+// two entries of one name, neither is the file.
+func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error {
+	count := make(map[string]int)
+	for _, f := range z.files {
+		count[f.Name]++
+	}
+	for i, f := range z.files {
+		if i >= limits.Files {
+			fault("", fmt.Sprintf("more than %d files", limits.Files))
+			return nil
+		}
+		if reason := refuseZipFile(f, limits); reason != "" {
+			fault(f.Name, reason)
+			continue
+		}
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if count[f.Name] > 1 {
+			fault(f.Name, "there twice")
+			continue
+		}
+		z.byPath[f.Name] = f
+		if !add(Entry{f.Name, int64(f.UncompressedSize64)}) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// refuseZipFile says what is wrong with an entry, or "".
+func refuseZipFile(f *zip.File, limits Limits) string {
+	name := strings.TrimSuffix(f.Name, "/")
+	size, packed := f.UncompressedSize64, f.CompressedSize64
+	switch {
+	case !fs.ValidPath(name) || strings.ContainsAny(name, "\\:\x00"):
+		return "a name that leads out of the pack or is no plain path"
+	case strings.Count(name, "/") >= limits.Depth:
+		return fmt.Sprintf("folders within each other deeper than %d", limits.Depth)
+	case name != f.Name && size > 0:
+		return "a folder with content"
+	case name == f.Name && !f.Mode().IsRegular():
+		return kindOf(f.Mode())
+	case f.Flags&1 != 0:
+		return "encrypted"
+	case size > 1<<62:
+		return "a size that cannot be"
+	case size > ratioFrom && size/uint64(limits.Ratio) > packed:
+		return fmt.Sprintf("%d bytes packed into %d: a zip bomb", size, packed)
+	}
+	return ""
+}
+
+func (z *zipped) open(path string) (io.ReadCloser, error) {
+	f, ok := z.byPath[path]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return f.Open()
+}
+
+func (z *zipped) Close() error { return z.file.Close() }
+
+// meteredReader gives at most left bytes until it is done: a zip's directory is
+// read into memory whole.
+type meteredReader struct {
+	from io.ReaderAt
+	left int64
+	done bool
+}
+
+func (m *meteredReader) ReadAt(b []byte, at int64) (int, error) {
+	if m.done {
+		return m.from.ReadAt(b, at)
+	}
+	if m.left -= int64(len(b)); m.left < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return m.from.ReadAt(b, at)
+}
