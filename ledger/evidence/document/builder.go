@@ -1,0 +1,253 @@
+package document
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Builder makes the documents of a pack of the records that it is given, in log
+// order. It is not safe for concurrent use. The first error of a writer ends it.
+type Builder struct {
+	header pack.Header
+	lists  [partCount]list
+	// known has what became of every id that the records named, by a hash of its
+	// evidence id.
+	known map[uint64]standing
+	err   error
+
+	log      int
+	record   *pack.Record
+	node     string // evidence id of the record
+	edgeID   int    // edges of the record so far
+	drawn    map[edge]struct{}
+	line     object // the line that is being written
+	spare    object // for one within it
+	tally    tally
+	scope    scopeIDs
+	gaps     gaps
+	windows  windows
+	conflict conservation
+}
+
+// standing is what is known of an id.
+type standing uint8
+
+const (
+	named   standing = iota + 1 // by a fact that did not make it
+	defined                     // a fact of the pack made or changed it
+	outside                     // things such as policies and runs, which no fact of ours makes
+)
+
+// list is one part in the making.
+type list struct {
+	w     io.Writer
+	begun bool
+}
+
+// New begins the documents of a pack. It asks once for the writer of each part; they
+// are written in many small pieces, so files want a buffer. The error says what is
+// wrong with the header, or is a writer's.
+func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
+	if err := validate(h); err != nil {
+		return nil, err
+	}
+	b := &Builder{header: h, known: make(map[uint64]standing), drawn: make(map[edge]struct{})}
+	for i := range parts {
+		b.lists[i].w = open(parts[i].Part)
+	}
+	b.gaps.open = make(map[uint64]gap)
+	b.windows.begin()
+	b.begin()
+	return b, b.err
+}
+
+// put writes text to a part.
+func (b *Builder) put(p part, text []byte) {
+	if b.err != nil {
+		return
+	}
+	if _, err := b.lists[p].w.Write(text); err != nil {
+		b.err = fmt.Errorf("write %s: %w", parts[p].File, err)
+	}
+}
+
+// add writes an element of a list, on a line of its own.
+func (b *Builder) add(p part, element []byte) {
+	separator := ",\n"
+	if !b.lists[p].begun {
+		separator, b.lists[p].begun = "\n", true
+	}
+	b.put(p, []byte(separator))
+	b.put(p, element)
+}
+
+// begin writes what stands before the lists.
+func (b *Builder) begin() {
+	for i := range parts {
+		if pack.IsContextFile(parts[i].File) {
+			b.put(part(i), []byte("["))
+		}
+	}
+	head := func(name, id string) *object {
+		o := b.line.begin().text(name, id).text("schema_version", Version)
+		if name != "evidence_pack_id" {
+			o.text("evidence_pack_id", b.header.ID)
+		}
+		return o
+	}
+	list := func(p part, o *object, name string) {
+		o.key(name)
+		o.b = append(o.b, '[')
+		b.put(p, o.b)
+	}
+	list(sources, b.made(head("source_map_id", b.header.ID+".sources")), "sources")
+	list(nodes, head("provenance_id", b.header.ID+".provenance").raw("scope", b.askedScope()), "nodes")
+	list(inputs, b.made(head("replay_id", b.header.ID+".replay")).raw("scope", b.askedScope()), "input_refs")
+	list(redactions, b.made(head("evidence_pack_id", b.header.ID)).text("source_map_ref", pack.SourceMapFile).text("provenance_ref", pack.ProvenanceFile).
+		text("export_manifest_ref", pack.ManifestFile).raw("claims", []byte("[]")), "redactions")
+	for i := range parts {
+		if boundary := parts[i].boundary; boundary != "" {
+			b.put(part(i), []byte("\n"+boundary))
+		}
+	}
+	if b.header.RedactIDs {
+		b.add(redactions, b.line.begin().text("redaction_id", b.header.ID+".pseudonyms").text("target_ref", b.header.ID).text("redaction_kind", kindPseudonyms).
+			text("reason", "privacy").text("applied_by", b.header.Exporter).time("applied_at", b.header.Created).end())
+	}
+}
+
+// made adds who made a document, and when.
+func (b *Builder) made(o *object) *object {
+	o.time("created_at", b.header.Created).time("updated_at", b.header.Created)
+	o.open("producer").text("id", "ctxledger").text("type", "exporter").text("name", "ctxledger").text("version", b.header.Exporter)
+	return o.shut()
+}
+
+// askedScope is the scope that was asked for, as a scope of Agent Evidence.
+func (b *Builder) askedScope() []byte {
+	s := b.header.Scope
+	var o object
+	o.begin().text("scope_id", evidenceID(kind(s.Kind), scopeID(s))).text("session_id", plainID(s.Session))
+	if s.Run != "" {
+		o.text("run_id", plainID(s.Run))
+	}
+	if s.Turn != "" {
+		o.text("turn_id", plainID(s.Turn))
+	}
+	return o.end()
+}
+
+// Add goes on with the next record, which is of the log at this place of the header's
+// list. Records come in the order of their logs and indexes. An event that does not meet the contract, or is of a type that this
+// version does not know, is a record like any other that says nothing.
+func (b *Builder) Add(log int, r *pack.Record) error {
+	if b.err != nil {
+		return b.err
+	}
+	b.log, b.record, b.edgeID = log, r, 0
+	b.node = recordID(log, r)
+	clear(b.drawn)
+	b.tally.records++
+	if r.Event == nil {
+		b.addContentless()
+		return b.err
+	}
+	b.tally.events++
+	b.scope.see(&r.Event.Correlation)
+	fact, found := schema.Validate(r.Event)
+	if len(found) > 0 {
+		fact = nil
+	}
+	b.addRecordNode(r.Event)
+	b.addTelemetry(r.Event)
+	b.addEventDocument(r.Event)
+	if fact == nil {
+		b.tally.unread++
+		return b.err
+	}
+	b.relate(r.Event, fact)
+	b.addDocuments(r.Event, fact)
+	b.addRedaction(r.Event, fact)
+	b.gaps.see(log, r, fact)
+	b.conflict.see(b.node, fact)
+	b.windows.see(r.Event, fact)
+	return b.err
+}
+
+// recordID is the evidence id of a record.
+func recordID(log int, r *pack.Record) string {
+	return string(recordKind) + ":" + strconv.Itoa(log) + "." + strconv.FormatInt(r.LogIndex, 10)
+}
+
+// addContentless keeps the place of a record whose content is gone or withheld.
+func (b *Builder) addContentless() {
+	erased := b.record.Erased != ""
+	o := b.line.begin().text("node_id", b.node).text("type", "activity").text("activity_type", "context.fact").text("ref", b.recordRef())
+	if erased {
+		b.tally.erased++
+		o.text("content", "expired")
+	} else {
+		b.tally.withheld++
+		o.text("content", "withheld")
+	}
+	b.add(nodes, o.end())
+	if !erased {
+		return
+	}
+	erasure := b.thing(erasureKind, b.record.Erased, nil)
+	b.edge(b.node, erasure, "redacted_from")
+	b.tally.redactions++
+	b.add(redactions, b.line.begin().text("redaction_id", "expired-"+b.node).text("target_ref", b.node).text("redaction_kind", kindExpired).
+		text("reason", "erasure").text("applied_by", erasure).end())
+}
+
+// recordRef says where the record stands in the pack.
+func (b *Builder) recordRef() string {
+	return pack.EventsFile + "#" + strconv.Itoa(b.log) + "." + strconv.FormatInt(b.record.LogIndex, 10)
+}
+
+// hash shortens an evidence id.
+func hash(id string) uint64 {
+	sum := sha256.Sum256([]byte(id))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// Summary is what a finished pack holds.
+type Summary struct {
+	Records  uint64    // all of them
+	Events   uint64    // of them with content
+	Erased   uint64    // of them whose content an erasure took
+	Withheld uint64    // of them whose content the pack withholds
+	Unread   uint64    // events that say nothing to this version
+	Windows  int       // turns of which a window was seen
+	First    time.Time // of the events, by their own time; zero for none
+	Last     time.Time
+	status   string
+	// completeness and scope stand in the manifest too.
+	completeness, scope []byte
+}
+
+// Close ends all parts. The builder cannot be used afterwards.
+func (b *Builder) Close() (Summary, error) {
+	if b.err != nil {
+		return Summary{}, b.err
+	}
+	b.finish()
+	s := Summary{
+		Records: b.tally.records, Events: b.tally.events, Erased: b.tally.erased, Withheld: b.tally.withheld, Unread: b.tally.unread,
+		Windows: b.windows.count(), First: b.windows.first, Last: b.windows.last, status: b.status(), completeness: b.completeness(), scope: b.scopeDocument(),
+	}
+	err := b.err
+	if err == nil {
+		b.err = errors.New("the documents are closed")
+	}
+	return s, err
+}

@@ -1,0 +1,163 @@
+package document
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// contextParts says where the documents of each kind go.
+var contextParts = map[schema.StandardKind]part{
+	schema.StandardEnvelope: envelopes, schema.StandardSurface: surfaces, schema.StandardItem: items, schema.StandardSelection: selections,
+	schema.StandardBudget: budgets, schema.StandardAssembly: assemblies, schema.StandardCompaction: compactions, schema.StandardMissing: missing,
+}
+
+// addDocuments adds what the fact states as documents of Agent Context.
+func (b *Builder) addDocuments(e *schema.Event, fact schema.Fact) {
+	var isItem bool
+	switch fact.(type) {
+	case *schema.ItemAdded, *schema.ItemUpdated:
+		isItem = true
+	case *schema.EnvelopeCreated, *schema.SurfaceCreated, *schema.SurfaceUpdated, *schema.SelectionCompleted, *schema.BudgetApplied,
+		*schema.AssemblyCreated, *schema.CompactionCompleted, *schema.MissingDetected, *schema.MissingRequested, *schema.MissingResolved:
+	default:
+		return
+	}
+	kind, document, err := schema.StandardDocument(e)
+	if err == nil {
+		document, err = b.cite(document, fact)
+	}
+	if err != nil {
+		b.tally.unread++ // it is in events.ndjson all the same
+		return
+	}
+	b.add(contextParts[kind], document)
+	if !isItem {
+		return
+	}
+	list, err := schema.StandardSources(e)
+	if err != nil {
+		return
+	}
+	for _, document := range list {
+		b.add(sourceRefs, document)
+	}
+}
+
+// addEventDocument adds the event as Agent Context has events, without its data:
+// that stands in the record, byte for byte.
+func (b *Builder) addEventDocument(e *schema.Event) {
+	if e.Time.IsZero() {
+		return // the standard has no event without one
+	}
+	word := string(e.EventType())
+	if word == "" {
+		word = e.Type
+	}
+	o := b.line.begin().text("schema_version", Version).text("event_id", e.ID).text("event_type", word).text("source", e.Source).
+		text("subject", e.Subject).time("time", e.Time)
+	for _, f := range schema.CorrelationFields {
+		o.text(f.Column, *f.Of(&e.Correlation))
+	}
+	o.open("metadata").text("record", b.recordRef())
+	if e.Sequence != nil {
+		o.key("sequence")
+		o.b = strconv.AppendInt(o.b, *e.Sequence, 10)
+	}
+	o.shut()
+	b.add(events, o.end())
+}
+
+// cite replaces content that a producer put into the fact by where it stands in the
+// records.
+func (b *Builder) cite(document []byte, fact schema.Fact) ([]byte, error) {
+	switch f := fact.(type) {
+	case *schema.ItemAdded:
+		if f.Content == nil {
+			return document, nil
+		}
+	case *schema.ItemUpdated:
+		if f.Content == nil {
+			return document, nil
+		}
+	case *schema.AssemblyCreated:
+		if !holdsContent(f.OrderedBlocks) {
+			return document, nil
+		}
+		return b.citeBlocks(document)
+	default:
+		return document, nil
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(document, &members); err != nil {
+		return nil, err
+	}
+	b.citeMember(members, "/data/content")
+	members["content_mode"] = jsontext.Value(`"ref"`)
+	return json.Marshal(members, json.Deterministic(true))
+}
+
+func holdsContent(blocks []schema.Block) bool {
+	for i := range blocks {
+		if blocks[i].Content != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Builder) citeBlocks(document []byte) ([]byte, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(document, &members); err != nil {
+		return nil, err
+	}
+	var blocks []map[string]jsontext.Value
+	if err := json.Unmarshal(members["ordered_blocks"], &blocks); err != nil {
+		return nil, err
+	}
+	for i, block := range blocks {
+		if _, has := block["content"]; has {
+			b.citeMember(block, "/data/ordered_blocks/"+strconv.Itoa(i)+"/content")
+		}
+	}
+	text, err := json.Marshal(blocks, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	members["ordered_blocks"] = text
+	return json.Marshal(members, json.Deterministic(true))
+}
+
+// citeMember takes the content out of an object. A reference that is there already
+// stays.
+func (b *Builder) citeMember(members map[string]jsontext.Value, pointer string) {
+	delete(members, "content")
+	if _, has := members["content_ref"]; !has {
+		members["content_ref"] = jsontext.Value(b.spare.begin().text("uri", b.recordRef()).text("json_pointer", pointer).end()).Clone()
+	}
+}
+
+// addRedaction adds a redaction to the pack's.
+func (b *Builder) addRedaction(e *schema.Event, fact schema.Fact) {
+	f, ok := fact.(*schema.RedactionApplied)
+	if !ok {
+		return
+	}
+	b.tally.redactions++
+	target := b.thing(itemKind, f.TargetRef.ID(), nil)
+	o := b.line.begin().text("redaction_id", evidenceID(redactKind, f.RedactionID)).text("target_ref", target).
+		text("redaction_kind", redactionKind(f.RedactionState)).text("context_state", string(f.RedactionState)).text("reason", f.Reason)
+	applied := f.ActorRef.ID()
+	if applied == "" {
+		applied = e.Source
+	}
+	o.text("applied_by", applied)
+	if f.ReplacementRef != "" {
+		o.text("replacement_ref", evidenceID(itemKind, f.ReplacementRef.ID()))
+	}
+	o.texts("policy_refs", schema.RefIDs(f.PolicyRefs))
+	b.add(redactions, o.text("record", b.node).time("applied_at", e.Time).end())
+}

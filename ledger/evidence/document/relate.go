@@ -1,0 +1,301 @@
+package document
+
+import (
+	"github.com/go-json-experiment/json"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// relate draws what a fact made and what it used.
+func (b *Builder) relate(e *schema.Event, fact schema.Fact) {
+	b.relateScope(fact)
+	b.relateChoice(e, fact)
+	b.relatePlacement(fact)
+	b.relateReplacement(fact)
+	b.relateRest(fact)
+	base := fact.Base()
+	b.uses(policyKind, base.PolicyRefs...)
+	b.uses(evidenceKind, base.EvidenceRefs...)
+}
+
+// relateScope draws runs, grants and resources.
+func (b *Builder) relateScope(fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.ScopeOpened:
+		run := b.thing(runKind, f.RunID, nil)
+		if f.ParentRunID != "" {
+			b.edge(run, b.thing(runKind, f.ParentRunID, nil), "associated_with")
+		}
+	case *schema.GrantIssued, *schema.GrantNarrowed, *schema.GrantDenied:
+		b.makes(grantKind, fact.RecordID(), nil)
+	case *schema.ResourceResolved:
+		b.makes(resourceKind, f.BindingID, nil)
+	case *schema.ResourceAccessed:
+		b.uses(resourceKind, schema.Ref(f.BindingID))
+	case *schema.ScratchpadLoaded, *schema.ScratchpadWritten:
+		b.makes(scratchpadKind, fact.RecordID(), nil)
+	}
+}
+
+// relateChoice draws what was there to choose from, and what was chosen.
+func (b *Builder) relateChoice(e *schema.Event, fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.SurfaceCreated:
+		b.surface(&f.Surface)
+	case *schema.SurfaceUpdated:
+		b.surface(&f.Surface)
+	case *schema.ItemAdded:
+		b.item(&f.Item)
+	case *schema.ItemUpdated:
+		b.item(&f.Item)
+	case *schema.ItemRemoved:
+		b.uses(itemKind, schema.Ref(f.ItemID))
+	case *schema.LogAppended:
+		entry := b.makes(logKind, f.LogItemID, nil)
+		b.derives(entry, itemKind, f.ItemRef)
+		b.uses(logKind, f.ParentRef)
+	case *schema.SelectionStarted:
+		b.makes(selectionKind, f.SelectionID, nil)
+		b.uses(surfaceKind, schema.Ref(f.SurfaceID))
+		b.uses(itemKind, f.Candidates...)
+	case *schema.SelectionCompleted:
+		b.selection(e, f)
+	case *schema.BudgetApplied:
+		b.makes(budgetKind, f.BudgetID, nil)
+		for i := range f.TruncationRecords {
+			b.uses(itemKind, f.TruncationRecords[i].ItemRef)
+		}
+	}
+}
+
+func (b *Builder) surface(s *schema.Surface) {
+	b.makes(surfaceKind, s.SurfaceID, nil)
+	b.uses(itemKind, s.AvailableItemRefs...)
+	b.uses(sourceKind, s.AvailableSourceRefs...)
+	b.uses(capabilityKind, s.CapabilityRefs...)
+}
+
+func (b *Builder) selection(e *schema.Event, f *schema.SelectionCompleted) {
+	selection := b.makes(selectionKind, f.SelectionID, nil)
+	b.uses(surfaceKind, schema.Ref(f.SurfaceID))
+	b.uses(itemKind, f.Candidates...)
+	for i := range f.Selected {
+		b.uses(itemKind, f.Selected[i].ItemRef)
+	}
+	for i := range f.Omitted {
+		c := &f.Omitted[i]
+		b.uses(itemKind, c.ItemRef)
+		item := b.thing(itemKind, c.ItemRef.ID(), nil)
+		b.tally.omissions++
+		b.add(omissions, b.line.begin().text("source_id", item).text("reason", omissionReason(c.Reason)).text("context_reason", string(c.Reason)).
+			time("observed_at", e.Time).text("decision_ref", selection).end())
+	}
+	b.uses(policyKind, f.Policy)
+	b.uses(budgetKind, f.BudgetRef)
+}
+
+// item draws an item and where its content came from.
+func (b *Builder) item(i *schema.Item) {
+	item := b.makes(itemKind, i.ItemID, func(o *object) { describeItem(o, i) })
+	for j := range i.SourceRefs {
+		s := &i.SourceRefs[j]
+		id := s.SourceID
+		if id == "" {
+			id = s.URI
+		}
+		if id == "" {
+			continue
+		}
+		source := b.thing(sourceKind, id, func(o *object) { describeSource(o, s) })
+		b.known[hash(source)] = defined
+		b.edge(item, source, "derived_from")
+	}
+}
+
+// describeItem adds to an item's entry what the first fact says of it.
+func describeItem(o *object, i *schema.Item) {
+	if i.Freshness != nil {
+		o.raw("freshness", objectOf("state", i.Freshness))
+	}
+	if i.TrustLevel != "" {
+		o.open("trust").text("level", i.TrustLevel)
+		o.shut()
+	}
+	if i.Sensitivity != "" || i.RedactionState != "" {
+		o.open("privacy").text("sensitivity", i.Sensitivity).text("redaction_state", string(i.RedactionState))
+		o.shut()
+	}
+}
+
+// objectOf returns the JSON of a value that is an object, and of another one in an
+// object under name.
+func objectOf(name string, value any) []byte {
+	if _, isObject := value.(map[string]any); !isObject {
+		value = map[string]any{name: value}
+	}
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return []byte("{}") // a number that JSON cannot hold; it came from JSON
+	}
+	return text
+}
+
+func describeSource(o *object, s *schema.SourceRef) {
+	word := s.SourceKind
+	if word == "" {
+		word = "unknown"
+	}
+	o.text("source_kind", word).text("uri", s.URI)
+	if s.RetrievedAt != nil || s.ModifiedAt != nil {
+		o.open("retrieval").time("retrieved_at", at(s.RetrievedAt)).time("modified_at", at(s.ModifiedAt))
+		o.shut()
+	}
+	if s.Authority != "" || s.Digest != "" {
+		o.open("trust").text("authority", s.Authority).text("digest", s.Digest)
+		o.shut()
+	}
+}
+
+func at(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// relatePlacement draws windows and what was made visible.
+func (b *Builder) relatePlacement(fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.AssemblyCreated:
+		assembly := b.makes(assemblyKind, f.AssemblyID, nil)
+		for i := range f.OrderedBlocks {
+			b.derives(assembly, itemKind, f.OrderedBlocks[i].ItemRefs...)
+		}
+		b.derives(assembly, itemKind, f.SourceItemRefs...)
+		b.uses(budgetKind, f.BudgetRef)
+		b.tally.assemblies++
+		b.add(snapshots, b.line.begin().text("ref_id", assembly).text("kind", things[assemblyKind].word).
+			text("uri", things[assemblyKind].file+"#"+f.AssemblyID).text("record", b.node).end())
+	case *schema.InjectionApplied:
+		b.injection(&f.Injection)
+	case *schema.InjectionRemoved:
+		b.uses(injectionKind, schema.Ref(f.InjectionID))
+	case *schema.UsageRecorded:
+		b.makes(usageKind, f.CallID, nil)
+		b.uses(assemblyKind, schema.Ref(f.AssemblyID))
+	}
+}
+
+func (b *Builder) injection(f *schema.Injection) {
+	injection := b.makes(injectionKind, f.InjectionID, nil)
+	if f.AssemblyID != "" {
+		b.derives(injection, assemblyKind, schema.Ref(f.AssemblyID))
+	}
+	b.derives(injection, itemKind, f.ItemRefs...)
+	b.uses(itemKind, f.CueItemRef)
+}
+
+// relateReplacement draws what was shortened, summarised, withheld or erased.
+func (b *Builder) relateReplacement(fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.ElisionApplied:
+		b.elision(&f.Elision)
+	case *schema.ElisionReloaded:
+		b.elision(&f.Elision)
+	case *schema.CompactionStarted:
+		b.compaction(&f.Compaction, false)
+	case *schema.CompactionCompleted:
+		b.compaction(&f.Compaction, true)
+	case *schema.CompactionFailed:
+		b.compaction(&f.Compaction, false)
+	case *schema.CompactionDiscarded:
+		b.compaction(&f.Compaction, false)
+	case *schema.SummaryCreated:
+		b.derivesEntries(b.makes(summaryKind, f.SummaryID, nil), f.SourceItemRefs)
+	case *schema.SummaryRefreshed:
+		b.derivesEntries(b.makes(summaryKind, f.SummaryID, nil), f.SourceItemRefs)
+	case *schema.RedactionApplied:
+		redaction := b.makes(redactKind, f.RedactionID, nil)
+		target := b.thing(itemKind, f.TargetRef.ID(), nil)
+		b.edge(redaction, target, "redacted_from")
+		if f.ReplacementRef != "" {
+			b.edge(b.thing(itemKind, f.ReplacementRef.ID(), nil), target, "redacted_from")
+		}
+		if f.ActorRef != "" {
+			b.edge(redaction, b.thing(actorKind, f.ActorRef.ID(), nil), "attributed_to")
+		}
+	case *schema.ErasureApplied:
+		b.makes(erasureKind, f.ErasureID, nil)
+	}
+}
+
+func (b *Builder) elision(f *schema.Elision) {
+	b.makes(elisionKind, f.PassID, nil)
+	for i := range f.ElidedItemRefs {
+		b.uses(itemKind, f.ElidedItemRefs[i].ItemRef)
+	}
+}
+
+// compaction draws a compaction. Its summary stands for the source only when it was
+// completed.
+func (b *Builder) compaction(f *schema.Compaction, completed bool) {
+	compaction := b.makes(compactionKind, f.CompactionID, nil)
+	b.derivesEntries(compaction, f.SourceItemRefs)
+	if !completed || f.SummaryRef == "" {
+		return
+	}
+	summary := b.thing(summaryKind, f.SummaryRef.ID(), nil)
+	b.edge(summary, compaction, "derived_from")
+	b.derivesEntries(summary, f.SourceItemRefs)
+}
+
+// relateRest draws gaps, seals and what the ledger says of itself.
+func (b *Builder) relateRest(fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.PressureApplied:
+		b.makes(pressureKind, f.PressureID, nil)
+		b.uses(itemKind, f.ItemRefs...)
+	case *schema.MissingDetected:
+		b.gap(&f.Missing)
+	case *schema.MissingRequested:
+		b.gap(&f.Missing)
+	case *schema.MissingResolved:
+		b.gap(&f.Missing)
+	case *schema.EnvelopeCreated:
+		b.envelope(f)
+	case *schema.Exported:
+		b.makes(packKind, f.PackID, nil)
+	case *schema.FactsDropped:
+		b.tally.drops++
+		b.makes(dropKind, f.DropID, nil)
+	}
+}
+
+func (b *Builder) gap(f *schema.Missing) {
+	b.makes(missingKind, f.MissingID, nil)
+	b.uses(itemKind, f.CandidateItemRefs...)
+	b.uses(referenceKind, f.ResolutionRefs...)
+}
+
+func (b *Builder) envelope(f *schema.EnvelopeCreated) {
+	envelope := b.makes(envelopeKind, f.ContextID, nil)
+	if len(f.Sequences) > 0 {
+		b.tally.seals++
+	}
+	for _, refs := range []struct {
+		kind kind
+		list []schema.Ref
+	}{
+		{surfaceKind, f.SurfaceRefs}, {itemKind, f.ItemRefs}, {selectionKind, f.SelectionRefs}, {budgetKind, []schema.Ref{f.BudgetRef}},
+		{assemblyKind, f.AssemblyRefs}, {injectionKind, f.InjectionRefs}, {compactionKind, f.CompactionRefs}, {missingKind, f.MissingContextRefs},
+		{referenceKind, f.RuntimeRefs},
+	} {
+		b.derives(envelope, refs.kind, refs.list...)
+	}
+	for _, actor := range f.ActorRefs {
+		b.edge(envelope, b.thing(actorKind, actor.ID(), nil), "attributed_to")
+	}
+	b.add(snapshots, b.line.begin().text("ref_id", envelope).text("kind", things[envelopeKind].word).
+		text("uri", things[envelopeKind].file+"#"+f.ContextID).text("record", b.node).end())
+}

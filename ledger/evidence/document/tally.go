@@ -1,0 +1,189 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// tally counts what the ends of the documents speak of.
+type tally struct {
+	records, events, erased, withheld, unread   uint64
+	traced, redactions, omissions, drops, seals uint64
+	assemblies                                  uint64
+}
+
+// scopeIDs holds, of each correlation id, the one value that all records have.
+type scopeIDs struct {
+	value   [20]string
+	several [20]bool
+}
+
+func (s *scopeIDs) see(c *schema.Correlation) {
+	for i, f := range schema.CorrelationFields {
+		id := *f.Of(c)
+		switch {
+		case id == "" || s.several[i] || s.value[i] == id:
+		case s.value[i] == "":
+			s.value[i] = id
+		default:
+			s.several[i] = true
+		}
+	}
+}
+
+// scopeColumns are the correlation ids that a scope of Agent Evidence has.
+var scopeColumns = []string{"runtime_id", "session_id", "thread_id", "turn_id", "task_id", "run_id", "attempt_id", "step_id", "tool_call_id", "action_id", "context_id"}
+
+// scopeDocument is the scope with every id that all records of the pack share.
+func (b *Builder) scopeDocument() []byte {
+	var o object
+	o.begin().text("scope_id", evidenceID(kind(b.header.Scope.Kind), scopeID(b.header.Scope)))
+	asked := map[string]string{"session_id": b.header.Scope.Session, "run_id": b.header.Scope.Run, "turn_id": b.header.Scope.Turn}
+	for i, f := range schema.CorrelationFields {
+		if !slices.Contains(scopeColumns, f.Column) {
+			continue
+		}
+		id := b.scope.value[i]
+		if b.scope.several[i] {
+			id = ""
+		}
+		if id = cmp.Or(asked[f.Column], id); id != "" {
+			o.text(f.Column, plainID(id))
+		}
+	}
+	return slices.Clone(o.end())
+}
+
+// maxGaps is how many open gaps the pack lists; further ones are counted.
+const maxGaps = 1000
+
+// gap is a question that has no answer yet.
+type gap struct {
+	log              int
+	index            int64
+	at               time.Time
+	status           schema.MissingStatus
+	id, owner, label string
+}
+
+// gaps holds the latest state of those that are open.
+type gaps struct {
+	open map[uint64]gap
+	more uint64 // beyond maxGaps
+}
+
+func (g *gaps) see(log int, r *pack.Record, fact schema.Fact) {
+	var m *schema.Missing
+	switch f := fact.(type) {
+	case *schema.MissingDetected:
+		m = &f.Missing
+	case *schema.MissingRequested:
+		m = &f.Missing
+	case *schema.MissingResolved:
+		m = &f.Missing
+	default:
+		return
+	}
+	key := hash(m.MissingID)
+	before, known := g.open[key]
+	if m.Status == schema.StatusResolved {
+		delete(g.open, key)
+		return
+	}
+	if !known && len(g.open) >= maxGaps {
+		g.more++
+		return
+	}
+	g.open[key] = gap{
+		log: log, index: r.LogIndex, at: r.Event.Time, status: m.Status, id: m.MissingID,
+		owner: clip(cmp.Or(m.RequestedFrom.ID(), before.owner), 256), label: clip(cmp.Or(m.UserSummary, m.Question, before.label), 256),
+	}
+}
+
+// list returns the open gaps in the order of the records that said so last.
+func (g *gaps) list() []gap {
+	var list []gap
+	for _, open := range g.open {
+		list = append(list, open)
+	}
+	slices.SortFunc(list, func(x, y gap) int { return cmp.Or(cmp.Compare(x.log, y.log), cmp.Compare(x.index, y.index)) })
+	return list
+}
+
+// clip cuts a text to n runes.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// maxConflicts is how many selections that do not add up are named.
+const maxConflicts = 100
+
+// conservation checks that candidates = selected + omitted.
+type conservation struct {
+	checked, unstated, broken uint64
+	named                     []string // records of broken ones
+}
+
+func (c *conservation) see(record string, fact schema.Fact) {
+	f, ok := fact.(*schema.SelectionCompleted)
+	if !ok {
+		return
+	}
+	if f.Parts != nil && *f.Parts > 1 || len(f.Candidates) == 0 {
+		c.unstated++ // the parts have to be taken together, or there is nothing to compare with
+		return
+	}
+	c.checked++
+	decided := make(map[string]int, len(f.Candidates))
+	for i := range f.Selected {
+		decided[f.Selected[i].ItemRef.ID()]++
+	}
+	sound := true
+	for i := range f.Omitted {
+		decided[f.Omitted[i].ItemRef.ID()]++
+		sound = sound && f.Omitted[i].Reason != ""
+	}
+	considered := make(map[string]bool, len(f.Candidates))
+	for _, candidate := range f.Candidates {
+		considered[candidate.ID()] = true
+		sound = sound && decided[candidate.ID()] == 1
+	}
+	for id := range decided {
+		sound = sound && considered[id]
+	}
+	if sound {
+		return
+	}
+	if c.broken++; len(c.named) < maxConflicts {
+		c.named = append(c.named, record)
+	}
+}
+
+func plural(n uint64, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %ss", thousands(n), one)
+}
+
+// thousands writes n with commas.
+func thousands(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

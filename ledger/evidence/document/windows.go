@@ -1,0 +1,269 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// What is held for the drawings, whatever the size of the pack.
+const (
+	maxTurns  = 40     // turns drawn
+	maxTitles = 20_000 // items whose titles are known
+	maxCalls  = 20_000 // calls whose budgets are known
+	maxBlocks = 400    // lines of one window
+)
+
+// windows gathers the newest window of each of the first turns.
+type windows struct {
+	first, last time.Time // of the events
+	turns       []*window
+	index       map[windowKey]*window
+	further     map[windowKey]struct{} // turns beyond those that are drawn
+	titles      map[string]string      // by item
+	limits      map[string]limits      // by call
+}
+
+type windowKey struct{ turn, target string }
+
+// limits are what a budget says of a call.
+type limits struct{ max, reserved *int64 }
+
+// window is what one call had before it.
+type window struct {
+	windowKey
+	call, thread string
+	limits
+	blocks []blockLine
+	// A runtime that records no assemblies may say how its window decomposed, and
+	// which stretch of its log it was.
+	fromLog           bool
+	logFirst, logNext *int64
+}
+
+type blockLine struct {
+	layer, role, what string
+	tokens            *int64
+	redaction         schema.RedactionState
+}
+
+func (w *windows) begin() {
+	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[string]limits)
+	w.further = make(map[windowKey]struct{})
+}
+
+// count returns how many turns have a window.
+func (w *windows) count() int { return len(w.turns) + len(w.further) }
+
+func (w *windows) see(e *schema.Event, fact schema.Fact) {
+	if w.first.IsZero() || e.Time.Before(w.first) {
+		w.first = e.Time
+	}
+	if e.Time.After(w.last) {
+		w.last = e.Time
+	}
+	switch f := fact.(type) {
+	case *schema.ItemAdded:
+		w.title(&f.Item)
+	case *schema.ItemUpdated:
+		w.title(&f.Item)
+	case *schema.BudgetApplied:
+		if f.CallID != "" && len(w.limits) < maxCalls {
+			w.limits[f.CallID] = limits{f.MaxTokens, f.ReservedTokens}
+		}
+	case *schema.AssemblyCreated:
+		w.assembled(e, f)
+	case *schema.UsageRecorded:
+		w.used(e, f)
+	}
+}
+
+func (w *windows) title(i *schema.Item) {
+	if _, known := w.titles[i.ItemID]; i.Title != "" && (known || len(w.titles) < maxTitles) {
+		w.titles[i.ItemID] = clip(i.Title, 80)
+	}
+}
+
+// of returns the window of a turn that is to be drawn.
+func (w *windows) of(key windowKey) *window {
+	found := w.index[key]
+	if found != nil {
+		return found
+	}
+	if len(w.turns) >= maxTurns {
+		w.further[key] = struct{}{}
+		return nil
+	}
+	found = &window{windowKey: key}
+	w.index[key] = found
+	w.turns = append(w.turns, found)
+	return found
+}
+
+func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
+	found := w.of(windowKey{e.TurnID, f.Target})
+	if found == nil {
+		return
+	}
+	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID]}
+	for i := range f.OrderedBlocks {
+		b := &f.OrderedBlocks[i]
+		found.blocks = append(found.blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
+	}
+}
+
+// what names a block for people.
+func (w *windows) what(b *schema.Block) string {
+	for _, ref := range b.ItemRefs {
+		if title := w.titles[ref.ID()]; title != "" {
+			return title
+		}
+	}
+	return cmp.Or(clip(strings.Join(schema.RefIDs(b.ItemRefs), ", "), 80), b.Block)
+}
+
+// used keeps what a call without an assembly was made of.
+func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
+	key := windowKey{e.TurnID, "model"}
+	if f.AssemblyID != "" || len(f.Layers) == 0 || w.index[key] != nil && !w.index[key].fromLog {
+		return
+	}
+	found := w.of(key)
+	if found == nil {
+		return
+	}
+	*found = window{windowKey: key, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID], fromLog: true, logFirst: f.WindowFirst, logNext: f.WindowNext}
+	for i := range f.Layers {
+		l := &f.Layers[i]
+		what := "the whole layer"
+		if l.Items != nil {
+			what = plural(uint64(max(0, *l.Items)), "item")
+		}
+		found.blocks = append(found.blocks, blockLine{l.Layer, "", what, l.Tokens, ""})
+	}
+}
+
+// fills tell the layers of a bar apart.
+var fills = []rune("█▓▒░▞▚▙▜")
+
+const barWidth = 68
+
+// layerSum is what one layer takes.
+type layerSum struct {
+	name    string
+	tokens  uint64
+	blocks  uint64
+	unknown uint64 // blocks of unknown size
+}
+
+func (w *window) layers() (layers []layerSum, total uint64) {
+	place := make(map[string]int)
+	for i := range w.blocks {
+		b := &w.blocks[i]
+		j, ok := place[b.layer]
+		if !ok {
+			j = len(layers)
+			place[b.layer] = j
+			layers = append(layers, layerSum{name: b.layer})
+		}
+		layers[j].blocks++
+		if b.tokens == nil {
+			layers[j].unknown++
+			continue
+		}
+		layers[j].tokens += uint64(max(0, *b.tokens))
+		total += uint64(max(0, *b.tokens))
+	}
+	return layers, total
+}
+
+// draw writes the window: a bar of its layers, what each takes, the blocks in order.
+func (w *window) draw(out *strings.Builder) {
+	title := "turn " + cmp.Or(w.turn, "(none)")
+	if w.call != "" {
+		title += ", call " + w.call
+	}
+	if w.target != "model" {
+		title += ", for " + w.target
+	}
+	layers, total := w.layers()
+	size := total
+	if w.max != nil && *w.max > 0 {
+		size = max(total, uint64(*w.max))
+	}
+	fmt.Fprintf(out, "%s\n\n```text\n%s\n", heading(title), bar(layers, size))
+	for i, l := range layers {
+		fmt.Fprintf(out, "  %c  %-16s %10s tokens  %s", fills[i%len(fills)], line(cmp.Or(l.name, "(no layer)"), 16), thousands(l.tokens), plural(l.blocks, "block"))
+		if l.unknown > 0 {
+			fmt.Fprintf(out, ", %s of unknown size", thousands(l.unknown))
+		}
+		out.WriteByte('\n')
+	}
+	fmt.Fprintf(out, "  %s tokens", thousands(total))
+	if w.max != nil {
+		fmt.Fprintf(out, " in a window of %s", thousands(uint64(max(0, *w.max))))
+	}
+	if w.reserved != nil {
+		fmt.Fprintf(out, ", %s kept for the answer", thousands(uint64(max(0, *w.reserved))))
+	}
+	out.WriteString("\n\n")
+	if w.fromLog {
+		out.WriteString("  The runtime recorded no assembly for this call")
+		if w.logFirst != nil && w.logNext != nil {
+			fmt.Fprintf(out, "; its window was projected from the entries\n  at positions %d up to, not including, %d of the item log", *w.logFirst, *w.logNext)
+		}
+		out.WriteString(".\n```\n\n")
+		return
+	}
+	for i := range w.blocks[:min(maxBlocks, len(w.blocks))] {
+		b := &w.blocks[i]
+		tokens := "?"
+		if b.tokens != nil {
+			tokens = thousands(uint64(max(0, *b.tokens)))
+		}
+		fmt.Fprintf(out, "%5d  %-13s %-10s %8s  %s", i, line(b.layer, 13), line(b.role, 10), tokens, line(b.what, 60))
+		if b.redaction != "" && b.redaction != schema.RedactionNone {
+			fmt.Fprintf(out, "  [%s]", line(string(b.redaction), 20))
+		}
+		out.WriteByte('\n')
+	}
+	if more := len(w.blocks) - maxBlocks; more > 0 {
+		fmt.Fprintf(out, "       and %s\n", plural(uint64(more), "further block"))
+	}
+	out.WriteString("```\n\n")
+}
+
+// bar draws each layer in proportion; one with any tokens has a cell, as long as
+// there are cells.
+func bar(layers []layerSum, size uint64) string {
+	var b strings.Builder
+	free := barWidth
+	for i, l := range layers {
+		if l.tokens == 0 || size == 0 {
+			continue
+		}
+		n := min(free, max(1, int(float64(barWidth)*float64(l.tokens)/float64(size))))
+		free -= n
+		b.WriteString(strings.Repeat(string(fills[i%len(fills)]), n))
+	}
+	return "  │" + b.String() + strings.Repeat(" ", free) + "│"
+}
+
+// line makes someone else's text one line of at most n runes that ends no block of
+// text.
+func line(text string, n int) string {
+	return clip(strings.Map(func(r rune) rune {
+		switch {
+		case r == '`':
+			return '\''
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029:
+			return ' '
+		}
+		return r
+	}, text), n)
+}
+
+func heading(text string) string { return "### " + line(text, 160) }
