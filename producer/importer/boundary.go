@@ -22,8 +22,8 @@ const (
 // compaction is a window that something shorter stands for from now on.
 type compaction struct {
 	id       string
-	retained func(entry) bool // entries that stay as they are
-	summary  schema.Ref       // "" when the log has none
+	retained func(*entry) bool // entries that stay as they are
+	summary  schema.Ref        // "" when the log has none
 	method   schema.CompactionMethod
 	trigger  schema.CompactionTrigger
 	policy   string // replacement policy where no tail is retained
@@ -44,10 +44,10 @@ func (w *writer) compaction(o *origin, c *compaction) error {
 		CompactionID: c.id, Scope: "thread",
 		SourceItemRefs: source.refs(), SourceWindow: source.window(), SummaryRef: c.summary,
 		Method: c.method, Trigger: c.trigger, ReplacementPolicy: c.policy,
-		RetainedTailRefs: stretch{thread: t.key.thread, entries: tail}.refs(),
+		RetainedTailRefs: (&stretch{thread: t.key.thread, entries: tail}).refs(),
 		TokensBefore:     c.before, TokensAfter: c.after, SummarizerCallID: c.summarizer,
 	}}
-	if len(tail) > 0 {
+	if tail.len() > 0 {
 		fact.ReplacementPolicy += "_keep_tail"
 	}
 	if source.partial {
@@ -59,19 +59,19 @@ func (w *writer) compaction(o *origin, c *compaction) error {
 }
 
 // refs lists the stretch's items, or refers to it as a whole when it is long.
-func (s stretch) refs() []schema.Ref {
-	if len(s.entries) == 0 {
+func (s *stretch) refs() []schema.Ref {
+	if s.entries.len() == 0 {
 		return nil
 	}
 	bytes := 0
-	for _, e := range s.entries {
+	for _, e := range s.entries.all() {
 		bytes += len(e.item) + 3
 	}
-	if len(s.entries) > maxRefs || bytes > maxRefBytes {
+	if s.entries.len() > maxRefs || bytes > maxRefBytes {
 		return []schema.Ref{s.ref()}
 	}
-	refs := make([]schema.Ref, len(s.entries))
-	for i, e := range s.entries {
+	refs := make([]schema.Ref, s.entries.len())
+	for i, e := range s.entries.all() {
 		refs[i] = schema.Ref(e.item)
 	}
 	return refs
@@ -79,12 +79,12 @@ func (s stretch) refs() []schema.Ref {
 
 // ref refers to the stretch as a range of positions of the thread's item log,
 // or to the thread alone when this log holds nothing of the stretch.
-func (s stretch) ref() schema.Ref {
+func (s *stretch) ref() schema.Ref {
 	members := map[string]any{"id": s.thread, "kind": "log_range", "thread_id": s.thread}
-	if len(s.entries) > 0 {
-		first, last := s.entries[0].position, s.entries[len(s.entries)-1].position
+	if n := s.entries.len(); n > 0 {
+		first, last := s.entries.at(0).position, s.entries.at(n-1).position
 		members["id"] = fmt.Sprintf("%s@%d-%d", s.thread, first, last)
-		members["first_position"], members["last_position"], members["item_count"] = first, last, len(s.entries)
+		members["first_position"], members["last_position"], members["item_count"] = first, last, n
 	}
 	object, err := json.Marshal(members, json.Deterministic(true))
 	if err != nil { // strings and integers always encode
@@ -131,7 +131,7 @@ func (s *summaryText) add(p *piece, item *schema.ItemAdded) {
 func (w *writer) summary(o *origin, id string, text *summaryText) error {
 	t := o.thread
 	fact := &schema.SummaryCreated{Common: schema.Common{Metadata: o.metadata()}, Summary: schema.Summary{
-		SummaryID: id, SummaryKind: "thread_summary", ContentRef: schema.Ref(t.source + "#" + o.record),
+		SummaryID: id, SummaryKind: "thread_summary", ContentRef: o.ref(),
 	}}
 	if text.pieces > 0 && (text.size > 0 || !text.unknown) {
 		fact.ByteSize = &text.size
@@ -142,13 +142,13 @@ func (w *writer) summary(o *origin, id string, text *summaryText) error {
 	if text.known && !text.unknown {
 		fact.Tokens = &text.tokens
 	}
-	covered := stretch{thread: t.key.thread}
+	covered := &stretch{thread: t.key.thread}
 	if t.covered != nil {
-		covered, t.covered = *t.covered, nil
+		covered, t.covered = t.covered, nil
 	}
 	fact.SourceItemRefs = []schema.Ref{covered.ref()}
-	if n := len(covered.entries); n > 0 {
-		fact.CoversThroughPosition = &covered.entries[n-1].position
+	if n := covered.entries.len(); n > 0 {
+		fact.CoversThroughPosition = &covered.entries.at(n - 1).position
 	}
 	w.report.boundary(t.key.session, id, boundarySummary)
 	if w.opts.StoreText && text.size > 0 && text.size < maxInlineBytes {

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -26,10 +25,9 @@ type modelCall struct {
 // the window is what the call saw. A call that was emitted before is left out.
 func (w *writer) call(o *origin, c *modelCall) error {
 	t := o.thread
-	if t.calls[hashOf(c.id)] {
+	if !t.calls.add(hashOf(c.id)) {
 		return nil
 	}
-	t.calls[hashOf(c.id)] = true
 	fact := &schema.UsageRecorded{
 		Common: schema.Common{Metadata: o.metadata()},
 		CallID: c.id, Model: c.model, Usage: c.usage, ProviderUsage: c.raw, StopReason: c.stop, Cost: c.cost,
@@ -69,7 +67,7 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 	fact.LineageID = t.key.thread
 	next := t.log.next
 	fact.WindowNext, fact.WindowFirst = &next, t.log.first()
-	if gaps := next - t.log.start() - int64(len(t.log.window)); gaps > 0 {
+	if gaps := next - t.log.start() - int64(t.log.window.len()); gaps > 0 {
 		fact.Metadata["entries_not_in_window"] = gaps
 	}
 	if t.log.partial {
@@ -78,18 +76,20 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 	if gap := o.at.Sub(t.lastCallTime).Seconds(); !t.lastCallTime.IsZero() && gap >= 0 {
 		fact.GapSeconds = &gap
 	}
-	layers := t.log.layers()
+	layers := *t.log.layers()
 	history, known := int64(0), w.opts.Count != nil && !t.log.partial
-	for _, name := range slices.Sorted(maps.Keys(layers)) {
-		size := layers[name]
-		usage := schema.LayerUsage{Layer: name, Items: &size.items}
+	for of, size := range layers {
+		if size.items == 0 {
+			continue
+		}
+		usage := schema.LayerUsage{Layer: layer(of).String(), Items: &size.items}
 		if !size.unknown {
 			usage.Tokens = &size.tokens
 		}
 		switch {
-		case name == layerSystem:
+		case layer(of) == layerSystem:
 			fact.SystemTokens = usage.Tokens
-		case name == layerTools:
+		case layer(of) == layerTools:
 			fact.ToolsTokens = usage.Tokens
 		case size.unknown:
 			known = false
@@ -97,7 +97,7 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 			history += size.tokens
 		}
 		if t.lastLayers != nil {
-			changed := t.lastLayers[name] != size
+			changed := t.lastLayers[of] != size
 			usage.Changed = &changed
 		}
 		fact.Layers = append(fact.Layers, usage)
@@ -110,5 +110,5 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 		}
 	}
 	fact.Estimator = t.estimator
-	t.lastLayers = layers
+	t.lastLayers = &layers
 }

@@ -1,10 +1,6 @@
 package importer
 
-import (
-	"slices"
-
-	"github.com/ctxledger/ctxledger/schema"
-)
+import "github.com/ctxledger/ctxledger/schema"
 
 // boundary emits the compaction that a compact_boundary tells of.
 func (im *claudeImport) boundary(r *record) error {
@@ -15,7 +11,7 @@ func (im *claudeImport) boundary(r *record) error {
 	if meta == nil {
 		meta = new(claudeCompact)
 	}
-	retained := meta.retains(r.thread.log.window)
+	retained := meta.retains(&r.thread.log.window)
 	r.thread.log.passed(r.record)
 	c := &compaction{
 		id: r.record, retained: retained, summary: schema.Ref(im.index.summaries[r.record]),
@@ -37,7 +33,7 @@ func (im *claudeImport) boundary(r *record) error {
 }
 
 // retains tells which entries of the window the boundary keeps as they are.
-func (m *claudeCompact) retains(window []entry) func(entry) bool {
+func (m *claudeCompact) retains(window *list[entry]) func(*entry) bool {
 	kept := make(map[uint64]bool)
 	if m.PreservedMessages != nil {
 		for _, record := range m.PreservedMessages.UUIDs {
@@ -46,15 +42,20 @@ func (m *claudeCompact) retains(window []entry) func(entry) bool {
 	}
 	if s := m.PreservedSegment; s != nil {
 		first, last := hashOf(s.HeadUUID), hashOf(s.TailUUID)
-		head := slices.IndexFunc(window, func(e entry) bool { return e.record == first })
-		tail := slices.IndexFunc(window, func(e entry) bool { return e.record == last })
-		if head >= 0 && tail >= head {
-			for _, e := range window[head : tail+1] {
-				kept[e.record] = true
+		head, tail := -1, -1
+		for i, e := range window.all() {
+			if head < 0 && e.record == first {
+				head = i
+			}
+			if tail < 0 && e.record == last {
+				tail = i
 			}
 		}
+		for i := max(head, 0); head >= 0 && i <= tail; i++ {
+			kept[window.at(i).record] = true
+		}
 	}
-	return func(e entry) bool { return kept[e.record] }
+	return func(e *entry) bool { return kept[e.record] }
 }
 
 func compactionTrigger(native string) schema.CompactionTrigger {
@@ -118,7 +119,10 @@ func (im *claudeImport) elided(r *record, meta *claudeElision) (list []schema.El
 		e := schema.Elided{ItemRef: schema.Ref(resultID(toolCall)), ToolCallID: toolCall}
 		result, held := r.thread.log.results[hashOf(toolCall)]
 		if held {
-			e.Position, e.TokensBefore = &result.position, result.tokens
+			e.Position = &result.position
+			if result.tokens >= 0 {
+				e.TokensBefore = &result.tokens
+			}
 		}
 		if e.TokensBefore == nil {
 			known = false

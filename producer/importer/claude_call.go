@@ -4,7 +4,7 @@ package importer
 func (im *claudeImport) usage(r *record, call string) error {
 	t := r.thread
 	synthetic := r.Message.Model == syntheticModel
-	if !t.calls[hashOf(call)] {
+	if !t.calls.has(hashOf(call)) {
 		if err := im.usageFact(r, call, synthetic); err != nil {
 			return err
 		}

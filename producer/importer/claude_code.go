@@ -82,7 +82,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 	} else {
 		f.extra = map[string]any{"record_uuid": rec.UUID}
 	}
-	if !f.thread.first(f.record) {
+	if !f.thread.first(f.hashed()) {
 		im.problem(number, &lineError{ReasonDuplicateRecord, "a record with this uuid stands above"})
 		return nil
 	}
@@ -129,6 +129,7 @@ func (im *claudeImport) claudeThread(key threadKey, number int) *thread {
 	t, isNew := im.thread(key)
 	if isNew {
 		t.log.partial = im.finder.headless[key]
+		t.log.results, t.log.after = make(map[uint64]resultAt), make(map[uint64]int64)
 	}
 	return t
 }

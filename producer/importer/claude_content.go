@@ -45,8 +45,9 @@ func (r *claudeRecord) contents(uuid string, blocks []claudeBlock, toolName func
 		if len(blocks) > 1 {
 			c.id = uuid + ":" + strconv.Itoa(i)
 		}
-		if !validID(b.ID) || !validID(b.ToolUseID) {
-			problems = append(problems, &lineError{ReasonBadID, "block " + strconv.Itoa(i) + " has a tool id that cannot travel"})
+		if problem := refused(nativeID{"a tool's id", b.ID}, nativeID{"tool_use_id", b.ToolUseID}); problem != nil {
+			problem.detail = "block " + strconv.Itoa(i) + ": " + problem.detail
+			problems = append(problems, problem)
 			continue
 		}
 		switch {

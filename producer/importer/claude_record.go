@@ -1,9 +1,6 @@
 package importer
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // claudeRecord is one line of a Claude Code session log, as versions 2.0 and
 // 2.1 write it. Members that carry no context facts are left out.
@@ -65,15 +62,13 @@ type claudeElision struct {
 
 // checkIDs returns a problem when one of the record's ids cannot travel.
 func (r *claudeRecord) checkIDs() error {
-	ids := []string{r.UUID, r.ParentUUID, r.LogicalParentUUID, r.SessionID, r.AgentID, r.SourceToolUseID}
-	names := []string{"uuid", "parentUuid", "logicalParentUuid", "sessionId", "agentId", "sourceToolUseID"}
+	message := nativeID{member: "message.id"}
 	if r.Message != nil {
-		ids, names = append(ids, r.Message.ID), append(names, "message.id")
+		message.id = r.Message.ID
 	}
-	for i, id := range ids {
-		if !validID(id) {
-			return &lineError{ReasonBadID, fmt.Sprintf("%s is longer than %d bytes or holds control characters or quotes", names[i], maxNativeID)}
-		}
+	if problem := refused(nativeID{"uuid", r.UUID}, nativeID{"parentUuid", r.ParentUUID}, nativeID{"logicalParentUuid", r.LogicalParentUUID},
+		nativeID{"sessionId", r.SessionID}, nativeID{"agentId", r.AgentID}, nativeID{"sourceToolUseID", r.SourceToolUseID}, message); problem != nil {
+		return problem
 	}
 	return nil
 }

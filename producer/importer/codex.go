@@ -75,7 +75,7 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 	case e.compacted != nil:
 		return im.compacted(o, e)
 	case e.turn != nil:
-		im.turn(e.turn.TurnID)
+		im.turn(e.turn.TurnID, number)
 		im.thread.model = shortText(e.turn.Model, 128)
 	case e.event != nil:
 		return im.event(o, e, number)
@@ -141,8 +141,8 @@ func (im *codexImport) origin(e *codexEntry, number int) *origin {
 	return o
 }
 
-func (im *codexImport) turn(id string) {
-	if id != "" && validID(id) {
+func (im *codexImport) turn(id string, number int) {
+	if id = im.usable(number, "turn_id", id); id != "" {
 		im.thread.turn, im.turns = id, true
 	}
 }
@@ -152,7 +152,7 @@ func (im *codexImport) turn(id string) {
 func (im *codexImport) event(o *origin, e *codexEntry, number int) error {
 	switch e.event.Type {
 	case "task_started", "turn_started":
-		im.turn(e.event.TurnID)
+		im.turn(e.event.TurnID, number)
 		im.calls = ""
 	case "task_complete", "turn_complete", "turn_aborted":
 		im.calls = ""
@@ -201,8 +201,8 @@ func (im *codexImport) item(o *origin, e *codexEntry, number int) error {
 		im.report.ignore(e.kind)
 		return nil
 	}
-	if !validID(e.item.CallID) {
-		im.problem(number, &lineError{ReasonBadID, "call_id cannot travel"})
+	if problem := refused(nativeID{"call_id", e.item.CallID}); problem != nil {
+		im.problem(number, problem)
 		return nil
 	}
 	call := ""

@@ -14,7 +14,7 @@ func (im *codexImport) compacted(o *origin, e *codexEntry) error {
 	kept := im.thread.log.keep(replacement)
 	c := &compaction{
 		id: e.record, method: schema.MethodAbstractiveSummary, policy: "replace_window", extra: make(map[string]any),
-		retained: func(entry entry) bool { return entry.layer == layerSystem || kept[entry.record] },
+		retained: func(entry *entry) bool { return entry.layer == layerSystem || kept[entry.record] },
 	}
 	if e.compacted.Replacement != nil {
 		c.extra["replacement_items"] = len(e.compacted.Replacement)
@@ -68,7 +68,11 @@ type replaced struct {
 func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []*lineError) {
 	for n := range e.compacted.Replacement {
 		i := &e.compacted.Replacement[n]
-		if !validID(i.CallID) || i.class() == codexIgnored {
+		if i.class() == codexIgnored {
+			continue
+		}
+		if problem := refused(nativeID{"call_id in replacement_history", i.CallID}); problem != nil {
+			problems = append(problems, problem)
 			continue
 		}
 		if i.class() == codexUnknown {
@@ -93,10 +97,10 @@ func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []
 // returns the records that hold them, by hash.
 func (l *itemLog) keep(list []*replaced) map[uint64]bool {
 	held := make(map[uint64][]uint64) // texts of a record → records with them
-	for i := 0; i < len(l.window); {
-		record, texts := l.window[i].record, uint64(0)
-		for ; i < len(l.window) && l.window[i].record == record; i++ {
-			texts = texts*31 + l.window[i].text
+	for i := 0; i < l.window.len(); {
+		record, texts := l.window.at(i).record, uint64(0)
+		for ; i < l.window.len() && l.window.at(i).record == record; i++ {
+			texts = texts*31 + l.window.at(i).text
 		}
 		held[texts] = append(held[texts], record)
 	}

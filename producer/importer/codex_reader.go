@@ -2,8 +2,8 @@ package importer
 
 import (
 	"bytes"
-	"fmt"
 	"hash/maphash"
+	"math"
 	"strconv"
 	"time"
 
@@ -22,17 +22,16 @@ type codexReader struct {
 	ancestors map[string]bool // sessions that this one was forked from, as far as the log tells
 	replaying bool            // the lines are copies from an ancestor
 	byTurns   bool            // turn ids tell replays, times need not
-	stamp     string          // timestamp of the line before
-	ordinal   int             // of the line among those with its timestamp
+	newest    int64           // time of the newest line, in milliseconds
+	ordinal   int             // of the line before among those with that time
 	seen      map[uint64]bool // lines with facts
-	newest    time.Time       // of the lines so far
 	last      time.Time       // of the line before
 }
 
 // newCodexReader returns a reader; a brief one reads of items what they are, and
 // nothing of what they hold, and names neither kinds nor records.
 func newCodexReader(brief bool) *codexReader {
-	return &codexReader{brief: brief, seen: make(map[uint64]bool)}
+	return &codexReader{brief: brief, seen: make(map[uint64]bool), newest: math.MinInt64}
 }
 
 // codexEntry is one line, understood. One of the pointers is not nil, or the
@@ -68,7 +67,7 @@ func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, err
 		return nil, err
 	}
 	if e.head != nil {
-		return e, r.begin(e, &line)
+		return e, r.begin(e, &line, number)
 	}
 	if r.head == nil {
 		return nil, &lineError{ReasonNoSession, "no session_meta stands before this record"}
@@ -84,7 +83,7 @@ func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, err
 		r.seen[h] = true
 	}
 	if !r.brief {
-		r.name(e, &line, number)
+		r.name(e, number)
 	}
 	return e, nil
 }
@@ -170,13 +169,17 @@ var codexNoFacts = map[string]bool{"session_state": true, "world_state": true, "
 
 // begin takes in a head. A second one belongs to the same session where it was
 // resumed, to an ancestor where it was forked, or begins another session.
-func (r *codexReader) begin(e *codexEntry, line *codexLine) error {
+func (r *codexReader) begin(e *codexEntry, line *codexLine, number int) error {
 	h := e.head
-	if h.ID == "" || !validID(h.ID) || !validID(h.ForkedFrom) || !validID(h.ParentThread) {
-		e.head = nil
-		return &lineError{ReasonBadID, fmt.Sprintf("the session has no id, or one that is longer than %d bytes or holds control characters or quotes", maxNativeID)}
-	}
 	h.complete()
+	problem := refused(nativeID{"the session's id", h.ID}, nativeID{"forked_from_id", h.ForkedFrom}, nativeID{"parent_thread_id", h.ParentThread})
+	if h.ID == "" {
+		problem = &lineError{ReasonBadID, "the session has no id"}
+	}
+	if problem != nil {
+		e.head = nil
+		return problem
+	}
 	r.time(e, line)
 	switch {
 	case r.head != nil && h.ID == r.head.ID:
@@ -197,7 +200,7 @@ func (r *codexReader) begin(e *codexEntry, line *codexLine) error {
 		r.ancestors = map[string]bool{h.ForkedFrom: true, h.ParentThread: true}
 		delete(r.ancestors, "")
 		r.replaying, r.byTurns = len(r.ancestors) > 0, false
-		r.name(e, line, 0)
+		r.name(e, number)
 	}
 	return nil
 }
@@ -246,21 +249,22 @@ func timeOfID(id string) (time.Time, bool) {
 }
 
 // name gives the record a name that a cut or a longer log gives it too: its
-// time and its place among those of that time. Lines without a time are named
-// by their number.
-func (r *codexReader) name(e *codexEntry, line *codexLine, number int) {
-	if e.untold {
+// time and its place among those of that time. Lines without a time, and lines
+// older than one above, are named by their number, so that no two records of a
+// file have one name.
+func (r *codexReader) name(e *codexEntry, number int) {
+	at := e.at.UnixMilli()
+	switch {
+	case e.untold:
 		e.record = "line:" + strconv.Itoa(number)
 		return
+	case at < r.newest:
+		e.record = strconv.FormatInt(at, 10) + ":line:" + strconv.Itoa(number)
+		return
+	case at > r.newest:
+		r.newest, r.ordinal = at, 0
+	default:
+		r.ordinal++
 	}
-	if line.Timestamp != r.stamp {
-		r.stamp, r.ordinal = line.Timestamp, -1
-	}
-	r.ordinal++
-	e.record = strconv.FormatInt(e.at.UnixMilli(), 10) + "." + strconv.Itoa(r.ordinal)
-	if e.at.Before(r.newest) { // its time and place may be another's
-		e.record += ":line:" + strconv.Itoa(number)
-	} else {
-		r.newest = e.at
-	}
+	e.record = strconv.FormatInt(at, 10) + "." + strconv.Itoa(r.ordinal)
 }

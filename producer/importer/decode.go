@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -67,18 +66,6 @@ type lineError struct {
 }
 
 func (e *lineError) Error() string { return string(e.reason) + ": " + e.detail }
-
-// maxNativeID keeps ids, and with them facts that list many, small. Native ids
-// have about 40 bytes.
-const maxNativeID = 128
-
-// validID reports whether a native id can travel as an attribute and as a
-// reference.
-func validID(id string) bool {
-	return len(id) <= maxNativeID && utf8.ValidString(id) &&
-		!strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '"' || r == '\\' }) &&
-		!strings.HasPrefix(id, "{")
-}
 
 // parseTime reads a timestamp, and returns false for one that a ledger cannot
 // hold. One without a zone is taken for UTC.

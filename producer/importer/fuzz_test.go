@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"pgregory.net/rapid"
 )
 
 // fuzz holds a parser to: no input makes it panic, loop, emit an event that the
@@ -31,20 +32,25 @@ func fuzz(f *testing.F, format importer.Format, lines bool) {
 		if len(text) > 64<<10 {
 			t.Skip("its parts are inputs, too")
 		}
-		opts := testOptions()
-		opts.StoreText = true
-		first := importAs(t, format, "f", text, opts)
-		checkValid(t, first.events)
-		second := importAs(t, format, "f", text, opts)
-		if len(first.events) != len(second.events) {
-			t.Fatalf("%d events, and then %d", len(first.events), len(second.events))
-		}
-		for i := range first.events {
-			if first.events[i].Digest() != second.events[i].Digest() {
-				t.Fatalf("event %d differs", i)
-			}
-		}
+		checkAny(t, format, text)
 	})
+}
+
+func checkAny(tb rapid.TB, format importer.Format, text []byte) {
+	tb.Helper()
+	opts := testOptions()
+	opts.StoreText = true
+	first := importAs(tb, format, "f", text, opts)
+	checkValid(tb, first.events)
+	second := importAs(tb, format, "f", text, opts)
+	if len(first.events) != len(second.events) {
+		tb.Fatalf("%d events, and then %d", len(first.events), len(second.events))
+	}
+	for i := range first.events {
+		if first.events[i].Digest() != second.events[i].Digest() {
+			tb.Fatalf("event %d differs", i)
+		}
+	}
 }
 
 func FuzzClaudeCode(f *testing.F) { fuzz(f, importer.FormatClaudeCode, true) }

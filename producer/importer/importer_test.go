@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/schema"
+	"pgregory.net/rapid"
 )
 
 type imported struct {
@@ -34,7 +35,7 @@ func importText(tb testing.TB, file string, text []byte, opts importer.Options) 
 	return importAs(tb, importer.FormatClaudeCode, file, text, opts)
 }
 
-func importAs(tb testing.TB, f importer.Format, file string, text []byte, opts importer.Options) imported {
+func importAs(tb rapid.TB, f importer.Format, file string, text []byte, opts importer.Options) imported {
 	tb.Helper()
 	var got imported
 	var err error
@@ -59,7 +60,7 @@ func decode(tb testing.TB, e *schema.Event) schema.Fact {
 
 // checkValid holds every event against the contract and the importer's own
 // promises: unique ids, contiguous sequences, a scope first.
-func checkValid(tb testing.TB, events []*schema.Event) {
+func checkValid(tb rapid.TB, events []*schema.Event) {
 	tb.Helper()
 	last := make(map[[2]string]int64)
 	ids := make(map[[2]string]bool)

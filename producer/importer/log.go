@@ -1,9 +1,7 @@
 package importer
 
 import (
-	"cmp"
-	"maps"
-	"slices"
+	"sort"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -14,43 +12,59 @@ type entry struct {
 	item     string
 	record   uint64 // hash of the record's id
 	toolCall uint64 // hash of its id, 0 without one
-	layer    string
-	tokens   *int64 // nil when unknown
 	text     uint64 // hash of the text, 0 when the log does not hold it
+	tokens   int64  // unknown when negative
+	layer    layer
+}
+
+const unknownTokens = -1
+
+// packed is a count as an entry holds it.
+func packed(tokens *int64) int64 {
+	if tokens == nil {
+		return unknownTokens
+	}
+	return *tokens
+}
+
+// size is the entry's tokens, nil when they are unknown.
+func (e *entry) size() *int64 {
+	if e.tokens < 0 {
+		return nil
+	}
+	tokens := e.tokens
+	return &tokens
 }
 
 // itemLog is a thread's append-only log and the stretch of it that the next
 // call's window is projected from.
 type itemLog struct {
 	next    int64
-	partial bool                 // the window begins before the log does
-	window  []entry              // in order of position
-	sizes   map[string]layerSize // of the window, nil when they have to be summed again
-	results map[uint64]resultAt  // tool call, by hash of its id → its result, of the whole log
-	prompts []int64              // positions where a user's turns begin, without those rolled back
-	after   map[uint64]int64     // record, by hash of its id → position of the entry after it, of the whole log
-}
-
-func newItemLog() itemLog {
-	return itemLog{results: make(map[uint64]resultAt), after: make(map[uint64]int64)}
+	partial bool                // the window begins before the log does
+	window  list[entry]         // in order of position
+	sizes   layerSizes          // of the window
+	stale   bool                // sizes have to be summed again
+	results map[uint64]resultAt // tool call, by hash of its id → its result, of the whole log; nil where nobody asks
+	prompts []int64             // positions where a user's turns begin, without those rolled back
+	after   map[uint64]int64    // record, by hash of its id → position of the entry after it, of the whole log; nil where nobody asks
 }
 
 // resultAt is where a tool call's result stands, and how large it is.
 type resultAt struct {
 	position int64
-	tokens   *int64 // nil when unknown
+	tokens   int64 // unknown when negative
 }
 
 // append adds an entry at the next position and returns the position.
 func (l *itemLog) append(e entry) int64 {
 	e.position = l.next
 	l.next++
-	l.window = append(l.window, e)
-	if l.sizes != nil {
-		l.sizes[e.layer] = l.sizes[e.layer].with(e)
-	}
-	if _, known := l.results[e.toolCall]; e.layer == layerToolResults && !known {
-		l.results[e.toolCall] = resultAt{e.position, e.tokens}
+	l.window.add(e)
+	l.sizes[e.layer].add(&e)
+	if l.results != nil && e.layer == layerToolResults {
+		if _, known := l.results[e.toolCall]; !known {
+			l.results[e.toolCall] = resultAt{e.position, e.tokens}
+		}
 	}
 	return e.position
 }
@@ -72,11 +86,16 @@ func (l *itemLog) skipped(record, parent string) {
 // start drops nothing, since that window cannot be told any more.
 func (l *itemLog) rewind(parent string) {
 	at, known := l.after[hashOf(parent)]
-	if !known || at == l.next || len(l.window) == 0 || at <= l.window[0].position {
+	if !known || at == l.next || l.window.len() == 0 || at <= l.window.at(0).position {
 		return
 	}
-	end, _ := slices.BinarySearchFunc(l.window, at, func(e entry, at int64) int { return cmp.Compare(e.position, at) })
-	l.window, l.sizes = l.window[:end], nil
+	l.cut(at)
+}
+
+// cut ends the window before the position.
+func (l *itemLog) cut(at int64) {
+	l.window.cut(sort.Search(l.window.len(), func(i int) bool { return l.window.at(i).position >= at }))
+	l.stale = true
 }
 
 // prompt notes that a user's turn begins at the next entry.
@@ -94,16 +113,15 @@ func (l *itemLog) rollBack(turns int64) {
 	first := max(len(l.prompts)-int(min(turns, int64(len(l.prompts)))), 0)
 	at := l.prompts[first]
 	l.prompts = l.prompts[:first]
-	end, _ := slices.BinarySearchFunc(l.window, at, func(e entry, at int64) int { return cmp.Compare(e.position, at) })
-	l.window, l.sizes = l.window[:end], nil
+	l.cut(at)
 }
 
 // start is the position of the window's first entry that the log holds.
 func (l *itemLog) start() int64 {
-	if len(l.window) == 0 {
+	if l.window.len() == 0 {
 		return l.next
 	}
-	return l.window[0].position
+	return l.window.at(0).position
 }
 
 // first is the position that the window starts at, nil when it is unknown.
@@ -118,129 +136,110 @@ func (l *itemLog) first() *int64 {
 // elide marks the result of a tool call as replaced by a stub.
 func (l *itemLog) elide(toolCall string) {
 	call := hashOf(toolCall)
-	for i := range l.window {
-		if e := &l.window[i]; e.toolCall == call && (e.layer == layerToolResults || e.layer == layerMedia) {
-			e.layer, e.tokens = layerElided, nil
-			l.sizes = nil
+	for _, e := range l.window.all() {
+		if e.toolCall == call && (e.layer == layerToolResults || e.layer == layerMedia) {
+			e.layer, e.tokens = layerElided, unknownTokens
+			l.stale = true
 		}
 	}
 }
 
 // drop takes entries out of the window and returns them as elided items, with
 // their tokens when all are known.
-func (l *itemLog) drop(gone func(entry) bool) (items []schema.Elided, before *int64) {
-	var dropped, left []entry
-	for _, e := range l.window {
-		if gone(e) {
-			dropped = append(dropped, e)
-			items = append(items, schema.Elided{ItemRef: schema.Ref(e.item), Position: &e.position, TokensBefore: e.tokens})
+func (l *itemLog) drop(gone func(*entry) bool) (items []schema.Elided, before *int64) {
+	dropped, left := l.split(gone)
+	items = make([]schema.Elided, 0, dropped.len())
+	for _, e := range dropped.all() {
+		items = append(items, schema.Elided{ItemRef: schema.Ref(e.item), Position: &e.position, TokensBefore: e.size()})
+	}
+	l.window, l.stale = left, true
+	return items, sumTokens(&dropped)
+}
+
+// split parts the window's entries by whether they are in.
+func (l *itemLog) split(in func(*entry) bool) (some, others list[entry]) {
+	for _, e := range l.window.all() {
+		if in(e) {
+			some.add(*e)
 		} else {
-			left = append(left, e)
+			others.add(*e)
 		}
 	}
-	l.window, l.sizes = left, nil
-	return items, sumTokens(dropped)
+	return some, others
 }
 
 // stub puts a stub of the given size in the place of a record's entries and
 // returns them as elided items. A stub of several entries counts as the first.
 func (l *itemLog) stub(record uint64, tokens *int64, digest string) (items []schema.Elided) {
-	for i := range l.window {
-		e := &l.window[i]
+	for _, e := range l.window.all() {
 		if e.record != record {
 			continue
 		}
-		item := schema.Elided{ItemRef: schema.Ref(e.item), Position: &e.position, TokensBefore: e.tokens, TokensAfter: tokens, StubDigest: digest}
+		item := schema.Elided{ItemRef: schema.Ref(e.item), TokensBefore: e.size(), TokensAfter: tokens, StubDigest: digest}
 		if len(items) > 0 && tokens != nil {
 			item.TokensAfter, item.StubDigest = new(int64), ""
 		}
 		position := e.position
 		item.Position = &position
-		e.layer, e.tokens, l.sizes = layerElided, item.TokensAfter, nil
+		e.layer, e.tokens, l.stale = layerElided, packed(item.TokensAfter), true
 		items = append(items, item)
 	}
 	return items
 }
 
-// layerSize is how much of a window one layer fills.
-type layerSize struct {
-	items   int64
-	tokens  int64
-	unknown bool  // at least one item of unknown size
-	changes int64 // sum over positions, so that an exchanged item is seen
-}
-
-func (s layerSize) with(e entry) layerSize {
-	s.items++
-	s.changes += e.position
-	if e.tokens == nil {
-		s.unknown = true
-	} else {
-		s.tokens += *e.tokens
-	}
-	return s
-}
-
-// layers returns the size of each layer of the window. The map is the
-// caller's.
-func (l *itemLog) layers() map[string]layerSize {
-	if l.sizes == nil {
-		l.sizes = make(map[string]layerSize)
-		for _, e := range l.window {
-			l.sizes[e.layer] = l.sizes[e.layer].with(e)
+// layers returns the size of each layer of the window.
+func (l *itemLog) layers() *layerSizes {
+	if l.stale {
+		l.sizes, l.stale = layerSizes{}, false
+		for _, e := range l.window.all() {
+			l.sizes[e.layer].add(e)
 		}
 	}
-	return maps.Clone(l.sizes)
+	return &l.sizes
 }
 
 // stretch is a part of the log that a summary stands for.
 type stretch struct {
 	thread  string
 	partial bool // it begins before the log does
-	entries []entry
+	entries list[entry]
 }
 
 // compact ends the window: what a summary replaces is returned and what
 // retained names stays.
-func (l *itemLog) compact(thread string, retained func(entry) bool) (source stretch, tail []entry) {
+func (l *itemLog) compact(thread string, retained func(*entry) bool) (source stretch, tail list[entry]) {
 	source.thread, source.partial = thread, l.partial
 	l.partial = false
-	for _, e := range l.window {
-		if retained(e) {
-			tail = append(tail, e)
-		} else {
-			source.entries = append(source.entries, e)
-		}
-	}
-	l.window, l.sizes = tail, nil
+	tail, source.entries = l.split(retained)
+	l.window, l.stale = tail, true
 	return source, tail
 }
 
 // window is the stretch as a reference. Of a partial one neither the number
 // of items nor of tokens is known.
-func (s stretch) window() *schema.SourceWindow {
+func (s *stretch) window() *schema.SourceWindow {
 	w := &schema.SourceWindow{ThreadID: s.thread}
-	if len(s.entries) == 0 {
+	count := int64(s.entries.len())
+	if count == 0 {
 		return w
 	}
-	first, last := s.entries[0], s.entries[len(s.entries)-1]
-	count := int64(len(s.entries))
+	first, last := s.entries.at(0), s.entries.at(int(count)-1)
 	w.FirstItemRef, w.LastItemRef = schema.Ref(first.item), schema.Ref(last.item)
 	w.FirstPosition, w.LastPosition = &first.position, &last.position
 	if !s.partial {
-		w.ItemCount, w.Tokens = &count, sumTokens(s.entries)
+		w.ItemCount, w.Tokens = &count, sumTokens(&s.entries)
 	}
 	return w
 }
 
 // sumTokens is nil when one entry's tokens are unknown.
-func sumTokens(entries []entry) *int64 {
+func sumTokens(entries *list[entry]) *int64 {
 	var sum int64
-	for _, e := range entries {
-		if e.tokens == nil {
+	for _, e := range entries.all() {
+		if e.tokens < 0 {
 			return nil
 		}
-		sum += *e.tokens
+		sum += e.tokens
 	}
 	return &sum
 }

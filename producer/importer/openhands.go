@@ -12,18 +12,34 @@ import (
 // ohImport is one import of one log.
 type ohImport struct {
 	*writer
-	runs map[int]*ohRun // by document
+	runs      map[int]*ohRun // by document, without those of single events
+	documents int            // that pass 1 has read
+	loose     *ohReading     // of the single events
+	room      []byte
 
-	run     *ohRun // of the document that is read
-	line    int
-	thread  *thread
-	ordinal int               // of the next event
-	call    string            // the model call that the last answer's pieces belong to
-	numbers map[uint64]int64  // of the events, by hash of their record's id
-	results map[string]int    // tool call → its results so far
-	ids     map[string]string // tool call id → the response that used it first
-	actions map[string]string // event → the tool call that it is
+	*ohReading // of the document that is read
+	line       int
+}
+
+// ohReading is how far a run is read in pass 2.
+type ohReading struct {
+	run     *ohRun
+	main    *thread
+	ordinal int       // of the next event
+	next    int       // place of the next answer
+	answer  *ohAnswer // that the event is the first of, nil for none
+	callID  string    // the model call that the last answer's pieces belong to
+	total   *ohTokens // accumulated, as the last event told
+	before  *ohTokens // and as the one before it did
+	uses    map[uint64]ohUse
+	actions ohActionTrace
 	last    *origin
+}
+
+// ohUse is what a run made of a tool call's id.
+type ohUse struct {
+	response uint64 // hash of the first response that used it
+	results  int    // so far
 }
 
 var ohToolkit = newTool(FormatOpenHands)
@@ -39,69 +55,79 @@ var ohToolkit = newTool(FormatOpenHands)
 // when there is an error.
 func OpenHands(ctx context.Context, file string, r io.ReadSeeker, opts Options, emit func(*schema.Event) error) (Report, error) {
 	im := &ohImport{writer: newWriter(ohToolkit, file, opts, emit), runs: make(map[int]*ohRun)}
-	var events *ohRun // of a log with an event a line
-	err := im.twiceDocuments(ctx, r,
-		func(d *document) error {
-			run := new(ohRun)
-			if events != nil {
-				run.total = events.total
-			}
-			err := run.index(d)
-			switch {
-			case !run.loose:
-			case events == nil: // one event a line
-				events = run
-			default:
-				events.join(run)
-				run = events
-			}
-			im.runs[d.number] = run
-			return err
-		},
-		im.document)
+	err := im.twiceDocuments(ctx, r, im.index, im.document)
 	return im.report, err
+}
+
+// index reads a document in pass 1. Documents that are single events are a run
+// together.
+func (im *ohImport) index(d *document) error {
+	run := new(ohRun)
+	err := run.index(d, &im.room)
+	switch {
+	case run.loose && im.loose == nil:
+		im.loose = &ohReading{run: run}
+	case run.loose:
+		im.loose.run.join(run)
+	case run.events > 0:
+		im.runs[d.number] = run
+	}
+	im.documents = d.number + 1
+	return err
 }
 
 // document imports one document in pass 2.
 func (im *ohImport) document(d *document) error {
 	run := im.runs[d.number]
-	if run == nil {
+	switch {
+	case run != nil:
+		delete(im.runs, d.number)
+		im.ohReading = &ohReading{run: run}
+	case d.number >= im.documents:
 		return nil // it was written meanwhile
+	case im.loose != nil:
+		im.ohReading = im.loose
+	default:
+		im.ohReading = &ohReading{run: new(ohRun)}
 	}
 	im.line = d.line
-	if run != im.run {
-		run.link()
-		im.run, im.ordinal, im.call, im.last = run, 0, "", nil
-		im.results, im.numbers = make(map[string]int), make(map[uint64]int64)
-		im.ids, im.actions = make(map[string]string), make(map[string]string)
-		session := run.session()
-		if session == "" {
+	if im.main == nil {
+		if problem := im.begin(); problem != nil {
 			err := d.dec.SkipValue()
-			if im.run = nil; err == nil {
-				im.problem(d.line, &lineError{ReasonNoSession, "no event of the run has a time, so that it cannot be told from others"})
+			if err == nil {
+				im.problem(d.line, problem)
 			}
 			return err
 		}
-		isNew := false
-		if im.thread, isNew = im.writer.thread(threadKey{session, session}); !isNew {
-			im.problem(d.line, &lineError{ReasonDuplicateRecord, "the run stands above"})
-			im.run = nil
-			return d.dec.SkipValue()
-		}
-		im.thread.session.last = run.time()
-		if validID(run.instance) {
-			im.thread.task = run.instance
-		}
 	}
-	again := ohRun{} // pass 1 has read what is not an event
-	err := again.read(d, im.value)
+	err := im.run.read(d, &im.room, im.value)
 	if im.failed != nil {
 		return im.failed
 	}
 	if end := im.end(); end != nil {
 		return end
 	}
+	if im.ohReading != im.loose {
+		im.main.end()
+	}
 	return err
+}
+
+// begin opens the session of a run.
+func (im *ohImport) begin() *lineError {
+	im.run.link()
+	session := im.run.session()
+	if session == "" {
+		return &lineError{ReasonNoSession, "no event of the run has a time, so that it cannot be told from others"}
+	}
+	t, isNew := im.writer.thread(threadKey{session, session})
+	if !isNew {
+		return &lineError{ReasonDuplicateRecord, "the run stands above"}
+	}
+	im.main, im.uses = t, make(map[uint64]ohUse)
+	t.session.last = im.run.time()
+	t.task = im.usable(im.line, "instance_id", im.run.instance)
+	return nil
 }
 
 // value imports one element of the history.
@@ -110,6 +136,10 @@ func (im *ohImport) value(n int, value jsontext.Value) error {
 	ok := eachEvent(value, func(e *ohEvent) {
 		ordinal := im.ordinal
 		im.ordinal++
+		im.answered(ordinal)
+		if im.before = im.total; e.byAgent() && e.Metrics != nil && e.Metrics.Total != nil {
+			im.total = e.Metrics.Total
+		}
 		if failed == nil {
 			failed = im.event(e, ordinal)
 		}
@@ -120,9 +150,23 @@ func (im *ohImport) value(n int, value jsontext.Value) error {
 	return failed
 }
 
+// answered finds the answer that the event is the first of.
+func (r *ohReading) answered(ordinal int) {
+	r.answer = nil
+	for ; r.next < r.run.answers.len(); r.next++ {
+		a := r.run.answers.at(r.next)
+		if a.event == ordinal {
+			r.answer = a
+		}
+		if a.event >= ordinal {
+			return
+		}
+	}
+}
+
 // end emits the calls that no event is of.
 func (im *ohImport) end() error {
-	if im.run == nil || im.last == nil || im.ordinal < im.run.events {
+	if im.last == nil || im.ordinal < im.run.events {
 		return nil
 	}
 	return im.background(im.last, im.run.rest, true)
@@ -135,7 +179,7 @@ func (im *ohImport) event(e *ohEvent, ordinal int) error {
 		im.problem(im.line, err)
 		return nil
 	}
-	if !o.thread.first(o.record) {
+	if !o.thread.first(o.hashed()) {
 		im.problem(im.line, &lineError{ReasonDuplicateRecord, "an event with this id stands above"})
 		return nil
 	}
@@ -144,8 +188,8 @@ func (im *ohImport) event(e *ohEvent, ordinal int) error {
 	if err := im.writer.open(o, im.run.scope(args)); err != nil {
 		return err
 	}
-	if call := im.run.calls[ordinal]; call != nil {
-		if err := im.start(o, e, call); err != nil {
+	if im.answer != nil {
+		if err := im.start(o, e, im.answer); err != nil {
 			return err
 		}
 	}
@@ -161,22 +205,22 @@ func (im *ohImport) event(e *ohEvent, ordinal int) error {
 
 func (im *ohImport) origin(e *ohEvent, ordinal int) (*origin, *lineError) {
 	id := e.id()
+	if problem := refused(nativeID{"the event's id", id}); problem != nil {
+		return nil, problem
+	}
+	o := &origin{thread: im.main, record: ohRecord(id), hash: ohHash(id), line: im.line, extra: map[string]any{"record_type": e.kind()}}
 	if id == "" {
-		id = "at-" + strconv.Itoa(ordinal)
-	}
-	if !validID(id) {
-		return nil, &lineError{ReasonBadID, "event " + strconv.Itoa(ordinal) + " has an id that cannot travel"}
-	}
-	o := &origin{thread: im.thread, record: ohRecord(id), line: im.line, extra: map[string]any{"record_type": e.kind(), "event_id": id}}
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-		im.numbers[hashOf(o.record)] = n
+		o.record = "at-" + strconv.Itoa(ordinal)
+		o.hash = hashOf(o.record) &^ ohNumbered
+	} else {
+		o.extra["event_id"] = id
 	}
 	at, ok := parseTime(e.Timestamp)
 	if !ok {
-		at = im.thread.session.last
+		at = im.main.session.last
 		o.extra["time_of_another_record"] = true
 	}
-	o.at, im.thread.session.last = at, at
+	o.at, im.main.session.last = at, at
 	return o, nil
 }
 
@@ -201,19 +245,25 @@ func (run *ohRun) scope(system *ohArgs) scope {
 }
 
 // start emits the model call that an event is the first of.
-func (im *ohImport) start(o *origin, e *ohEvent, call *ohCall) error {
-	if err := im.background(o, call.before, false); err != nil {
+func (im *ohImport) start(o *origin, e *ohEvent, a *ohAnswer) error {
+	if err := im.background(o, a.before, false); err != nil {
 		return err
 	}
-	if call.condenser && call.tokens == nil {
-		return nil // whether a model was called is not told
+	tokens, response := im.used(e, a), e.response()
+	if a.condenser {
+		if response = ""; tokens == nil {
+			return nil // whether a model was called is not told
+		}
 	}
-	c := &modelCall{id: call.response, extra: make(map[string]any)}
-	if call.condenser {
+	if response == "" && tokens != nil {
+		response = tokens.ResponseID
+	}
+	c := &modelCall{id: im.usable(im.line, "the id of the model's response", response), extra: make(map[string]any)}
+	if a.condenser {
 		c.noWindow, c.lineage = true, o.thread.key.thread+":condenser"
 		c.extra["background"] = true
 	}
-	if c.id == "" || !validID(c.id) {
+	if c.id == "" {
 		c.id = o.record + ":call"
 	}
 	model := ""
@@ -223,15 +273,35 @@ func (im *ohImport) start(o *origin, e *ohEvent, call *ohCall) error {
 			c.stop = shortText(e.Tool.Response.Choices[0].FinishReason, 64)
 		}
 	}
-	im.fill(c, call.tokens, model)
-	if call.last && len(im.run.rest) == 0 {
+	im.fill(c, tokens, model)
+	if a == im.run.answers.last() && len(im.run.background(im.run.rest)) == 0 {
 		im.reportTotals(c)
 	}
-	im.call = c.id
-	if err := im.writer.call(o, c); err != nil || call.condenser {
+	im.callID = c.id
+	if err := im.writer.call(o, c); err != nil || a.condenser {
 		return err
 	}
 	o.thread.called(o, c.model)
+	return nil
+}
+
+// used is what an answer's call used: as the run lists it, as the answer says,
+// or as the totals grew; nil when nothing tells it.
+func (im *ohImport) used(e *ohEvent, a *ohAnswer) *ohTokens {
+	if a.count >= 0 {
+		return im.run.counts.at(a.count).unpack()
+	}
+	if a.condenser {
+		return nil
+	}
+	if e.Tool != nil {
+		if tokens := e.Tool.Response.usage(); tokens != nil {
+			return tokens
+		}
+	}
+	if e.Metrics != nil {
+		return e.Metrics.Total.since(im.before)
+	}
 	return nil
 }
 
@@ -255,7 +325,7 @@ func (im *ohImport) fill(c *modelCall, tokens *ohTokens, model string) {
 
 // reportTotals adds the totals that the run tells to its last call.
 func (im *ohImport) reportTotals(c *modelCall) {
-	if totals := im.run.metrics.reported(len(im.run.metrics.Tokens)); len(totals) > 0 {
+	if totals := im.run.reported(); len(totals) > 0 {
 		c.extra["reported_totals"] = totals
 		c.version = []string{"totals"}
 	}
@@ -263,10 +333,11 @@ func (im *ohImport) reportTotals(c *modelCall) {
 
 // background emits calls that no event is of, such as a condenser's. What they
 // saw is not known.
-func (im *ohImport) background(o *origin, calls []*ohTokens, end bool) error {
+func (im *ohImport) background(o *origin, b ohBackground, end bool) error {
+	calls := im.run.background(b)
 	for i, tokens := range calls {
-		c := &modelCall{id: tokens.ResponseID, noWindow: true, lineage: o.thread.key.thread + ":background", extra: map[string]any{"background": true}}
-		if c.id == "" || !validID(c.id) {
+		c := &modelCall{id: im.usable(im.line, "response_id", tokens.ResponseID), noWindow: true, lineage: o.thread.key.thread + ":background", extra: map[string]any{"background": true}}
+		if c.id == "" {
 			c.id = o.record + ":before:" + strconv.Itoa(i)
 		}
 		im.fill(c, tokens, "")

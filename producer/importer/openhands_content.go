@@ -24,8 +24,8 @@ func (im *ohImport) emitPieces(o *origin, call string, pieces ...piece) error {
 	return nil
 }
 
-func textPiece(text, kind, layer, role, title string) piece {
-	p := piece{kind: kind, layer: layer, itemType: itemMessage, role: role, title: title}
+func textPiece(text, kind string, of layer, role, title string) piece {
+	p := piece{kind: kind, layer: of, itemType: itemMessage, role: role, title: title}
 	p.setText(text)
 	return p
 }
@@ -49,9 +49,9 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 		im.report.ignore(e.kind())
 		return nil
 	case e.byAgent():
-		return im.answered(o, e, args)
+		return im.chosen(o, e, args)
 	case e.Source == "user" && e.Action == "message":
-		im.thread.turn = o.record
+		im.main.turn = o.record
 		pieces := []piece{textPiece(textOf(args.Content), "user_message", layerUser, "user", "User prompt")}
 		for _, url := range args.ImageURLs {
 			pieces = append(pieces, (&codexBlock{ImageURL: url}).image(piece{role: "user"}))
@@ -60,10 +60,10 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 		return im.emitPieces(o, "", pieces...)
 	case e.Source == "user" && ohActions[e.Action]:
 		p := textPiece(textOf(args.Command), "user_message", layerUser, "user", "Command of the user")
-		im.actions[o.record] = ""
+		im.actions.add(o.hash, "")
 		return im.emitPieces(o, "", p)
 	case ohActions[e.Action]: // the program's own, which no model sees
-		im.actions[o.record] = ""
+		im.actions.add(o.hash, "")
 		im.report.ignore(e.kind())
 		return nil
 	}
@@ -71,12 +71,11 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 	return nil
 }
 
-// answered imports what the model answered: its text, its reasoning and the
-// tool that it called.
-func (im *ohImport) answered(o *origin, e *ohEvent, args *ohArgs) error {
-	call := im.call
+// chosen imports what the model answered: its text, its reasoning and the tool
+// that it called.
+func (im *ohImport) chosen(o *origin, e *ohEvent, args *ohArgs) error {
+	call := im.callID
 	var pieces []piece
-	first := im.run.calls[im.ordinal-1] != nil
 	text := textOf(args.Thought)
 	switch {
 	case e.Action == "message":
@@ -88,7 +87,7 @@ func (im *ohImport) answered(o *origin, e *ohEvent, args *ohArgs) error {
 	if e.Tool != nil && e.Tool.Response != nil && len(e.Tool.Response.Choices) > 0 {
 		m := &e.Tool.Response.Choices[0].Message
 		text = ""
-		if first { // the other events of the answer repeat it
+		if im.answer != nil { // the other events of the answer repeat it
 			text = textOf(m.Content)
 			if reasoning := textOf(m.Reasoning); reasoning != "" {
 				p := textPiece(reasoning, "reasoning", layerReasoning, "assistant", "Reasoning")
@@ -117,7 +116,7 @@ func (im *ohImport) answered(o *origin, e *ohEvent, args *ohArgs) error {
 			id = made
 		}
 	}
-	im.actions[o.record] = id
+	im.actions.add(o.hash, id)
 	function = shortText(function, 256)
 	p := piece{id: id, kind: "tool_call", layer: layerToolCalls, itemType: itemFunctionCall, role: "assistant", function: function, toolCall: id, title: toolTitle(function, "call"), mime: "application/json"}
 	p.setText(arguments)
@@ -127,23 +126,23 @@ func (im *ohImport) answered(o *origin, e *ohEvent, args *ohArgs) error {
 // toolCall is the id of the event's tool call. Some providers use an id again
 // in another answer, which is then part of it.
 func (im *ohImport) toolCall(e *ohEvent) (string, bool) {
-	if e.Tool == nil || e.Tool.CallID == "" || !validID(e.Tool.CallID) {
+	if e.Tool == nil || im.usable(im.line, "tool_call_id", e.Tool.CallID) == "" {
 		return "", false
 	}
-	response := e.response()
-	first, known := im.ids[e.Tool.CallID]
+	id, response := e.Tool.CallID, e.response()
+	use, known := im.uses[hashOf(id)]
 	if !known {
-		im.ids[e.Tool.CallID] = response
+		im.uses[hashOf(id)] = ohUse{response: hashOf(response)}
 	}
-	if !known || first == response || !validID(e.Tool.CallID+":"+response) {
-		return e.Tool.CallID, true
+	if !known || use.response == hashOf(response) || !validID(id+":"+response) {
+		return id, true
 	}
-	return e.Tool.CallID + ":" + response, true
+	return id + ":" + response, true
 }
 
 // recall imports the query of a recall, which the runtime sees and no model.
 func (im *ohImport) recall(o *origin, args *ohArgs) error {
-	p := textPiece(args.Query, "retrieval_query", "", "", "Recall query")
+	p := textPiece(args.Query, "retrieval_query", layerNone, "", "Recall query")
 	p.id, p.name = o.record, []string{"0"}
 	return im.aside(o, &p)
 }
@@ -164,7 +163,7 @@ func (im *ohImport) observation(o *origin, e *ohEvent) error {
 	}
 	id, ok := im.toolCall(e)
 	if !ok {
-		action, known := im.actions[ohRecord(idText(e.Cause))]
+		action, known := im.actions.of(ohHash(idText(e.Cause)))
 		if known && action == "" && e.Source != "user" {
 			im.report.ignore(e.kind()) // of the program's own action
 			return nil
@@ -174,24 +173,26 @@ func (im *ohImport) observation(o *origin, e *ohEvent) error {
 	if id == "" {
 		return im.emitPieces(o, "", textPiece(textOf(e.Content), "injected_message", layerInjected, "user", "Observation"))
 	}
-	name := im.thread.session.tools[id]
+	name := im.main.session.tools[id]
 	p := piece{id: resultID(id), kind: "tool_result", layer: layerToolResults, itemType: itemFunctionOutput, role: "tool", function: name, toolCall: id, title: toolTitle(name, "result")}
 	p.setText(textOf(e.Content))
 	p.noteTruncated("[... Observation truncated due to length ...]", "<response clipped>", "[... Output truncated")
-	if n := im.results[id]; n > 0 {
-		p.id += ":" + strconv.Itoa(n)
+	use := im.uses[hashOf(id)]
+	if use.results > 0 {
+		p.id += ":" + strconv.Itoa(use.results)
 	}
-	im.results[id]++
+	use.results++
+	im.uses[hashOf(id)] = use
 	return im.emitPieces(o, "", p)
 }
 
 // condensation imports that events were taken out of the window, and a summary
 // put in their place where there is one.
 func (im *ohImport) condensation(o *origin, args *ohArgs) error {
-	forgotten := args.forgets(im.numbers)
+	forgotten := args.forgets()
 	records := make(map[uint64]bool)
-	for _, e := range o.thread.log.window {
-		if forgotten[e.record] {
+	for _, e := range o.thread.log.window.all() {
+		if forgotten(e.record) {
 			records[e.record] = true
 		}
 	}
@@ -211,10 +212,10 @@ func (im *ohImport) condensation(o *origin, args *ohArgs) error {
 		id: o.record, summary: schema.Ref(o.record + ":summary"),
 		method: schema.MethodAbstractiveSummary, policy: "replace_window", extra: extra,
 		// The newest summary stands alone.
-		retained: func(e entry) bool { return !forgotten[e.record] && e.layer != layerSummary },
+		retained: func(e *entry) bool { return !forgotten(e.record) && e.layer != layerSummary },
 	}
-	if call := im.run.calls[im.ordinal-1]; call != nil && call.tokens != nil {
-		c.summarizer = im.call
+	if im.answer != nil && im.answer.count >= 0 {
+		c.summarizer = im.callID
 	}
 	if err := im.compaction(o, c); err != nil {
 		return err
@@ -232,9 +233,9 @@ func (im *ohImport) condensation(o *origin, args *ohArgs) error {
 
 // forget drops events from the window without a summary: an elision that
 // leaves nothing.
-func (im *ohImport) forget(o *origin, forgotten map[uint64]bool, policy string, extra map[string]any) error {
+func (im *ohImport) forget(o *origin, forgotten func(uint64) bool, policy string, extra map[string]any) error {
 	e := &elision{id: o.record, policy: policy, level: schema.ElideTrivial, extra: extra}
-	e.items, e.before = o.thread.log.drop(func(e entry) bool { return forgotten[e.record] })
+	e.items, e.before = o.thread.log.drop(func(e *entry) bool { return forgotten(e.record) })
 	if len(e.items) == 0 {
 		im.problem(im.line, &lineError{ReasonNothingElided, "the condensation forgets no event of the window"})
 		return nil

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -50,14 +51,9 @@ type ohResponse struct {
 	Usage span `json:"usage"`
 }
 
-// ohMetrics are the counts of a run.
+// ohMetrics are what a run used so far.
 type ohMetrics struct {
-	Cost   *float64   `json:"accumulated_cost"`
-	Total  *ohTokens  `json:"accumulated_token_usage"`
-	Tokens []ohTokens `json:"token_usages"` // one a model call
-	Costs  []struct {
-		Cost *float64 `json:"cost"`
-	} `json:"costs"`
+	Total *ohTokens `json:"accumulated_token_usage"`
 }
 
 // ohTokens is what one model call used, as OpenHands sums it up: the prompt
@@ -215,23 +211,34 @@ func nonEmpty(texts []string) (list []string) {
 	return list
 }
 
-// forgets are the records, by hash of their id, that a condensation takes out
-// of the window. numbers are those of the events so far.
-func (a *ohArgs) forgets(numbers map[uint64]int64) map[uint64]bool {
-	records := make(map[uint64]bool, len(a.Forgotten))
-	for _, id := range a.Forgotten {
-		records[hashOf(ohRecord(idText(id)))] = true
-	}
-	if len(records) > 0 || a.From == nil || a.To == nil {
-		return records
-	}
-	for record, n := range numbers {
-		if n >= *a.From && n <= *a.To {
-			records[record] = true
+// forgets tells which records, by [ohHash], a condensation takes out of the
+// window.
+func (a *ohArgs) forgets() func(record uint64) bool {
+	if len(a.Forgotten) > 0 || a.From == nil || a.To == nil {
+		listed := make(map[uint64]bool, len(a.Forgotten))
+		for _, id := range a.Forgotten {
+			listed[ohHash(idText(id))] = true
 		}
+		return func(record uint64) bool { return listed[record] }
 	}
-	return records
+	from, to := *a.From, *a.To
+	return func(record uint64) bool {
+		n := int64(record &^ ohNumbered)
+		return record&ohNumbered != 0 && from <= n && n <= to
+	}
 }
 
 // ohRecord is the id of the record that holds an event.
 func ohRecord(id string) string { return "event-" + id }
+
+// ohNumbered marks the hash of an event whose id is a number: the rest of the
+// hash is the number.
+const ohNumbered = 1 << 63
+
+// ohHash stands for an event's record in what an import remembers.
+func ohHash(id string) uint64 {
+	if n, err := strconv.ParseUint(id, 10, 63); err == nil && strconv.FormatUint(n, 10) == id {
+		return ohNumbered | n
+	}
+	return hashOf(ohRecord(id)) &^ ohNumbered
+}

@@ -9,19 +9,22 @@ import (
 )
 
 // ohRun is what pass 1 learns about a run and pass 2 needs ahead of time: its
-// name and its counts may stand behind its events.
+// name and its counts may stand behind its events. Of an answer and its counts
+// that is about 150 bytes.
 type ohRun struct {
 	instance string
 	first    string // timestamp of its first event that has one
 	head     ohHead
-	metrics  ohMetrics
-	answers  []ohAnswer
-	total    *ohTokens // accumulated, as the last event before says
+	cost     *float64  // accumulated
+	total    *ohTokens // accumulated
+	counts   list[ohCount]
+	costs    list[float64] // NaN for none
+	answers  list[ohAnswer]
 	events   int
-	seen     map[string]bool // responses
-	loose    bool            // the document is an event; the log has one a line
-	calls    map[int]*ohCall // by the ordinal of an answer's first event, nil before link
-	rest     []*ohTokens     // of calls after the last answer
+	seen     idSet // responses, nil after link
+	loose    bool  // the document is an event; the log has one a line
+	linked   bool
+	rest     ohBackground // calls after the last answer
 }
 
 // ohHead is the metadata of a run.
@@ -38,27 +41,24 @@ type ohHead struct {
 	} `json:"condenser_config"`
 }
 
-// ohAnswer is one answer of the model.
+// ohAnswer is one answer of the model, and the call that it came from.
 type ohAnswer struct {
 	event     int    // ordinal of its first event
-	response  string // "" where the event does not say
-	tokens    *ohTokens
+	response  uint64 // hash of its id, 0 where the event does not say
+	count     int    // place of the call's counts, -1 without
+	before    ohBackground
 	condenser bool // a summary was written, by whatever means
 }
 
-// ohCall is one model call.
-type ohCall struct {
-	response  string // "" when nothing tells it
-	tokens    *ohTokens
-	before    []*ohTokens // calls without an event, since the answer before
-	last      bool        // of the run
-	condenser bool
+// ohBackground is a stretch of counts of calls without an event.
+type ohBackground struct {
+	from, to int
+	named    bool // only those that name a response
 }
 
 // index reads a document in pass 1.
-func (run *ohRun) index(d *document) error {
-	run.seen = make(map[string]bool)
-	return run.read(d, func(_ int, value jsontext.Value) error {
+func (run *ohRun) index(d *document, room *[]byte) error {
+	return run.read(d, room, func(_ int, value jsontext.Value) error {
 		eachEvent(value, run.event)
 		return nil
 	})
@@ -66,28 +66,27 @@ func (run *ohRun) index(d *document) error {
 
 // join adds what another event's document holds.
 func (run *ohRun) join(other *ohRun) {
-	for _, a := range other.answers {
-		if a.response == "" || !run.seen[a.response] {
-			run.seen[a.response] = true
+	for _, a := range other.answers.all() {
+		if a.response == 0 || run.seen.add(a.response) {
 			a.event += run.events
-			run.answers = append(run.answers, a)
+			run.answers.add(*a)
 		}
 	}
 	run.events += other.events
-	run.total = other.total
 	if run.first == "" {
 		run.first = other.first
 	}
 }
 
 // read reads a document of any of the forms: a run, an array of events, or an
-// event.
-func (run *ohRun) read(d *document, each func(n int, value jsontext.Value) error) error {
+// event, whose text it puts together in room. A run that is linked is read for
+// its events alone.
+func (run *ohRun) read(d *document, room *[]byte, each func(n int, value jsontext.Value) error) error {
 	if d.dec.PeekKind() == '[' {
 		return d.elements(each)
 	}
-	single := make(map[string]jsontext.Value)
-	history := false
+	event := append((*room)[:0], '{')
+	history, isEvent := false, false
 	_, err := d.members(func(name string) error {
 		switch name {
 		case "history":
@@ -96,33 +95,78 @@ func (run *ohRun) read(d *document, each func(n int, value jsontext.Value) error
 			}
 			history = true
 			return d.elements(each)
-		case "instance_id":
-			var id span
-			err := d.value(&id)
-			run.instance = idText(id)
-			return err
-		case "metadata":
-			return d.value(&run.head)
-		case "metrics":
-			return d.value(&run.metrics)
+		case "instance_id", "metadata", "metrics":
+			if !run.linked {
+				return run.about(d, name)
+			}
+			return d.dec.SkipValue()
 		case "instance", "test_result", "instruction", "error":
 			return d.dec.SkipValue()
 		}
-		value, err := d.dec.ReadValue()
-		if err == nil && !history {
-			single[name] = value.Clone()
+		if history {
+			return d.dec.SkipValue()
 		}
-		return err
+		value, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		isEvent = isEvent || name == "action" || name == "observation"
+		if len(event) > 1 {
+			event = append(event, ',')
+		}
+		if event, err = jsontext.AppendQuote(event, name); err != nil {
+			return err
+		}
+		event = append(append(event, ':'), value...)
+		return nil
 	})
-	if err != nil || history || single["action"] == nil && single["observation"] == nil {
+	if *room = event; cap(event) > 4*readBufferBytes {
+		*room = nil
+	}
+	if err != nil || history || !isEvent {
 		return err
 	}
 	run.loose = true
-	value, err := json.Marshal(single, lenient)
-	if err != nil {
-		return nil // a value that was read is one that can be written
+	return each(0, append(event, '}'))
+}
+
+// about reads what a run says about itself.
+func (run *ohRun) about(d *document, name string) error {
+	switch name {
+	case "instance_id":
+		var id span
+		err := d.value(&id)
+		run.instance = idText(id)
+		return err
+	case "metadata":
+		return d.value(&run.head)
 	}
-	return each(0, value)
+	_, err := d.members(func(name string) error {
+		switch name {
+		case "accumulated_cost":
+			return d.value(&run.cost)
+		case "accumulated_token_usage":
+			return d.value(&run.total)
+		case "token_usages":
+			return d.elements(func(_ int, value jsontext.Value) error {
+				var tokens ohTokens
+				_ = json.Unmarshal(value, &tokens, streamed) // what is of another form stays empty, and its place taken
+				run.counts.add(tokens.pack(run.counts.last()))
+				return nil
+			})
+		case "costs":
+			return d.elements(func(_ int, value jsontext.Value) error {
+				var one struct {
+					Cost *float64 `json:"cost"`
+				}
+				_ = json.Unmarshal(value, &one, streamed) // as above
+				run.costs.add(packedCost(one.Cost))
+				return nil
+			})
+		}
+		return d.dec.SkipValue()
+	})
+	return err
 }
 
 // eachEvent calls each for the event that value holds, or for both of an
@@ -157,29 +201,16 @@ func (run *ohRun) event(e *ohEvent) {
 		}
 	}
 	if e.Action == "condensation" && e.args().Summary != nil {
-		run.answers = append(run.answers, ohAnswer{event: ordinal, condenser: true})
+		run.answers.add(ohAnswer{event: ordinal, count: -1, condenser: true})
 	}
 	if !e.byAgent() {
 		return
 	}
-	if e.Metrics != nil && e.Metrics.Total != nil {
-		defer func() { run.total = e.Metrics.Total }()
+	response := hashOfID(e.response())
+	if response != 0 && !run.seen.add(response) {
+		return
 	}
-	response := e.response()
-	if response != "" {
-		if run.seen[response] {
-			return
-		}
-		run.seen[response] = true
-	}
-	answer := ohAnswer{event: ordinal, response: response}
-	if e.Tool != nil {
-		answer.tokens = e.Tool.Response.usage()
-	}
-	if answer.tokens == nil && e.Metrics != nil {
-		answer.tokens = e.Metrics.Total.since(run.total)
-	}
-	run.answers = append(run.answers, answer)
+	run.answers.add(ohAnswer{event: ordinal, count: -1, response: response})
 }
 
 // link finds what each answer used. The counts stand in the order of the calls
@@ -187,64 +218,61 @@ func (run *ohRun) event(e *ohEvent) {
 // answers without a name are theirs, and any others are of calls without an
 // event. A condensation may be the work of a model, whose count stands there too.
 func (run *ohRun) link() {
-	if run.calls != nil {
+	if run.linked {
 		return
 	}
-	run.calls = make(map[int]*ohCall)
-	counts := run.metrics.Tokens
-	for i := range counts {
-		if len(run.metrics.Costs) == len(counts) {
-			counts[i].cost = run.metrics.Costs[i].Cost
+	run.linked, run.seen = true, nil
+	place := make(map[uint64]int, run.counts.len())
+	for i, c := range run.counts.all() {
+		if run.costs.len() == run.counts.len() {
+			c.cost = *run.costs.at(i)
 		}
-	}
-	place := make(map[string]int, len(counts))
-	for i := range counts {
-		if id := counts[i].ResponseID; id != "" {
-			if _, known := place[id]; !known {
-				place[id] = i
+		if c.response != "" {
+			if _, known := place[hashOf(c.response)]; !known {
+				place[hashOf(c.response)] = i
 			}
 		}
 	}
+	run.costs = list[float64]{}
 	next := 0 // count
-	var nameless []*ohCall
-	settle := func(end int) (before []*ohTokens) {
-		if agents := slices.DeleteFunc(slices.Clone(nameless), func(c *ohCall) bool { return c.condenser }); end-next == len(agents) {
+	var nameless []*ohAnswer
+	settle := func(end int) (before ohBackground) {
+		if agents := slices.DeleteFunc(slices.Clone(nameless), func(a *ohAnswer) bool { return a.condenser }); end-next == len(agents) {
 			nameless = agents
 		}
 		if end-next == len(nameless) {
-			for i, call := range nameless {
-				call.tokens = &counts[next+i]
-				if call.response == "" {
-					call.response = counts[next+i].ResponseID
-				}
+			for i, a := range nameless {
+				a.count = next + i
 			}
-		} else {
-			for i := next; i < end; i++ { // answers that tell their own use may be these
-				if len(nameless) == 0 || counts[i].ResponseID != "" {
-					before = append(before, &counts[i])
-				}
-			}
+		} else { // answers that tell their own use may be these
+			before = ohBackground{from: next, to: end, named: len(nameless) > 0}
 		}
-		nameless = nil
+		nameless = nameless[:0]
 		return before
 	}
-	for _, a := range run.answers {
-		call := &ohCall{response: a.response, tokens: a.tokens, condenser: a.condenser}
-		run.calls[a.event] = call
+	for _, a := range run.answers.all() {
 		at, known := place[a.response]
 		switch {
-		case !known:
-			nameless = append(nameless, call)
+		case !known || a.response == 0:
+			nameless = append(nameless, a)
 		case at >= next:
-			call.before = settle(at)
-			call.tokens = &counts[at]
+			a.before = settle(at)
+			a.count = at
+			run.counts.at(at).response = "" // the answer has it
 			next = at + 1
 		}
 	}
-	run.rest = settle(len(counts))
-	if n := len(run.answers); n > 0 {
-		run.calls[run.answers[n-1].event].last = true
+	run.rest = settle(run.counts.len())
+}
+
+// background lists the counts of calls without an event.
+func (run *ohRun) background(b ohBackground) (calls []*ohTokens) {
+	for i := b.from; i < b.to; i++ {
+		if c := run.counts.at(i); !b.named || c.response != "" {
+			calls = append(calls, c.unpack())
+		}
 	}
+	return calls
 }
 
 // session is the id of the run's session: the instance's, and when the run

@@ -41,9 +41,9 @@ func (t *ohTokens) raw() map[string]any {
 }
 
 // reported are totals of a run, by neutral names.
-func (m *ohMetrics) reported(calls int) map[string]any {
+func (run *ohRun) reported() map[string]any {
 	totals := make(map[string]any)
-	if t := m.Total; t != nil {
+	if t := run.total; t != nil {
 		for name, n := range map[string]*int64{
 			"input_tokens": t.Prompt, "cached_input_tokens": t.Read, "cache_write_tokens": t.Written, "output_tokens": t.Completion, "reasoning_tokens": t.Reasoning,
 		} {
@@ -52,10 +52,10 @@ func (m *ohMetrics) reported(calls int) map[string]any {
 			}
 		}
 	}
-	if m.Cost != nil {
-		totals["cost"] = *m.Cost
+	if run.cost != nil {
+		totals["cost"] = *run.cost
 	}
-	if calls > 0 {
+	if calls := run.counts.len(); calls > 0 {
 		totals["calls"] = calls
 	}
 	return totals

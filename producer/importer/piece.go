@@ -9,28 +9,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The layers that fill a window; the package comment says what each holds.
-const (
-	layerSystem      = "system"
-	layerTools       = "tools"
-	layerUser        = "user"
-	layerAssistant   = "assistant"
-	layerReasoning   = "reasoning"
-	layerToolCalls   = "tool_calls"
-	layerToolResults = "tool_results"
-	layerSummary     = "summary"
-	layerInjected    = "injected"
-	layerMedia       = "media"
-	layerElided      = "elided"
-)
-
 // piece is one piece of a message: what becomes an item and an entry of the
 // item log.
 type piece struct {
 	id       string   // native
 	name     []string // tells the piece from others of the record, in event ids
 	kind     string   // context_kind
-	layer    string
+	layer    layer
 	itemType string
 	role     string
 	title    string
@@ -39,7 +24,6 @@ type piece struct {
 	mime     string
 	text     *string        // nil when the log does not hold the text
 	size     *int64         // bytes; of text when there is text
-	tokens   *int64         // as the log says, where there is no text to count
 	withheld bool           // a scrubber's mark stands in the place of the whole text, whose size is unknown
 	masked   bool           // whether the log says that it withholds content
 	extra    map[string]any // of the item's metadata
@@ -60,18 +44,22 @@ func (p *piece) setLogged(text string) {
 // redactionMark is what programs and scrubbers put in the place of a secret.
 const redactionMark = "REDACTED"
 
+var modelSees = []string{string(schema.VisibleModel)}
+
 // piece emits one piece of a message as an item and as an entry of the log.
-// call is the model call that produced it, or "".
+// call is the model call that produced it, or "". The item is valid until the
+// next piece.
 func (w *writer) piece(o *origin, p *piece, call string) (*schema.ItemAdded, error) {
 	t := o.thread
 	w.noteTool(t, p)
-	said := o.metadata()
-	item := &schema.ItemAdded{Common: schema.Common{Metadata: said}, Item: schema.Item{
-		ItemID: p.id, ContextKind: p.kind, Title: p.title, Layer: p.layer, Role: p.role, MimeType: p.mime,
-		ContentMode: schema.ContentRef, ContentRef: schema.Ref(t.source + "#" + o.record),
-		ByteSize: p.size, Visibility: []string{"model"},
+	said := o.said()
+	item, entryFact := &w.item, &w.entry
+	*item = schema.ItemAdded{Common: schema.Common{Metadata: said}, Item: schema.Item{
+		ItemID: p.id, ContextKind: p.kind, Title: p.title, Layer: p.layer.String(), Role: p.role, MimeType: p.mime,
+		ContentMode: schema.ContentRef, ContentRef: o.ref(),
+		ByteSize: p.size, Visibility: modelSees,
 	}}
-	entryFact := &schema.LogAppended{
+	*entryFact = schema.LogAppended{
 		Common:    schema.Common{Metadata: said},
 		LogItemID: p.id, ItemType: p.itemType, Role: item.Role, Name: p.function,
 		ToolCallID: p.toolCall, CallID: call, ItemRef: schema.Ref(p.id), ByteSize: p.size,
@@ -83,7 +71,6 @@ func (w *writer) piece(o *origin, p *piece, call string) (*schema.ItemAdded, err
 		item.Metadata = maps.Clone(said)
 		maps.Copy(item.Metadata, p.extra)
 	}
-	item.TokenEstimate = p.tokens
 	var hash uint64
 	if p.text != nil {
 		hash = hashOf(*p.text)
@@ -103,7 +90,7 @@ func (w *writer) piece(o *origin, p *piece, call string) (*schema.ItemAdded, err
 		item.RedactionState = schema.RedactionMasked
 	}
 	entryFact.Tokens, entryFact.ContentDigest = item.TokenEstimate, item.ContentDigest
-	position := t.log.append(entry{item: p.id, record: hashOf(o.record), toolCall: hashOfID(p.toolCall), layer: p.layer, tokens: item.TokenEstimate, text: hash})
+	position := t.log.append(entry{item: p.id, record: o.hashed(), toolCall: hashOfID(p.toolCall), layer: p.layer, tokens: packed(item.TokenEstimate), text: hash})
 	entryFact.Position = &position
 	name := append([]string{o.record}, p.name...)
 	if err := w.orProblem(o, w.itemFact(o, p, item, name)); err != nil {
@@ -115,9 +102,9 @@ func (w *writer) piece(o *origin, p *piece, call string) (*schema.ItemAdded, err
 // aside emits a piece that the runtime has and no model is shown: an item
 // without an entry of the log.
 func (w *writer) aside(o *origin, p *piece) error {
-	item := &schema.ItemAdded{Common: schema.Common{Metadata: o.metadata()}, Item: schema.Item{
+	item := &schema.ItemAdded{Common: schema.Common{Metadata: o.said()}, Item: schema.Item{
 		ItemID: p.id, ContextKind: p.kind, Title: p.title, Role: p.role, MimeType: p.mime,
-		ContentMode: schema.ContentRef, ContentRef: schema.Ref(o.thread.source + "#" + o.record),
+		ContentMode: schema.ContentRef, ContentRef: o.ref(),
 		ByteSize: p.size, Visibility: []string{string(schema.VisibleRuntime)}, ContentDigest: w.opts.digest(*p.text),
 	}}
 	if strings.Contains(*p.text, redactionMark) {

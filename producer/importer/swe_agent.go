@@ -131,9 +131,7 @@ func (im *sweImport) begin(d *document) {
 	name := im.trial.name()
 	t, isNew := im.thread(threadKey{name, name})
 	im.main = t
-	if id := im.trial.config.Problem.ID; validID(id) {
-		t.task = id
-	}
+	t.task = im.usable(d.line, "the problem's id", im.trial.config.Problem.ID)
 	if !isNew {
 		im.problem(d.line, &lineError{ReasonDuplicateRecord, "a trial that begins alike stands above"})
 		im.trial = nil
@@ -199,10 +197,10 @@ func (im *sweImport) origin(m *sweMessage) *origin {
 		kind = blockName(m.Kind) + ":" + blockName(m.Role)
 	}
 	o := &origin{thread: im.main, record: "message-" + strconv.Itoa(n), line: im.line, extra: map[string]any{"record_type": kind, "message": n}}
-	if m.Agent != im.trial.main && m.Agent != "" && validID(m.Agent) {
-		key := threadKey{im.main.key.session, im.main.key.session + ":" + m.Agent}
-		if validID(key.thread) {
-			o.thread, _ = im.thread(key)
+	if m.Agent != im.trial.main && m.Agent != "" {
+		session := im.main.key.session
+		if im.usable(im.line, "the session with its agent", session+":"+m.Agent) != "" {
+			o.thread, _ = im.thread(threadKey{session, session + ":" + m.Agent})
 		}
 	}
 	if m.Extra != nil && m.Extra.Timestamp != nil && !math.IsNaN(*m.Extra.Timestamp) && *m.Extra.Timestamp > 0 && *m.Extra.Timestamp < 9e9 {
@@ -351,7 +349,8 @@ func (im *sweImport) end() error {
 	if t := im.trial; t.history && t.observation != nil && len(im.pending) > 0 {
 		if step, ok := t.last[im.answer-1]; ok && step == len(t.steps)-1 {
 			result := *o
-			result.record, result.extra = stepCallID(step), map[string]any{"record_type": "step", "step": step}
+			result.record, result.hash, result.place = stepCallID(step), 0, ""
+			result.extra = map[string]any{"record_type": "step", "step": step}
 			if o.thread.untimed {
 				result.extra["time_unknown"] = true
 			}

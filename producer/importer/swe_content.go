@@ -64,8 +64,8 @@ func (m *sweMessage) thinking() string {
 func (im *sweImport) toolCalls(o *origin, m *sweMessage) (calls []piece) {
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
-		id := c.ID
-		if id == "" || !validID(id) || !o.thread.first("tool:"+id) {
+		id := im.usable(im.line, "the id of a tool call", c.ID)
+		if id == "" || !o.thread.first(hashOf(id)) {
 			id = o.record + ":call:" + strconv.Itoa(i)
 		}
 		name := shortText(c.Function.Name, 256)

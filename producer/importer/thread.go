@@ -25,16 +25,16 @@ type thread struct {
 	untimed   bool   // the log has no times, see the package comment
 	sequence  int64  // of the last event
 	opened    bool
-	seen      map[uint64]bool // records, by hash of their id
-	calls     map[uint64]bool // model calls, by hash of their id
-	turn      string          // the prompt that began the turn
-	model     string          // of the last answer
+	seen      idSet  // records, by hash of their id
+	calls     idSet  // model calls, by hash of their id
+	turn      string // the prompt that began the turn
+	model     string // of the last answer
 	log       itemLog
 	covered   *stretch // what the last compaction replaced, for the summary that follows it
 
 	// The last model call of the prompt cache's lineage.
 	lastCallTime time.Time // of its last record
-	lastLayers   map[string]layerSize
+	lastLayers   *layerSizes
 	estimator    string // that counted last
 }
 
@@ -47,7 +47,7 @@ type session struct {
 func newThread(tool string, key threadKey, s *session) *thread {
 	t := &thread{
 		key: key, session: s, source: "urn:ctxledger:import:" + tool + ":" + url.PathEscape(key.session),
-		rootRun: key.session, log: newItemLog(), seen: make(map[uint64]bool), calls: make(map[uint64]bool),
+		rootRun: key.session,
 	}
 	if !key.main() {
 		t.source += ":" + url.PathEscape(key.thread)
@@ -56,14 +56,13 @@ func newThread(tool string, key threadKey, s *session) *thread {
 	return t
 }
 
-// first reports whether the record is one that the thread has not seen.
-func (t *thread) first(record string) bool {
-	h := hashOf(record)
-	if t.seen[h] {
-		return false
-	}
-	t.seen[h] = true
-	return true
+// first reports whether the record, by its hash, is one that the thread has not
+// seen.
+func (t *thread) first(record uint64) bool { return t.seen.add(record) }
+
+// end gives back what the thread remembers, once all of its facts are made.
+func (t *thread) end() {
+	t.seen, t.calls, t.log, t.covered, t.lastLayers, t.session.tools = nil, nil, itemLog{}, nil, nil, nil
 }
 
 // ids is the correlation of a fact of the thread.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -22,7 +21,10 @@ type writer struct {
 	report   Report
 	sessions map[string]*session
 	threads  map[threadKey]*thread
-	failed   error // emit's, which ends the import
+	failed   error  // emit's, which ends the import
+	name     []byte // of the last fact, room for the next
+	item     schema.ItemAdded
+	entry    schema.LogAppended
 }
 
 // tool is the program whose logs a parser reads.
@@ -47,21 +49,48 @@ func newWriter(t tool, file string, opts Options, emit func(*schema.Event) error
 type origin struct {
 	thread *thread
 	record string // id, native or made
+	hash   uint64 // of the record, 0 for that of its id
 	parent string // id of the record that this one follows
 	at     time.Time
 	line   int            // of the file, 0 where a file is one document
-	extra  map[string]any // what the metadata of the record's facts say besides
+	extra  map[string]any // what the metadata of the record's facts say
+	place  schema.Ref     // see ref
 }
 
-// metadata is what every fact says about where it comes from. The map is the
-// caller's.
-func (o *origin) metadata() map[string]any {
-	m := make(map[string]any, len(o.extra)+4)
-	maps.Copy(m, o.extra)
-	if o.line > 0 {
-		m["line"] = o.line
+// hashed stands for the record in what an import remembers.
+func (o *origin) hashed() uint64 {
+	if o.hash == 0 {
+		o.hash = hashOf(o.record)
 	}
+	return o.hash
+}
+
+// said is what every fact says about where it comes from. All facts of the
+// record share the map.
+func (o *origin) said() map[string]any {
+	if o.extra == nil {
+		o.extra = make(map[string]any, 1)
+	}
+	if _, told := o.extra["line"]; !told && o.line > 0 {
+		o.extra["line"] = o.line
+	}
+	return o.extra
+}
+
+// metadata is a copy of said for a fact that says more.
+func (o *origin) metadata() map[string]any {
+	said := o.said()
+	m := make(map[string]any, len(said)+4)
+	maps.Copy(m, said)
 	return m
+}
+
+// ref is where the record stands.
+func (o *origin) ref() schema.Ref {
+	if o.place == "" {
+		o.place = schema.Ref(o.thread.source + "#" + o.record)
+	}
+	return o.place
 }
 
 // errFactTooLarge is returned for a fact that no event can hold.
@@ -71,7 +100,11 @@ var errFactTooLarge = errors.New("fact too large")
 // of its type in the session; toolCall is the call that it is about, or "".
 func (w *writer) fact(o *origin, fact schema.Fact, toolCall string, name ...string) error {
 	t := o.thread
-	id := uuid.NewSHA1(w.tool.namespace, []byte(strings.Join(append([]string{w.opts.Tenant, t.key.session, t.key.thread, string(fact.EventType())}, name...), "\x00")))
+	id, ok := w.eventID(t, fact, toolCall, name)
+	if !ok {
+		w.problem(o.line, &lineError{ReasonBadID, "an id of a " + string(fact.EventType()) + " holds control characters or quotes"})
+		return nil
+	}
 	event, err := schema.NewEvent(fact, id.String(), t.source, o.at, t.ids(w.tool.name, w.opts.Tenant, toolCall))
 	if err != nil {
 		return fmt.Errorf("line %d of %s: %w", o.line, w.file, err)

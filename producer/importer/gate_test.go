@@ -1,0 +1,42 @@
+package importer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// TestGate: whatever a parser lets through, no fact leaves with an attribute
+// that cannot travel.
+func TestGate(t *testing.T) {
+	for name, spoil := range map[string]func(o *origin, p *piece){
+		"nothing":        func(*origin, *piece) {},
+		"turn":           func(o *origin, _ *piece) { o.thread.turn = "a\x00b" },
+		"task":           func(o *origin, _ *piece) { o.thread.task = "\u0085" },
+		"parent run":     func(o *origin, _ *piece) { o.thread.parentRun = "\"" },
+		"root run":       func(o *origin, _ *piece) { o.thread.rootRun = "\xff" },
+		"record":         func(o *origin, _ *piece) { o.record = "a\x00b" },
+		"part of a name": func(_ *origin, p *piece) { p.name = []string{"a\x00b"} },
+		"tool call":      func(_ *origin, p *piece) { p.toolCall = "{" },
+		"item":           func(_ *origin, p *piece) { p.id = "a\nb" },
+	} {
+		events := 0
+		w := newWriter(codexTool, "f", Options{}, func(*schema.Event) error { events++; return nil })
+		thread, _ := w.thread(threadKey{"s", "s"})
+		o := &origin{thread: thread, record: "r", at: time.Unix(0, 0).UTC(), line: 7}
+		p := textPiece("x", "user_message", layerUser, "user", "")
+		p.id, p.name = "i", []string{"0"}
+		spoil(o, &p)
+		if _, err := w.piece(o, &p, ""); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if name == "nothing" {
+			want = 2
+		}
+		if events != want || len(w.report.Problems) != 2-want {
+			t.Errorf("%s: %d events, problems %v", name, events, w.report.Problems)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/google/uuid"
+)
+
+// maxNativeID keeps ids, and with them facts that list many, small. Native ids
+// have about 40 bytes.
+const maxNativeID = 128
+
+// validID reports whether a native id can travel as an attribute and as a
+// reference.
+func validID(id string) bool { return len(id) <= maxNativeID && printable(id) }
+
+// printable is validID for an id of any length: one that a native id is a part
+// of.
+func printable(id string) bool {
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= utf8.RuneSelf:
+			return !strings.HasPrefix(id, "{") && utf8.ValidString(id) &&
+				!strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '"' || r == '\\' })
+		case c < ' ' || c == 0x7f || c == '"' || c == '\\':
+			return false
+		}
+	}
+	return !strings.HasPrefix(id, "{")
+}
+
+// nativeID is an id of a record, with the name of the member that holds it.
+type nativeID struct{ member, id string }
+
+// refused returns a problem when one of the ids cannot travel.
+func refused(ids ...nativeID) *lineError {
+	for _, n := range ids {
+		if !validID(n.id) {
+			return &lineError{ReasonBadID, fmt.Sprintf("%s is longer than %d bytes or holds control characters or quotes", n.member, maxNativeID)}
+		}
+	}
+	return nil
+}
+
+// usable returns the id, and "" for one that cannot travel, which is a problem
+// of the line.
+func (w *writer) usable(line int, member, id string) string {
+	if err := refused(nativeID{member, id}); err != nil {
+		w.problem(line, err)
+		return ""
+	}
+	return id
+}
+
+// eventID is the id of a fact of the thread, and false where it, or another
+// attribute of the fact, would be made of a string that cannot travel. That is
+// the one gate for what all parsers take from a log. As no part of a name holds
+// the separator, two facts have the same id only where they have the same type
+// and name.
+func (w *writer) eventID(t *thread, fact schema.Fact, toolCall string, name []string) (uuid.UUID, bool) {
+	kind := string(fact.EventType())
+	for _, id := range [...]string{t.key.session, t.key.thread, t.turn, t.task, t.parentRun, t.rootRun, toolCall, fact.RecordID()} {
+		if !printable(id) {
+			return uuid.UUID{}, false
+		}
+	}
+	w.name = w.name[:0]
+	for _, part := range [...]string{w.opts.Tenant, t.key.session, t.key.thread} {
+		w.name = append(append(w.name, part...), 0)
+	}
+	w.name = append(w.name, kind...)
+	for _, part := range name {
+		if !printable(part) {
+			return uuid.UUID{}, false
+		}
+		w.name = append(append(w.name, 0), part...)
+	}
+	return uuid.NewSHA1(w.tool.namespace, w.name), true
+}

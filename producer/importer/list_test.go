@@ -1,0 +1,51 @@
+package importer
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestList holds a list to a slice.
+func TestList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l list[int]
+		var want []int
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			for range rapid.IntRange(0, 3*listChunk).Draw(t, "added") {
+				l.add(len(want))
+				want = append(want, len(want))
+			}
+			if rapid.Bool().Draw(t, "cut") {
+				n := rapid.IntRange(0, len(want)).Draw(t, "kept")
+				l.cut(n)
+				want = want[:n]
+			}
+			var got []int
+			for i, v := range l.all() {
+				if *v != *l.at(i) {
+					t.Fatalf("element %d is %d and %d", i, *v, *l.at(i))
+				}
+				got = append(got, *v)
+			}
+			if !slices.Equal(got, want) || l.len() != len(want) {
+				t.Fatalf("%d elements of %d", len(got), len(want))
+			}
+		}
+	})
+}
+
+// TestIDSet holds a set to a map.
+func TestIDSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s idSet
+		want := make(map[uint64]bool)
+		for _, id := range rapid.SliceOf(rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 300))).Draw(t, "ids") {
+			if s.has(id) != want[id] || s.add(id) == want[id] || !s.has(id) {
+				t.Fatalf("%d", id)
+			}
+			want[id] = true
+		}
+	})
+}
