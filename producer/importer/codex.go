@@ -104,6 +104,7 @@ func (im *codexImport) begin(e *codexEntry, number int) error {
 		}
 	}
 	o := im.origin(e, number)
+	h.depth = im.count(o, "depth", h.depth)
 	if err := im.writer.open(o, h.scope()); err != nil || h.baseText == nil {
 		return err
 	}

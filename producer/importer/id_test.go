@@ -41,6 +41,16 @@ func TestNamesOfRecords(t *testing.T) {
 	}
 }
 
+// TestNegativeDepth: a sub-agent's depth that cannot be is unknown.
+func TestNegativeDepth(t *testing.T) {
+	log := strings.Replace(codexHead, `"base_instructions"`, `"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":-1}}},"base_instructions"`, 1)
+	got := importAs(t, importer.FormatCodex, "f", []byte(log), testOptions())
+	checkValid(t, got.events)
+	if len(got.events) == 0 || len(got.report.Problems) != 1 {
+		t.Errorf("%d events, problems %v", len(got.events), got.report.Problems)
+	}
+}
+
 // TestRefusedIDs: an id that no attribute can be made of is named by a problem,
 // and what can do without it is imported.
 func TestRefusedIDs(t *testing.T) {
