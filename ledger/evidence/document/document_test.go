@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("no edge %s in %v", relationship, edges)
 		}
 	}
-	for _, text := range []string{"turn turn-3", "item-backoff", "█", "evidence verify"} {
+	for _, text := range []string{"turn turn-3", "Task completed: retry/backoff.go as read", "█", "evidence verify"} {
 		if !bytes.Contains(files[pack.ReadmeFile].Data, []byte(text)) {
 			t.Errorf("README without %q:\n%s", text, files[pack.ReadmeFile].Data)
 		}
