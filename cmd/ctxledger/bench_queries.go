@@ -16,19 +16,23 @@ func (a *app) benchQueriesCommand() *cobra.Command {
 		Use:   "queries",
 		Short: "Measure every query of the catalogue",
 		Long: `Ask every query of the catalogue of a ledger, in each scope that it has, and
-print how long it took, cold and warm, and what it read and needed:
+print how long it took, cold and warm, and what it read and needed; and of the
+commands window, why and diff all that they ask about a turn of a session:
 
   turn            what the query cannot do without, such as a turn     bar   50 ms
+                  (diff asks for two windows: 100 ms)
   session         one session, without its tenant                      bar  100 ms
   tenant 30 days  one tenant, the last 30 days where the query has days bar   1 s
-  everything      the defaults of all parameters                       bar    5 s
+  everything      the defaults of all parameters, or a turn that may
+                  be of any session                                    bar    5 s
 
 What is asked about is drawn from the ledger, the same each time. A figure is over
 the bar if its 95th percentile, warm, is. Cold is right after the server has dropped
 its caches of marks, of uncompressed data, of conditions and of mapped files, where
 the user may do that, and else the first run with its arguments; pages that the
 system holds stay. CPU time is all threads'; rows, bytes, memory and CPU
-time are the highest of all runs. The limits are those of ` + "`ctxledger query`" + `.
+time are the highest of all runs. An interrupted run prints what it has measured.
+The limits are those of ` + "`ctxledger query`" + `.
 
 Without a running instance, ClickHouse is started on the data folder for as long
 as it takes.`,
@@ -40,7 +44,7 @@ as it takes.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&database, "database", "", "the database of the ledger (default: that of the address)")
-	f.StringArrayVar(&c.Only, "only", nil, "only the query of this name; may be repeated")
+	f.StringArrayVar(&c.Only, "only", nil, "only the query or command of this name; may be repeated")
 	f.IntVar(&c.Samples, "samples", c.Samples, "about how many turns and sessions to ask")
 	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask what is about a tenant or everything")
 	f.DurationVar(&c.MaxTime, "max-time", c.MaxTime, "end a query after this long")
@@ -69,11 +73,12 @@ func (a *app) benchQueries(ctx context.Context, c bench.QueriesConfig, database,
 	c.Progress = bar.set
 	report, err := bench.RunQueries(ctx, c, dsn)
 	bar.done()
-	if err != nil {
+	if err != nil && len(report.Queries) == 0 {
 		return err
 	}
+	err = interrupted(ctx, err, "the figures are of what was asked until then")
 	if output == "json" {
-		return report.WriteJSON(a.out)
+		return errors.Join(err, report.WriteJSON(a.out))
 	}
-	return report.WriteTable(a.out)
+	return errors.Join(err, report.WriteTable(a.out))
 }

@@ -16,7 +16,8 @@ import (
 
 // QueriesConfig says how to ask. Start from DefaultQueriesConfig.
 type QueriesConfig struct {
-	// Only these queries of the catalogue; empty is all.
+	// Only these queries of the catalogue and commands (window, why, diff); empty is
+	// all.
 	Only []string
 	// Samples is how many turns and sessions each narrow query is asked about.
 	// Defaults to 20.
@@ -47,11 +48,15 @@ func (c QueriesConfig) Validate() error {
 		return errors.New("the time for a query must be a second or more")
 	}
 	for _, name := range c.Only {
-		if _, err := queries.Get(name); err != nil {
+		if _, err := queries.Get(name); err != nil && !isCommand(name) {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c QueriesConfig) wants(name string) bool {
+	return len(c.Only) == 0 || slices.Contains(c.Only, name)
 }
 
 // QueriesReport is what [RunQueries] found out.
@@ -70,12 +75,15 @@ type QueriesReport struct {
 	Queries       []QueryFigures `json:"queries"`
 	// Over is how many of them are over their bar.
 	Over int `json:"over"`
+	// Left is how many were not asked, because it was interrupted.
+	Left int `json:"left,omitzero"`
 }
 
-// QueryFigures are those of one query in one scope. Times are those of a client on
-// the same machine that reads the whole result.
+// QueryFigures are those of one query in one scope, or of a command with all the
+// queries that it asks. Times are those of a client on the same machine that reads
+// the whole result.
 type QueryFigures struct {
-	Query string     `json:"query"`
+	Query string     `json:"query"` // of a command "ctxledger" and its name
 	Scope Scope      `json:"scope"`
 	Bar   float64    `json:"bar_s"`
 	Cold  Percentile `json:"cold"`
@@ -103,8 +111,10 @@ func percentiles(seconds []float64) Percentile {
 	return Percentile{Runs: len(seconds), P50: percentile(seconds, 0.5), P95: percentile(seconds, 0.95)}
 }
 
-// RunQueries asks every query of the catalogue in each scope that it has, in the
-// database of dsn, with the limits of a user's query. ctx ends it early.
+// RunQueries asks every query of the catalogue in each scope that it has, and what
+// the commands about a turn ask, in the database of dsn, with the limits of a user's
+// query. When ctx ends it early, the report is of what it asked until then, and the
+// error is ctx's cause.
 func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesReport, err error) {
 	if err := c.Validate(); err != nil {
 		return r, err
@@ -131,10 +141,11 @@ func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesRepo
 	}
 	var list []questions
 	for _, q := range queries.All() {
-		if len(c.Only) == 0 || slices.Contains(c.Only, q.Name) {
+		if c.wants(q.Name) {
 			list = append(list, d.questions(q)...)
 		}
 	}
+	list = append(list, d.commands(c.wants)...)
 	a := asker{config: c, ledger: l, conn: conn}
 	if r.CachesDropped, err = a.mayDrop(ctx); err != nil {
 		return r, err
@@ -142,10 +153,11 @@ func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesRepo
 	a.dropFirst = r.CachesDropped
 	for i, q := range list {
 		if c.Progress != nil {
-			c.Progress("asking "+q.query.Name, int64(i), int64(len(list)))
+			c.Progress("asking "+q.name, int64(i), int64(len(list)))
 		}
 		f := a.ask(ctx, q)
 		if ctx.Err() != nil {
+			r.Left = len(list) - i
 			return r, context.Cause(ctx)
 		}
 		if f.Over {
@@ -165,10 +177,9 @@ type asker struct {
 	dropFirst bool
 }
 
-// ask runs a query with each of its arguments: cold, where that is asked for, and
-// then warm.
+// ask asks everything that q has: cold, where that is asked for, and then warm.
 func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
-	f := QueryFigures{Query: q.query.Name, Scope: q.scope, Bar: q.bar.Seconds()}
+	f := QueryFigures{Query: q.name, Scope: q.scope, Bar: q.bar.Seconds()}
 	var cold, warm []float64
 	fail := func(err error) QueryFigures {
 		f.Error, f.Over = err.Error(), true
@@ -182,21 +193,21 @@ func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
 	if q.scope.narrow() {
 		rounds = 1
 	}
-	for i, arguments := range q.arguments {
+	for i, sample := range q.samples {
 		if i < mostCold {
 			if a.dropFirst {
 				if err := a.dropCaches(ctx); err != nil {
 					return fail(err)
 				}
 			}
-			seconds, err := a.run(ctx, q.query, arguments, &f)
+			seconds, err := a.run(ctx, sample, &f)
 			if err != nil {
 				return fail(err)
 			}
 			cold = append(cold, seconds)
 		}
 		for range rounds {
-			seconds, err := a.run(ctx, q.query, arguments, &f)
+			seconds, err := a.run(ctx, sample, &f)
 			if err != nil {
 				return fail(err)
 			}
@@ -208,47 +219,61 @@ func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
 	return f
 }
 
-// mostCold is how many of a query's arguments are asked cold.
+// mostCold is how many samples of a question are asked cold.
 const mostCold = 5
 
-// run asks once and returns how long it took until the last row was read.
-func (a *asker) run(ctx context.Context, q queries.Query, arguments map[string]string, f *QueryFigures) (seconds float64, err error) {
-	given, err := q.Bind(arguments)
-	if err != nil {
-		return 0, err
+// run asks the queries of a sample one after another and returns how long it took
+// until the last row was read.
+func (a *asker) run(ctx context.Context, sample []asked, f *QueryFigures) (seconds float64, err error) {
+	var all cost
+	began := time.Now()
+	for _, one := range sample {
+		if err := a.query(ctx, one, &all); err != nil {
+			return 0, err
+		}
 	}
-	var rows, bytes uint64
-	var cpu, memory int64
+	seconds = time.Since(began).Seconds()
+	f.CPU, f.Memory = max(f.CPU, float64(all.cpu)/1e6), max(f.Memory, all.memory)
+	f.Rows, f.Bytes, f.Result = max(f.Rows, all.rows), max(f.Bytes, all.bytes), max(f.Result, all.result)
+	return seconds, nil
+}
+
+// cost is what queries took that were asked one after another.
+type cost struct {
+	rows, bytes uint64 // read
+	cpu, memory int64  // microseconds, and the most bytes
+	result      int    // rows of the last
+}
+
+// query asks one query and adds what it took to all.
+func (a *asker) query(ctx context.Context, one asked, all *cost) error {
+	given, err := one.query.Bind(one.arguments)
+	if err != nil {
+		return err
+	}
 	ctx = clickhouse.Context(ctx,
-		clickhouse.WithProgress(func(p *clickhouse.Progress) { rows, bytes = rows+p.Rows, bytes+p.Bytes }),
+		clickhouse.WithProgress(func(p *clickhouse.Progress) { all.rows, all.bytes = all.rows+p.Rows, all.bytes+p.Bytes }),
 		clickhouse.WithProfileEvents(func(events []clickhouse.ProfileEvent) {
 			for _, e := range events {
 				switch e.Name {
 				case "UserTimeMicroseconds", "SystemTimeMicroseconds":
-					cpu += e.Value
+					all.cpu += e.Value
 				case "MemoryTrackerPeakUsage":
-					memory = max(memory, e.Value)
+					all.memory = max(all.memory, e.Value)
 				}
 			}
 		}))
 	limits := ledger.DefaultLimits()
 	limits.Time = a.config.MaxTime
-	began := time.Now()
-	result, err := a.ledger.Query(ctx, q.SQL, given, limits)
+	result, err := a.ledger.Query(ctx, one.query.SQL, given, limits)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n := 0
+	all.result = 0
 	for result.Next() {
-		n++
+		all.result++
 	}
-	if err := result.Close(); err != nil {
-		return 0, err
-	}
-	seconds = time.Since(began).Seconds()
-	f.CPU, f.Memory = max(f.CPU, float64(cpu)/1e6), max(f.Memory, memory)
-	f.Rows, f.Bytes, f.Result = max(f.Rows, rows), max(f.Bytes, bytes), max(f.Result, n)
-	return seconds, nil
+	return result.Close()
 }
 
 // caches are the server's that a query finds its data in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,13 +35,19 @@ var bars = map[Scope]time.Duration{
 	ScopeTurn: 50 * time.Millisecond, ScopeSession: 100 * time.Millisecond, ScopeTenant: time.Second, ScopeAll: 5 * time.Second,
 }
 
-// questions are a query with the arguments that it is asked with in one scope.
+// questions are what is asked, again and again, for one figure.
 type questions struct {
+	name    string // of the query, or of the command
+	scope   Scope
+	bar     time.Duration
+	samples [][]asked // each the queries that are asked one after another
+	problem error     // why there are none
+}
+
+// asked is a query with its arguments.
+type asked struct {
 	query     queries.Query
-	scope     Scope
-	bar       time.Duration
-	arguments []map[string]string
-	problem   error // why there are none
+	arguments map[string]string
 }
 
 // drawn is what queries are asked about. The same tables give the same draw.
@@ -92,15 +99,22 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 		}
 	}
 	add := func(scope Scope, arguments []map[string]string, problem error) {
-		list = append(list, questions{query: q, scope: scope, bar: bars[scope], arguments: arguments, problem: problem})
+		one := questions{name: q.Name, scope: scope, bar: bars[scope], problem: problem}
+		for _, given := range arguments {
+			one.samples = append(one.samples, []asked{{q, given}})
+		}
+		list = append(list, one)
 	}
 	if len(required) > 0 {
 		arguments, problem := d.required(required)
-		scope := ScopeTurn
-		if len(required) == 1 && required[0].Name == "session_id" {
-			scope = ScopeSession
+		switch {
+		case !slices.ContainsFunc(required, func(p queries.Parameter) bool { return p.Name == "session_id" }):
+			add(ScopeAll, arguments, problem) // it looks through all sessions
+		case len(required) == 1:
+			add(ScopeSession, arguments, problem)
+		default:
+			add(ScopeTurn, arguments, problem)
 		}
-		add(scope, arguments, problem)
 		return list
 	}
 	if has["session_id"] {
@@ -163,4 +177,74 @@ func (t turn) value(p queries.Parameter) (string, bool) {
 		return p.Choices[0], true
 	}
 	return "", false
+}
+
+// commands are what a person asks about a turn of a session, and the queries that
+// this takes.
+var commands = []struct {
+	name    string
+	windows int // how many are shown: the bar is for each
+	queries []string
+}{
+	{"window", 1, []string{"window", "call-size"}},
+	{"why", 1, []string{"why"}},
+	{"diff", 2, []string{"window", "call-size", "window", "call-size"}},
+}
+
+func isCommand(name string) bool {
+	for _, c := range commands {
+		if c.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// commands are the questions of the commands that are wanted.
+func (d drawn) commands(wanted func(name string) bool) (list []questions) {
+	for _, c := range commands {
+		if !wanted(c.name) {
+			continue
+		}
+		one := questions{name: "ctxledger " + c.name, scope: ScopeTurn, bar: time.Duration(c.windows) * bars[ScopeTurn]}
+		for _, t := range d.turns {
+			sample, problem := t.command(c.queries)
+			if problem != nil {
+				one.samples, one.problem = nil, problem
+				break
+			}
+			one.samples = append(one.samples, sample)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// command fills the parameters of a command's queries. A query that stands there
+// twice is asked about another turn of the session the second time.
+func (t turn) command(names []string) (sample []asked, problem error) {
+	seen := make(map[string]bool)
+	for _, name := range names {
+		q, err := queries.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		about := t
+		if seen[name] {
+			about.turn = t.otherTurn
+		}
+		seen[name] = true
+		given := make(map[string]string)
+		for _, p := range q.Parameters {
+			if p.Required || p.Name == "turn_id" {
+				value, ok := about.value(p)
+				if !ok {
+					return nil, fmt.Errorf("there is no value to ask about for the parameter %s", p.Name)
+				}
+				given[p.Name] = value
+			}
+		}
+		sample = append(sample, asked{q, given})
+	}
+	return sample, nil
 }

@@ -42,6 +42,9 @@ func (r *QueriesReport) WriteTable(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%d of %d over the bar\n", r.Over, len(r.Queries))
+	if err == nil && r.Left > 0 {
+		_, err = fmt.Fprintf(out, "interrupted: %d were not asked\n", r.Left)
+	}
 	return err
 }
 

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,12 @@ func TestEveryQueryIsAsked(t *testing.T) {
 			t.Errorf("%s of one that was drawn finds nothing", name)
 		}
 	}
+	for _, command := range commands {
+		i := slices.IndexFunc(r.Queries, func(f QueryFigures) bool { return f.Query == "ctxledger "+command.name })
+		if i < 0 || r.Queries[i].Error != "" || r.Queries[i].Result == 0 || r.Queries[i].Rows == 0 {
+			t.Errorf("the command %s is not asked, or finds nothing", command.name)
+		}
+	}
 	var table, text strings.Builder
 	if err := r.WriteTable(&table); err != nil {
 		t.Fatal(err)
@@ -79,6 +87,35 @@ func TestEveryQueryIsAsked(t *testing.T) {
 	}
 }
 
+// TestInterruptedRunTellsWhatItHas: it is ended at its third question, and the report
+// is of two.
+func TestInterruptedRunTellsWhatItHas(t *testing.T) {
+	t.Parallel()
+	dsn, _ := seeded(t)
+	dsn, err := InDatabase(dsn, SeedDatabase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	enough := errors.New("enough")
+	c := DefaultQueriesConfig()
+	c.Samples, c.Rounds, c.Only = 1, 1, []string{"sessions", "why"}
+	c.Progress = func(_ string, done, _ int64) {
+		if done == 2 {
+			cancel(enough)
+		}
+	}
+	r, err := RunQueries(ctx, c, dsn)
+	if !errors.Is(err, enough) || len(r.Queries) != 2 || r.Left != 3 {
+		t.Errorf("%d were asked and %d left, %v; want 2, 3 and the cause", len(r.Queries), r.Left, err)
+	}
+	var table strings.Builder
+	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "interrupted: 3 were not asked") || !strings.Contains(table.String(), "sessions") {
+		t.Errorf("%v:\n%s", err, table.String())
+	}
+}
+
 // TestFailedQueryIsOverTheBar: what cannot be answered is no end of the others.
 func TestFailedQueryIsOverTheBar(t *testing.T) {
 	t.Parallel()
@@ -90,7 +127,7 @@ func TestFailedQueryIsOverTheBar(t *testing.T) {
 	defer l.Close()
 	a := asker{config: DefaultQueriesConfig(), ledger: l, conn: conn}
 	ask := func(sql string) QueryFigures {
-		return a.ask(t.Context(), questions{query: queries.Query{Name: "q", SQL: sql}, scope: ScopeAll, bar: bars[ScopeAll], arguments: []map[string]string{nil}})
+		return a.ask(t.Context(), questions{name: "q", scope: ScopeAll, bar: bars[ScopeAll], samples: [][]asked{{{query: queries.Query{Name: "q", SQL: sql}}}}})
 	}
 	if f := ask("SELECT * FROM not_there"); !f.Over || !strings.Contains(f.Error, "not_there") {
 		t.Errorf("%+v", f)
