@@ -9,6 +9,7 @@
 --   session_id  String  id    required                the session
 --   turn_id     String  id    = ''                    the turn that the question is about, for in_turn; all steps come anyway
 --   item_id     String  id    required                the item
+--   as_of       String  time  = ''                    as the ledger knew it then, by the stream's time; '' is all that it knows
 --   limit       UInt32  rows  = 10000  [1..100000]    most rows to return
 -- Columns:
 --   recorded_at    time    when the stream stored it
@@ -29,83 +30,112 @@
 --   stand_in       id      what stands for it or holds it: where it can be read again, the summary, the replacement, the assembly, the target, the owner of the gap
 --   signals        map     parts of the score, by name
 WITH
--- Where it stands in the item log, and the tool call that it answers.
+-- Where it stands in the item log, the tool call that it answers, and its entries.
 (
-    SELECT (min(position), any(thread_id), anyIf(tool_call_id, item_type = 'function_call_output'))
+    SELECT (min(position), any(thread_id), anyIf(tool_call_id, item_type = 'function_call_output'),
+        groupArray((recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, toString(item_type))))
     FROM log_items FINAL
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND {item_id:String} IN (log_item_id, item_ref)
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS logged,
 -- The assemblies that hold it, and where.
 (
     SELECT (groupArray(assembly_id), groupArray(ifNull(block_positions[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)], arrayFirstIndex(x -> has(x, {item_id:String}), block_items) - 1)))
     FROM placements FINAL
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'assembly' AND arrayExists(x -> has(x, {item_id:String}), block_items)
-) AS shown_in,
--- Since when a summary stands for it.
-(
-    SELECT min(ifNull(sequence, toInt64(stream_seq)))
-    FROM replacements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'compaction' AND change = 'completed' AND (has(source_item_refs, {item_id:String}) OR logged.1 BETWEEN first_position AND last_position AND if(source_thread_id = '', thread_id, source_thread_id) = logged.2) AND NOT has(retained_tail_refs, {item_id:String})
-) AS cut
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+) AS shown_in
 SELECT recorded_at, event_time, turn_id, toBool(turn_id = {turn_id:String} AND turn_id != '') AS in_turn, call AS call_id, step, record AS record_id, place AS position, rank_given AS rank, score_given AS score,
     before AS tokens_before, after AS tokens_after, why AS reason, words AS note, rule AS policy, other AS stand_in, parts AS signals
 FROM
 (
-    SELECT recorded_at, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order, toString(change) AS step, item_id AS record, CAST(NULL, 'Nullable(Int64)') AS place, CAST(NULL, 'Nullable(Int64)') AS rank_given, CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after, multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why, if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule, arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
-    FROM items FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 1, 'logged', log_item_id, position, NULL, NULL, tokens, tokens, '', toString(item_type), '', '', CAST(map(), 'Map(String, Float64)')
-    FROM log_items FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND {item_id:String} IN (log_item_id, item_ref)
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 2, 'available', surface_id, indexOf(candidate_refs, {item_id:String}) - 1, NULL, NULL, NULL, NULL, '', toString(surface_kind), '', '', CAST(map(), 'Map(String, Float64)')
-    FROM decisions FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('surface_created', 'surface_updated') AND has(candidate_refs, {item_id:String})
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 3, 'considered', record_id, NULL, NULL, NULL, NULL, NULL, '', if(query = '', intent, query), toString(policy), surface_id, CAST(map(), 'Map(String, Float64)')
-    FROM decisions FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('selection_started', 'selection_completed') AND has(candidate_refs, {item_id:String}) AND NOT has(item_refs, {item_id:String})
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 4, toString(outcomes[indexOf(item_refs, {item_id:String})]), record_id, NULL, ranks[indexOf(item_refs, {item_id:String})], scores[indexOf(item_refs, {item_id:String})], tokens[indexOf(item_refs, {item_id:String})], tokens[indexOf(item_refs, {item_id:String})], toString(reasons[indexOf(item_refs, {item_id:String})]), notes[indexOf(item_refs, {item_id:String})], toString(policy), surface_id, CAST(signals[indexOf(item_refs, {item_id:String})], 'Map(String, Float64)')
-    FROM decisions FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'selection_completed' AND has(item_refs, {item_id:String})
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 5, 'shortened', record_id, NULL, NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})], truncated_after[indexOf(truncated_refs, {item_id:String})], toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy), '', CAST(map(), 'Map(String, Float64)')
-    FROM windows FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND has(truncated_refs, {item_id:String})
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 6, 'assembled', assembly_id, ifNull(block_positions[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)], arrayFirstIndex(x -> has(x, {item_id:String}), block_items) - 1), NULL, NULL, block_tokens[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)], block_tokens[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)], toString(block_redactions[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)]), toString(block_layers[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)]), '', toString(target), CAST(map(), 'Map(String, Float64)')
-    FROM placements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'assembly' AND arrayExists(x -> has(x, {item_id:String}), block_items)
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 7, if(record_kind = 'removal', 'withdrawn', 'injected'), record_id, if(has(shown_in.1, assembly_id), shown_in.2[indexOf(shown_in.1, assembly_id)], NULL), NULL, NULL, NULL, NULL, removed_by_pass, concat(toString(injection_kind), if(injection_point = '', '', concat(' at ', toString(injection_point)))), '', if(record_kind = 'removal', replaced_by, assembly_id), CAST(map(), 'Map(String, Float64)')
-    FROM placements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('injection', 'removal') AND (has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 8, if(change = 'reloaded', 'reloaded', 'elided'), record_id, elided_positions[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))], NULL, NULL, elided_before[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))], elided_after[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))], toString(trigger), toString(if(elided_levels[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))] = '', level, elided_levels[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))])), toString(policy), elided_reload_refs[greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3)))], CAST(map(), 'Map(String, Float64)')
-    FROM replacements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'elision' AND (has(elided_refs, {item_id:String}) OR logged.3 != '' AND has(elided_tool_call_ids, logged.3))
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 9, 'compacted', record_id, NULL, NULL, NULL, tokens_before, tokens_after, toString(trigger), arrayStringConcat(loss_notes, ' · '), toString(method), summary_ref, CAST(map(), 'Map(String, Float64)')
-    FROM replacements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'compaction' AND change = 'completed' AND (has(source_item_refs, {item_id:String}) OR logged.1 BETWEEN first_position AND last_position AND if(source_thread_id = '', thread_id, source_thread_id) = logged.2) AND NOT has(retained_tail_refs, {item_id:String})
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 10, 'redacted', record_id, NULL, NULL, NULL, NULL, NULL, reason, concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))), arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
-    FROM redactions FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND target_ref = {item_id:String}
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 11, concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question, toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
-    FROM missing FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
-    WHERE missing_id IN (SELECT missing_id FROM missing PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND has(candidate_item_refs, {item_id:String}))
-    UNION ALL
-    SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 12, 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '', 'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
-    FROM calls FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND empty(shown_in.1) AND logged.1 >= window_first AND logged.1 < window_next AND thread_id = logged.2 AND NOT JSONExtractBool(metadata, 'synthetic')
-        AND (cut = 0 OR ifNull(sequence, toInt64(stream_seq)) < cut)
-    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-    LIMIT 1 BY tenant, call_id
+    SELECT *, minIf(order_in_thread, step_order = 9) OVER () AS cut -- since when a summary stands for it
+    FROM
+    (
+        SELECT recorded_at, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order, toInt64(0) AS order_in_thread, toString(change) AS step, item_id AS record, CAST(NULL, 'Nullable(Int64)') AS place,
+            CAST(NULL, 'Nullable(Int64)') AS rank_given, CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after,
+            multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why, if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
+            arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
+        FROM items FINAL
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT entry.1, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL, entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
+        FROM (SELECT arrayJoin(logged.4) AS entry)
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, multiIf(startsWith(record_kind, 'surface'), 2, decided = 0, 3, 4), 0,
+            multiIf(startsWith(record_kind, 'surface'), 'available', decided = 0, 'considered', toString(outcomes[decided])), if(startsWith(record_kind, 'surface'), surface_id, record_id),
+            if(startsWith(record_kind, 'surface'), toNullable(toInt64(indexOf(candidate_refs, {item_id:String})) - 1), NULL), ranks[decided], scores[decided], tokens[decided], tokens[decided], toString(reasons[decided]),
+            multiIf(startsWith(record_kind, 'surface'), toString(surface_kind), decided > 0, notes[decided], query = '', intent, query), toString(policy),
+            if(startsWith(record_kind, 'surface'), '', surface_id), CAST(signals[decided], 'Map(String, Float64)')
+        FROM
+        (
+            SELECT *, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
+            FROM decisions FINAL
+            PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND if(record_kind = 'selection_completed' AND has(item_refs, {item_id:String}), 1, has(candidate_refs, {item_id:String}) AND (startsWith(record_kind, 'surface') OR NOT has(item_refs, {item_id:String})))
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        )
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL, NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})], truncated_after[indexOf(truncated_refs, {item_id:String})],
+            toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy), '', CAST(map(), 'Map(String, Float64)')
+        FROM windows FINAL
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND has(truncated_refs, {item_id:String})
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, if(record_kind = 'assembly', 6, 7), 0, multiIf(record_kind = 'assembly', 'assembled', record_kind = 'removal', 'withdrawn', 'injected'),
+            if(record_kind = 'assembly', assembly_id, record_id),
+            multiIf(record_kind = 'assembly', ifNull(block_positions[block], block - 1), has(shown_in.1, assembly_id), shown_in.2[indexOf(shown_in.1, assembly_id)], NULL), NULL, NULL,
+            block_tokens[block], block_tokens[block], if(record_kind = 'assembly', toString(block_redactions[block]), removed_by_pass),
+            if(record_kind = 'assembly', toString(block_layers[block]), concat(toString(injection_kind), if(injection_point = '', '', concat(' at ', toString(injection_point))))), '',
+            multiIf(record_kind = 'assembly', toString(target), record_kind = 'removal', replaced_by, assembly_id), CAST(map(), 'Map(String, Float64)')
+        FROM
+        (
+            SELECT *, arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
+            FROM placements FINAL
+            PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('assembly', 'injection', 'removal')
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+                AND if(record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items), has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
+        )
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, if(record_kind = 'elision', 8, 9), ifNull(sequence, toInt64(stream_seq)), multiIf(record_kind = 'compaction', 'compacted', change = 'reloaded', 'reloaded', 'elided'),
+            record_id, elided_positions[at], NULL, NULL, if(record_kind = 'elision', elided_before[at], tokens_before), if(record_kind = 'elision', elided_after[at], tokens_after), toString(trigger),
+            if(record_kind = 'elision', toString(if(elided_levels[at] = '', level, elided_levels[at])), arrayStringConcat(loss_notes, ' · ')), toString(if(record_kind = 'elision', policy, method)),
+            if(record_kind = 'elision', elided_reload_refs[at], summary_ref), CAST(map(), 'Map(String, Float64)')
+        FROM
+        (
+            SELECT *, greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
+            FROM replacements FINAL
+            PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('elision', 'compaction')
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+                AND if(record_kind = 'elision', has(elided_refs, {item_id:String}) OR logged.3 != '' AND has(elided_tool_call_ids, logged.3),
+                    change = 'completed' AND (has(source_item_refs, {item_id:String}) OR logged.1 BETWEEN first_position AND last_position AND if(source_thread_id = '', thread_id, source_thread_id) = logged.2)
+                        AND NOT has(retained_tail_refs, {item_id:String}))
+        )
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL, NULL, NULL, NULL, NULL, reason, concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
+            arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
+        FROM redactions FINAL
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND target_ref = {item_id:String}
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 11, 0, concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question, toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
+        FROM
+        (
+            SELECT *, max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
+            FROM missing FINAL
+            PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        )
+        WHERE names_it
+        UNION ALL
+        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 12, ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '', 'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
+        FROM calls FINAL
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND empty(shown_in.1) AND logged.1 >= window_first AND logged.1 < window_next AND thread_id = logged.2 AND NOT JSONExtractBool(metadata, 'synthetic')
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+        LIMIT 1 BY tenant, call_id
+    )
 )
+WHERE step_order != 12 OR cut = 0 OR order_in_thread < cut
 ORDER BY recorded_at, stream_seq, step_order, record
 LIMIT {limit:UInt32}

@@ -79,26 +79,22 @@ WITH
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
--- What the assembly before held: a block is known by its digest, else by its items, else by its name.
+-- What the assembly before held, where a block is known by its digest, else by its items, else by its name. And which assemblies were made visible.
 (
-    SELECT (groupArrayArray(arrayMap((d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items, blocks)), groupArrayArray(arrayFlatten(block_items)))
+    SELECT (
+        groupArrayArrayIf(arrayMap((d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items, blocks), record_kind = 'assembly'),
+        groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'), groupUniqArrayIf(assembly_id, record_kind = 'injection'))
     FROM placements FINAL
-    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND record_kind = 'assembly' AND has(chosen.2.9, assembly_id)
-) AS before,
--- Which assemblies were made visible.
-(
-    SELECT groupUniqArray(assembly_id)
-    FROM placements FINAL
-    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND record_kind = 'injection' AND has(chosen.1.9, assembly_id)
+    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND (record_kind = 'assembly' AND has(chosen.2.9, assembly_id) OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-) AS shown
+) AS before
 SELECT
     w.call AS call_id, toInt64(row_number() OVER (PARTITION BY w.target, w.assembly ORDER BY w.place, w.place_given)) - 1 AS position,
     multiIf(w.layer != '', w.layer, i.item.2 != '', i.item.2, w.item_type = 'function_call', 'tool_calls', w.item_type = 'function_call_output', 'tool_results', w.item_type = 'reasoning', 'reasoning', w.role) AS layer,
     w.role AS role, w.item_type AS item_type, w.name AS name, i.item.1 AS title,
     if(w.origin = 'log' AND pass.2, pass.5[at], w.tokens) AS tokens, if(pass.2, coalesce(pass.6[at], if(w.origin = 'log', w.tokens, i.item.3)), w.tokens) AS tokens_full,
     toBool(pass.2) AS elided, if(pass.2, pass.7, '') AS elided_by, if(w.redaction = '', i.item.4, w.redaction) AS redaction_state, w.items AS item_refs,
-    w.tool_call AS tool_call_id, w.origin AS origin, if(w.origin = 'assembly', has(shown, w.assembly), NULL)::Nullable(Bool) AS injected, w.assembly AS assembly_id, w.target AS target,
+    w.tool_call AS tool_call_id, w.origin AS origin, if(w.origin = 'assembly', has(before.3, w.assembly), NULL)::Nullable(Bool) AS injected, w.assembly AS assembly_id, w.target AS target,
     multiIf(w.origin = 'assembly' AND notEmpty(before.1), NOT has(before.1, w.key) AND NOT hasAny(before.2, w.items),
         w.origin = 'log' AND chosen.2.8 > 0, w.log_position >= chosen.2.8 OR w.log_position < chosen.2.7, NULL)::Nullable(Bool) AS is_new,
     if(pass.2, if(pass.9[at] = '', pass.8, pass.9[at]), '') AS elided_level, if(pass.2, pass.10[at], '') AS reload_ref, w.digest AS digest, w.block AS block,

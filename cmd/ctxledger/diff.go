@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ import (
 // diffFlags name two windows: what is given once holds for both.
 type diffFlags struct {
 	turns, calls, sessions []string
-	tenant, output         string
+	tenant, asOf, output   string
 }
 
 func (a *app) diffCommand() *cobra.Command {
@@ -34,7 +35,8 @@ Blocks are listed in the order of the second window: + entered, - left, > moved,
 ~ shortened, grown or changed. Below is what the first change costs: of n tokens
 all but the p tokens that both windows begin with are expected to be computed
 again, and beside it stands what the provider billed as not read from the cache.
-The two are never mixed.`,
+The two are never mixed. --as-of shows both windows as the ledger knew them at a
+time, as for ` + "`ctxledger window`" + `.`,
 		Example: `  ctxledger diff --turn turn_6 --turn turn_7
   ctxledger diff --turn turn_7 --call call_1 --call call_4
   ctxledger diff --turn turn_7 -o json`,
@@ -46,6 +48,7 @@ The two are never mixed.`,
 	f.StringArrayVar(&flags.calls, "call", nil, "the model call; once for the second window, or twice (default: each turn's last)")
 	f.StringArrayVar(&flags.sessions, "session", nil, "the session; twice where the turns are of two")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
+	f.StringVar(&flags.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
 	f.StringVarP(&flags.output, "output", "o", "table", "table, json or csv")
 	_ = cmd.RegisterFlagCompletionFunc("turn", a.completeTurn) // the flag is there
 	return cmd
@@ -71,7 +74,12 @@ func (d diffFlags) windows() (before, after turnFlags, err error) {
 	if err != nil {
 		return before, after, err
 	}
-	before, after = turnFlags{tenant: d.tenant, output: d.output}, turnFlags{tenant: d.tenant, output: d.output}
+	asOf, err := parseTime("--as-of", d.asOf, time.Now())
+	if err != nil {
+		return before, after, err
+	}
+	before = turnFlags{tenant: d.tenant, output: d.output, asOf: asOf}
+	after = before
 	after.turn = d.turns[len(d.turns)-1]
 	if len(d.turns) == 2 || len(d.calls) == 2 {
 		before.turn = d.turns[0]

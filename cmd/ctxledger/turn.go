@@ -32,6 +32,10 @@ func (t *turnFlags) register(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("turn", a.completeTurn) // the flag is there
 }
 
+func (t *turnFlags) registerAsOf(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
+}
+
 // arguments are those that the query knows, of the ones that are given.
 func (t turnFlags) arguments(query string) (map[string]string, error) {
 	q, err := queries.Get(query)

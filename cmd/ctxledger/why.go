@@ -25,7 +25,8 @@ asked for as missing. The last line answers the question in a plain sentence.
 
 The item is named by its id or the beginning of it, as long as only one fits. What
 every call repeats is listed for this turn and counted for the others of its
-session. -o json is one object with answer and steps, -o csv the steps alone.`,
+session. --as-of answers with what the ledger knew at a time, as for
+` + "`ctxledger window`" + `. -o json is one object with answer and steps, -o csv the steps alone.`,
 		Example: `  ctxledger why --turn turn_7 --item file:main.go
   ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json`,
 		Args: noArgs,
@@ -34,6 +35,7 @@ session. -o json is one object with answer and steps, -o csv the steps alone.`,
 	flags.register(a, cmd)
 	cmd.Flags().StringVar(&item, "item", "", "the item: its id, or the beginning of it (required)")
 	cmd.Flags().StringVar(&flags.call, "call", "", "ask about this model call only (default: the whole turn)")
+	flags.registerAsOf(cmd)
 	return cmd
 }
 
@@ -106,7 +108,10 @@ func (a *app) checkTurn(ctx context.Context, l *ledger.Ledger, t turnFlags, w *i
 	if err != nil {
 		return err
 	}
-	if len(known) == 0 {
+	switch {
+	case len(known) == 0 && t.asOf != "":
+		return fmt.Errorf("no fact of turn %q of session %q was recorded by %s: leave --as-of away to ask what is known now", t.turn, t.session, t.asOf)
+	case len(known) == 0:
 		return a.unknownTurn(ctx, l, t)
 	}
 	var calls []string
@@ -155,7 +160,15 @@ func (t turnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) 
 	case len(fits) > 1:
 		return "", usageError("the ids of several items begin with %q: %s; give more of it", item, strings.Join(fits, ", "))
 	case len(names) > 0:
-		return "", fmt.Errorf("session %q has no item %q: did you mean %s?", t.session, item, strings.Join(names[:min(3, len(names))], ", "))
+		return "", fmt.Errorf("session %q has no item %q%s: did you mean %s?", t.session, item, t.then(), strings.Join(names[:min(3, len(names))], ", "))
 	}
-	return "", fmt.Errorf("session %q has no item %q, and no other: `ctxledger query event-types --param session_id=%s` says which facts it has", t.session, item, t.session)
+	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` says which facts it has", t.session, item, t.then(), t.session)
+}
+
+// then says of which time an answer is, where it is not now.
+func (t turnFlags) then() string {
+	if t.asOf == "" {
+		return ""
+	}
+	return " at " + t.asOf
 }

@@ -40,15 +40,12 @@ blocks in it, -o csv the blocks alone.`,
 	}
 	flags.register(a, cmd)
 	cmd.Flags().StringVar(&flags.call, "call", "", "the model call (default: the turn's last)")
-	cmd.Flags().StringVar(&flags.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
+	flags.registerAsOf(cmd)
 	return cmd
 }
 
-func (a *app) window(ctx context.Context, flags turnFlags) (err error) {
+func (a *app) window(ctx context.Context, flags turnFlags) error {
 	if err := flags.check(); err != nil {
-		return err
-	}
-	if flags.asOf, err = parseTime("--as-of", flags.asOf, time.Now()); err != nil {
 		return err
 	}
 	l, err := a.openReader(ctx)
@@ -76,15 +73,16 @@ func (a *app) style() windowview.Style {
 	return windowview.Style{Width: a.width(), Colour: colour(a.out)}
 }
 
-// check says what is wrong with the flags.
-func (t turnFlags) check() error {
+// check says what is wrong with the flags, and reads the time.
+func (t *turnFlags) check() (err error) {
 	if t.turn == "" {
 		return usageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
 	}
 	if !slices.Contains(rows.Formats, t.output) {
 		return usageError("-o %q: want table, json or csv", t.output)
 	}
-	return nil
+	t.asOf, err = parseTime("--as-of", t.asOf, time.Now())
+	return err
 }
 
 // queryCSV writes the rows of a named query about the turn.
