@@ -89,6 +89,32 @@ func TestRepeatedRowsCountOnce(t *testing.T) {
 	}
 }
 
+// TestChecksFindNothingInACleanCorpus: each of the eight is empty where nothing is
+// wrong, one by one and in the query that asks them all.
+func TestChecksFindNothingInACleanCorpus(t *testing.T) {
+	t.Parallel()
+	l := cleanCorpus(t)
+	n := 0
+	for _, view := range viewNames(t, l) {
+		if !strings.HasPrefix(view, "check_") {
+			continue
+		}
+		n++
+		if got := rows(t, l, "SELECT * FROM {view:Identifier}", map[string]string{"view": view}); len(got) > 0 {
+			t.Errorf("%s: %v", view, got)
+		}
+	}
+	said := named(t, l, "checks", nil, "check_name", "violations")
+	if n != 8 || len(said) != n {
+		t.Errorf("there are %d checks, and the query says %v", n, said)
+	}
+	for _, row := range said {
+		if row[1] != "0" {
+			t.Errorf("the query checks says %v", row)
+		}
+	}
+}
+
 // TestChecksFindWhatIsPlanted plants one violation of every check.
 func TestChecksFindWhatIsPlanted(t *testing.T) {
 	t.Parallel()
