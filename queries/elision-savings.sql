@@ -42,13 +42,21 @@ breaks AS
     FROM cache_breaks
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
         AND cause = 'elision'
 ),
 later AS
 (
-    SELECT p.tenant AS tenant, p.policy AS policy, count() AS calls
-    FROM passes AS p INNER JOIN model_calls AS c ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
-    WHERE c.thread_order > p.thread_order AND p.part = 1
+    SELECT p.tenant AS tenant, p.policy AS policy, sum(arrayCount(at -> at > p.thread_order, c.orders)) AS calls
+    FROM passes AS p
+    INNER JOIN
+    (
+        SELECT tenant, session_id, thread_id, groupArray(thread_order) AS orders
+        FROM model_calls
+        WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
+        GROUP BY tenant, session_id, thread_id
+    ) AS c ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
+    WHERE p.part = 1
     GROUP BY tenant, policy
 ),
 billed AS

@@ -24,33 +24,66 @@
 --   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without one
 --   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without one
 --   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if fewer than two are
-SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, l.estimator AS estimator,
-    c.window_tokens AS billed_tokens, l.attributed AS attributed_tokens, c.estimated_tokens AS estimated_tokens,
-    billed_tokens - coalesce(attributed_tokens, estimated_tokens) AS unattributed, l.unknown AS unknown_layers,
-    unattributed / nullIf(billed_tokens, 0) AS unattributed_share, e.assembled AS assembled_tokens, e.budgeted AS budgeted_tokens,
-    if(arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2, NULL,
-        arrayMax(t -> ifNull(t, -9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) - arrayMin(t -> ifNull(t, 9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
-FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-       AND ({session_id:String} = '' OR session_id = {session_id:String})
-       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-       AND window_tokens IS NOT NULL
-       AND NOT synthetic) AS c
-LEFT JOIN
+WITH
+-- What each record sums up to, NULL where it knows none. Of a call the newest record counts, all parts of it.
+assembled AS
 (
-    SELECT tenant, session_id, call_id, any(estimator) AS estimator, sum(tokens) AS attributed, countIf(tokens IS NULL) AS unknown
+    SELECT call, argMax((total, 0), at).1 AS total
+    FROM
+    (
+        SELECT sipHash128(tenant, session_id, call_id) AS call, assembly_id, max(thread_order) AS at,
+            sum(if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)) AS total
+        FROM assemblies
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND call_id != ''
+        GROUP BY call, assembly_id
+    )
+    GROUP BY call
+),
+budgeted AS
+(
+    SELECT call, argMax((total, 0), at).1 AS total
+    FROM
+    (
+        SELECT sipHash128(tenant, session_id, call_id) AS call, budget_id, max(thread_order) AS at,
+            sum(if(arrayExists(t -> t IS NOT NULL, segment_tokens), arraySum(t -> ifNull(t, 0), segment_tokens), NULL)) AS total
+        FROM budgets
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND call_id != ''
+        GROUP BY call, budget_id
+    )
+    GROUP BY call
+),
+-- A usage record and its call are one event.
+used AS
+(
+    SELECT incarnation, stream_seq, any(estimator) AS estimator, sum(tokens) AS attributed, countIf(tokens IS NULL) AS unknown
     FROM layer_usage
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    GROUP BY tenant, session_id, call_id
-) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
-LEFT JOIN
+    GROUP BY incarnation, stream_seq
+)
+SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, l.estimator AS estimator,
+    c.window_tokens AS billed_tokens, l.attributed AS attributed_tokens, c.estimated_tokens AS estimated_tokens,
+    billed_tokens - coalesce(attributed_tokens, estimated_tokens) AS unattributed, l.unknown AS unknown_layers,
+    unattributed / nullIf(billed_tokens, 0) AS unattributed_share, a.total AS assembled_tokens, b.total AS budgeted_tokens,
+    if(arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2, NULL,
+        arrayMax(t -> ifNull(t, -9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) - arrayMin(t -> ifNull(t, 9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
+FROM
 (
-    SELECT tenant, session_id, call_id, sum(assembly_tokens) AS assembled, sum(budget_tokens) AS budgeted
-    FROM call_layers
+    SELECT *, sipHash128(tenant, session_id, call_id) AS call
+    FROM model_calls
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-    GROUP BY tenant, session_id, call_id
-) AS e ON e.tenant = c.tenant AND e.session_id = c.session_id AND e.call_id = c.call_id
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND window_tokens IS NOT NULL
+        AND NOT synthetic
+) AS c
+LEFT JOIN used AS l ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
+LEFT JOIN assembled AS a ON a.call = c.call
+LEFT JOIN budgeted AS b ON b.call = c.call
 ORDER BY abs(unattributed) DESC NULLS LAST, tenant, session_id, call_id
 LIMIT {limit:UInt32}

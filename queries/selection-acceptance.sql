@@ -15,19 +15,29 @@
 --   selected_tokens  tokens  tokens selected, as far as known
 --   omitted_tokens   tokens  tokens omitted, as far as known
 --   mean_score       score   mean score of the candidates that have one
-SELECT c.tenant AS tenant, multiIf(i.kind != '', i.kind, i.context_kind != '', i.context_kind, 'unknown') AS source_kind, count() AS candidates,
-    countIf(c.outcome = 'selected') AS selected, selected / candidates AS acceptance, sumIf(c.tokens, c.outcome = 'selected') AS selected_tokens,
-    sumIf(c.tokens, c.outcome = 'omitted') AS omitted_tokens, avg(c.score) AS mean_score
-FROM (SELECT * FROM turn_candidates WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-       AND ({session_id:String} = '' OR session_id = {session_id:String})
-       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))) AS c
-LEFT JOIN
+SELECT tenant, source_kind, sum(decided) AS candidates, sum(taken) AS selected, selected / candidates AS acceptance, sum(taken_tokens) AS selected_tokens,
+    sum(left_tokens) AS omitted_tokens, sum(score_sum) / nullIf(sum(scored), 0) AS mean_score
+FROM
 (
-    SELECT tenant, session_id, item_id, argMax(toString(source_kinds[1]), thread_order) AS kind, argMax(toString(context_kind), thread_order) AS context_kind
-    FROM item_versions WHERE change != 'removed'
-        AND ({tenant:String} = '' OR tenant = {tenant:String}) AND ({session_id:String} = '' OR session_id = {session_id:String})
-    GROUP BY tenant, session_id, item_id
-) AS i ON i.tenant = c.tenant AND i.session_id = c.session_id AND i.item_id = c.item_ref
+    SELECT any(tenant) AS tenant, if(argMaxIf(kind, at, known) AS found = '', 'unknown', found) AS source_kind, countIf(NOT known) AS decided, countIf(outcome = 'selected') AS taken,
+        sumIf(tokens, outcome = 'selected') AS taken_tokens, sumIf(tokens, outcome = 'omitted') AS left_tokens, sum(score) AS score_sum, count(score) AS scored
+    FROM
+    (
+        SELECT tenant, sipHash128(tenant, session_id, item_ref) AS item, false AS known, '' AS kind, toInt64(0) AS at, toString(outcome) AS outcome, tokens, score
+        FROM turn_candidates
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        UNION ALL
+        SELECT tenant, sipHash128(tenant, session_id, item_id), true, if(notEmpty(source_kinds) AND source_kinds[1] != '', toString(source_kinds[1]), toString(context_kind)), thread_order, '', NULL, NULL
+        FROM item_versions
+        WHERE change != 'removed'
+            AND ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+    )
+    GROUP BY item
+    HAVING decided > 0
+)
 GROUP BY tenant, source_kind
 ORDER BY candidates DESC, tenant, source_kind
 LIMIT {limit:UInt32}
