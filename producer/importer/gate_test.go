@@ -40,3 +40,19 @@ func TestGate(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeTotals: a call is counted to the token whatever it used, and of its
+// versions the one with the most output.
+func TestLargeTotals(t *testing.T) {
+	count := func(n int64) schema.ProviderUsage { return schema.ProviderUsage{UncachedInput: &n, Output: &n} }
+	var all Report
+	for _, n := range []int64{7, 1 << 40, 3, 1<<40 + 1, 9} {
+		var r Report
+		r.call("s", "c", count(n))
+		r.call("s", "other", count(5))
+		all.Merge(r)
+	}
+	if want := (TokenTotals{UncachedInput: 1<<40 + 6, Output: 1<<40 + 6}); all.Tokens != want || all.Calls != 2 {
+		t.Errorf("%d calls, %+v", all.Calls, all.Tokens)
+	}
+}

@@ -48,7 +48,14 @@ func (l *list[T]) cut(n int) {
 	}
 }
 
-// all lists the elements in order.
+// forget gives back elements before n, which are not asked for again.
+func (l *list[T]) forget(n int) {
+	for c := n/listChunk - 1; c >= 0 && l.chunks[c] != nil; c-- {
+		l.chunks[c] = nil
+	}
+}
+
+// all lists the elements in order, without those that are forgotten.
 func (l *list[T]) all() iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for c, chunk := range l.chunks {

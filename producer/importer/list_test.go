@@ -22,6 +22,19 @@ func TestList(t *testing.T) {
 				l.cut(n)
 				want = want[:n]
 			}
+			if n := len(want); n > 0 && rapid.Bool().Draw(t, "forget") {
+				var forgetful list[int]
+				for _, v := range want {
+					forgetful.add(v)
+				}
+				from := rapid.IntRange(0, n-1).Draw(t, "from")
+				forgetful.forget(from)
+				for i := from; i < n; i++ {
+					if *forgetful.at(i) != want[i] {
+						t.Fatalf("element %d is %d", i, *forgetful.at(i))
+					}
+				}
+			}
 			var got []int
 			for i, v := range l.all() {
 				if *v != *l.at(i) {

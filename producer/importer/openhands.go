@@ -153,6 +153,7 @@ func (im *ohImport) value(n int, value jsontext.Value) error {
 // answered finds the answer that the event is the first of.
 func (r *ohReading) answered(ordinal int) {
 	r.answer = nil
+	r.run.answers.forget(r.next)
 	for ; r.next < r.run.answers.len(); r.next++ {
 		a := r.run.answers.at(r.next)
 		if a.event == ordinal {
@@ -250,6 +251,9 @@ func (im *ohImport) start(o *origin, e *ohEvent, a *ohAnswer) error {
 		return err
 	}
 	tokens, response := im.used(e, a), e.response()
+	if a.count >= 0 { // they are asked for in order
+		im.run.counts.forget(a.count)
+	}
 	if a.condenser {
 		if response = ""; tokens == nil {
 			return nil // whether a model was called is not told

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"maps"
+	"math"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -38,7 +39,8 @@ type Report struct {
 // as hashes.
 type counted struct {
 	sessions   map[uint64]bool
-	calls      map[uint64]TokenTotals
+	calls      map[uint64]smallTotals
+	large      map[uint64]TokenTotals // of the calls, those whose totals are not small
 	tools      map[uint64]toolTrace
 	boundaries map[uint64]boundaryKind
 }
@@ -92,6 +94,37 @@ func (total *TokenTotals) add(u TokenTotals, sign int64) {
 	total.Reasoning += sign * u.Reasoning
 }
 
+// smallTotals are [TokenTotals] below 2³², as those of single calls are: a log
+// may have hundreds of thousands of calls.
+type smallTotals [7]uint32
+
+func (total *TokenTotals) buckets() [7]*int64 {
+	return [7]*int64{&total.UncachedInput, &total.CacheRead, &total.CacheWrite5m, &total.CacheWrite1h, &total.CacheWrite, &total.Output, &total.Reasoning}
+}
+
+// small returns the totals, and false when they are larger.
+func (total TokenTotals) small() (s smallTotals, ok bool) {
+	for i, n := range total.buckets() {
+		if *n < 0 || *n > math.MaxUint32 {
+			return smallTotals{}, false
+		}
+		s[i] = uint32(*n)
+	}
+	return s, true
+}
+
+// usage is what a counted call used.
+func (c *counted) usage(call uint64) (total TokenTotals) {
+	if large, ok := c.large[call]; ok {
+		return large
+	}
+	small := c.calls[call]
+	for i, n := range total.buckets() {
+		*n = int64(small[i])
+	}
+	return total
+}
+
 func valueOf(n *int64) int64 {
 	if n == nil {
 		return 0
@@ -107,8 +140,8 @@ func (r *Report) Merge(other Report) {
 	for session := range other.counted.sessions {
 		r.addSession(session)
 	}
-	for call, usage := range other.counted.calls {
-		r.addCall(call, usage)
+	for call := range other.counted.calls {
+		r.addCall(call, other.counted.usage(call))
 	}
 	for tool, trace := range other.counted.tools {
 		r.addTool(tool, trace)
@@ -145,16 +178,24 @@ func (r *Report) call(session, call string, usage schema.ProviderUsage) {
 // addCall counts a call. Of two versions the one with the most output counts.
 func (r *Report) addCall(id uint64, usage TokenTotals) {
 	if r.counted.calls == nil {
-		r.counted.calls = make(map[uint64]TokenTotals)
+		r.counted.calls = make(map[uint64]smallTotals)
 	}
-	have, known := r.counted.calls[id]
-	if known {
+	if _, known := r.counted.calls[id]; known {
+		have := r.counted.usage(id)
 		if have.Output >= usage.Output {
 			return
 		}
 		r.Tokens.add(have, -1)
+		delete(r.counted.large, id)
 	}
-	r.counted.calls[id] = usage
+	small, ok := usage.small()
+	r.counted.calls[id] = small
+	if !ok {
+		if r.counted.large == nil {
+			r.counted.large = make(map[uint64]TokenTotals)
+		}
+		r.counted.large[id] = usage
+	}
 	r.Tokens.add(usage, 1)
 	r.Calls = len(r.counted.calls)
 }
