@@ -2,7 +2,6 @@ package importer
 
 import (
 	"bytes"
-	"hash/maphash"
 	"math"
 	"strconv"
 	"time"
@@ -24,14 +23,14 @@ type codexReader struct {
 	byTurns   bool            // turn ids tell replays, times need not
 	newest    int64           // time of the newest line, in milliseconds
 	ordinal   int             // of the line before among those with that time
-	seen      map[uint64]bool // lines with facts
+	repeats   codexRepeats    // of lines with facts
 	last      time.Time       // of the line before
 }
 
 // newCodexReader returns a reader; a brief one reads of items what they are, and
 // nothing of what they hold, and names neither kinds nor records.
 func newCodexReader(brief bool) *codexReader {
-	return &codexReader{brief: brief, seen: make(map[uint64]bool), newest: math.MinInt64}
+	return &codexReader{brief: brief, repeats: newCodexRepeats(), newest: math.MinInt64}
 }
 
 // codexEntry is one line, understood. One of the pointers is not nil, or the
@@ -77,10 +76,8 @@ func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, err
 	if e.item == nil && e.compacted == nil && (e.event == nil || e.event.Info.Kind() != '{') {
 		return e, nil
 	}
-	if h := maphash.Bytes(hashSeed, text); !line.bare() && line.Timestamp != "" && r.seen[h] {
+	if !line.bare() && line.Timestamp != "" && !r.repeats.first(e, text) {
 		return nil, &lineError{ReasonDuplicateRecord, "the same line stands above"}
-	} else {
-		r.seen[h] = true
 	}
 	if !r.brief {
 		r.name(e, number)

@@ -193,7 +193,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // it needs. What is wrong with a document is a problem where report says so,
 // and the next one is read.
 func (w *writer) eachDocument(ctx context.Context, r io.Reader, report bool, progress func(n int), each func(d *document) error) error {
-	lines := bufio.NewReaderSize(r, readBufferBytes)
+	lines := readers.Get().(*bufio.Reader)
+	lines.Reset(r)
+	defer giveBack(lines)
 	head, _ := lines.Peek(sniffBytes)
 	if bytes.HasPrefix(head, byteOrderMark) {
 		_, _ = lines.Discard(len(byteOrderMark))
@@ -216,8 +218,12 @@ func (w *writer) eachDocument(ctx context.Context, r io.Reader, report bool, pro
 		if spread {
 			g.r, d.line = lines, 0
 		}
-		d.dec = jsontext.NewDecoder(g, streamed)
-		g.dec = d.dec
+		if w.dec == nil {
+			w.dec = jsontext.NewDecoder(g, streamed)
+		} else { // its buffer is used again
+			w.dec.Reset(g, streamed)
+		}
+		d.dec, g.dec = w.dec, w.dec
 		err := w.document(d, report, each)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"sync"
 )
 
 // errLineTooLong stands for a line that was skipped because of its length.
@@ -22,8 +23,22 @@ type lineReader struct {
 	buf        []byte
 }
 
+// newLineReader returns a reader that its user closes.
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, readBufferBytes), limit: limit}
+	l := &lineReader{r: readers.Get().(*bufio.Reader), limit: limit}
+	l.r.Reset(r)
+	return l
+}
+
+func (l *lineReader) close() { giveBack(l.r) }
+
+// readers have the buffers through which logs are read: to make one costs more
+// than to read a small log.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBufferBytes) }}
+
+func giveBack(r *bufio.Reader) {
+	r.Reset(nil)
+	readers.Put(r)
 }
 
 // next returns the next line without its newline, valid until the next call.

@@ -12,6 +12,7 @@ import (
 // how many bytes were read.
 func (w *writer) eachLine(ctx context.Context, r io.Reader, report bool, progress func(int64), each func(line []byte, number int, last bool) error) (int64, error) {
 	lines := newLineReader(r, w.opts.maxLineBytes())
+	defer lines.close()
 	for {
 		if err := ctx.Err(); err != nil {
 			return lines.read, err

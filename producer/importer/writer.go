@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 )
 
@@ -21,8 +22,9 @@ type writer struct {
 	report   Report
 	sessions map[string]*session
 	threads  map[threadKey]*thread
-	failed   error  // emit's, which ends the import
-	name     []byte // of the last fact, room for the next
+	failed   error             // emit's, which ends the import
+	name     []byte            // of the last fact, room for the next
+	dec      *jsontext.Decoder // of the last document, its buffer for the next
 	item     schema.ItemAdded
 	entry    schema.LogAppended
 }
