@@ -23,7 +23,7 @@ func (r *Reader) Lines(path string) (*LineReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LineReader{file: file, from: bufio.NewReaderSize(file, 256<<10), most: r.limits.Line}, nil
+	return &LineReader{file: file, from: bufio.NewReaderSize(file, 64<<10), most: r.limits.Line}, nil
 }
 
 // Next returns the next line with its line feed, valid until the next call. The

@@ -1,0 +1,19 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func (a *app) evidenceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "evidence",
+		Short: "Export evidence packs, and verify them offline",
+		Long: `An evidence pack is a folder or a zip with the facts of a turn, a run or a session:
+the records byte for byte, the proof that they are in the signed log, the documents
+of Agent Context and Agent Evidence that follow from them, and a signed list of all
+files. Who has it and the log's public key needs nothing else to check it.`,
+		Example: `  ctxledger evidence verify pack --key ledger.pub`,
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.evidenceVerifyCommand())
+	return cmd
+}

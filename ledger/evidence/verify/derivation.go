@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+)
+
+// derivation derives the documents again as the records come, and compares.
+type derivation struct {
+	v        *verifier
+	comparer *document.Comparer // nil where nothing can be derived
+	err      error              // ended it
+}
+
+// derivationImpossible says why the documents cannot be compared.
+func (v *verifier) derivationImpossible(reason string) {
+	v.found.settle(Derivation, NotChecked, "%s", reason)
+}
+
+func (v *verifier) newDerivation() *derivation {
+	d := &derivation{v: v}
+	if v.header.RedactIDs {
+		v.derivationImpossible("the documents have pseudonyms, which cannot be derived from the records")
+		return d
+	}
+	var err error
+	if d.comparer, err = document.NewComparer(v.pack.FS(), v.header); err != nil {
+		v.found.faultf(Derivation, pack.HeaderFile, 1, "%v", err)
+		d.comparer = nil
+	}
+	return d
+}
+
+func (d *derivation) add(r *pack.Record, log int) {
+	if d.comparer != nil && d.err == nil {
+		d.err = d.comparer.Add(log-1, r)
+	}
+}
+
+// finish reports where documents are not what the records give. When records are
+// not what they were, that is said at the records; the documents that are as the
+// manifest has them are then not held against them.
+func (d *derivation) finish(damaged int64) error {
+	if d.comparer == nil {
+		return nil
+	}
+	summary, differences, err := d.comparer.Close()
+	if err != nil {
+		return err
+	}
+	v := d.v
+	altered := damaged > 0 || v.changed[pack.EventsFile]
+	times := make(map[string]int)
+	for _, x := range differences {
+		times[x.File]++
+	}
+	for _, x := range differences {
+		switch {
+		case altered && !v.changed[x.File] || !v.pack.Has(x.File):
+		case times[x.File] > 1:
+			// The parts of the file are not where they should be: lines mean nothing.
+			v.found.faultf(Derivation, x.File, 0, "this is not what the records give")
+		case x.Outside:
+			v.found.faultf(Derivation, x.File, int64(x.Line), "%s", x.Problem)
+		default:
+			v.found.faultf(Derivation, x.File, int64(x.Line), "%s (after the record with log index %d)", x.Problem, x.LogIndex)
+		}
+	}
+	for _, file := range document.Files() {
+		if !v.pack.Has(file) {
+			v.found.faultf(Derivation, file, 0, "is missing")
+		}
+	}
+	if altered {
+		v.derivationImpossible("not all records are what they were; documents that were not altered are not compared")
+		return nil
+	}
+	v.compareManifest(summary)
+	v.found.settle(Derivation, Passed, "documents are what the records give: %d files", len(document.Files())+1)
+	return nil
+}
+
+// compareManifest compares all of the manifest but the sizes and digests that it
+// lists, which are the question of the files.
+func (v *verifier) compareManifest(summary document.Summary) {
+	text, err := v.pack.ReadFile(pack.ManifestFile)
+	if err != nil {
+		return
+	}
+	listed, err := pack.ManifestFiles(text)
+	if err != nil {
+		return
+	}
+	want := bytes.SplitAfter(document.Manifest(v.header, summary, slices.Clone(listed)), []byte("\n"))
+	for i, got := range bytes.SplitAfter(text, []byte("\n")) {
+		if i >= len(want) || !bytes.Equal(got, want[i]) {
+			v.found.faultf(Derivation, pack.ManifestFile, int64(i+1), "this is not what the records give")
+			return
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package verify says of an evidence pack what is true of it, with no network,
+// no NATS and no ClickHouse: a pack and a public key are all it takes.
+//
+// Each [Question] gets a [Verdict] of its own, since integrity and completeness
+// are two things: a pack can be whole and unaltered and hold a scope that was
+// never sealed. A verdict that failed names every fault by file, line and reason,
+// as many as [Options.MaxFaults].
+//
+// # How a fault finds its place
+//
+// The records are looked at line by line beside the lines of proofs/N/leaves,
+// which hold each record's leaf and a digest of its line. Lines are matched by
+// digest, so a line that was dropped, doubled or moved is named without blaming
+// those after it. Where two files contradict each other, the one whose digest is
+// not that of the signed manifest is to blame. Documents are derived again from
+// the records and compared byte for byte; when records were altered, only
+// documents that were altered themselves are held against them.
+//
+// # Cost
+//
+// A pack is read twice, once for the digests of its files. Memory does not grow
+// with the records, apart from some bytes for each id that they name.
+package verify

@@ -1,0 +1,227 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+)
+
+// documentFiles lists the files with schemas in the order in which references
+// can be followed: what defines ids comes before what refers to them.
+func documentFiles() []string {
+	first := []string{pack.ProvenanceFile, pack.SourceMapFile}
+	for _, file := range append(document.Files(), pack.ManifestFile) {
+		if id, _ := document.Schema(file); id != "" && !slices.Contains(first, file) {
+			first = append(first, file)
+		}
+	}
+	return first
+}
+
+// checkDocuments answers schemas and references, file by file and line by line:
+// each element of a list has a line of its own.
+func (v *verifier) checkDocuments(ctx context.Context) error {
+	schemas, err := schemasOf()
+	if err != nil {
+		return fmt.Errorf("compile the schemas: %w", err)
+	}
+	refs := &references{v: v}
+	files, elements := 0, int64(0)
+	for _, file := range documentFiles() {
+		if !v.pack.Has(file) {
+			continue // said where files are compared
+		}
+		d := documentCheck{v: v, file: file, schemas: schemas[file], refs: refs}
+		if err := d.run(ctx); err != nil {
+			return err
+		}
+		files++
+		elements += d.elements
+	}
+	v.found.settle(Schemas, Passed, "valid documents: %d in %d files", elements, files)
+	refs.settle()
+	return nil
+}
+
+// documentCheck checks one file.
+type documentCheck struct {
+	v        *verifier
+	file     string
+	schemas  documentSchemas
+	refs     *references
+	list     string // whose elements come
+	skeleton []byte // the text without elements
+	elements int64
+}
+
+// element is a line that is an element of a list.
+type element struct {
+	number int64
+	text   []byte
+}
+
+// elementsAtOnce is how many elements a worker gets at a time.
+const elementsAtOnce = 512
+
+func (d *documentCheck) run(ctx context.Context) error {
+	lines, err := d.v.pack.Lines(d.file)
+	if err != nil {
+		d.v.unreadable(d.file, 0, err)
+		return nil
+	}
+	defer lines.Close()
+	workers := newWorkers(ctx)
+	var pending []element
+	flush := func() {
+		if len(pending) > 0 {
+			batch, list := pending, d.list
+			pending = nil
+			workers.do(func() { d.checkElements(list, batch) })
+		}
+	}
+	for workers.ctx.Err() == nil {
+		text, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			d.v.unreadable(d.file, lines.Number(), err)
+			break
+		}
+		if trimmed := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte(",")); isElement(trimmed, lines.Number()) {
+			pending = append(pending, element{lines.Number(), bytes.Clone(trimmed)})
+			d.elements++
+			if len(pending) == elementsAtOnce {
+				flush()
+			}
+			continue
+		}
+		flush()
+		workers.wait()
+		d.refs.next()
+		d.structure(text, lines.Number())
+	}
+	flush()
+	workers.wait()
+	d.refs.next()
+	if err := workers.ctx.Err(); err != nil {
+		return err
+	}
+	d.checkSkeleton()
+	return nil
+}
+
+// isElement reports whether a line is an element: a whole object, but not one
+// that is all of a document.
+func isElement(text []byte, number int64) bool {
+	return number > 1 && len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}'
+}
+
+// listBegins is how a line ends after which the elements of a list come.
+var listBegins = regexp.MustCompile(`"([a-z_]+)":\[\n?$`)
+
+// structure takes a line of what stands around the elements.
+func (d *documentCheck) structure(text []byte, number int64) {
+	const most = 8 << 20
+	if len(d.skeleton)+len(text) > most {
+		d.v.found.faultf(Schemas, d.file, number, "more than %d bytes around the elements of lists", most)
+		return
+	}
+	d.skeleton = append(d.skeleton, text...)
+	d.list = ""
+	if m := listBegins.FindSubmatch(text); m != nil {
+		d.list = string(m[1])
+	}
+}
+
+// checkSkeleton checks the document as if its lists had no elements.
+func (d *documentCheck) checkSkeleton() {
+	var value any
+	if err := json.Unmarshal(d.skeleton, &value); err != nil {
+		d.v.found.faultf(Schemas, d.file, 0, "is no JSON: %v", err)
+		return
+	}
+	if pointer, reason := invalid(d.schemas.whole, value); reason != "" {
+		d.v.found.fault(Schemas, Fault{File: d.file, Pointer: pointer, Reason: reason})
+	}
+	d.refs.document(d.file, value)
+}
+
+func (d *documentCheck) checkElements(list string, batch []element) {
+	refs := d.refs.batch(d.file, list)
+	quick := d.schemas.quick[list]
+	var members []member
+	for _, e := range batch {
+		if quick != nil {
+			var ok bool
+			if members, ok = flat(members[:0], e.text); ok && quick.accepts(members) {
+				refs.element(e.number, func(name string) (string, bool) { return memberOf(members, name) })
+				continue
+			}
+		}
+		var value any
+		if err := json.Unmarshal(e.text, &value); err != nil {
+			d.v.found.faultf(Schemas, d.file, e.number, "is no JSON: %v", err)
+			continue
+		}
+		if pointer, reason := invalid(d.schemas.elements[list], value); reason != "" {
+			d.v.found.fault(Schemas, Fault{File: d.file, Line: e.number, Pointer: pointer, Reason: reason})
+		}
+		if members, ok := value.(map[string]any); ok {
+			refs.element(e.number, func(name string) (string, bool) {
+				text, ok := members[name].(string)
+				return text, ok
+			})
+		}
+	}
+	refs.done()
+}
+
+func memberOf(members []member, name string) (string, bool) {
+	for _, m := range members {
+		if string(m.name) == name {
+			return string(m.value), true
+		}
+	}
+	return "", false
+}
+
+// workers runs what is independent on all processors.
+type workers struct {
+	ctx   context.Context
+	group *errgroup.Group
+}
+
+func newWorkers(ctx context.Context) *workers {
+	w := &workers{ctx: ctx}
+	w.begin()
+	return w
+}
+
+func (w *workers) begin() {
+	w.group = new(errgroup.Group)
+	w.group.SetLimit(runtime.GOMAXPROCS(0))
+}
+
+func (w *workers) do(work func()) {
+	w.group.Go(func() error {
+		work()
+		return nil
+	})
+}
+
+// wait waits for all that was given.
+func (w *workers) wait() {
+	_ = w.group.Wait() // work reports what it finds itself
+	w.begin()
+}

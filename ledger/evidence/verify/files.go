@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+)
+
+// checkFiles compares what is there with what the manifest lists, and finds out
+// which files were changed.
+func (v *verifier) checkFiles() error {
+	v.changed = make(map[string]bool)
+	text, err := v.pack.ReadFile(pack.ManifestFile)
+	if err != nil {
+		v.changed[pack.ManifestFile] = true
+		v.found.settle(Files, NotChecked, "there is no manifest")
+		return nil // said by checkSignature
+	}
+	listed, err := pack.ManifestFiles(text)
+	if err != nil {
+		v.found.faultf(Files, pack.ManifestFile, 0, "%v", err)
+		return nil
+	}
+	sums, err := v.digests()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{pack.ManifestFile: true, pack.AttestationFile: true}
+	for i, f := range listed {
+		if seen[f.Path] {
+			v.manifestFault(i, f.Path, "is listed twice or lists what the manifest may not")
+		}
+		seen[f.Path] = true
+		e, there := sums[f.Path]
+		switch {
+		case !there:
+			v.contradicted(i, f.Path, "is listed and is not there")
+		case e.sum == "":
+			v.contradicted(i, f.Path, "cannot be read")
+		case e.size != f.Size:
+			v.contradicted(i, f.Path, fmt.Sprintf("has %d bytes, and %d are listed", e.size, f.Size))
+		case pack.HashPrefix+e.sum != f.Hash:
+			v.contradicted(i, f.Path, "does not have the digest that is listed")
+		}
+	}
+	for _, e := range v.pack.Files() {
+		if !seen[e.Path] {
+			v.contradicted(-1, e.Path, "is there and is not listed")
+		}
+	}
+	v.found.settle(Files, Passed, "all %d files are as listed", len(listed))
+	return nil
+}
+
+// contradicted reports that a file and entry i of the manifest differ, at the
+// one that is to blame: the manifest where it is not the signed one and the file
+// otherwise.
+func (v *verifier) contradicted(i int, path, reason string) {
+	if !v.trusted && v.signers != nil {
+		v.manifestFault(i, path, reason)
+		return
+	}
+	v.changed[path] = true
+	v.found.faultf(Files, path, 0, "%s", reason)
+}
+
+func (v *verifier) manifestFault(i int, path, reason string) {
+	pointer := "/files"
+	if i >= 0 {
+		pointer += fmt.Sprintf("/%d", i)
+	}
+	v.found.fault(Files, Fault{File: pack.ManifestFile, Pointer: pointer, Reason: strings.ToValidUTF8(path, "�") + " " + reason})
+}
+
+// fileSum is what a file really has.
+type fileSum struct {
+	size int64
+	sum  string // hexadecimal; none for a file that cannot be read
+}
+
+// digests reads every file once.
+func (v *verifier) digests() (map[string]fileSum, error) {
+	files := v.pack.Files()
+	sums := make([]fileSum, len(files))
+	group, ctx := errgroup.WithContext(v.ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range files {
+		group.Go(func() error {
+			f, err := v.pack.Open(e.Path)
+			if err != nil {
+				v.unreadable(e.Path, 0, err)
+				return nil
+			}
+			defer f.Close()
+			h := sha256.New()
+			n, err := io.CopyBuffer(h, untilDone{ctx, f}, make([]byte, 64<<10))
+			if err != nil && ctx.Err() == nil {
+				v.unreadable(e.Path, 0, err)
+				return nil
+			}
+			sums[i] = fileSum{n, hex.EncodeToString(h.Sum(nil))}
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	by := make(map[string]fileSum, len(files))
+	for i, e := range files {
+		by[e.Path] = sums[i]
+	}
+	return by, nil
+}

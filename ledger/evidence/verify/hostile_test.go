@@ -1,0 +1,197 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// want sees that a question failed, at that file, for a reason with that text.
+func want(t testing.TB, report *Report, q Question, file, reason string) {
+	t.Helper()
+	v := report.Of(q)
+	for _, f := range v.Faults {
+		if f.File == file && strings.Contains(f.Reason, reason) {
+			return
+		}
+	}
+	t.Errorf("%s does not say %q of %q:\n%s", q, reason, file, faults(report))
+}
+
+// small makes a pack of a sealed session of 20 records in a folder.
+func small(t testing.TB) *rig {
+	t.Helper()
+	return sealed(t, filepath.Join(t.TempDir(), "pack"), false, 20, 1)
+}
+
+// TestBadPacks finds what anyone may have done to a pack.
+func TestBadPacks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(t *testing.T, r *rig)
+		q      Question
+		file   string
+		reason string
+	}{
+		"another key": {func(t *testing.T, r *rig) { r.key = newKey(t) }, Signature, pack.AttestationFile, "not signed by a given key"},
+		"another key's checkpoint": {func(t *testing.T, r *rig) {
+			r.replace(pack.CheckpointFile(1), small(t).read(pack.CheckpointFile(1)))
+		}, Signature, pack.CheckpointFile(1), "not signed by a key"},
+		"a checkpoint of another log": {func(t *testing.T, r *rig) {
+			text, err := proof.Checkpoint{Origin: "ctxledger/CTX/other", Size: 30}.Sign(r.key.signer)
+			r.must(err)
+			r.replace(pack.CheckpointFile(1), text)
+		}, Signature, pack.CheckpointFile(1), `is the head of the log "ctxledger/CTX/other"`},
+		"an older head of the log": {func(t *testing.T, r *rig) {
+			text, err := proof.Checkpoint{Origin: r.header.Logs[0], Size: 5}.Sign(r.key.signer)
+			r.must(err)
+			r.replace(pack.CheckpointFile(1), text)
+		}, Inclusion, pack.HashesFile(1), "in a tree of size 5"},
+		"an unsigned pack":                {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.AttestationFile))) }, Signature, pack.AttestationFile, "not signed"},
+		"a file that is not listed":       {func(_ *testing.T, r *rig) { r.replace("extra.json", []byte("{}")) }, Files, "extra.json", "is not listed"},
+		"a listed file that is not there": {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile))) }, Files, pack.ReadmeFile, "is not there"},
+		"an unknown version":              {func(_ *testing.T, r *rig) { r.edit(pack.HeaderFile, "ctxledger-pack/1", "ctxledger-pack/9") }, Format, pack.HeaderFile, "not a pack of the format"},
+		"truncated records": {func(_ *testing.T, r *rig) {
+			text := r.read(pack.EventsFile)
+			r.replace(pack.EventsFile, text[:len(text)-40])
+		}, Format, pack.EventsFile, "byte "},
+		"truncated documents": {func(_ *testing.T, r *rig) {
+			text := r.read(pack.ProvenanceFile)
+			r.replace(pack.ProvenanceFile, text[:len(text)-40])
+		}, Schemas, pack.ProvenanceFile, "is no JSON"},
+		"a truncated manifest": {func(_ *testing.T, r *rig) {
+			text := r.read(pack.ManifestFile)
+			r.replace(pack.ManifestFile, text[:len(text)/2])
+		}, Files, pack.ManifestFile, "read the manifest"},
+		"a link": {func(_ *testing.T, r *rig) {
+			r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile)))
+			r.must(os.Symlink("/etc/hostname", filepath.Join(r.target, pack.ReadmeFile)))
+		}, Format, pack.ReadmeFile, "symbolic link"},
+		"a pipe":            {func(_ *testing.T, r *rig) { r.must(syscall.Mkfifo(filepath.Join(r.target, "pipe"), 0o600)) }, Format, "pipe", "named pipe"},
+		"no records":        {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, nil) }, Inclusion, pack.EventsFile, "log index"},
+		"no leaves":         {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.LeavesFile(1)))) }, Inclusion, pack.LeavesFile(1), "is missing"},
+		"no proof":          {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.HashesFile(1)))) }, Inclusion, pack.HashesFile(1), "no proof"},
+		"nothing but lines": {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, bytes.Repeat([]byte("\n"), 5000)) }, Format, pack.EventsFile, `want {"log_index":`},
+		"lines without end": {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, bytes.Repeat([]byte("["), 2<<20)) }, Format, pack.EventsFile, `want {"log_index":`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := small(t)
+			test.change(t, r)
+			want(t, r.verify(), test.q, test.file, test.reason)
+		})
+	}
+}
+
+// TestForgedRecord alters a record and everything beside it that needs no key.
+func TestForgedRecord(t *testing.T) {
+	t.Parallel()
+	r := small(t)
+	lines := bytes.SplitAfter(r.read(pack.EventsFile), []byte("\n"))
+	rec, err := pack.ParseRecord(lines[0])
+	r.must(err)
+	rec.Event.Data = bytes.Replace(rec.Event.Data, []byte(`"layer":"retrieved"`), []byte(`"layer":"system"`), 1)
+	rec.Leaf = proof.Leaf(rec.Event, proof.Salt(rec.Salt))
+	lines[0] = pack.AppendRecord(nil, rec)
+	r.replace(pack.EventsFile, bytes.Join(lines, nil))
+	leaves := bytes.SplitAfter(r.read(pack.LeavesFile(1)), []byte("\n"))
+	leaves[0] = pack.AppendLeafLine(nil, pack.LeafLineOf(rec, lines[0]))
+	r.replace(pack.LeavesFile(1), bytes.Join(leaves, nil))
+	report := r.verify()
+	want(t, report, Inclusion, pack.HashesFile(1), "the leaves give the root")
+	want(t, report, Files, pack.EventsFile, "bytes, and")
+	// With the manifest made to fit as well, the signature is what fails.
+	for _, path := range []string{pack.EventsFile, pack.LeavesFile(1)} {
+		r.edit(pack.ManifestFile, listedHash(r, path), hashOfFile(r, path))
+	}
+	want(t, r.verify(), Signature, pack.ManifestFile, "not the manifest that was signed")
+}
+
+// listedHash is the hash that the manifest has for a file.
+func listedHash(r *rig, path string) string {
+	files, err := pack.ManifestFiles(r.read(pack.ManifestFile))
+	r.must(err)
+	for _, f := range files {
+		if f.Path == path {
+			return f.Hash
+		}
+	}
+	r.t.Fatalf("%s is not listed", path)
+	return ""
+}
+
+func hashOfFile(r *rig, path string) string {
+	v := &verifier{ctx: context.Background(), found: newFindings(1)}
+	var err error
+	v.pack, err = pack.Open(r.target, pack.DefaultLimits())
+	r.must(err)
+	defer v.pack.Close()
+	sums, err := v.digests()
+	r.must(err)
+	return pack.HashPrefix + sums[path].sum
+}
+
+// TestSignedLies: whoever has the signing key can sign a pack whose documents are
+// not what its records give. The records contradict it.
+func TestSignedLies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
+	s := newSession(t, 1)
+	s.turnOf(9, func(e *schema.Event) { r.record(e) })
+	r.manifest = func(text []byte) []byte { return bytes.Replace(text, []byte(`"partial"`), []byte(`"complete"`), 1) }
+	r.finish()
+	want(t, r.verify(), Derivation, pack.ManifestFile, "not what the records give")
+}
+
+// TestHostileIDs prints nothing of a pack as it came.
+func TestHostileIDs(t *testing.T) {
+	t.Parallel()
+	if got := quote("\x1b[31m\n" + strings.Repeat("x", 500)); strings.ContainsAny(got, "\x1b\n") || len(got) > 200 {
+		t.Errorf("%s", got)
+	}
+	if got := list([]string{"a", "b", "c", "d", "e", "f", "g"}); got != `"a", "b", "c", "d", "e" and 2 more` {
+		t.Error(got)
+	}
+}
+
+// TestFaultsAreCounted lists some and counts all.
+func TestFaultsAreCounted(t *testing.T) {
+	t.Parallel()
+	r := small(t)
+	r.replace(pack.EventsFile, bytes.ReplaceAll(r.read(pack.EventsFile), []byte(`"leaf":"`), []byte(`"leaf":"x`)))
+	report, err := Pack(context.Background(), r.target, Options{Keys: []note.Verifier{r.key.public}, MaxFaults: 3})
+	r.must(err)
+	if v := report.Of(Format); len(v.Faults) != 3 || v.Total != report.Records {
+		t.Errorf("%d faults of %d", len(v.Faults), v.Total)
+	}
+}
+
+// FuzzVerify verifies a pack one file of which is anything.
+func FuzzVerify(f *testing.F) {
+	r := small(f)
+	files := packFiles(f, r.target)
+	for i, path := range files {
+		f.Add(uint8(i), r.read(path))
+	}
+	f.Fuzz(func(t *testing.T, at uint8, text []byte) {
+		path := files[int(at)%len(files)]
+		r.t = t
+		original := r.read(path)
+		r.replace(path, text)
+		defer r.replace(path, original)
+		report := verifyAt(t, r.target, r.key)
+		if !report.Failed() && !bytes.Equal(text, original) {
+			t.Fatalf("%s as %q is taken", path, text)
+		}
+	})
+}
