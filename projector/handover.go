@@ -13,7 +13,9 @@ import (
 // A rebuild that is ready to swap asks the projector for its lease: it writes its
 // name under the lease's key with requestSuffix. The projector finishes what it
 // has in hand, leaves the lease to that name, and waits for it like any other. A
-// request counts once. Whoever asked and does not come loses it by expiry.
+// request counts once, and who asks repeats it for as long as it has no lease: the
+// holder may have ended, or failed to leave, after it had withdrawn the request.
+// Whoever asked and does not come loses the lease by expiry.
 const requestSuffix = ".request"
 
 // handOver ends the time of a holder whose lease another has asked for.
@@ -100,17 +102,47 @@ func (l *Lease) leave(ctx context.Context, why error) error {
 	return err
 }
 
-// requestLease asks whoever holds the lease of key for it and waits until it has
-// it. The returned context ends when it is lost.
+// requestLease asks whoever holds the lease of key for it, again in every expiry,
+// and waits until it has it. The returned context ends when it is lost.
 func requestLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, log *slog.Logger) (*Lease, context.Context, error) {
-	revision, err := kv.Put(ctx, key+requestSuffix, []byte(owner))
-	if err != nil {
+	ask := func(ctx context.Context) error {
+		_, err := kv.Put(ctx, key+requestSuffix, []byte(owner))
+		return err
+	}
+	if err := ask(ctx); err != nil {
 		return nil, nil, fmt.Errorf("ask for the lease: %w", err)
 	}
+	asking, stop := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		again := time.NewTicker(t.expiry)
+		defer again.Stop()
+		for {
+			select {
+			case <-asking.Done():
+				return
+			case <-again.C:
+			}
+			if err := ask(asking); err != nil && asking.Err() == nil {
+				log.Warn("will try again", "event", "retry", "step", "ask for the lease", "error", err)
+			}
+		}
+	}()
 	lease, held, err := acquireLease(ctx, kv, key, owner, t, nil, log, func(step string, err error) {
 		log.Warn("will try again", "event", "retry", "step", step, "error", err)
 	})
-	// Nobody may have held the lease, and heard.
-	_ = kv.Delete(context.WithoutCancel(ctx), key+requestSuffix, jetstream.LastRevision(revision))
+	stop()
+	<-stopped
+	takeBack(context.WithoutCancel(ctx), kv, key, owner)
 	return lease, held, err
+}
+
+// takeBack withdraws what owner still asks for: nobody may have held the lease, and
+// heard.
+func takeBack(ctx context.Context, kv jetstream.KeyValue, key, owner string) {
+	request, err := kv.Get(ctx, key+requestSuffix)
+	if err == nil && string(request.Value()) == owner {
+		_ = kv.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
+	}
 }

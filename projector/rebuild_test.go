@@ -300,3 +300,40 @@ func TestLeaseHandedOver(t *testing.T) {
 		t.Error("the request stands")
 	}
 }
+
+// A holder may end between hearing a request and leaving. Whoever asked asks again.
+func TestLeaseIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	holder, _ := acquire(t, kv, "holder")
+	watch, err := kv.Watch(t.Context(), StreamName+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		lease, _, err := requestLease(t.Context(), kv, StreamName, "a rebuild", testTiming, slog.New(slog.DiscardHandler))
+		if err == nil {
+			err = lease.Release(t.Context())
+		}
+		got <- err
+	}()
+	for range 2 {
+		select {
+		case request := <-watch.Updates():
+			if !withdraw(t.Context(), kv, request) {
+				t.Fatal("the request is not the one that was heard")
+			}
+		case <-t.Context().Done():
+		}
+	}
+	if err := holder.leave(t.Context(), &handOver{"a rebuild"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Get(t.Context(), StreamName+requestSuffix); err == nil {
+		t.Error("the request stands")
+	}
+}

@@ -21,10 +21,10 @@ func (p *Projector) kill(ctx context.Context) error {
 	if !found {
 		last = ledger.Range{}
 	}
-	if !last.Same(p.last) && !last.Same(p.offered) {
+	if !last.Same(p.last) && !(found && last.Same(p.offered)) {
 		p.forget()
 	}
-	p.last, p.looked = last, time.Now()
+	p.last, p.offered, p.looked = last, ledger.Range{}, time.Now()
 	return nil
 }
 

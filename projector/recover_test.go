@@ -178,3 +178,29 @@ func TestAnotherHasCommitted(t *testing.T) {
 	recover()
 	c.wants(t, 3, 3)
 }
+
+// Tables that were emptied under a projector that had committed nothing itself have
+// no redaction any more, and what stands in front of one is not held against it.
+func TestTablesWereEmptied(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(redaction(t, 1, secret).Binary())
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	p := f.guarded(new(logbook))
+	c := countedOn(p)
+	f.recover(p)
+	for _, table := range []string{"events", "redactions", "commits"} {
+		f.must(f.sql.Exec(t.Context(), "TRUNCATE TABLE "+table))
+	}
+	f.recover(p)
+	c.wants(t, 2, 2)
+	messages, err := p.readRange(t.Context(), 1, 2, 2)
+	f.must(err)
+	b, err := p.assemble(t.Context(), messages)
+	f.must(err)
+	if len(b.refused) > 0 {
+		t.Errorf("message %d is refused, want none", b.refused[0].position.StreamSeq)
+	}
+}

@@ -94,12 +94,24 @@ func (r *roster) leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me)
 // look reads the others' entries and settles this process's share.
 func (r *roster) look(ctx context.Context) error {
 	entries, err := r.entries(ctx)
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		clear(r.seen) // who cannot be seen may have been cut off as well
 		return fmt.Errorf("look for other projectors: %w", err)
 	}
+	for key, revision := range r.count(entries) {
+		_ = r.kv.Purge(ctx, key, jetstream.LastRevision(revision)) // or another has, or it is back
+	}
+	return nil
+}
+
+// count settles the share by the others' entries, and returns those that count no
+// more.
+func (r *roster) count(entries map[string]uint64) (dead map[string]uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	dead = make(map[string]uint64)
 	now := time.Now()
 	var others []string
 	for key, revision := range entries {
@@ -108,7 +120,7 @@ func (r *roster) look(ctx context.Context) error {
 		case !ok || last.revision != revision:
 			r.seen[key] = sighting{revision, now}
 		case now.Sub(last.since) >= r.timing.expiry:
-			_ = r.kv.Purge(ctx, key, jetstream.LastRevision(revision)) // or another has, or it is back
+			dead[key] = revision
 			continue
 		}
 		others = append(others, key)
@@ -119,7 +131,7 @@ func (r *roster) look(ctx context.Context) error {
 		}
 	}
 	r.share = shareOf(r.streams, r.me, others)
-	return nil
+	return dead
 }
 
 // entries returns the others' entries with their revisions.
