@@ -83,61 +83,94 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 	return held, nil
 }
 
-// A Lack is a table that does not hold every row of a batch.
+// A Lack is a table that does not hold exactly the rows of a batch.
 type Lack struct {
 	Table     string
-	Sequences []uint64 // of the messages whose row it lacks
-	Whole     bool     // it holds none of them
+	Sequences []uint64   // of the messages whose row it lacks
+	Whole     bool       // it lacks all of them
+	Strange   []Position // of messages of which it has a row and the batch has none for it
 }
 
-// Lacking returns the tables that do not hold every row of b, in the order in
-// which they are written.
-func (l *Ledger) Lacking(ctx context.Context, b *Batch) ([]Lack, error) {
+// Lacking returns the tables that do not hold every row of b, or hold others in its
+// range or before it from the sequence first on, in the order in which they are
+// written.
+func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64) ([]Lack, error) {
 	var lacking []Lack
 	places := b.Places()
 	for _, t := range b.tables() {
-		want := places[t.table]
-		if len(want) == 0 {
-			continue
-		}
 		params := clickhouse.Parameters{
-			"table": t.table, "incarnation": b.Incarnation.String(), "first": unsigned(b.First), "last": unsigned(b.Last),
+			"table": t.table, "incarnation": b.Incarnation.String(), "first": unsigned(first), "last": unsigned(b.Last),
 			"from": moment(b.RecordedAt),
 		}
-		var held []uint64
-		if err := l.conn.QueryRow(l.with(ctx, params), statement("held_sequences")).Scan(&held); err != nil {
+		var seqs []uint64
+		var times []int64
+		if err := l.conn.QueryRow(l.with(ctx, params), statement("held_places")).Scan(&seqs, &times); err != nil {
 			return nil, fmt.Errorf("look at the rows of %s: %w", t.table, err)
 		}
-		if lack := LackOf(t.table, want, held); len(lack.Sequences) > 0 {
+		held := make([]Position, len(seqs))
+		for i, seq := range seqs {
+			held[i] = Position{Incarnation: b.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, times[i]).UTC()}
+		}
+		if lack, lacks := LackOf(t.table, places[t.table], held); lacks {
 			lacking = append(lacking, lack)
 		}
 	}
 	return lacking, nil
 }
 
-// LackOf says which of the rows that a table should have are not among those that
-// it holds, by their sequences.
-func LackOf(table string, want []Position, held []uint64) Lack {
-	has := make(map[uint64]bool, len(held))
-	for _, seq := range held {
-		has[seq] = true
+// LackOf holds the rows that a table has in the range of a batch against those that
+// it is to have, and reports false where they are the same.
+func LackOf(table string, want, held []Position) (lack Lack, lacks bool) {
+	has, wanted := make(map[uint64]bool, len(held)), make(map[uint64]time.Time, len(want))
+	for _, at := range want {
+		wanted[at.StreamSeq] = at.RecordedAt
 	}
-	lack := Lack{Table: table}
+	lack.Table = table
+	for _, at := range held {
+		if recorded, ok := wanted[at.StreamSeq]; ok && recorded.Equal(at.RecordedAt) {
+			has[at.StreamSeq] = true
+		} else {
+			lack.Strange = append(lack.Strange, at)
+		}
+	}
 	for _, at := range want {
 		if !has[at.StreamSeq] {
 			lack.Sequences = append(lack.Sequences, at.StreamSeq)
 		}
 	}
-	lack.Whole = len(lack.Sequences) == len(want)
-	return lack
+	lack.Whole = len(want) > 0 && len(lack.Sequences) == len(want)
+	return lack, len(lack.Strange)+len(lack.Sequences) > 0
+}
+
+// Evict removes from every table the rows at the places of Strange. It returns once
+// no query sees them. Rows of other messages at the same sequence go as well.
+func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
+	for _, lack := range lacking {
+		if len(lack.Strange) == 0 {
+			continue
+		}
+		sequences := make([]uint64, len(lack.Strange))
+		for i, at := range lack.Strange {
+			sequences[i] = at.StreamSeq
+		}
+		params := clickhouse.Parameters{"table": lack.Table, "incarnation": r.Incarnation.String(), "sequences": arrayParameter(sequences)}
+		if err := l.conn.Exec(l.with(ctx, params), statement("evict")); err != nil {
+			return fmt.Errorf("evict rows of %s: %w", lack.Table, err)
+		}
+	}
+	return nil
 }
 
 // LastHeld returns the highest sequence of a message that has a row and stands
 // behind r, 0 where there is none. r is the last commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
-	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "after": unsigned(r.Last), "from": moment(r.RecordedAt)}
-	if err := l.conn.QueryRow(l.with(ctx, params), statement("last_held")).Scan(&last); err != nil {
-		return 0, fmt.Errorf("look for rows beyond the last commit: %w", err)
+	for _, t := range new(Batch).tables() {
+		params := clickhouse.Parameters{"table": t.table, "incarnation": r.Incarnation.String(), "after": unsigned(r.Last), "from": moment(r.RecordedAt)}
+		var held uint64
+		if err := l.conn.QueryRow(l.with(ctx, params), statement("last_held")).Scan(&held); err != nil {
+			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.table, err)
+		}
+		last = max(last, held)
 	}
 	return last, nil
 }

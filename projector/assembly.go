@@ -76,7 +76,11 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 			a.fresh.learn(r.value)
 		}
 	}
-	known, err := p.knownRedactions(ctx, all)
+	first := all[0].position.StreamSeq
+	if a.messages > 0 {
+		first = a.first.StreamSeq
+	}
+	known, err := p.knownRedactions(ctx, all, first)
 	if err != nil {
 		return err
 	}
@@ -118,14 +122,14 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 // knownRedactions looks up the redactions among messages whose identity may be
 // known. They cannot wait for the end of the batch like others: whether they count
 // decides what becomes of the messages behind them.
-func (p *Projector) knownRedactions(ctx context.Context, all []parsed) (map[pair]ledger.Known, error) {
+func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uint64) (map[pair]ledger.Known, error) {
 	var unsure []parsed
 	for _, m := range all {
 		if len(m.violations) == 0 && p.seen.maybe(m.identity) && len(withheldBy(m.event, m.fact)) > 0 {
 			unsure = append(unsure, m)
 		}
 	}
-	known, err := p.known(ctx, unsure)
+	known, err := p.known(ctx, unsure, first)
 	if err != nil {
 		return nil, &stepError{"look up identities", err}
 	}
@@ -173,7 +177,7 @@ func placeOf(at ledger.Position) *message { return &message{position: at} }
 func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	p.flights = slices.DeleteFunc(p.flights, flight.over) // before the ledger is asked
 	began := time.Now()
-	known, err := p.known(ctx, a.unsure)
+	known, err := p.known(ctx, a.unsure, a.first.StreamSeq)
 	if err != nil {
 		return built{}, &stepError{"look up identities", err}
 	}
@@ -221,15 +225,17 @@ func (p *Projector) depart(b built) built {
 			p.withheld.since = append(p.withheld.since, r)
 		}
 	}
-	p.flights = append(p.flights, flight{b.landed, b.firsts})
+	p.flights = append(p.flights, flight{b.First, b.landed, b.firsts})
 	return b
 }
 
-// known finds out about the identities of messages, from the ledger and from
-// what is in flight to it. Where several streams have brought an event, this
-// stream's own first message counts, as it did when it was derived for the first
-// time.
-func (p *Projector) known(ctx context.Context, messages []parsed) (map[pair]ledger.Known, error) {
+// known finds out about the identities of messages of a batch that begins at the
+// sequence first, from the ledger and from what is in flight to it. Where several
+// streams have brought an event, this stream's own first message counts, as it did
+// when it was derived for the first time. What the ledger has of this stream beyond
+// what has landed counts for nothing: it is in flight or in the batch as well, or is
+// of messages that the stream no longer holds.
+func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) (map[pair]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -241,15 +247,18 @@ func (p *Projector) known(ctx context.Context, messages []parsed) (map[pair]ledg
 	if err != nil {
 		return nil, err
 	}
+	if len(p.flights) > 0 {
+		first = min(first, p.flights[0].first)
+	}
 	known := make(map[pair]ledger.Known, len(found))
 	for _, k := range found {
-		if p.siblings.brought(k.Position.Incarnation) {
+		own := k.Position.Incarnation == p.incarnation
+		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
 		id := pair{k.Source, k.EventID}
-		first, again := known[id]
-		own := k.Position.Incarnation == p.incarnation
-		if !again || own && (first.Position.Incarnation != p.incarnation || k.Position.StreamSeq < first.Position.StreamSeq) {
+		earlier, again := known[id]
+		if !again || own && (earlier.Position.Incarnation != p.incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
 			known[id] = k
 		}
 	}

@@ -256,6 +256,7 @@ func (s *share) of(limit, least int) int { return max(limit>>s.halved.Load(), mi
 // flight is a batch between its rows and its commit: events that count already
 // and that the ledger may not show yet.
 type flight struct {
+	first  uint64 // sequence
 	landed <-chan struct{}
 	firsts map[pair]ledger.Known
 }

@@ -58,7 +58,7 @@ type store interface {
 	LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
 	CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]ledger.Commit, error)
 	Held(ctx context.Context, commits []ledger.Commit) ([]map[string]uint64, error)
-	Lacking(ctx context.Context, b *ledger.Batch) ([]ledger.Lack, error)
+	Lacking(ctx context.Context, b *ledger.Batch, first uint64) ([]ledger.Lack, error)
 	LastHeld(ctx context.Context, r ledger.Range) (uint64, error)
 
 	Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error
@@ -68,6 +68,7 @@ type store interface {
 	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]ledger.Withheld, error)
 
 	WriteRows(ctx context.Context, b *ledger.Batch, epoch uint64, tables ...string) error
+	Evict(ctx context.Context, r ledger.Range, lacking []ledger.Lack) error
 	WriteLacking(ctx context.Context, b *ledger.Batch, epoch uint64, lacking []ledger.Lack) error
 	Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error
 	Discard(ctx context.Context, r ledger.Range) error

@@ -37,10 +37,24 @@ func (p *Projector) insert(ctx context.Context, b *ledger.Batch) error {
 // gets the rows that it lacks, and no other, under the tokens of a new epoch, so
 // that those that are left do not stand twice.
 func (p *Projector) reconcile(ctx context.Context, b *ledger.Batch) error {
+	// What stood between the last commit and this range may have rows, but for what
+	// expired: it has had them from nobody knows whom, and they are all that is left.
+	evicted, first := false, min(b.First, p.committed.Load()+1)
 	for try := range 3 {
-		lacking, err := p.store.Lacking(ctx, b)
-		if err != nil || len(lacking) == 0 {
+		lacking, err := p.store.Lacking(ctx, b, first)
+		if err != nil {
 			return err
+		}
+		if !evicted {
+			if evicted, err = p.evict(ctx, b, lacking); err != nil {
+				return err
+			} else if evicted {
+				continue
+			}
+		}
+		lacking = slices.DeleteFunc(lacking, func(l ledger.Lack) bool { return len(l.Sequences) == 0 })
+		if len(lacking) == 0 {
+			return nil
 		}
 		names, whole := namesOf(lacking)
 		if try == 2 {
@@ -61,6 +75,48 @@ func (p *Projector) reconcile(ctx context.Context, b *ledger.Batch) error {
 		}
 	}
 	return nil
+}
+
+// evict removes the rows of a range that was never committed and that are not those
+// of its batch, and reports whether there were any. Their message is another one by
+// now, is gone, or becomes something else since another stream withheld a value or
+// was made anew; the journal under which they were written is lost or has gone on,
+// and nothing vouches for them. Of a committed range they stay: what was deleted
+// from the stream since has its rows. So does what a projector deleted for its
+// value, in whatever range.
+func (p *Projector) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.Lack) (bool, error) {
+	if b.First <= p.last.Last || !slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return len(l.Strange) > 0 }) {
+		return false, nil
+	}
+	from := b.Range
+	from.First = min(b.First, p.committed.Load()+1)
+	removed, err := p.reintroducedIn(ctx, from)
+	if err != nil {
+		return false, err
+	}
+	there := make(map[uint64]bool)
+	for _, list := range b.Places() {
+		for _, at := range list {
+			there[at.StreamSeq] = true
+		}
+	}
+	var strange []ledger.Lack
+	for _, l := range lacking {
+		l.Strange = slices.DeleteFunc(l.Strange, func(at ledger.Position) bool {
+			return l.Table == "quarantine" && !there[at.StreamSeq] && slices.ContainsFunc(removed, func(gone ledger.Position) bool {
+				return gone.StreamSeq == at.StreamSeq && gone.RecordedAt.Equal(at.RecordedAt)
+			})
+		})
+		if len(l.Strange) > 0 {
+			strange = append(strange, l)
+		}
+	}
+	if len(strange) == 0 {
+		return false, nil
+	}
+	names, _ := namesOf(strange)
+	p.config.Log.Warn("removing rows that were never committed and that the stream does not bring", "event", "rows_removed", "first", b.First, "last", b.Last, "tables", names)
+	return true, p.store.Evict(ctx, b.Range, strange)
 }
 
 // namesOf returns the tables that lack rows, and those that have none.
@@ -207,5 +263,5 @@ func (p *Projector) mend(ctx context.Context, r ledger.Range) error {
 		return err
 	}
 	p.landed(b)
-	return nil
+	return p.remove(ctx, reintroduced(b.refused)) // quarantine did not say so when the range was verified
 }

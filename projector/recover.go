@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -74,6 +75,9 @@ func (p *Projector) verifyAgain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at the stream: %w", err)
 	}
+	if info.Config.Metadata[incarnationKey] != p.incarnation.String() {
+		return errReplaced
+	}
 	if last := info.State.LastSeq; last < p.last.Last {
 		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, last, p.last.Last)
 	}
@@ -96,16 +100,26 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*mes
 	if err != nil {
 		return err
 	}
-	messages = withPlaces(messages, gone)
-	if len(messages) > 0 && rangeOf(messages).Same(r) {
+	if placed := withPlaces(messages, gone); len(placed) > 0 && rangeOf(placed).Same(r) {
 		return nil
 	}
-	if uint64(len(messages)) >= r.Messages {
-		return p.forked(ctx, r)
+	// Those that are gone may have been so when r was committed, once more because
+	// commits was restored.
+	messages = withPlaces(messages, slices.DeleteFunc(gone, func(at ledger.Position) bool {
+		return !slices.ContainsFunc(messages, func(m *message) bool { return m.position.StreamSeq == at.StreamSeq })
+	}))
+	if len(messages) > 0 && rangeOf(messages).Same(r) {
+		return nil
 	}
 	traces, err := p.store.Traces(ctx, r)
 	if err != nil {
 		return err
+	}
+	if uint64(len(messages)) >= r.Messages {
+		if masked, err := p.maskedAgain(ctx, r, messages, traces); err != nil || masked {
+			return err
+		}
+		return p.forked(ctx, r)
 	}
 	for _, m := range messages {
 		held, ok := traces[m.position.StreamSeq]
@@ -116,6 +130,28 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*mes
 		}
 	}
 	return nil
+}
+
+// maskedAgain reports whether messages are what was committed as r, after all, where
+// the rows are gone of some that held a withheld value and that nobody has deleted:
+// then only the redactions say which of them are masked in r.
+func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []*message, traces map[uint64]ledger.Trace) (bool, error) {
+	rowless := func(m *message) bool { return traces[m.position.StreamSeq] == ledger.Trace{} }
+	if !slices.ContainsFunc(messages, rowless) {
+		return false, nil
+	}
+	p.committed.Store(r.First - 1)
+	if err := p.loadWithheld(ctx); err != nil {
+		return false, err
+	}
+	masked := slices.Clone(messages)
+	for i, m := range p.withheld.sift(parseAll(messages)) {
+		if m.reintroduced && rowless(messages[i]) {
+			masked[i] = placeOf(m.position)
+		}
+	}
+	p.withheld = nil // it is of an earlier place
+	return rangeOf(masked).Same(r), nil
 }
 
 // forked is what compare says of a range that reads differently.
@@ -203,6 +239,9 @@ func (p *Projector) settle(ctx context.Context) error {
 	}
 	p.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
 		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
+	if err := p.walk(ctx, []step{p.look()}); err != nil {
+		return err
+	}
 	if err := p.store.KillInserts(ctx, pending.Incarnation); err != nil {
 		return err
 	}
@@ -217,7 +256,7 @@ func (p *Projector) settleSame(ctx context.Context, b built, pending ledger.Rang
 	p.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
 	b.batch.Epoch = pending.Epoch
 	p.doubtful = max(p.doubtful, pending.Last)
-	return p.finish(ctx, p.depart(b), nil)
+	return p.finish(ctx, p.depart(b), []step{p.look()})
 }
 
 // readRange reads the messages that the stream holds from first to last, and

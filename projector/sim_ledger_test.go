@@ -236,6 +236,19 @@ func (s simStore) Discard(ctx context.Context, r ledger.Range) error {
 	})
 }
 
+func (s simStore) Evict(ctx context.Context, r ledger.Range, lacking []ledger.Lack) error {
+	return s.ask(ctx, "evict", func(l *simLedger) {
+		l.w.faults["rows evicted"]++
+		for _, lack := range lacking {
+			l.tables[lack.Table] = slices.DeleteFunc(l.tables[lack.Table], func(at ledger.Position) bool {
+				return slices.ContainsFunc(lack.Strange, func(strange ledger.Position) bool {
+					return at.Incarnation == r.Incarnation && at.StreamSeq == strange.StreamSeq
+				})
+			})
+		}
+	})
+}
+
 func (s simStore) LastCommit(ctx context.Context, incarnation uuid.UUID) (r ledger.Range, found bool, err error) {
 	err = s.ask(ctx, "last commit", func(l *simLedger) {
 		for _, c := range l.newest(incarnation) {
@@ -283,17 +296,12 @@ func (s simStore) WriteLacking(_ context.Context, b *ledger.Batch, _ uint64, lac
 	return err
 }
 
-func (s simStore) Lacking(ctx context.Context, b *ledger.Batch) (lacking []ledger.Lack, err error) {
-	places := b.Places()
+func (s simStore) Lacking(ctx context.Context, b *ledger.Batch, first uint64) (lacking []ledger.Lack, err error) {
+	places, look := b.Places(), b.Range
+	look.First = first
 	err = s.ask(ctx, "lacking", func(l *simLedger) {
-		for _, table := range slices.Sorted(maps.Keys(places)) {
-			var held []uint64
-			for place := range l.final(table) {
-				if place.incarnation == b.Incarnation {
-					held = append(held, place.seq)
-				}
-			}
-			if lack := ledger.LackOf(table, places[table], held); len(lack.Sequences) > 0 {
+		for _, table := range simTables {
+			if lack, lacks := ledger.LackOf(table, places[table], l.in(table, look)); lacks {
 				lacking = append(lacking, lack)
 			}
 		}
@@ -303,8 +311,8 @@ func (s simStore) Lacking(ctx context.Context, b *ledger.Batch) (lacking []ledge
 
 func (s simStore) LastHeld(ctx context.Context, r ledger.Range) (last uint64, err error) {
 	err = s.ask(ctx, "last held", func(l *simLedger) {
-		for _, table := range []string{"events", "duplicates", "quarantine"} {
-			for _, at := range l.tables[table] {
+		for _, rows := range l.tables {
+			for _, at := range rows {
 				if at.Incarnation == r.Incarnation && at.StreamSeq > r.Last {
 					last = max(last, at.StreamSeq)
 				}

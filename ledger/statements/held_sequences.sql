@@ -1,4 +1,0 @@
-SELECT groupUniqArray(stream_seq)
-FROM {table:Identifier}
-WHERE incarnation = {incarnation:UUID} AND stream_seq BETWEEN {first:UInt64} AND {last:UInt64}
-    AND recorded_at >= toStartOfMonth({from:DateTime64(9, 'UTC')})
