@@ -24,6 +24,7 @@ type codexReader struct {
 	newest    int64           // time of the newest line, in milliseconds
 	ordinal   int             // of the line before among those with that time
 	repeats   codexRepeats    // of lines with facts
+	entry     codexEntry      // of the last line, room for the next
 	last      time.Time       // of the line before
 }
 
@@ -49,16 +50,19 @@ type codexEntry struct {
 	unknown   bool // of a type that is not known
 	brief     bool // items are read into short
 	short     codexBrief
+	items     *codexResponseItem // room for item
+	events    *codexEventMessage // room for event
 }
 
 // codexReplaySlack is how much later than its head a forked rollout's copies
 // may be stamped.
 const codexReplaySlack = time.Second
 
-// read understands one line. The error is errBlank or a *lineError.
+// read understands one line. The entry is valid until the next. The error is errBlank or a *lineError.
 func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, error) {
 	var line codexLine
-	e := &codexEntry{brief: r.brief}
+	e := &r.entry
+	*e = codexEntry{brief: r.brief, items: e.items, events: e.events}
 	if err := line.read(text, last, e.target); err != nil {
 		return nil, err
 	}
@@ -93,13 +97,21 @@ func (e *codexEntry) target(kind string) any {
 		e.head = new(codexHead)
 		return e.head
 	case codexItem:
-		e.item = new(codexResponseItem)
+		if e.items == nil {
+			e.items = new(codexResponseItem)
+		}
+		e.item = e.items
+		*e.item = codexResponseItem{}
 		if e.brief {
 			return &e.short
 		}
 		return e.item
 	case codexEvent:
-		e.event = new(codexEventMessage)
+		if e.events == nil {
+			e.events = new(codexEventMessage)
+		}
+		e.event = e.events
+		*e.event = codexEventMessage{}
 		return e.event
 	case codexContext:
 		e.turn = new(codexTurn)

@@ -34,9 +34,9 @@ func (l *codexLine) read(text []byte, last bool, target func(kind string) any) e
 	if !utf8.Valid(text) {
 		return &lineError{ReasonInvalidUTF8, ""}
 	}
-	dec := lineDecoders.Get().(*jsontext.Decoder)
-	defer lineDecoders.Put(dec)
-	dec.Reset(bytes.NewBuffer(text), lenient)
+	room := lineDecoders.Get().(*lineDecoder)
+	defer lineDecoders.Put(room)
+	dec := room.begin(text)
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if err := dec.SkipValue(); err == nil {
 			return &lineError{ReasonNotAnObject, "JSON " + kind.String()}
@@ -45,8 +45,7 @@ func (l *codexLine) read(text []byte, last bool, target func(kind string) any) e
 	err := l.members(dec, target)
 	if err != nil && l.taken { // which payloads are not the form says less than what is wrong with the line
 		*l = codexLine{}
-		dec.Reset(bytes.NewBuffer(text), lenient)
-		err = l.members(dec, nil)
+		err = l.members(room.begin(text), nil)
 	}
 	if err == nil {
 		if _, err = dec.ReadToken(); err == io.EOF {
@@ -68,26 +67,38 @@ func (l *codexLine) read(text []byte, last bool, target func(kind string) any) e
 	return &lineError{ReasonMalformedJSON, ""}
 }
 
-var lineDecoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
+// lineDecoder decodes one line after another in place.
+type lineDecoder struct {
+	dec  *jsontext.Decoder
+	text bytes.Buffer
+}
+
+var lineDecoders = sync.Pool{New: func() any { return &lineDecoder{dec: jsontext.NewDecoder(new(bytes.Buffer))} }}
+
+func (d *lineDecoder) begin(text []byte) *jsontext.Decoder {
+	d.text = *bytes.NewBuffer(text)
+	d.dec.Reset(&d.text, lenient)
+	return d.dec
+}
 
 func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
 	for dec.PeekKind() != '}' {
-		token, err := dec.ReadToken()
+		name, err := dec.ReadValue()
 		if err != nil {
 			return err
 		}
 		var into *string
-		switch name := token.String(); name {
-		case "timestamp":
+		switch string(name) { // nobody escapes these
+		case `"timestamp"`:
 			into = &l.Timestamp
-		case "type":
+		case `"type"`:
 			into = &l.Type
-		case "record_type":
+		case `"record_type"`:
 			into = &l.RecordType
-		case "payload":
+		case `"payload"`:
 			if target != nil && l.Type != "" && dec.PeekKind() == '{' {
 				if into := target(l.Type); into != nil {
 					l.taken = true
@@ -108,18 +119,33 @@ func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any)
 			}
 			continue
 		}
-		if token, err = dec.ReadToken(); err != nil {
+		value, err := dec.ReadValue()
+		if err != nil {
 			return err
 		}
-		if kind := token.Kind(); kind != '"' && kind != 'n' {
+		switch kind := value.Kind(); kind {
+		case '"':
+			*into = lineWord(value)
+		case 'n':
+		default:
 			return &lineError{ReasonUnexpectedValue, "JSON " + kind.String() + " for a string of the record"}
-		}
-		if token.Kind() == '"' {
-			*into = token.String()
 		}
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// lineWord is the text of a string. That of most types needs no copy.
+func lineWord(value jsontext.Value) string {
+	switch string(value) {
+	case `"` + codexItem + `"`:
+		return codexItem
+	case `"` + codexEvent + `"`:
+		return codexEvent
+	case `"` + codexContext + `"`:
+		return codexContext
+	}
+	return textOf(span(value))
 }
 
 // bare reports whether the line is of the form before wrapping.

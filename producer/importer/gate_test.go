@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/google/uuid"
 )
 
 // TestGate: whatever a parser lets through, no fact leaves with an attribute
@@ -54,5 +55,14 @@ func TestLargeTotals(t *testing.T) {
 	}
 	if want := (TokenTotals{UncachedInput: 1<<40 + 6, Output: 1<<40 + 6}); all.Tokens != want || all.Calls != 2 {
 		t.Errorf("%d calls, %+v", all.Calls, all.Tokens)
+	}
+}
+
+// TestNameBased holds the ids to the library's.
+func TestNameBased(t *testing.T) {
+	for _, name := range []string{"", "a", "a\x00b"} {
+		if got, want := nameBased(append(codexTool.namespace[:], name...)), uuid.NewSHA1(codexTool.namespace, []byte(name)); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
 	}
 }

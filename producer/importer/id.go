@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"strings"
 	"unicode"
@@ -68,7 +69,7 @@ func (w *writer) eventID(t *thread, fact schema.Fact, toolCall string, name []st
 			return uuid.UUID{}, false
 		}
 	}
-	w.name = w.name[:0]
+	w.name = append(w.name[:0], w.tool.namespace[:]...)
 	for _, part := range [...]string{w.opts.Tenant, t.key.session, t.key.thread} {
 		w.name = append(append(w.name, part...), 0)
 	}
@@ -79,5 +80,15 @@ func (w *writer) eventID(t *thread, fact schema.Fact, toolCall string, name []st
 		}
 		w.name = append(append(w.name, 0), part...)
 	}
-	return uuid.NewSHA1(w.tool.namespace, w.name), true
+	return nameBased(w.name), true
+}
+
+// nameBased is the UUID of version 5 of a name behind its namespace, as
+// [uuid.NewSHA1] makes it.
+func nameBased(name []byte) (id uuid.UUID) {
+	sum := sha1.Sum(name)
+	copy(id[:], sum[:])
+	id[6] = id[6]&0x0f | 5<<4
+	id[8] = id[8]&0x3f | 0x80 // the variant of RFC 9562
+	return id
 }
