@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,6 +71,12 @@ func StandardDocument(e *Event) (StandardKind, []byte, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	return StandardDocumentOf(e, fact)
+}
+
+// StandardDocumentOf is [StandardDocument] for an event of which [Validate]
+// returned this fact and nothing against it.
+func StandardDocumentOf(e *Event, fact Fact) (StandardKind, []byte, error) {
 	kind, r, err := standardRecord(e, fact)
 	if err != nil {
 		return "", nil, err
@@ -88,6 +97,12 @@ func StandardSources(e *Event) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return StandardSourcesOf(e, fact)
+}
+
+// StandardSourcesOf is [StandardSources] for an event of which [Validate] returned
+// this fact and nothing against it.
+func StandardSourcesOf(e *Event, fact Fact) ([][]byte, error) {
 	records, err := standardSources(e, fact)
 	if err != nil {
 		return nil, err
@@ -123,13 +138,23 @@ func newRecord(value any) (record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the record: %w", err)
 	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(text, &members); err != nil {
+	r := make(record, 48)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
+	if _, err := dec.ReadToken(); err != nil {
 		return nil, fmt.Errorf("encode the record: %w", err)
 	}
-	r := make(record, len(members)+16)
-	for name, member := range members {
-		r[name] = member
+	for dec.PeekKind() == '"' {
+		quoted, err := dec.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("encode the record: %w", err)
+		}
+		name := string(unquoted(quoted))
+		member, err := dec.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("encode the record: %w", err)
+		}
+		end := int(dec.InputOffset()) // the text stays where it is, the decoder's value does not
+		r[name] = jsontext.Value(text[end-len(member) : end : end])
 	}
 	return r, nil
 }
@@ -184,10 +209,31 @@ func (r record) wrap(name string, allowed ...jsontext.Kind) {
 	r[name] = map[string]any{"value": value}
 }
 
+// encode writes the members sorted by name. Those of a fact are JSON already.
 func (r record) encode() ([]byte, error) {
-	text, err := json.Marshal(r, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("encode the document: %w", err)
+	b := append(make([]byte, 0, 2048), '{')
+	for i, name := range slices.Sorted(maps.Keys(r)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = jsontext.AppendQuote(b, name); err == nil {
+			b, err = appendMember(append(b, ':'), r[name])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encode the document: %w", err)
+		}
 	}
-	return text, nil
+	return append(b, '}'), nil
+}
+
+func appendMember(b []byte, value any) ([]byte, error) {
+	switch value := value.(type) {
+	case jsontext.Value:
+		return append(b, value...), nil
+	case string:
+		return jsontext.AppendQuote(b, value)
+	}
+	text, err := json.Marshal(value, json.Deterministic(true))
+	return append(b, text...), err
 }

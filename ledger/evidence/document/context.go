@@ -26,7 +26,7 @@ func (b *Builder) addDocuments(e *schema.Event, fact schema.Fact) {
 	default:
 		return
 	}
-	kind, document, err := schema.StandardDocument(e)
+	kind, document, err := schema.StandardDocumentOf(e, fact)
 	if err == nil {
 		document, err = b.cite(document, fact)
 	}
@@ -38,7 +38,7 @@ func (b *Builder) addDocuments(e *schema.Event, fact schema.Fact) {
 	if !isItem {
 		return
 	}
-	list, err := schema.StandardSources(e)
+	list, err := schema.StandardSourcesOf(e, fact)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,33 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
+)
+
+// TestRecordIsEncodedAsJSON holds the encoding of records to that of the JSON
+// package, on facts of every shape.
+func TestRecordIsEncodedAsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		e, fact := anyFact(rt, rapid.SampledFrom(Types()).Draw(rt, "type"))
+		_, r, err := standardRecord(e, fact)
+		if errors.Is(err, ErrNoStandardShape) {
+			return
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, err := json.Marshal(map[string]any(r), json.Deterministic(true))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got := mustEncode(rt, r); !bytes.Equal(got, want) {
+			rt.Fatalf("%s\n%s", got, want)
+		}
+	})
+}
