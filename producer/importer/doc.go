@@ -24,9 +24,9 @@
 // What does grow is what a window and a report are made of: the entries since
 // the last compaction, and for the whole log a few hashes and ids for each
 // record, call and tool call. For a step of an agent (a call, its answer, a tool's
-// result) of an OpenHands run that nothing condenses that is about 1.3 kB, measured
-// over 20,000 steps, and more until it is collected. Nothing bounds it. Beside it
-// stand one line or element, as long as it is, up to [Options.MaxLineBytes], and its
+// result) of one OpenHands run that nothing condenses that is about 0.5 kB, measured
+// over 126,799 steps; what a run needed is given back at its end. Beside it stand
+// one line or element, as long as it is, up to [Options.MaxLineBytes], and its
 // values.
 //
 // # Idempotency
