@@ -18,6 +18,13 @@ import (
 // not real, in virtual time. Everything that is left to chance is drawn from one
 // seed by what is done and how often it was done before, so that a seed gives
 // the same schedule again.
+//
+// Two things are not in it. The swap of a rebuild exchanges tables on the server:
+// what could go wrong is the server's part, which a fake would only repeat, so real
+// rebuilds are killed at each of its points (TestRebuildKilledAtEveryPoint); how it
+// asks projectors for their leases is here, as "lease asked for". And the roster, by
+// which processes share leases: here everybody asks for every lease, of which there
+// is more to go wrong; see TestFleetsTakeOver.
 
 // world is one schedule: the two servers, and the processes that use them.
 type world struct {
