@@ -7,13 +7,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // ProjectionVersion names how events become rows. It is part of every
 // deduplication token, so that rows of another version are never taken for a
 // repeat.
-const ProjectionVersion = 2
+const ProjectionVersion = 3
 
 // Range is a stretch of one stream: the messages with sequences from First to
 // Last, of which Messages exist, and a digest over their exact bytes. A range
@@ -55,6 +56,9 @@ type Batch struct {
 	quarantine   rowsOf[quarantineRow]
 	duplicates   rowsOf[duplicateRow]
 	replays      rowsOf[replayRow]
+	logHashes    rowsOf[logRow]
+	// Log is the transparency log with the batch's leaves. The zero Log is none.
+	Log Log
 }
 
 // tables lists the blocks in the order in which they are written. Events come
@@ -66,13 +70,14 @@ func (b *Batch) tables() []tableBlock {
 		{"windows", &b.windows.block}, {"placements", &b.placements.block}, {"replacements", &b.replacements.block},
 		{"redactions", &b.redactions.block}, {"missing", &b.missing.block}, {"calls", &b.calls.block}, {"log_items", &b.logItems.block},
 		{"quarantine", &b.quarantine.block}, {"duplicates", &b.duplicates.block}, {"replays", &b.replays.block},
+		{"log_hashes", &b.logHashes.block},
 	}
 }
 
 // Reset empties the batch for another range. It keeps the room of the last one,
 // so that a batch that is used again allocates little. Nothing may be writing it.
 func (b *Batch) Reset(r Range) {
-	b.Range = r
+	b.Range, b.Log = r, Log{}
 	for _, t := range b.tables() {
 		t.reset()
 	}
@@ -93,12 +98,19 @@ func (b *Batch) Rows() map[string]uint64 {
 // this version does not know: it is kept in events and nowhere else. Nothing of
 // event or fact is kept but copies.
 func (b *Batch) Add(e *schema.Event, fact schema.Fact, at Position) {
-	b.AddDigested(e, fact, at, e.Digest(), e.Identity())
+	b.AddDerived(e, fact, at, Derived{Digest: e.Digest(), Identity: e.Identity()})
 }
 
-// AddDigested is Add for who has the event's digest and identity already.
-func (b *Batch) AddDigested(e *schema.Event, fact schema.Fact, at Position, digest [32]byte, identity uint64) {
-	b.events.add(newEventRow(e, at, digest, identity))
+// Derived is what follows from an event and is kept beside it.
+type Derived struct {
+	Digest   [32]byte
+	Identity uint64
+	Salt     proof.Salt // of its leaf in the log; zero where it has none
+}
+
+// AddDerived is Add for who has what follows from the event already.
+func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
+	b.events.add(newEventRow(e, at, d))
 	h := headOf(e, at)
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:

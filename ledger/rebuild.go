@@ -262,10 +262,14 @@ func (b *Beside) carryRange(ctx context.Context, s Start) error {
 			messages += rows
 		}
 	}
-	return b.exec(ctx, "beside_carry_range", clickhouse.Parameters{
-		"incarnation": s.Incarnation.String(), "last": unsigned(s.First - 1), "messages": unsigned(messages),
-		"names": textParameter(names), "counts": arrayParameter(counts),
-	})
+	log, err := b.live.LogAt(ctx, s.Incarnation, s.First-1)
+	if err != nil {
+		return err
+	}
+	params := log.parameters()
+	params["incarnation"], params["last"], params["messages"] = s.Incarnation.String(), unsigned(s.First-1), unsigned(messages)
+	params["names"], params["counts"] = textParameter(names), arrayParameter(counts)
+	return b.exec(ctx, "beside_carry_range", params)
 }
 
 // textParameter encodes names and ids, which hold no quote.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Commit is a row of commits: a range that counts, and how many rows it has in
@@ -16,6 +17,7 @@ import (
 type Commit struct {
 	Range
 	Rows map[string]uint64
+	Root tlog.Hash // of the log after it; zero where there was none
 }
 
 // CommitsBefore returns the newest committed ranges of a stream that begin below
@@ -30,11 +32,12 @@ func (l *Ledger) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first
 	var list []Commit
 	for rows.Next() {
 		c := Commit{Range: Range{Incarnation: incarnation}}
-		var digest string
-		if err := rows.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows); err != nil {
+		var digest, root string
+		if err := rows.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows, &root); err != nil {
 			return nil, fmt.Errorf("read commits: %w", err)
 		}
 		copy(c.Digest[:], digest)
+		copy(c.Root[:], root)
 		list = append(list, c)
 	}
 	return list, rows.Err()

@@ -26,16 +26,19 @@ type eventRow struct {
 	Data               string            `ch:"data"`
 	Digest             string            `ch:"digest"` // 32 bytes
 	Identity           uint64            `ch:"identity"`
+	Salt               string            `ch:"salt"`           // 16 bytes
+	TypeAttribute      string            `ch:"type_attribute"` // as it came
 }
 
 // newEventRow returns the row of an event, whose data it aliases.
-func newEventRow(e *schema.Event, at Position, digest [32]byte, identity uint64) eventRow {
+func newEventRow(e *schema.Event, at Position, d Derived) eventRow {
 	row := eventRow{
 		Head: headOf(e, at), Subject: e.Subject,
 		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
 		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
-		Extensions: e.Extensions, Data: unsafe.String(unsafe.SliceData(e.Data), len(e.Data)), Digest: string(digest[:]), Identity: identity,
+		Extensions: e.Extensions, Data: unsafe.String(unsafe.SliceData(e.Data), len(e.Data)), Digest: string(d.Digest[:]), Identity: d.Identity,
+		Salt: string(d.Salt[:]), TypeAttribute: e.Type,
 	}
 	if !e.RecordedTime.IsZero() {
 		row.RecordedTime = &e.RecordedTime
@@ -52,7 +55,9 @@ func (r *eventRow) event() *schema.Event {
 		TraceParent: r.TraceParent, TraceState: r.TraceState, DataClassification: r.DataClassification,
 		Extensions: r.Extensions, Data: []byte(r.Data),
 	}
-	if t := schema.Type(r.EventType); t.Known() {
+	if t := schema.Type(r.EventType); r.TypeAttribute != "" {
+		e.Type = r.TypeAttribute
+	} else if t.Known() {
 		e.Type = t.CloudEventsType()
 	}
 	if r.RecordedTime != nil {
@@ -104,4 +109,7 @@ type commitRow struct {
 	Epoch             uint64            `ch:"epoch"`
 	ProjectionVersion uint32            `ch:"projection_version"`
 	RecordedAt        time.Time         `ch:"recorded_at"`
+	TreeSize          uint64            `ch:"tree_size"`
+	TreeRoot          string            `ch:"tree_root"` // 32 bytes
+	TreeFrontier      string            `ch:"tree_frontier"`
 }

@@ -84,6 +84,7 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	commit := blockOf("commits", commitRow{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: ProjectionVersion, RecordedAt: b.RecordedAt,
+		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),
 	})
 	return l.insert(ctx, commit, b.Range, epoch)
 }

@@ -215,7 +215,7 @@ func TestRowStructsAreTheTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain := strings.NewReplacer("LowCardinality(String)", "String", "FixedString(32)", "String")
+		plain := strings.NewReplacer("LowCardinality(String)", "String", "FixedString(32)", "String", "FixedString(16)", "String")
 		for rows.Next() {
 			var name, kind string
 			if err := rows.Scan(&name, &kind); err != nil {

@@ -47,6 +47,11 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 	if err := p.hearSiblings(ctx); err != nil {
 		return nil, err
 	}
+	if !p.book.secret.IsZero() {
+		if err := p.readLog(ctx); err != nil {
+			return nil, err
+		}
+	}
 	a := &assembly{sums: sha256.New(), fresh: newWithheld(p.withheld.fingerprinters)}
 	a.firsts = make(map[pair]ledger.Known)
 	select {
@@ -90,6 +95,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 		return !void[m.position.StreamSeq]
 	})
 	p.noteUnknown(fingerprintsOf(all))
+	p.book.salted(all)
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = all[0].position, messages[0].arrived, began
 	}
@@ -162,7 +168,7 @@ func (a *assembly) conflicts(known map[pair]ledger.Known, earlier []parsed, m pa
 // value to whoever tries.
 func (a *assembly) take(m parsed) {
 	named := m.message
-	if m.reintroduced {
+	if m.reintroduced || m.erased != nil {
 		named = placeOf(m.position)
 	}
 	a.sums.Write(named.sum())
@@ -185,6 +191,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	for _, m := range a.unsure {
 		a.place(m, known)
 	}
+	p.book.enter(a.batch, a.leaves)
 	a.Range = ledger.Range{
 		Incarnation: a.first.Incarnation, First: a.first.StreamSeq, Last: a.last.StreamSeq,
 		Messages: a.messages, RecordedAt: a.last.RecordedAt,

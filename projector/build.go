@@ -7,7 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -20,6 +23,10 @@ type parsed struct {
 	violations schema.Violations
 	identity   uint64
 	digest     [32]byte
+	// logged says that it has a leaf in the log if it becomes an event.
+	logged bool
+	salt   proof.Salt
+	leaf   tlog.Hash
 	// reintroduced says that the message held a withheld value, of which this is
 	// what may be kept: it is to be deleted from the stream.
 	reintroduced bool
@@ -28,19 +35,24 @@ type parsed struct {
 // parseAll parses messages on all processors.
 func parseAll(messages []*message) []parsed {
 	all := make([]parsed, len(messages))
+	inShares(len(messages), func(first, last int) {
+		for i := first; i < last; i++ {
+			messages[i].sum()
+			all[i] = parse(messages[i])
+		}
+	})
+	return all
+}
+
+// inShares calls do with shares of n on all processors, and returns once all are
+// done.
+func inShares(n int, do func(first, last int)) {
 	var work sync.WaitGroup
-	share := max(minShare, (len(messages)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	for first := 0; first < len(messages); first += share {
-		last := min(first+share, len(messages))
-		work.Go(func() {
-			for i := first; i < last; i++ {
-				messages[i].sum()
-				all[i] = parse(messages[i])
-			}
-		})
+	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for first := 0; first < n; first += share {
+		work.Go(func() { do(first, min(first+share, n)) })
 	}
 	work.Wait()
-	return all
 }
 
 // minShare is how many messages are worth a goroutine.
@@ -48,6 +60,10 @@ const minShare = 64
 
 func parse(m *message) parsed {
 	p := parsed{message: m}
+	if m.erased != nil {
+		p.violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
+		return p
+	}
 	if m.kept != nil {
 		p.reintroduced, p.violations = true, schema.Violations{{Code: schema.CodeReintroduced}}
 		return p
@@ -79,6 +95,7 @@ type outcome struct {
 	batch   *ledger.Batch
 	refused []parsed
 	firsts  map[pair]ledger.Known
+	leaves  []leafAt
 }
 
 // build places messages in an empty batch. known holds what is known about their
@@ -94,6 +111,10 @@ func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) 
 // place adds what becomes of a message. Of a message that is not refused it keeps
 // nothing but copies.
 func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
+	if m.erased != nil {
+		o.leaves = append(o.leaves, leafAt{*m.erased, m.position})
+		return
+	}
 	if of, ok := m.replayOf(); ok {
 		o.batch.AddReplay(m.tenant(), m.position, of)
 	}
@@ -108,7 +129,10 @@ func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
 	}
 	switch {
 	case !again || !before(first.Position, m.position):
-		o.batch.AddDigested(m.event, m.fact, m.position, m.digest, m.identity)
+		o.batch.AddDerived(m.event, m.fact, m.position, ledger.Derived{Digest: m.digest, Identity: m.identity, Salt: m.salt})
+		if m.logged {
+			o.leaves = append(o.leaves, leafAt{m.leaf, m.position})
+		}
 		id = pair{strings.Clone(id.source), strings.Clone(id.id)}
 		o.firsts[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
 	case first.Digest == m.digest:

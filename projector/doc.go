@@ -124,6 +124,26 @@
 // policy in the view check_redaction_reintroduced. Then the value has been in the
 // ledger and in whatever read it: change the secret, and erase the events.
 //
+// # Transparency log
+//
+// Each event gets a leaf in the log of its stream, whose formats are in package
+// proof. The log's table, log_hashes, is written with a batch like any other, and its
+// state, size, root and frontier, stands in the row of commits, from which the next
+// batch goes on: so does who takes over, and who derives a committed range again. The
+// digest of a range, the journal and the tokens know nothing of the log and its
+// secret.
+//
+// A ledger that is older than the log has one from the first commit after it on, and
+// a [Rebuild] of that leaves it so. A projector without the ring of a ledger that has
+// a log stops, with [ErrNoSecret]: events without a leaf would be a hole in it.
+//
+// What an erasure has taken out of the stream keeps its place in the log. The fact of
+// the erasure has the leaf; who reads that part of the stream again, to rebuild it or
+// to mend a table, takes it from there. A message that somebody deleted otherwise has
+// no leaf in a rebuilt log, whose root is then another: the comparison says so.
+//
+// Heads are signed beside the commits, which do not wait for them; see [Signing].
+//
 // # Partitions
 //
 // The events may be in several streams, by the bucket of their session; see

@@ -25,6 +25,8 @@ var everything = stretch{1, 1 << 62}
 //   - the views show the same,
 //   - every row of every table is what projecting the stream again into empty
 //     tables gives, and none is missing,
+//   - the log has the leaves of the events and of nothing else, in their order, and
+//     its root is that of the last commit and of every signed head,
 //   - no base table has a row twice, read without FINAL, but in the stretches,
 //   - the quarantine stream has a copy of everything that was refused.
 func (f *fixture) faultless(doubled ...stretch) {
@@ -42,6 +44,7 @@ func (f *fixture) faultless(doubled ...stretch) {
 	}
 	f.views(want)
 	f.sameAgain()
+	f.logged()
 	f.single(doubled)
 	refused := f.count("SELECT uniqExact(incarnation, stream_seq) FROM quarantine")
 	copies := make(map[ledger.Position]bool)
@@ -78,7 +81,7 @@ func (f *fixture) views(want map[uint64]string) {
 // the two row for row, as every view reads them.
 func (f *fixture) sameAgain() {
 	f.t.Helper()
-	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, CompareOnly: true, timing: testTiming, batch: 1000}.Run(f.t.Context())
+	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, timing: testTiming, batch: 1000}.Run(f.t.Context())
 	if err != nil {
 		f.t.Errorf("the stream projected again: %v, with the differences %+v", err, done.Compared.Differences)
 	}

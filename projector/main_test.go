@@ -61,7 +61,7 @@ func runChild() int {
 	case err != nil:
 	case os.Getenv(childRebuild) != "":
 		c := p.config
-		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Log: c.Log, timing: testTiming, batch: 7, at: p.at}.Run(context.Background())
+		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, timing: testTiming, batch: 7, at: p.at}.Run(context.Background())
 	default:
 		err = p.Run(context.Background())
 	}
@@ -142,5 +142,6 @@ var testTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Seco
 func testConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
 	c := DefaultConfig(js, l)
 	c.BatchMessages, c.Linger, c.Owner = 20, 10*time.Millisecond, "test"
+	c.Ring = testLogRing
 	return c
 }

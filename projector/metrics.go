@@ -20,7 +20,7 @@ import (
 // use. A nil Metrics counts nothing and costs nothing.
 type Metrics struct {
 	messages, duplicates, deleted, gaps  *prometheus.CounterVec
-	lost                                 *prometheus.CounterVec
+	lost, heads, headFailures            *prometheus.CounterVec
 	rows, quarantined, retries           *prometheus.CounterVec
 	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
 	steps                                *prometheus.HistogramVec
@@ -65,6 +65,8 @@ func NewMetrics() *Metrics {
 		deleted:       counters("reintroduced_deleted_total", "Messages deleted from the stream because they held a withheld value."),
 		gaps:          counters("sequence_gaps_total", "Sequences that the stream no longer had when they were read."),
 		lost:          counters("lost_facts_total", "Facts that producers have numbered and that did not come within five minutes."),
+		heads:         counters("heads_total", "Signed heads of the transparency log that were taken somewhere, by where.", "to"),
+		headFailures:  counters("head_failures_total", "Attempts to sign a head of the transparency log (to is sign) or to take it somewhere that failed.", "to"),
 		retries:       counters("retries_total", "Attempts that failed and are made again, by who failed and the server's error code.", "cause", "code"),
 		batchMessages: histograms("batch_messages", "Messages of a batch.", prometheus.ExponentialBuckets(1, 4, 9)),
 		batchBytes:    histograms("batch_bytes", "Bytes of a batch as they came.", prometheus.ExponentialBuckets(1<<10, 4, 9)),
@@ -79,7 +81,7 @@ func withStream(labels []string) []string { return append([]string{"stream"}, la
 
 func (m *Metrics) counted() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.messages, m.rows, m.duplicates, m.quarantined, m.deleted, m.gaps, m.lost, m.retries,
+		m.messages, m.rows, m.duplicates, m.quarantined, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries,
 		m.batchMessages, m.batchBytes, m.batchRows, m.steps,
 	}
 }
@@ -212,5 +214,16 @@ func (m meter) deletion() {
 func (m meter) loss(facts uint64) {
 	if m.Metrics != nil {
 		m.lost.WithLabelValues(m.stream).Add(float64(facts))
+	}
+}
+
+// head counts a signed head that was taken somewhere, or failed to be.
+func (m meter) head(to string, err error) {
+	switch {
+	case m.Metrics == nil:
+	case err != nil:
+		m.headFailures.WithLabelValues(m.stream, to).Inc()
+	default:
+		m.heads.WithLabelValues(m.stream, to).Inc()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -44,6 +45,12 @@ type Config struct {
 	// recognised, which the log and Status say; events are projected all the
 	// same. Nil has no keys.
 	Keys func() ([]schema.KeyRing, error)
+	// Ring returns the ledger's ring, with the secret of its transparency log and
+	// the key that signs the log's heads. It is called when a lease is taken and
+	// before each head. Nil keeps no log, which only a ledger that has none allows.
+	Ring func() (proof.Ring, error)
+	// Heads says when the heads of the log are signed, and where they go.
+	Heads Signing
 	// Log gets what a person would want to know: no payload and no secret. What
 	// asks for attention has an attribute event, by which to raise an alarm; see
 	// deploy/grafana/README.md. Nil discards it.
@@ -57,7 +64,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that suit one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
-	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond}
+	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Heads: Signing{Every: 10_000, Interval: 10 * time.Second}}
 }
 
 // Validate reports what is missing.
@@ -67,6 +74,8 @@ func (c Config) Validate() error {
 		return errors.New("projector: JetStream is required")
 	case c.Ledger == nil:
 		return errors.New("projector: Ledger is required")
+	case c.Heads.Every < 0, c.Heads.Interval < 0:
+		return errors.New("projector: the heads of the log need limits that are not negative")
 	case c.BatchMessages < 1, c.BatchBytes < 1, c.Linger < 0:
 		return errors.New("projector: batch limits must be positive")
 	}
@@ -112,6 +121,9 @@ type Projector struct {
 	ready       atomic.Bool
 	condition
 	beside        *beside // of a rebuild; nil for the live tables
+	book          book
+	herald        *herald    // of the heads of the log; nil signs none
+	absent        []*message // gone from the stream, and what is known of them, in order
 	gaps          gaps
 	lostSequences atomic.Uint64
 
@@ -204,6 +216,10 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if err != nil {
 		return err
 	}
+	if err := p.readRing(); err != nil {
+		_ = lease.leave(ctx, err)
+		return fmt.Errorf("read the ring of the ledger: %w", err)
+	}
 	p.lease = lease
 	p.holds(lease)
 	p.enter(Recovering)
@@ -241,7 +257,10 @@ func (p *Projector) open(ctx context.Context) (err error) {
 	if changed {
 		p.forget()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.readErased(ctx)
 }
 
 // follow recovers and then commits batch after batch, until something goes
@@ -265,6 +284,11 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	p.ready.Store(true)
+	p.herald = p.newHerald(ctx)
+	defer p.herald.close()
+	if err := p.tellLog(ctx); err != nil {
+		return err
+	}
 	return p.pump(ctx, in, next)
 }
 

@@ -72,6 +72,8 @@ type store interface {
 	WriteLacking(ctx context.Context, b *ledger.Batch, epoch uint64, lacking []ledger.Lack) error
 	Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error
 	Discard(ctx context.Context, r ledger.Range) error
+
+	LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error)
 }
 
 // A step is one transition of the protocol. It may be repeated.

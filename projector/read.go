@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
 )
@@ -23,6 +24,7 @@ type message struct {
 	arrived  time.Time       // of the first of a batch
 	digest   *[32]byte       // see sum
 	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
+	erased   *tlog.Hash      // its leaf, where it was erased and the stream no longer has it
 }
 
 func (m *message) size() int { return len(m.subject) + len(m.data) + 64*len(m.header) }
@@ -43,6 +45,7 @@ type reader struct {
 	held        *message   // received, to come after those of gone
 	delivered   uint64     // messages that this consumer has delivered
 	last        uint64     // sequence of the latest
+	at          time.Time  // of the latest
 	pending     uint64     // messages that the stream had behind it
 	stalls      int        // checks in a row that found more on the server
 }
@@ -129,6 +132,7 @@ func (r *reader) receive(ctx context.Context) (*message, error) {
 		return nil, fmt.Errorf("read stream after %d: %w", r.last, errReader)
 	}
 	r.delivered, r.last, r.pending, r.stalls = meta.Sequence.Consumer, meta.Sequence.Stream, meta.NumPending, 0
+	r.at = meta.Timestamp.UTC()
 	return &message{
 		subject: msg.Subject(), header: msg.Headers(), data: msg.Data(),
 		position: ledger.Position{Incarnation: r.incarnation, StreamSeq: meta.Sequence.Stream, RecordedAt: meta.Timestamp.UTC()},

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -41,6 +42,10 @@ type Rebuild struct {
 	Ledger *ledger.Ledger
 	// Keys is as in Config.
 	Keys func() ([]schema.KeyRing, error)
+	// Ring is as in Config. A ledger that has a log is rebuilt with it, from the same
+	// event on; where it has none, one of all events is made, and the tables differ.
+	// With the secret of another ring every salt and leaf is another.
+	Ring func() (proof.Ring, error)
 	// CompareOnly drops the rebuilt tables once they were compared, and changes
 	// nothing else.
 	CompareOnly bool
@@ -186,7 +191,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 	}
 	for _, s := range w.starts {
 		c := DefaultConfig(r.JetStream, w.set.Ledger)
-		c.Stream, c.Owner, c.UntilCaughtUp, c.Keys, c.Log = s.Stream, owner, true, r.Keys, r.Log
+		c.Stream, c.Owner, c.UntilCaughtUp, c.Keys, c.Ring, c.Log = s.Stream, owner, true, r.Keys, r.Ring, r.Log
 		if r.batch > 0 {
 			c.BatchMessages = r.batch
 		}
@@ -194,6 +199,14 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		if err != nil {
 			return nil, err
 		}
+		first, found, err := r.Ledger.LogStart(ctx, s.Incarnation)
+		switch {
+		case err != nil:
+			return nil, err
+		case found && r.Ring == nil:
+			return nil, ErrNoSecret
+		}
+		p.book.first = first
 		p.timing, p.at = r.timing, r.at
 		p.beside = &beside{harmless: r.CompareOnly, gone: gone[s.Incarnation]}
 		w.projectors = append(w.projectors, p)

@@ -43,18 +43,19 @@ func (p *Projector) finishSwap(ctx context.Context) error {
 	return err
 }
 
-// newReader reads the stream from a sequence on; for a rebuild with what is gone
-// from it for a withheld value in its old place, so that it is in quarantine again.
+// newReader reads the stream from a sequence on, with what is absent in its old
+// place: what was erased, which has its leaf in the log, and for a rebuild what is
+// gone for a withheld value, so that it is in quarantine again.
 func (p *Projector) newReader(ctx context.Context, from uint64) (*reader, error) {
 	in, err := newReader(ctx, p.stream, p.incarnation, from)
-	if err == nil && p.beside != nil {
-		at, _ := slices.BinarySearchFunc(p.beside.gone, from, func(m *message, from uint64) int {
+	if err == nil {
+		at, _ := slices.BinarySearchFunc(p.absent, from, func(m *message, from uint64) int {
 			if m.position.StreamSeq < from {
 				return -1
 			}
 			return 1
 		})
-		in.gone = p.beside.gone[at:]
+		in.gone = p.absent[at:]
 	}
 	return in, err
 }
@@ -77,11 +78,11 @@ func (r *reader) merge(ctx context.Context) (*message, error) {
 		r.held = nil
 		return m, nil
 	}
-	m := r.gone[0]
+	m := r.gone[0].stood(r.held.position.RecordedAt)
 	r.gone = r.gone[1:]
 	if m.position.StreamSeq == r.held.position.StreamSeq {
-		// It was refused, and whoever did it did not get to the deletion.
-		if !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
+		// It was refused or erased, and whoever did it did not get to the deletion.
+		if m.erased != nil || !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
 			m = r.held
 		}
 		r.held = nil
@@ -95,7 +96,7 @@ func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
 	if err != nil || !r.received(info) {
 		return nil, errNoMessage
 	}
-	m := r.gone[0]
+	m := r.gone[0].stood(r.at)
 	r.gone = r.gone[1:]
 	return m, nil
 }

@@ -17,7 +17,7 @@ import (
 
 func (f *fixture) rebuild() Rebuild {
 	return Rebuild{
-		JetStream: f.js, Ledger: f.ledger, timing: testTiming, batch: 7, Keys: testKeys(f.t),
+		JetStream: f.js, Ledger: f.ledger, timing: testTiming, batch: 7, Keys: testKeys(f.t), Ring: testLogRing,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }

@@ -161,7 +161,7 @@ func (p *Projector) walkBack(ctx context.Context) (err error) {
 	p.config.Log.Warn("tables hold fewer rows than commits says: they are older than it, or lost some; writing them again from the stream",
 		"event", "tables_behind", "first", short[0].First, "last", short[len(short)-1].Last, "commits", len(short))
 	for _, c := range short {
-		if err := p.mend(ctx, c.Range); err != nil {
+		if err := p.mend(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -228,8 +228,10 @@ func allTrue(m map[string]bool) bool {
 
 // mend derives a committed range again, as it was when it was committed, and
 // writes what tables lack of it. Messages that were deleted since leave no rows.
-func (p *Projector) mend(ctx context.Context, r ledger.Range) error {
-	if first := p.info.State.FirstSeq; first > r.First {
+func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
+	r := c.Range
+	defer p.withoutLog(c)()
+	if first := p.begins(p.info.State.FirstSeq); first > r.First {
 		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", expired(r.First, min(r.Last, first-1)))
 	}
 	messages, err := p.readRange(ctx, r.First, r.Last, r.Messages)
@@ -240,6 +242,7 @@ func (p *Projector) mend(ctx context.Context, r ledger.Range) error {
 		return err
 	}
 	p.committed.Store(r.First - 1)
+	p.book.log = nil
 	if err := p.loadWithheld(ctx); err != nil {
 		return err
 	}
@@ -254,11 +257,13 @@ func (p *Projector) mend(ctx context.Context, r ledger.Range) error {
 		if len(messages) == 0 {
 			return nil
 		}
+		p.book.log = nil
 		if b, err = p.assemble(ctx, messages); err != nil {
 			return err
 		}
 	}
 	b.Range, b.batch.Range = r, r
+	p.keepLog(c, b.batch)
 	if err := p.reconcile(ctx, b.batch); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (p *Projector) verify(ctx context.Context) error {
 	next := p.last.Last + 1
 	switch state := p.info.State; {
 	case p.last.Last == 0:
-		if next = max(1, state.FirstSeq); next > 1 {
+		if next = p.begins(max(1, state.FirstSeq)); next > 1 {
 			p.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
 		}
 		p.committed.Store(next - 1)
@@ -85,7 +85,7 @@ func (p *Projector) verifyAgain(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case len(messages) == 0 && info.State.FirstSeq <= p.last.Last:
+	case (len(messages) == 0 || messages[0].erased != nil) && info.State.FirstSeq <= p.last.Last:
 		return p.verifyRange(ctx, p.last)
 	}
 	return p.compare(ctx, p.last, messages)
@@ -101,6 +101,11 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*mes
 		return err
 	}
 	if placed := withPlaces(messages, gone); len(placed) > 0 && rangeOf(placed).Same(r) {
+		return nil
+	}
+	// What was erased since was a message then, and is of no more use here.
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m *message) bool { return m.erased != nil })
+	if len(messages) == 0 {
 		return nil
 	}
 	// Those that are gone may have been so when r was committed, once more because
@@ -176,7 +181,10 @@ func (p *Projector) load(ctx context.Context) error {
 	last := p.last
 	last.Incarnation = p.incarnation
 	held, err := p.store.LastHeld(ctx, last)
-	p.doubtful = held
+	p.doubtful, p.book.log = held, nil
+	if err == nil {
+		err = p.readLog(ctx)
+	}
 	if p.journalled.Incarnation == p.incarnation {
 		// Where all tables are older copies they do not hold it, and the server may
 		// still know the tokens.
@@ -209,6 +217,7 @@ func (p *Projector) settle(ctx context.Context) error {
 	if pending == nil {
 		return nil
 	}
+	defer func() { p.book.log = nil }() // what is not settled is not in it
 	if pending.Incarnation == p.incarnation {
 		if pending.First <= p.last.Last {
 			return nil

@@ -260,6 +260,11 @@ func (s simStore) LastCommit(ctx context.Context, incarnation uuid.UUID) (r ledg
 	return r, found, err
 }
 
+// LogAt returns none: the simulation keeps no transparency log.
+func (s simStore) LogAt(context.Context, uuid.UUID, uint64) (ledger.Log, error) {
+	return ledger.Log{}, nil
+}
+
 func (s simStore) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) (list []ledger.Commit, err error) {
 	err = s.ask(ctx, "commits", func(l *simLedger) {
 		for _, c := range l.newest(incarnation) {

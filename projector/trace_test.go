@@ -89,7 +89,7 @@ func TestSpansOfABatch(t *testing.T) {
 	want := []string{
 		"build", "commit", "commit/insert into commits", "decode", "delete reintroduced values", "fetch", "journal",
 		"look at the checkpoint", "look up identities",
-		"publish to quarantine", "write", "write/insert into events", "write/insert into log_items",
+		"publish to quarantine", "write", "write/insert into events", "write/insert into log_hashes", "write/insert into log_items",
 	}
 	if batch == nil || batch.name != "project batch" || !slices.Equal(children, want) {
 		t.Fatalf("the spans of %+v are %q, want %q", batch, children, want)

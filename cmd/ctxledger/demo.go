@@ -50,8 +50,12 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	}
 	c := embedded.DefaultConfig(data)
 	c.Progress, c.Log = a.fetchProgress(), a.log()
+	ring, err := ringIn(data)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(a.out, "Starting NATS, ClickHouse and the projector on this machine.")
-	i, err := instance.Start(ctx, instance.Config{Embedded: c, Keys: keysIn(data), Log: c.Log})
+	i, err := instance.Start(ctx, instance.Config{Embedded: c, Keys: keysIn(data), Ring: ring, Log: c.Log})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type globalFlags struct {
 	natsContext string
 	clickhouse  string
 	data        string
+	dataGiven   bool // by a flag, the environment or the settings file
 	config      string
 	verbose     bool
 	logLevel    slog.Level
@@ -34,13 +35,16 @@ const (
 	logJSON = "json"
 )
 
-// settings pairs the flags with their environment variables. A variable with
+// settings pairs the flags with their environment variables; those of some commands
+// alone are looked at with these. A variable with
 // _FILE behind its name holds the path of a file with the value, for secrets.
 var settings = []struct{ flag, env string }{
 	{"nats", "CTXLEDGER_NATS_URL"},
 	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
 	{"clickhouse", "CTXLEDGER_CLICKHOUSE_DSN"},
 	{"data", "CTXLEDGER_DATA"},
+	{"checkpoint-dir", "CTXLEDGER_CHECKPOINT_DIR"},
+	{"checkpoint-command", "CTXLEDGER_CHECKPOINT_COMMAND"},
 }
 
 func (g *globalFlags) register(root *cobra.Command) {
@@ -63,6 +67,12 @@ func (g *globalFlags) complete(cmd *cobra.Command) error {
 	}
 	for _, s := range settings {
 		flag := cmd.Root().PersistentFlags().Lookup(s.flag)
+		if flag == nil {
+			flag = cmd.Flags().Lookup(s.flag)
+		}
+		if flag == nil {
+			continue
+		}
 		if flag.Changed {
 			if err := refuseSecret(s.flag, s.env, flag.Value.String()); err != nil {
 				return err
@@ -80,7 +90,7 @@ func (g *globalFlags) complete(cmd *cobra.Command) error {
 			_ = flag.Value.Set(value) // a string flag takes any value
 		}
 	}
-	if g.data == "" {
+	if g.dataGiven = g.data != ""; !g.dataGiven {
 		g.data = defaultData()
 	}
 	if g.logFormat != logText && g.logFormat != logJSON {
@@ -108,7 +118,7 @@ func fromEnvironment(name string) (string, error) {
 func refuseSecret(flag, env, value string) error {
 	for address := range strings.SplitSeq(value, ",") {
 		u, err := parseAddress(address)
-		if flag == "data" || flag == "nats-context" || err == nil && !holdsSecret(u) {
+		if flag != "nats" && flag != "clickhouse" || err == nil && !holdsSecret(u) {
 			continue
 		}
 		if err != nil && !strings.Contains(address, "@") {
@@ -154,7 +164,7 @@ func readSettings(path string) (map[string]string, error) {
 	}
 	for name := range file {
 		if !knownSetting(name) {
-			return nil, usageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse and data", path, name)
+			return nil, usageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, data, checkpoint-dir and checkpoint-command", path, name)
 		}
 	}
 	return file, nil

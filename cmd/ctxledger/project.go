@@ -22,6 +22,7 @@ import (
 func (a *app) projectCommand() *cobra.Command {
 	var untilCaughtUp, recheck bool
 	var listen string
+	var heads headFlags
 	var linger time.Duration
 	cmd := &cobra.Command{
 		Use:   "project",
@@ -47,6 +48,10 @@ An event waits for others for up to the linger before it is written, while there
 are few. A shorter one, such as --linger 20ms, lets queries find it sooner, and
 gives ClickHouse more and smaller parts to write and to merge.
 
+` + headsHelp + ` The key is made where the data folder is
+named and has none; without a key there is no log, which only a ledger that has
+none allows.
+
 With --recheck nothing is projected. Instead the events that are in the tables
 are searched for values that a redaction withholds and that were recorded before
 it. Each is printed by its place, never with the value, and stays listed in the
@@ -56,6 +61,7 @@ when there are any. A pass that is cut off goes on where it was.`,
   ctxledger project --recheck
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project
   ctxledger project --linger 20ms
+  ctxledger project --data ./ledger --checkpoint-dir /mnt/elsewhere/heads
   ctxledger project --listen 127.0.0.1:9464 --log-format json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,12 +77,16 @@ when there are any. A pass that is cut off goes on where it was.`,
 			if linger < 0 {
 				return usageError("--linger %v: want a duration that is not negative, such as 20ms", linger)
 			}
-			return a.project(cmd.Context(), untilCaughtUp, linger, listen)
+			if err := heads.check(); err != nil {
+				return err
+			}
+			return a.project(cmd.Context(), untilCaughtUp, linger, listen, heads)
 		},
 	}
 	cmd.Flags().BoolVar(&untilCaughtUp, "until-caught-up", false, "stop once level with the stream")
 	cmd.Flags().DurationVar(&linger, "linger", projector.DefaultConfig(nil, nil).Linger, "the longest that an event waits for others before it is written")
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /metrics, /healthz and /readyz, such as 127.0.0.1:9464 (default: none)")
+	heads.register(cmd.Flags())
 	cmd.Flags().BoolVar(&recheck, "recheck", false, "search the tables for values that were recorded before their redaction, and stop")
 	return cmd
 }
@@ -85,7 +95,7 @@ when there are any. A pass that is cut off goes on where it was.`,
 // long, and notice within the life of a lease that nobody answers at its other end.
 var outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
 
-func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Duration, listen string) error {
+func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Duration, listen string, heads headFlags) error {
 	saveMemory()
 	listener, err := listenStatus(listen)
 	if err != nil {
@@ -108,7 +118,12 @@ func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Durat
 	if _, err := keys(); err != nil {
 		return err
 	}
+	ring, err := a.ownRing()
+	if err != nil {
+		return err
+	}
 	c := projector.DefaultConfig(js, l)
+	c.Ring, c.Heads = ring, heads.heads()
 	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.log()
 	if listener != nil {
 		c.Metrics = projector.NewMetrics()

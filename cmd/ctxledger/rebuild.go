@@ -78,9 +78,13 @@ func (a *app) rebuild(ctx context.Context, flags rebuildFlags) error {
 	if _, err := keys(); err != nil {
 		return err
 	}
+	ring, err := a.ringIfAny()
+	if err != nil {
+		return err
+	}
 	bar := progress.New(a.err, isTerminal(a.err), "projecting again")
 	done, err := projector.Rebuild{
-		JetStream: js, Ledger: l, Keys: keys, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.log(),
+		JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.log(),
 		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
 	}.Run(ctx)
 	bar.Done()

@@ -25,6 +25,7 @@ func (a *app) upCommand() *cobra.Command {
 	var natsPort, clickhousePort, clickhouseHTTPPort, httpPort int
 	var partitions int
 	var asJSON bool
+	var heads headFlags
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run NATS, ClickHouse and the projector on this machine until interrupted",
@@ -34,9 +35,13 @@ first start fetches the ClickHouse engine, once. The data folder survives any
 kind of end. Other commands find the running instance by its data folder.
 
 Where --nats or --clickhouse names a server, that one is used and the embedded
-one does not start.`,
+one does not start.
+
+` + headsHelp + `
+The first start makes the key.`,
 		Example: `  ctxledger up
-  ctxledger up --data ./ledger --json`,
+  ctxledger up --data ./ledger --json
+  ctxledger up --checkpoint-dir /mnt/elsewhere/heads`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := embedded.DefaultConfig(a.flags.data)
@@ -44,7 +49,10 @@ one does not start.`,
 			if err := checkPartitions(partitions); err != nil {
 				return err
 			}
-			return a.up(cmd.Context(), c, schema.Partitions(partitions), httpPort, asJSON)
+			if err := heads.check(); err != nil {
+				return err
+			}
+			return a.up(cmd.Context(), c, schema.Partitions(partitions), httpPort, asJSON, heads)
 		},
 	}
 	f := cmd.Flags()
@@ -53,6 +61,7 @@ one does not start.`,
 	f.IntVar(&clickhouseHTTPPort, "clickhouse-http-port", 0, "port of ClickHouse over HTTP (default: a free one)")
 	f.IntVar(&httpPort, "http-port", 0, "port of /readyz, /healthz and /metrics (default: a free one)")
 	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
+	heads.register(f)
 	f.BoolVar(&asJSON, "json", false, "print the addresses as one JSON line once all is ready; it contains passwords")
 	return cmd
 }
@@ -65,9 +74,13 @@ type upAddresses struct {
 	Data    string `json:"data"`
 }
 
-func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool) (err error) {
+func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, heads headFlags) (err error) {
 	c.Progress, c.Log = a.fetchProgress(), a.log()
 	if _, err := keysIn(c.Dir)(); err != nil {
+		return err
+	}
+	ring, err := ringIn(c.Dir)
+	if err != nil {
 		return err
 	}
 	listener, err := listenHealth(httpPort)
@@ -77,7 +90,7 @@ func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Parti
 	defer listener.Close()
 	metrics := projector.NewMetrics()
 	config := a.instanceConfig(c)
-	config.Metrics, config.Partitions = metrics, partitions
+	config.Metrics, config.Partitions, config.Ring, config.Heads = metrics, partitions, ring, heads.heads()
 	alarms := make(chan error, 1)
 	config.Told = func(err error) {
 		select {

@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS {beside:Identifier}.log_items AS log_items;
 CREATE TABLE IF NOT EXISTS {beside:Identifier}.quarantine AS quarantine;
 CREATE TABLE IF NOT EXISTS {beside:Identifier}.duplicates AS duplicates;
 CREATE TABLE IF NOT EXISTS {beside:Identifier}.replays AS replays;
+CREATE TABLE IF NOT EXISTS {beside:Identifier}.log_hashes AS log_hashes;
 CREATE TABLE IF NOT EXISTS {beside:Identifier}.commits AS commits;
 -- How far the set has come.
 CREATE TABLE IF NOT EXISTS {beside:Identifier}.rebuild_state

@@ -1,4 +1,4 @@
-SELECT first_seq, last_seq, messages, digest, recorded_at, epoch, rows
+SELECT first_seq, last_seq, messages, digest, recorded_at, epoch, rows, tree_root
 FROM commits FINAL
 WHERE incarnation = {incarnation:UUID} AND first_seq < {first:UInt64}
 ORDER BY first_seq DESC, last_seq DESC

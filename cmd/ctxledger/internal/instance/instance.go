@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -30,7 +31,11 @@ type Config struct {
 	// Keys returns the tenants' key rings, by which the projector recognises
 	// withheld values that come back. Nil has none.
 	Keys func() ([]schema.KeyRing, error)
-	Log  *slog.Logger // nil discards
+	// Ring returns the ring of the ledger's transparency log. Nil keeps no log.
+	Ring func() (proof.Ring, error)
+	// Heads are those of the log. The zero value has the defaults.
+	Heads projector.Signing
+	Log   *slog.Logger // nil discards
 	// Partitions is in how many streams the events of a new installation are. 0 is
 	// as many as there are, or 1.
 	Partitions schema.Partitions
@@ -105,6 +110,10 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
+	pc.Ring = c.Ring
+	if c.Heads.Every > 0 {
+		pc.Heads = c.Heads
+	}
 	pc.Owner, pc.Keys, pc.Log, pc.Metrics = owner, c.Keys, c.Log, c.Metrics
 	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Pause: time.Minute, Told: c.Told}
 	if c.Told != nil {

@@ -1,0 +1,69 @@
+// Package heads takes signed heads of the transparency log out of the ledger: to
+// files and to commands.
+package heads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+// Sinks returns what takes heads to a folder, to a command, or to both; empty is
+// none.
+func Sinks(folder, command string) []projector.HeadSink {
+	var sinks []projector.HeadSink
+	if folder != "" {
+		sinks = append(sinks, projector.HeadSink{Name: "file", Put: func(_ context.Context, stream string, note []byte) error {
+			return Write(filepath.Join(folder, stream+".checkpoint"), note)
+		}})
+	}
+	if command != "" {
+		sinks = append(sinks, projector.HeadSink{Name: "command", Put: func(ctx context.Context, stream string, note []byte) error {
+			return run(ctx, command, stream, note)
+		}})
+	}
+	return sinks
+}
+
+// Write replaces a file whole: a reader sees the old head or the new one.
+func Write(file string, note []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".new-*")
+	if err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(note)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	return nil
+}
+
+// run gives a head to a command of the shell on its standard input. The error has
+// the end of what the command said.
+func run(ctx context.Context, command, stream string, note []byte) error {
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Stdin = bytes.NewReader(note)
+	cmd.Env = append(os.Environ(), "CTXLEDGER_STREAM="+stream)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		const most = 200
+		text := strings.TrimSpace(string(said))
+		return fmt.Errorf("checkpoint command: %w: %s", err, text[max(0, len(text)-most):])
+	}
+	return nil
+}

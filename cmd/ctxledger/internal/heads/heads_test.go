@@ -1,0 +1,43 @@
+package heads_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/heads"
+)
+
+func TestSinks(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "made")
+	out := filepath.Join(t.TempDir(), "out")
+	if len(heads.Sinks("", "")) > 0 {
+		t.Error("nothing is configured, and there are sinks")
+	}
+	sinks := heads.Sinks(folder, `cat > '`+out+`'; printf %s "$CTXLEDGER_STREAM" >> '`+out+`'`)
+	for _, note := range []string{"first\n", "second\n"} {
+		for _, sink := range sinks {
+			if err := sink.Put(t.Context(), "CTX", []byte(note)); err != nil {
+				t.Fatalf("%s: %v", sink.Name, err)
+			}
+		}
+	}
+	for file, want := range map[string]string{filepath.Join(folder, "CTX.checkpoint"): "second\n", out: "second\nCTX"} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != want {
+			t.Errorf("%s holds %q, %v", file, text, err)
+		}
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 1 {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+	err = heads.Sinks("", "echo no way >&2; exit 3")[0].Put(t.Context(), "CTX", nil)
+	if err == nil || !strings.Contains(err.Error(), "no way") {
+		t.Errorf("a command that fails: %v", err)
+	}
+	if err := heads.Sinks(filepath.Join(out, "below a file"), "")[0].Put(t.Context(), "CTX", nil); err == nil {
+		t.Error("wrote below a file")
+	}
+}
