@@ -37,7 +37,7 @@ func (k *book) open(ring proof.Ring) {
 	k.log = nil
 }
 
-// readRing takes the ring for the time of a lease.
+// readRing takes the ring.
 func (p *Projector) readRing() error {
 	if p.config.Ring == nil {
 		return nil

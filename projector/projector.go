@@ -46,7 +46,7 @@ type Config struct {
 	// same. Nil has no keys.
 	Keys func() ([]schema.KeyRing, error)
 	// Ring returns the ledger's ring, with the secret of its transparency log and
-	// the key that signs the log's heads. It is called when a lease is taken and
+	// the key that signs the log's heads. It is called at each start and
 	// before each head. Nil keeps no log, which only a ledger that has none allows.
 	Ring func() (proof.Ring, error)
 	// Heads says when the heads of the log are signed, and where they go.
@@ -216,10 +216,6 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if err != nil {
 		return err
 	}
-	if err := p.readRing(); err != nil {
-		_ = lease.leave(ctx, err)
-		return fmt.Errorf("read the ring of the ledger: %w", err)
-	}
 	p.lease = lease
 	p.holds(lease)
 	p.enter(Recovering)
@@ -259,6 +255,9 @@ func (p *Projector) open(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if err := p.readRing(); err != nil {
+		return fmt.Errorf("read the ring of the ledger: %w", err)
 	}
 	return p.readErased(ctx)
 }
