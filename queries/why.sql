@@ -29,11 +29,13 @@
 --   policy         text    the policy, method or severity that decided
 --   stand_in       id      what stands for it or holds it: where it can be read again, the summary, the replacement, the assembly, the target, the owner of the gap
 --   signals        map     parts of the score, by name
+--   incarnation    id      the stream that the fact is in
+--   stream_seq     count   its place there
 WITH
 -- Where it stands in the item log, the tool call that it answers, and its entries.
 (
     SELECT (min(position), any(thread_id), anyIf(tool_call_id, item_type = 'function_call_output'),
-        groupArray((recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, toString(item_type))))
+        groupArray((recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, toString(item_type), incarnation)))
     FROM log_items FINAL
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND {item_id:String} IN (log_item_id, item_ref)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -46,13 +48,14 @@ WITH
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS shown_in
 SELECT recorded_at, event_time, turn_id, toBool(turn_id = {turn_id:String} AND turn_id != '') AS in_turn, call AS call_id, step, record AS record_id, place AS position, rank_given AS rank, score_given AS score,
-    before AS tokens_before, after AS tokens_after, why AS reason, words AS note, rule AS policy, other AS stand_in, parts AS signals
+    before AS tokens_before, after AS tokens_after, why AS reason, words AS note, rule AS policy, other AS stand_in, parts AS signals,
+    toString(incarnation) AS incarnation, stream_seq
 FROM
 (
     SELECT *, minIf(order_in_thread, step_order = 9) OVER () AS cut -- since when a summary stands for it
     FROM
     (
-        SELECT recorded_at, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order, toInt64(0) AS order_in_thread, toString(change) AS step, item_id AS record, CAST(NULL, 'Nullable(Int64)') AS place,
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order, toInt64(0) AS order_in_thread, toString(change) AS step, item_id AS record, CAST(NULL, 'Nullable(Int64)') AS place,
             CAST(NULL, 'Nullable(Int64)') AS rank_given, CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after,
             multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why, if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
             arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
@@ -60,10 +63,10 @@ FROM
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
-        SELECT entry.1, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL, entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
+        SELECT entry.1, entry.10, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL, entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
         FROM (SELECT arrayJoin(logged.4) AS entry)
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, multiIf(startsWith(record_kind, 'surface'), 2, decided = 0, 3, 4), 0,
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, multiIf(startsWith(record_kind, 'surface'), 2, decided = 0, 3, 4), 0,
             multiIf(startsWith(record_kind, 'surface'), 'available', decided = 0, 'considered', toString(outcomes[decided])), if(startsWith(record_kind, 'surface'), surface_id, record_id),
             if(startsWith(record_kind, 'surface'), toNullable(toInt64(indexOf(candidate_refs, {item_id:String})) - 1), NULL), ranks[decided], scores[decided], tokens[decided], tokens[decided], toString(reasons[decided]),
             multiIf(startsWith(record_kind, 'surface'), toString(surface_kind), decided > 0, notes[decided], query = '', intent, query), toString(policy),
@@ -76,13 +79,13 @@ FROM
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         )
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL, NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})], truncated_after[indexOf(truncated_refs, {item_id:String})],
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL, NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})], truncated_after[indexOf(truncated_refs, {item_id:String})],
             toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy), '', CAST(map(), 'Map(String, Float64)')
         FROM windows FINAL
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND has(truncated_refs, {item_id:String})
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, if(record_kind = 'assembly', 6, 7), 0, multiIf(record_kind = 'assembly', 'assembled', record_kind = 'removal', 'withdrawn', 'injected'),
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'assembly', 6, 7), 0, multiIf(record_kind = 'assembly', 'assembled', record_kind = 'removal', 'withdrawn', 'injected'),
             if(record_kind = 'assembly', assembly_id, record_id),
             multiIf(record_kind = 'assembly', ifNull(block_positions[block], block - 1), has(shown_in.1, assembly_id), shown_in.2[indexOf(shown_in.1, assembly_id)], NULL), NULL, NULL,
             block_tokens[block], block_tokens[block], if(record_kind = 'assembly', toString(block_redactions[block]), removed_by_pass),
@@ -97,7 +100,7 @@ FROM
                 AND if(record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items), has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
         )
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, if(record_kind = 'elision', 8, 9), ifNull(sequence, toInt64(stream_seq)), multiIf(record_kind = 'compaction', 'compacted', change = 'reloaded', 'reloaded', 'elided'),
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'elision', 8, 9), ifNull(sequence, toInt64(stream_seq)), multiIf(record_kind = 'compaction', 'compacted', change = 'reloaded', 'reloaded', 'elided'),
             record_id, elided_positions[at], NULL, NULL, if(record_kind = 'elision', elided_before[at], tokens_before), if(record_kind = 'elision', elided_after[at], tokens_after), toString(trigger),
             if(record_kind = 'elision', toString(if(elided_levels[at] = '', level, elided_levels[at])), arrayStringConcat(loss_notes, ' · ')), toString(if(record_kind = 'elision', policy, method)),
             if(record_kind = 'elision', elided_reload_refs[at], summary_ref), CAST(map(), 'Map(String, Float64)')
@@ -112,13 +115,13 @@ FROM
                         AND NOT has(retained_tail_refs, {item_id:String}))
         )
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL, NULL, NULL, NULL, NULL, reason, concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL, NULL, NULL, NULL, NULL, reason, concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
             arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
         FROM redactions FINAL
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND target_ref = {item_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 11, 0, concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question, toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 11, 0, concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question, toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
         FROM
         (
             SELECT *, max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
@@ -128,7 +131,7 @@ FROM
         )
         WHERE names_it
         UNION ALL
-        SELECT recorded_at, stream_seq, event_time, turn_id, call_id, 12, ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '', 'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
+        SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 12, ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '', 'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
         FROM calls FINAL
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND empty(shown_in.1) AND logged.1 >= window_first AND logged.1 < window_next AND thread_id = logged.2 AND NOT JSONExtractBool(metadata, 'synthetic')
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))

@@ -29,8 +29,9 @@ func (a *app) demoCommand() *cobra.Command {
 window of 24,000 tokens and a model whose replies are a script. The window fills,
 the pressure ladder is climbed, tool outputs are elided, older messages
 summarised; a secret is withheld, a file is missing, a child run gets fewer
-grants. Then the window of one call is drawn, and three questions are asked in
-SQL. Nothing leaves this machine; it ends by itself, within a minute.`,
+grants. Then the window of one call is drawn, three questions are asked in SQL, and
+an evidence pack of the session is written and verified. Nothing leaves this machine;
+it ends by itself, within a minute.`,
 		Example: `  ctxledger demo
   ctxledger demo --keep ./demo && ctxledger up --data ./demo`,
 		Args: noArgs,
@@ -78,7 +79,15 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	if !level {
 		return errors.New("the projector made no progress for 20 seconds: run again with --verbose")
 	}
-	return a.showDemo(ctx, i.Ledger, shown, last.Total(), keep)
+	if err := a.showDemo(ctx, i.Ledger, shown, last.Total()); err != nil {
+		return err
+	}
+	path, err := a.demoEvidence(ctx, i, data, shown.Session)
+	if err != nil {
+		return err
+	}
+	a.sayHowToGoOn(keep, path)
+	return nil
 }
 
 func (a *app) recordDemo(ctx context.Context, i *instance.Instance, data string) (demo.Shown, error) {

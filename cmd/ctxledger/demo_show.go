@@ -4,16 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 )
 
 // showDemo draws the window of the call that has most to show, asks the demo's
-// questions, looks for the planted secret and says how to go on.
-func (a *app) showDemo(ctx context.Context, l *ledger.Ledger, shown demo.Shown, events uint64, keep string) error {
+// questions and looks for the planted secret.
+func (a *app) showDemo(ctx context.Context, l *ledger.Ledger, shown demo.Shown, events uint64) error {
 	fmt.Fprintf(a.out, "\n%d facts are on the stream and in the tables. The window as the model saw it:\n\n", events)
 	w, err := a.readWindow(ctx, l, turnFlags{session: shown.Session, turn: shown.Turn, call: shown.Call})
 	if err != nil {
@@ -33,11 +40,52 @@ func (a *app) showDemo(ctx context.Context, l *ledger.Ledger, shown demo.Shown, 
 		}
 	}
 	fmt.Fprint(a.out, "\nIs the planted secret anywhere?\n\n")
-	if err := a.printQuery(ctx, l, demo.LeakSQL, map[string]string{"secret": demo.Secret()}); err != nil {
-		return err
+	return a.printQuery(ctx, l, demo.LeakSQL, map[string]string{"secret": demo.Secret()})
+}
+
+// demoEvidence writes a pack of the session, verifies it as a stranger would, with the
+// public key alone, and prints the verdicts. It returns where the pack is.
+func (a *app) demoEvidence(ctx context.Context, i *instance.Instance, data, session string) (string, error) {
+	folder, err := os.MkdirTemp(data, "evidence-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the pack: %w", err)
 	}
-	a.sayHowToGoOn(keep)
-	return nil
+	path := filepath.Join(folder, "pack")
+	places, err := i.Ledger.ScopePlaces(ctx, ledger.Scope{Session: session}, 1)
+	if err != nil || len(places) == 0 {
+		return "", errors.Join(err, errors.New("nothing is known about the demo's session"))
+	}
+	scope := pack.Scope{Kind: pack.ScopeSession, Tenant: places[0].Tenant, Session: session}
+	made, err := a.exportPack(ctx, i.Ledger, data, scope, exportFlags{out: path})
+	if err != nil {
+		return "", err
+	}
+	if err := publishExport(ctx, i.JetStream, scope, made); err != nil {
+		return "", err
+	}
+	ring, err := keyfile.ReadRing(data)
+	if err != nil {
+		return "", err
+	}
+	options := verify.Options{}
+	if options.Keys, err = proof.ParseVerifiers(ring.Public()); err != nil {
+		return "", err
+	}
+	if options.TenantKeys, err = keysOf(data, scope.Tenant); err != nil {
+		return "", err
+	}
+	report, err := verify.Pack(ctx, path, options)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(a.out, "\nThe session as an evidence pack, verified with the log's public key and no server:\n\n")
+	if err := a.printVerification(report); err != nil {
+		return "", err
+	}
+	if report.Failed() {
+		return "", &exitError{exitNotVerified, errors.New("the demo's evidence pack is not what it should be")}
+	}
+	return path, nil
 }
 
 func (a *app) printQuery(ctx context.Context, l *ledger.Ledger, sql string, params map[string]string) error {
@@ -49,7 +97,7 @@ func (a *app) printQuery(ctx context.Context, l *ledger.Ledger, sql string, para
 	return errors.Join(err, result.Close())
 }
 
-func (a *app) sayHowToGoOn(keep string) {
+func (a *app) sayHowToGoOn(keep, path string) {
 	if keep == "" {
 		fmt.Fprint(a.out, `
 How to go on:
@@ -66,7 +114,9 @@ How to go on, with the data in %[1]s:
   ctxledger query list
   ctxledger query turns --param session_id=demo-session --data %[1]s
   ctxledger window --turn turn-3 --data %[1]s
-`, keep)
+  ctxledger proof keygen --data %[1]s > ledger.pub   its public key
+  ctxledger evidence verify %[2]s --key ledger.pub
+`, keep, path)
 }
 
 func indent(text string) string {

@@ -33,6 +33,7 @@ func TestDemo(t *testing.T) {
 		"helper-1  a child run with the grant app/repo/internal/demo alone",                                      // narrowed grants
 		"helper-1  may not read app/repo/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
+		"The session as an evidence pack", "inclusion", "completeness",
 		"How to go on:",
 	} {
 		if !strings.Contains(out, part) {

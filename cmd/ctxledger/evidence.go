@@ -10,10 +10,12 @@ func (a *app) evidenceCommand() *cobra.Command {
 the records byte for byte, the proof that they are in the signed log, the documents
 of Agent Context and Agent Evidence that follow from them, and a signed list of all
 files. Who has it and the log's public key needs nothing else to check it.`,
-		Example: `  ctxledger evidence verify pack --key ledger.pub`,
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  ctxledger evidence export --turn turn_7 --out pack
+  ctxledger evidence export --session s_42 --out s_42.zip --zip
+  ctxledger evidence verify pack --key ledger.pub`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.evidenceVerifyCommand())
+	cmd.AddCommand(a.evidenceExportCommand(), a.evidenceVerifyCommand())
 	return cmd
 }

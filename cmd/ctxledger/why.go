@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,7 +15,8 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	var flags turnFlags
-	var item string
+	var item, key string
+	var prove bool
 	cmd := &cobra.Command{
 		Use:   "why --turn T --item I",
 		Short: "Say why an item was in a turn's window, or why not",
@@ -26,20 +28,30 @@ asked for as missing. The last line answers the question in a plain sentence.
 The item is named by its id or the beginning of it, as long as only one fits. What
 every call repeats is listed for this turn and counted for the others of its
 session. --as-of answers with what the ledger knew at a time, as for
-` + "`ctxledger window`" + `. -o json is one object with answer and steps, -o csv the steps alone.`,
+` + "`ctxledger window`" + `. -o json is one object with answer and steps, -o csv the steps alone.
+
+With --proof the fact behind each step is shown to be in the transparency log: its
+row gives the leaf, and the leaf and its inclusion proof give the root that is
+signed. The public keys are those of --key, or of the data folder. Exit code 4 where
+one is not.`,
 		Example: `  ctxledger why --turn turn_7 --item file:main.go
-  ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json`,
+  ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json
+  ctxledger why --turn turn_7 --item file:main.go --proof`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.why(cmd.Context(), flags, item) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.why(cmd.Context(), flags, item, proving{prove, key})
+		},
 	}
 	flags.register(a, cmd)
 	cmd.Flags().StringVar(&item, "item", "", "the item: its id, or the beginning of it (required)")
 	cmd.Flags().StringVar(&flags.call, "call", "", "ask about this model call only (default: the whole turn)")
 	flags.registerAsOf(cmd)
+	cmd.Flags().BoolVar(&prove, "proof", false, "prove each step by the transparency log")
+	cmd.Flags().StringVar(&key, "key", "", "file with the log's public keys (default: those of the data folder)")
 	return cmd
 }
 
-func (a *app) why(ctx context.Context, flags turnFlags, item string) error {
+func (a *app) why(ctx context.Context, flags turnFlags, item string, p proving) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
@@ -58,13 +70,21 @@ func (a *app) why(ctx context.Context, flags turnFlags, item string) error {
 	if err != nil {
 		return err
 	}
+	var unproved error
+	if p.asked {
+		if unproved, err = a.proveWay(ctx, l, flags, &w, p.key); err != nil {
+			return err
+		}
+	}
 	switch flags.output {
 	case "csv":
-		return a.queryCSV(ctx, "why", flags, map[string]string{"item_id": w.Item})
+		err = a.queryCSV(ctx, "why", flags, map[string]string{"item_id": w.Item})
 	case "json":
-		return a.printJSON(w)
+		err = a.printJSON(w)
+	default:
+		err = w.Draw(a.out, a.width())
 	}
-	return w.Draw(a.out, a.width())
+	return cmp.Or(err, unproved)
 }
 
 // readWay asks for the steps of an item, which may be named by the beginning of
@@ -86,6 +106,7 @@ func (a *app) readWay(ctx context.Context, l *ledger.Ledger, t turnFlags, item s
 			Recorded: r.moment("recorded_at"), Happened: r.moment("event_time"), Turn: r.text("turn_id"), InTurn: r["in_turn"] == true, Call: r.text("call_id"), Step: r.text("step"),
 			Record: r.text("record_id"), Position: r.number("position"), Rank: r.number("rank"), Score: r.fraction("score"), Before: r.number("tokens_before"), After: r.number("tokens_after"),
 			Reason: r.text("reason"), Note: r.text("note"), Policy: r.text("policy"), StandIn: r.text("stand_in"), Signals: signals,
+			Stream: r.text("incarnation"), Sequence: uint64(r.count("stream_seq")),
 		})
 	}
 	if err := a.checkTurn(ctx, l, t, &w); err != nil {

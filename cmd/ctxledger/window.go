@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +28,9 @@ instead, and how many candidates were left out. Without --call it is the turn's
 last call.
 
 --as-of shows what the ledger knew at a time, by when the stream stored each fact:
-a time such as 2026-11-21T08:00:00Z, or how long ago, such as 10m, 36h or 7d.
+a time such as 2026-11-21T08:00:00Z, or how long ago, such as 10m, 36h or 7d. Content
+that a producer put into the facts is then held to its digest, by the tenant's keys
+in the data folder: what does not match is said, and the exit code is 4.
 
 Where a turn id occurs in several sessions, a terminal is asked which; elsewhere
 the choices are printed and the exit code is 2. -o json is one object with the
@@ -63,10 +66,18 @@ func (a *app) window(ctx context.Context, flags turnFlags) error {
 	if err != nil {
 		return err
 	}
-	if flags.output == "json" {
-		return a.printJSON(w)
+	var unmatched error
+	if flags.asOf != "" {
+		if unmatched = a.checkContents(ctx, l, flags, &w); unmatched != nil && exitCode(unmatched) != exitNotVerified {
+			return unmatched
+		}
 	}
-	return w.Draw(a.out, a.style())
+	if flags.output == "json" {
+		err = a.printJSON(w)
+	} else {
+		err = w.Draw(a.out, a.style())
+	}
+	return cmp.Or(err, unmatched)
 }
 
 func (a *app) style() windowview.Style {
@@ -134,6 +145,7 @@ func blockOf(r answer) windowview.Block {
 		Position: r.count("position"), Layer: r.text("layer"), Role: r.text("role"), Title: r.text("title"), Tokens: r.number("tokens"), Full: r.number("tokens_full"),
 		Elided: r["elided"] == true, ElidedBy: r.text("elided_by"), Level: r.text("elided_level"), Stub: r.text("reload_ref"), Redaction: r.text("redaction_state"),
 		New: r.truth("is_new"), Items: r.texts("item_refs"), Name: name, Digest: r.text("digest"), Origin: r.text("origin"), Injected: r.truth("injected"), Target: r.text("target"),
+		Assembly: r.text("assembly_id"), Block: r.text("block"),
 	}
 }
 

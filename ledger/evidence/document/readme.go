@@ -75,6 +75,7 @@ documents follow from the records, and whether anything that was redacted shows.
 
 | file | content |
 |---|---|
+| ` + "`header.json`" + ` | what was asked for, when, and what made it |
 | ` + "`events.ndjson`" + ` | the records, byte for byte, in log order |
 | ` + "`proofs/`" + ` | the signed head of the log, and the proof that the records are in it |
 | ` + "`context/`" + ` | what the records state, as documents of Agent Context 0.1.0 |

@@ -38,7 +38,40 @@ func (w Way) Draw(out io.Writer, width int) error {
 	if len(elsewhere) > 0 {
 		fmt.Fprintln(out)
 	}
+	if err := w.drawProofs(out, width); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintln(out, plain.Wrap(oneLine(w.Answer), width, 0, ""))
+	return err
+}
+
+// drawProofs lists the facts behind the steps with their places in the log, where
+// they were looked up.
+func (w Way) drawProofs(out io.Writer, width int) error {
+	t := plain.Table{Columns: []plain.Column{{Name: "SEQUENCE", Right: true}, {Name: "LOG INDEX", Right: true}, {Name: "STEP"}, {Name: "PROOF", Least: 30, Wrap: true}}}
+	seen := make(map[[2]string]bool)
+	for _, s := range w.Steps {
+		fact := [2]string{s.Stream, fmt.Sprint(s.Sequence)}
+		if s.Proof == nil || seen[fact] {
+			continue
+		}
+		seen[fact] = true
+		index, verdict := "-", s.Proof.Problem
+		if s.Proof.Index >= 0 {
+			index = fmt.Sprint(s.Proof.Index)
+		}
+		if s.Proof.Proved {
+			verdict = fmt.Sprintf("proved, under the signed head of %s leaves", plain.Thousands(s.Proof.Size))
+		}
+		t.Rows = append(t.Rows, []string{fact[1], index, s.Step, verdict})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	if err := t.Write(out, width, "  "); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out)
 	return err
 }
 

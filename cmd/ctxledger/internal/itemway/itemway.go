@@ -30,6 +30,17 @@ type Step struct {
 	Policy   string             `json:"policy"`
 	StandIn  string             `json:"stand_in"`
 	Signals  map[string]float64 `json:"signals"`
+	Stream   string             `json:"incarnation"` // that the fact is in
+	Sequence uint64             `json:"stream_seq"`  // its place there
+	Proof    *Proof             `json:"proof,omitzero"`
+}
+
+// Proof says whether the fact of a step is in the transparency log.
+type Proof struct {
+	Index   int64  `json:"log_index"` // -1 where it has no leaf
+	Size    int64  `json:"log_size"`  // leaves under the signed head
+	Proved  bool   `json:"proved"`
+	Problem string `json:"problem,omitzero"` // why not
 }
 
 // Way is all that is known about an item in a session, and the turn, or the call

@@ -234,6 +234,9 @@ func (b Block) note() string {
 	if b.Injected != nil && !*b.Injected {
 		notes = append(notes, "assembled, never injected")
 	}
+	if b.Content != "" {
+		notes = append(notes, b.Content)
+	}
 	return strings.Join(notes, "; ")
 }
 

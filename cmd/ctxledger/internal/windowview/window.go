@@ -31,6 +31,9 @@ type Block struct {
 	Origin    string   `json:"origin"`
 	Injected  *bool    `json:"injected"`
 	Target    string   `json:"target"`
+	Assembly  string   `json:"-"`
+	Block     string   `json:"-"`                // its name in the assembly
+	Content   string   `json:"content,omitzero"` // whether content that is recorded has its digest
 }
 
 // Omitted counts the candidates of a call that were left out for one reason.

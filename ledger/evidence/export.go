@@ -1,0 +1,319 @@
+package evidence
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+var (
+	// ErrNothing means that the ledger has no event of the scope.
+	ErrNothing = errors.New("no event of the scope is recorded")
+	// ErrNotCovered means that no signed head of the log covers the events yet. Wait
+	// until the projector has signed one, or sign one.
+	ErrNotCovered = errors.New("no signed head of the log covers the events")
+	// ErrNotLogged means that an event has no leaf in the log: it was recorded before
+	// there was one. Rebuild, which puts it in.
+	ErrNotLogged = errors.New("an event is not in the transparency log")
+	// ErrAltered means that a row of the table events does not have the leaf that the
+	// log has for it: the row was changed, or the log is another one.
+	ErrAltered = errors.New("an event is not what the log has")
+)
+
+// Config says what to export and how. All of it but Progress and Keys is needed.
+type Config struct {
+	Header pack.Header // without Logs
+	Target string      // path that must not exist; its folder must
+	Zip    bool
+	Signer note.Signer    // of the attestation
+	Known  note.Verifiers // that the heads of the log are signed by
+	// Keys are the tenant's, with which withheld values are recognised. Without
+	// them nothing is looked for, and [Result.Unchecked] says of how many
+	// fingerprints.
+	Keys []schema.Key
+	// Progress is told now and then how many records of all are written.
+	Progress func(done, all uint64)
+}
+
+// Result says what was written.
+type Result struct {
+	document.Summary
+	Digest    string   // of the manifest: "sha256:" and hexadecimal
+	Heads     [][]byte // the signed heads, one a log
+	Unchecked int      // fingerprints that could not be looked for
+}
+
+// Export writes a pack. On an error there is none. Errors: [ErrNothing],
+// [ErrNotCovered], [ErrNotLogged], [ErrAltered], [*LeakError], those of [proof.Open],
+// and those of the server and of the file system.
+func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
+	x := &export{ctx: ctx, ledger: l, config: c}
+	s := c.Header.Scope
+	x.scope = ledger.Scope{Tenant: s.Tenant, Session: s.Session, Run: s.Run, Turn: s.Turn}
+	if err := x.prepare(); err != nil {
+		return Result{}, err
+	}
+	w, err := pack.NewWriter(c.Target, c.Zip, x.header)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := x.write(w); err != nil {
+		return Result{}, errors.Join(err, w.Abort())
+	}
+	err = w.Finish(func(files []pack.File) ([]byte, error) {
+		manifest := document.Manifest(x.header, x.result.Summary, files)
+		sum := sha256.Sum256(manifest)
+		x.result.Digest = pack.HashPrefix + hex.EncodeToString(sum[:])
+		return manifest, nil
+	}, c.Signer)
+	return x.result, err
+}
+
+// export is one in the making.
+type export struct {
+	ctx     context.Context
+	ledger  *ledger.Ledger
+	config  Config
+	scope   ledger.Scope
+	header  pack.Header
+	logs    []log
+	all     uint64
+	done    uint64
+	leaks   *leaks
+	hide    *pseudonyms // nil: ids stand as they are
+	builder *document.Builder
+	result  Result
+}
+
+// log is the part of the scope that is in one stream incarnation.
+type log struct {
+	ledger.ScopeLog
+	head    proof.Checkpoint
+	indexes []int64 // of the records
+}
+
+// prepare finds the logs, and the heads that are to prove the records.
+func (x *export) prepare() error {
+	found, err := x.ledger.ScopeLogs(x.ctx, x.scope)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return ErrNothing
+	}
+	x.header = x.config.Header
+	x.header.Logs = nil
+	for _, f := range found {
+		if err := x.addLog(f); err != nil {
+			return err
+		}
+	}
+	withheld, err := x.ledger.WithheldThrough(x.ctx, uuid.Nil, 0)
+	if err != nil {
+		return err
+	}
+	if x.leaks, err = newLeaks(withheld, x.scope.Tenant, x.config.Keys); err != nil {
+		return err
+	}
+	x.result.Unchecked = x.leaks.unknown
+	if x.header.RedactIDs {
+		if x.hide, err = newPseudonyms(); err != nil {
+			return err
+		}
+		x.hideScope()
+	}
+	return nil
+}
+
+// addLog finds the head that is to prove the records of one log.
+func (x *export) addLog(f ledger.ScopeLog) error {
+	last, found, err := x.ledger.LeafIndex(x.ctx, f.Incarnation, f.Last)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return notLogged(f.Incarnation, f.Last)
+	}
+	head, found, err := x.ledger.NewestHead(x.ctx, f.Incarnation)
+	if err != nil {
+		return err
+	}
+	if !found || head.Size <= last {
+		return fmt.Errorf("%w: the newest of stream %s has %d leaves, and the last event is leaf %d", ErrNotCovered, f.Incarnation, head.Size, last)
+	}
+	opened, err := proof.Open(head.Note, x.config.Known)
+	if err != nil {
+		return fmt.Errorf("open the head of stream %s: %w", f.Incarnation, err)
+	}
+	x.header.Logs = append(x.header.Logs, opened.Origin)
+	x.logs = append(x.logs, log{ScopeLog: f, head: opened.Checkpoint})
+	x.result.Heads = append(x.result.Heads, head.Note)
+	x.all += f.Events
+	return nil
+}
+
+func notLogged(incarnation uuid.UUID, sequence uint64) error {
+	return fmt.Errorf("%w: sequence %d of stream %s; `ctxledger rebuild` puts it in", ErrNotLogged, sequence, incarnation)
+}
+
+// hideScope leaves no id in the header. Where a document names an id of the scope, it
+// is the same pseudonym.
+func (x *export) hideScope() {
+	s := &x.header.Scope
+	for _, id := range []*string{&s.Tenant, &s.Session, &s.Run, &s.Turn} {
+		*id = x.hide.of(*id)
+	}
+}
+
+// write fills the pack.
+func (x *export) write(w *pack.Writer) error {
+	files, err := newFiles(w, x.leaks)
+	if err != nil {
+		return err
+	}
+	defer files.remove()
+	if x.builder, err = document.New(x.header, files.part); err != nil {
+		return err
+	}
+	if files.err != nil {
+		return files.err
+	}
+	records, err := x.create(w, pack.EventsFile)
+	if err != nil {
+		return err
+	}
+	for i := range x.logs {
+		if err := x.writeLog(w, i, records); err != nil {
+			return errors.Join(err, records.Close())
+		}
+	}
+	if err := records.Close(); err != nil {
+		return err
+	}
+	if x.result.Summary, err = x.builder.Close(); err != nil {
+		return err
+	}
+	return files.finish()
+}
+
+// writeLog writes the records of one log, their leaves and their proof.
+func (x *export) writeLog(w *pack.Writer, i int, records io.Writer) error {
+	at := &x.logs[i]
+	leaves, err := x.create(w, pack.LeavesFile(i+1))
+	if err != nil {
+		return err
+	}
+	if err := x.writeRecords(i, records, leaves); err != nil {
+		return errors.Join(err, leaves.Close())
+	}
+	if err := leaves.Close(); err != nil {
+		return err
+	}
+	hashes, err := x.create(w, pack.HashesFile(i+1))
+	if err != nil {
+		return err
+	}
+	if err := x.prove(at, hashes); err != nil {
+		return errors.Join(err, hashes.Close())
+	}
+	return errors.Join(hashes.Close(), w.Put(pack.CheckpointFile(i+1), x.result.Heads[i]))
+}
+
+func (x *export) writeRecords(i int, records, leaves io.Writer) error {
+	at := &x.logs[i]
+	var line []byte
+	return x.ledger.ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e ledger.Logged) error {
+		switch {
+		case e.StreamSeq > at.Last:
+			return nil // it came while the pack was written
+		case e.Index < 0:
+			return notLogged(e.Incarnation, e.StreamSeq)
+		case proof.Leaf(e.Event, e.Salt) != e.Leaf:
+			return fmt.Errorf("%w: sequence %d of stream %s, log index %d", ErrAltered, e.StreamSeq, e.Incarnation, e.Index)
+		}
+		x.leaks.at(&e)
+		if err := x.leaks.searchEvent(e.Event); err != nil {
+			return err
+		}
+		r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Salt: e.Salt, Event: e.Event}
+		told := r
+		if x.hide != nil {
+			r = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Withheld: true}
+			hidden, err := x.hide.event(e.Event)
+			if err != nil {
+				return err
+			}
+			told = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Event: hidden}
+		}
+		line = pack.AppendRecord(line[:0], r)
+		if _, err := records.Write(line); err != nil {
+			return err
+		}
+		if _, err := leaves.Write(pack.AppendLeafLine(nil, pack.LeafLineOf(r, line))); err != nil {
+			return err
+		}
+		at.indexes = append(at.indexes, e.Index)
+		if x.done++; x.config.Progress != nil && x.done%1000 == 0 {
+			x.config.Progress(x.done, x.all)
+		}
+		return x.builder.Add(i, told)
+	})
+}
+
+// prove writes the multiproof of a log's records.
+func (x *export) prove(at *log, hashes io.Writer) error {
+	given := 0
+	next := func() (int64, error) {
+		if given == len(at.indexes) {
+			return 0, io.EOF
+		}
+		given++
+		return at.indexes[given-1], nil
+	}
+	reader := tlog.TileHashReader(at.head.Tree(), x.ledger.LogTiles(x.ctx, at.Incarnation))
+	var line []byte
+	err := proof.ProveMany(at.head.Size, next, reader, func(h tlog.Hash) error {
+		line = pack.AppendHashLine(line[:0], h)
+		_, err := hashes.Write(line)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("prove the records of stream %s: %w", at.Incarnation, err)
+	}
+	return nil
+}
+
+// create starts a file into which no withheld value goes.
+func (x *export) create(w *pack.Writer, path string) (io.WriteCloser, error) {
+	to, err := w.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return buffered(path, to, x.leaks), nil
+}
+
+// sieve is a file of the pack, which is searched some kilobytes at a time.
+type sieve struct {
+	*bufio.Writer
+	to io.Closer
+}
+
+func buffered(path string, to io.WriteCloser, l *leaks) *sieve {
+	return &sieve{bufio.NewWriterSize(l.guard(path, to), 1<<15), to}
+}
+
+func (s *sieve) Close() error { return errors.Join(s.Flush(), s.to.Close()) }

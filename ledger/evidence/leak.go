@@ -1,0 +1,166 @@
+package evidence
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// LeakError says that a withheld value would have been in the pack. It never holds
+// the value.
+type LeakError struct {
+	File      string // of the pack
+	Offset    int64  // bytes from the beginning of the file; -1 in a record
+	LogIndex  int64  // of the record that was being written
+	StreamSeq uint64
+	// The redaction that withholds the value.
+	RedactionID, PolicyRef string
+}
+
+func (e *LeakError) Error() string {
+	place := fmt.Sprintf("the record at log index %d (stream sequence %d)", e.LogIndex, e.StreamSeq)
+	if e.Offset >= 0 {
+		place = fmt.Sprintf("%s at byte %d, written for %s", e.File, e.Offset, place)
+	}
+	return fmt.Sprintf("no pack was written: a value that redaction %s withholds under %s is in %s; `ctxledger erase` takes what was recorded before it was redacted", e.RedactionID, e.PolicyRef, place)
+}
+
+// leaks looks for withheld values. The zero value finds none.
+type leaks struct {
+	watches []watch
+	longest int // bytes of the longest value
+	unknown int // fingerprints whose key is not at hand
+	place   LeakError
+}
+
+// watch is what one key recognises.
+type watch struct {
+	scanner *schema.FingerprintScanner
+	list    []ledger.Withheld
+}
+
+// newLeaks makes the scanners for a tenant's fingerprints under the keys at hand.
+func newLeaks(list []ledger.Withheld, tenant string, keys []schema.Key) (*leaks, error) {
+	l := &leaks{}
+	index := make(map[string]int)
+	for _, key := range keys {
+		f, err := schema.NewFingerprinter(key)
+		if err != nil {
+			return nil, fmt.Errorf("look for withheld values: %w", err)
+		}
+		scanner, err := f.Scanner(nil)
+		if err != nil {
+			return nil, fmt.Errorf("look for withheld values: %w", err)
+		}
+		index[key.ID] = len(l.watches)
+		l.watches = append(l.watches, watch{scanner: scanner})
+	}
+	for _, w := range list {
+		if w.Tenant != tenant {
+			continue
+		}
+		i, ok := index[w.Fingerprint.KeyID]
+		if !ok || l.watches[i].scanner.Add(w.Fingerprint) != nil {
+			l.unknown++
+			continue
+		}
+		l.watches[i].list = append(l.watches[i].list, w)
+		l.longest = max(l.longest, int(min(w.Fingerprint.Length, math.MaxInt32)))
+	}
+	l.watches = slices.DeleteFunc(l.watches, func(w watch) bool { return len(w.list) == 0 })
+	return l, nil
+}
+
+// at says which record comes next.
+func (l *leaks) at(e *ledger.Logged) {
+	l.place = LeakError{Offset: -1, LogIndex: e.Index, StreamSeq: e.StreamSeq}
+}
+
+// search looks for values in a text.
+func (l *leaks) search(text []byte) *LeakError {
+	for _, w := range l.watches {
+		for _, m := range w.scanner.Scan(text) {
+			found := l.place
+			found.Offset = int64(m.Start)
+			found.RedactionID, found.PolicyRef = w.list[m.Fingerprint].RedactionID, w.list[m.Fingerprint].PolicyRef
+			return &found
+		}
+	}
+	return nil
+}
+
+// searchEvent looks through the attributes and the data of an event, and through the
+// strings of the data as they read without escapes.
+func (l *leaks) searchEvent(e *schema.Event) error {
+	if len(l.watches) == 0 {
+		return nil
+	}
+	in := func(text []byte) error {
+		if found := l.search(text); found != nil {
+			found.Offset = -1
+			return found
+		}
+		return nil
+	}
+	for _, a := range e.Attributes() {
+		if err := in([]byte(a.Value)); err != nil {
+			return err
+		}
+	}
+	if err := in(e.Data); err != nil {
+		return err
+	}
+	if bytes.IndexByte(e.Data, '\\') < 0 {
+		return nil
+	}
+	decoder := jsontext.NewDecoder(bytes.NewReader(e.Data), jsontext.AllowDuplicateNames(true))
+	for {
+		token, err := decoder.ReadToken()
+		if err != nil {
+			return nil // the end, or data that is no JSON
+		}
+		if token.Kind() == '"' {
+			if err := in([]byte(token.String())); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// guard is a writer that lets nothing through in which a withheld value stands.
+func (l *leaks) guard(file string, w io.Writer) io.Writer {
+	if len(l.watches) == 0 {
+		return w
+	}
+	return &guarded{leaks: l, file: file, to: w}
+}
+
+// guarded keeps the end of what it was given, since a value may go on in what comes
+// next.
+type guarded struct {
+	leaks *leaks
+	file  string
+	to    io.Writer
+	kept  []byte // searched already
+	at    int64  // where kept begins
+}
+
+func (g *guarded) Write(text []byte) (int, error) {
+	g.kept = append(g.kept, text...)
+	if found := g.leaks.search(g.kept); found != nil {
+		found.File, found.Offset = g.file, g.at+found.Offset
+		return 0, found
+	}
+	if extra := len(g.kept) - (g.leaks.longest - 1); extra > 0 {
+		g.kept = append(g.kept[:0], g.kept[extra:]...)
+		g.at += int64(extra)
+	}
+	return g.to.Write(text)
+}
