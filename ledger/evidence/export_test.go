@@ -21,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -217,6 +218,25 @@ func (f *fixture) check(t testing.TB, path string, scope pack.Scope, events []*s
 	}
 }
 
+// verify asks the verifier, which has nothing but the pack and the public key.
+func (f *fixture) verify(t testing.TB, path string) {
+	t.Helper()
+	keys, err := proof.ParseVerifiers(f.ring.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := verify.Pack(t.Context(), path, verify.Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Verdicts {
+		// The golden seal is of more than its turn.
+		if v.Status == verify.Failed && (v.Question != verify.Completeness || report.Scope.Kind == pack.ScopeSession) {
+			t.Errorf("%s: %+v", v.Question, v)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -243,6 +263,7 @@ func TestExport(t *testing.T) {
 				t.Errorf("%s: %+v, want %d records", name, made.Summary, len(want))
 			}
 			f.check(t, c.Target, scope, want)
+			f.verify(t, c.Target)
 			entries, err := os.ReadDir(filepath.Dir(c.Target))
 			if err != nil || len(entries) != 1 {
 				t.Errorf("%s left %v beside the pack, %v", name, entries, err)
@@ -263,6 +284,7 @@ func TestWithoutIDs(t *testing.T) {
 	if err != nil || made.Withheld != 0 || made.Unread != 0 {
 		t.Fatalf("%+v, %v", made.Summary, err)
 	}
+	f.verify(t, c.Target)
 	count := 0
 	err = filepath.WalkDir(c.Target, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
