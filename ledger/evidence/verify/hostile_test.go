@@ -175,23 +175,3 @@ func TestFaultsAreCounted(t *testing.T) {
 		t.Errorf("%d faults of %d", len(v.Faults), v.Total)
 	}
 }
-
-// FuzzVerify verifies a pack one file of which is anything.
-func FuzzVerify(f *testing.F) {
-	r := small(f)
-	files := packFiles(f, r.target)
-	for i, path := range files {
-		f.Add(uint8(i), r.read(path))
-	}
-	f.Fuzz(func(t *testing.T, at uint8, text []byte) {
-		path := files[int(at)%len(files)]
-		r.t = t
-		original := r.read(path)
-		r.replace(path, text)
-		defer r.replace(path, original)
-		report := verifyAt(t, r.target, r.key)
-		if !report.Failed() && !bytes.Equal(text, original) {
-			t.Fatalf("%s as %q is taken", path, text)
-		}
-	})
-}
