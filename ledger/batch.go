@@ -145,6 +145,13 @@ func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Der
 		b.items.add(newItemRow(h, "updated", &f.Common, &f.Item))
 	case *schema.ItemRemoved:
 		b.items.add(itemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: jsonText(f.Metadata)})
+	case *schema.ErasureApplied:
+		if s, err := ParseSubject(f.ErasedSubject); err == nil && s.Kind == subjectItem {
+			b.items.add(itemRow{
+				Head: h, Change: expired, ItemID: s.ID, RedactionState: expired, RedactionReason: f.Reason,
+				PolicyRefs: schema.RefIDs(f.PolicyRefs), Reason: f.Reason, Metadata: jsonText(f.Metadata),
+			})
+		}
 	case *schema.LogAppended:
 		b.logItems.add(newLogItemRow(h, f))
 	case *schema.BudgetApplied:

@@ -77,15 +77,20 @@ func (b *Beside) exec(ctx context.Context, name string, more clickhouse.Paramete
 	return b.live.conn.Exec(b.with(ctx, more), statement(name))
 }
 
+// Exists reports whether there is a set, completed or not.
+func (b *Beside) Exists(ctx context.Context) (bool, error) {
+	var tables uint64
+	if err := b.live.conn.QueryRow(b.with(ctx, nil), statement("beside_exists")).Scan(&tables); err != nil {
+		return false, fmt.Errorf("look for a rebuilt set: %w", err)
+	}
+	return tables > 0, nil
+}
+
 // state reads how far the set has come; the name is empty where there is none,
 // or one that was not completed.
 func (b *Beside) state(ctx context.Context) (s besideState, err error) {
-	var tables uint64
-	if err := b.live.conn.QueryRow(b.with(ctx, nil), statement("beside_exists")).Scan(&tables); err != nil {
-		return s, fmt.Errorf("look for a rebuilt set: %w", err)
-	}
-	if tables == 0 {
-		return s, nil
+	if there, err := b.Exists(ctx); err != nil || !there {
+		return s, err
 	}
 	rows, err := b.live.conn.Query(b.with(ctx, nil), statement("beside_state"))
 	if NotMigrated(err) {

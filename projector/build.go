@@ -112,7 +112,9 @@ func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) 
 // nothing but copies.
 func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
 	if m.erased != nil {
-		o.leaves = append(o.leaves, leafAt{*m.erased, m.position})
+		if *m.erased != (tlog.Hash{}) {
+			o.leaves = append(o.leaves, leafAt{*m.erased, m.position})
+		}
 		return
 	}
 	if of, ok := m.replayOf(); ok {

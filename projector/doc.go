@@ -38,6 +38,40 @@
 // A gap in a producer's sequences is said to be a loss five minutes of the stream
 // later, and no more once it has closed, however late.
 //
+// # Erasure
+//
+// An [Erasure] takes the content of a subject out of everything that is kept of it, in
+// an order in which it can be cut off anywhere and run again:
+//
+//	tell     facts say which records go: stream, sequence and leaf
+//	await    they are in the tables, so that nothing vanishes unexplained
+//	delete   the messages of the streams and of CTX_QUARANTINE, overwritten
+//	unlist   the rows of these sequences: tables of facts, quarantine, duplicates;
+//	         the digests in commits that covered them; events last, by which a
+//	         second run finds what is left
+//
+// A subject is who owns the data: the events whose resource_id it is. session:, run:,
+// thread: and item: name others; see [ledger.Subject]. With its events go the messages
+// that brought them again or were refused for having their identity, because with the
+// first of them gone a rebuild would take the second for an event; and the messages in
+// quarantine that are the subject's. Redactions stay: they hold no content, and without
+// them a value that is withheld could come back.
+//
+// The command deletes the rows and not the projector: no projector writes rows at or
+// below its last commit but those that a table lacks of what the stream still has, so
+// the two do not meet. A commit of which messages are gone is recognised by those that
+// are left, as after any deletion; its own digest, which would tell a lone message to
+// whoever tries, is zero, and its counts are those of the rows that are left.
+//
+// What remains of a record is its leaf, in log_hashes and in the fact. It says nothing
+// without the salt, which only the ledger's secret gives again. Beside it a lease entry
+// names the digest of the last range that was journalled, until the next is, and the
+// server's log of deduplication tokens a quarter of the digests of its last 10,000
+// blocks. An erased item has a last version, expired, that what refers to
+// it finds. What refers from elsewhere to items of another erased subject refers to
+// nothing that is known, and the sequences of a producer's erased events are missing in
+// check_sequence_gaps where others of the session stay.
+//
 // # What it costs
 //
 // Reading, building and writing run at the same time; messages become rows part

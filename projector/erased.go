@@ -44,10 +44,11 @@ func (p *Projector) readErased(ctx context.Context) error {
 		err := readErasures(ctx, stream, func(fact *schema.ErasureApplied, at time.Time) {
 			for _, r := range fact.Records {
 				leaf, err := hex.DecodeString(r.Leaf)
-				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize {
+				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
 					continue
 				}
-				hash := tlog.Hash(leaf)
+				var hash tlog.Hash
+				copy(hash[:], leaf)
 				erased[uint64(r.Sequence)] = &message{
 					position: ledger.Position{Incarnation: p.incarnation, StreamSeq: uint64(r.Sequence), RecordedAt: at}, erased: &hash,
 				}

@@ -100,11 +100,16 @@ func refusalOf(m parsed) ledger.Refusal {
 	return ledger.RefusalOf(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
 }
 
-// readCopies calls visit for the copies in the quarantine stream that have this
-// code, any if it is empty, and that were made at or after since, in the order of
-// the stream. It stops at the first error of visit. Copies that did not fit have
-// neither bytes nor headers.
+// readCopies is readQuarantine for who does not ask where the copies stand.
 func readCopies(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(ledger.Refusal, bool) error) error {
+	return readQuarantine(ctx, js, code, since, func(_ uint64, r ledger.Refusal, whole bool) error { return visit(r, whole) })
+}
+
+// readQuarantine calls visit for the copies in the quarantine stream that have this
+// code, any if it is empty, and that were made at or after since, in the order of
+// the stream, with their sequences there. It stops at the first error of visit. Copies
+// that did not fit have neither bytes nor headers.
+func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
 	stream, err := js.Stream(ctx, QuarantineStreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
@@ -141,7 +146,11 @@ func readCopies(ctx context.Context, js jetstream.JetStream, code string, since 
 		if !ok {
 			continue // not one of ours
 		}
-		if err := visit(r, whole); err != nil {
+		meta, err := msg.Metadata()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+		}
+		if err := visit(meta.Sequence.Stream, r, whole); err != nil {
 			return err
 		}
 	}

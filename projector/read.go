@@ -24,7 +24,7 @@ type message struct {
 	arrived  time.Time       // of the first of a batch
 	digest   *[32]byte       // see sum
 	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
-	erased   *tlog.Hash      // its leaf, where it was erased and the stream no longer has it
+	erased   *tlog.Hash      // its leaf, or zeros where it had none: it was erased and the stream no longer has it
 }
 
 func (m *message) size() int { return len(m.subject) + len(m.data) + 64*len(m.header) }

@@ -17,7 +17,7 @@
 --   turn_id        id      the turn; empty outside of one
 --   in_turn        bool    whether it is the turn that was asked about
 --   call_id        id      the model call
---   step           text    added, updated, removed, logged, available, considered, selected, omitted, shortened, assembled, injected, withdrawn, elided, reloaded, compacted, redacted, missing detected, missing requested, missing resolved, seen (in a window that was projected from the item log)
+--   step           text    added, updated, removed, expired (erased on request), logged, available, considered, selected, omitted, shortened, assembled, injected, withdrawn, elided, reloaded, compacted, redacted, missing detected, missing requested, missing resolved, seen (in a window that was projected from the item log)
 --   record_id      id      the record that says so: the surface, selection, budget, assembly, injection, pass, compaction, redaction or gap
 --   position       count   place in the surface, the window or the item log; 0 is first; NULL if not known
 --   rank           count   1 is best; NULL if not given

@@ -75,7 +75,7 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 	add("run", a.demoCommand(), a.upCommand(), a.projectCommand())
 	add("record", a.importCommand(), a.publishCommand())
 	add("ask", a.queryCommand(), a.windowCommand(), a.whyCommand(), a.diffCommand(), a.tailCommand(), a.evidenceCommand())
-	add("keep", a.migrateCommand(), a.rebuildCommand(), a.quarantineCommand(), a.pricesCommand(), a.keysCommand(), a.proofCommand(), a.deployCommand(), a.schemaCommand(), a.conformanceCommand(), a.benchCommand(), a.doctorCommand(), a.versionCommand())
+	add("keep", a.migrateCommand(), a.rebuildCommand(), a.quarantineCommand(), a.eraseCommand(), a.pricesCommand(), a.keysCommand(), a.proofCommand(), a.deployCommand(), a.schemaCommand(), a.conformanceCommand(), a.benchCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 

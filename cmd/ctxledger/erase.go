@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector"
+)
+
+type eraseFlags struct {
+	subject, tenant, reason string
+	policyRefs              []string
+	dryRun, yes             bool
+	output                  string
+}
+
+func (a *app) eraseCommand() *cobra.Command {
+	var flags eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase --subject SUBJECT --reason REASON --policy-ref POLICY",
+		Short: "Erase the content of a data subject, and keep the proofs",
+		Long: `Erase every event of a subject: its messages from the streams, where they are
+overwritten, its rows from the tables with the salts, and its copies in
+CTX_QUARANTINE. What stays are the leaves of the log, which say nothing without the
+salts, so that evidence packs still verify; and the fact context.erasure.applied,
+with the subject, the reason, the policies and where the records stood.
+
+A subject is a data subject, whose id the events have as resource_id; or session:ID,
+run:ID, thread:ID or item:ID. Redactions stay, because they hold no content and keep
+a value from coming back. A reason stays for ever, too: name nothing in it.
+
+A terminal is asked; a pipe needs --yes. --dry-run only counts. A projector must be
+running. What was cut off is finished by running the command again, and what
+producers send later is erased by running it then. Not erased is what is elsewhere:
+packs that were handed over, backups, the outboxes of producers, and what a
+content_ref points to. The server keeps the files of replaced table parts for eight
+minutes.`,
+		Example: `  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17 --dry-run
+  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17
+  ctxledger erase --subject session:s-9 --tenant acme --reason expired --policy-ref policy:retention --yes`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			subject, err := ledger.ParseSubject(flags.subject)
+			switch {
+			case flags.subject == "":
+				return usageError("whose content? give --subject")
+			case err != nil:
+				return usageError("--subject: %w", err)
+			case flags.output != "table" && flags.output != "json":
+				return usageError("-o %q: want table or json", flags.output)
+			case !flags.dryRun && strings.TrimSpace(flags.reason) == "":
+				return usageError("why? give --reason; it stays in the ledger")
+			case !flags.dryRun && len(flags.policyRefs) == 0:
+				return usageError("under which policy? give --policy-ref")
+			}
+			return a.erase(cmd.Context(), subject, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.subject, "subject", "", "a data subject (resource_id), or session:ID, run:ID, thread:ID, item:ID")
+	f.StringVar(&flags.tenant, "tenant", "", "only this tenant's; default all")
+	f.StringVar(&flags.reason, "reason", "", "why, for people; it stays")
+	f.StringArrayVar(&flags.policyRefs, "policy-ref", nil, "the policy that asks for it; may be given again")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "print what would be erased, and erase nothing")
+	f.BoolVar(&flags.yes, "yes", false, "do not ask")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func (a *app) erase(ctx context.Context, subject ledger.Subject, flags eraseFlags) error {
+	nc, js, err := a.connectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := a.openMigrated(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	e := projector.Erasure{
+		JetStream: js, Ledger: l, Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs, Log: a.log(),
+	}
+	found, err := e.Find(ctx)
+	if err != nil {
+		return err
+	}
+	if flags.dryRun || found.IsZero() {
+		return a.printErased(projector.Erased{Erasable: found}, flags, "to erase")
+	}
+	if !flags.yes {
+		if err := a.confirmErasure(subject, found); err != nil {
+			return err
+		}
+	}
+	done, err := e.Run(ctx)
+	if err != nil {
+		return interrupted(ctx, err, "what is erased so far stays erased; run it again to finish")
+	}
+	return a.printErased(done, flags, "erased")
+}
+
+// confirmErasure asks a terminal, and refuses anybody else.
+func (a *app) confirmErasure(subject ledger.Subject, found projector.Erasable) error {
+	if !isTerminal(a.in) {
+		return usageError("%s of %s would be erased for good: say so with --yes", countErasable(found), subject)
+	}
+	fmt.Fprintf(a.err, "%s of %s will be erased for good. Type yes: ", countErasable(found), subject)
+	line, _ := bufio.NewReader(a.in).ReadString('\n')
+	if strings.TrimSpace(line) != "yes" {
+		return &exitError{exitFailed, errors.New("nothing was erased")}
+	}
+	return nil
+}
+
+func countErasable(e projector.Erasable) string {
+	return fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
+}
+
+func (a *app) printErased(done projector.Erased, flags eraseFlags, verb string) error {
+	if flags.output == "json" {
+		text, err := json.Marshal(done, json.FormatNilSliceAsNull(false))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s\n", text)
+		return nil
+	}
+	if done.IsZero() {
+		fmt.Fprintln(a.out, "nothing to erase")
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", verb, countErasable(done.Erasable))
+	if done.Kept > 0 {
+		fmt.Fprintf(a.out, "kept: %d redactions and exports, which hold no content\n", done.Kept)
+	}
+	for _, id := range done.ErasureIDs {
+		fmt.Fprintf(a.out, "fact: %s\n", id)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// ErrSubject means that a text names no subject of an erasure.
+var ErrSubject = errors.New("not a subject of an erasure")
+
+// Subject names whose content is to be erased. A bare id, or resource:ID, is a data
+// subject: the resource that owns threads, of which every event has the resource_id.
+// session:ID, run:ID, thread:ID and item:ID name the events of one of these; an item's
+// are its versions, and not what others said of it. The zero Subject names nothing.
+type Subject struct {
+	Kind string // one of subjectKinds
+	ID   string
+}
+
+const (
+	subjectResource = "resource"
+	subjectItem     = "item"
+)
+
+// IsItem reports whether s names an item. Its erasure is a last version of it,
+// expired, in each of its sessions, so that what refers to it finds that.
+func (s Subject) IsItem() bool { return s.Kind == subjectItem }
+
+// subjectKinds are the kinds of subjects. All but the item are correlation ids.
+var subjectKinds = []string{subjectResource, "session", "run", "thread", subjectItem}
+
+// ParseSubject reads what [Subject.String] writes, or a bare id of a data subject. An id
+// that begins like a kind needs its own in front: resource:run:7. Errors: [ErrSubject].
+func ParseSubject(text string) (Subject, error) {
+	s := Subject{Kind: subjectResource, ID: text}
+	if kind, id, ok := strings.Cut(text, ":"); ok && slices.Contains(subjectKinds, kind) {
+		s = Subject{kind, id}
+	}
+	if strings.TrimSpace(s.ID) == "" {
+		return Subject{}, fmt.Errorf("%w: %q: want the id of a data subject, or session:ID, run:ID, thread:ID or item:ID", ErrSubject, text)
+	}
+	return s, nil
+}
+
+// String returns the subject as facts have it: the bare id of a data subject, unless
+// that would read as another kind.
+func (s Subject) String() string {
+	if s.Kind == subjectResource {
+		if again, err := ParseSubject(s.ID); err == nil && again == s {
+			return s.ID
+		}
+	}
+	return s.Kind + ":" + s.ID
+}
+
+// IsZero reports whether s names nothing.
+func (s Subject) IsZero() bool { return s == Subject{} }
+
+// keptTypes are of events that stay whatever is erased. A redaction has no content, and
+// without it the value that it withholds could come back; the others are about the
+// ledger.
+var keptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
+
+// Covers reports whether an event is of the subject and not of a type that stays.
+func (s Subject) Covers(e *schema.Event) bool {
+	if slices.Contains(keptTypes, string(e.EventType())) {
+		return false
+	}
+	switch s.Kind {
+	case subjectResource:
+		return e.ResourceID == s.ID
+	case "session":
+		return e.SessionID == s.ID
+	case "run":
+		return e.RunID == s.ID
+	case "thread":
+		return e.ThreadID == s.ID
+	}
+	return s.Kind == subjectItem && strings.HasPrefix(string(e.EventType()), itemTypes) && e.Subject == s.ID
+}
+
+// itemTypes begin the types of an item's versions.
+const itemTypes = "context.item."
+
+// CoversRefused reports whether a refused message is of the subject: by its attributes
+// where it reads as an event, and else by having the id as a word of its own, as a header
+// or between quotes.
+func (s Subject) CoversRefused(r Refusal) bool {
+	if e, _ := schema.ParseMessage(r.Header, r.Data); e != nil {
+		return s.Covers(e)
+	}
+	for _, values := range r.Header {
+		if slices.Contains(values, s.ID) {
+			return true
+		}
+	}
+	quoted, err := json.Marshal(s.ID)
+	return err == nil && bytes.Contains(r.Data, quoted)
+}
+
+// expired is the redaction state of the last version of an erased item, and what the
+// erasure has changed of it.
+const expired = "expired"

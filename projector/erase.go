@@ -1,0 +1,361 @@
+package projector
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Erasure erases the content of a subject: from the streams, where the messages are
+// overwritten, from every table, and the copies in CTX_QUARANTINE. What it leaves is
+// what the log needs: the leaves, which without their salts say nothing. See the package
+// comment. Run may be repeated, and must be where it was cut off, until it has returned
+// without an error; two at once do no harm.
+type Erasure struct {
+	JetStream jetstream.JetStream // required
+	Ledger    *ledger.Ledger      // required
+	Subject   ledger.Subject      // required
+	// Tenant is whose events these are. Empty is any tenant's.
+	Tenant string
+	// Reason and PolicyRefs are for the fact, and stay for ever: they should not name
+	// what is erased. Both are required by Run.
+	Reason     string
+	PolicyRefs []string
+	// Log is as in Config.
+	Log *slog.Logger
+
+	patience time.Duration      // erasePatience where it is 0
+	at       func(point string) // a test's way to be told of each step; nil otherwise
+}
+
+// The steps of an erasure, each of which a crash may follow.
+const (
+	pointErasureTold     = "erasure told"     // the facts are in the stream
+	pointErasureAwaited  = "erasure awaited"  // and in the tables
+	pointErasureDeleted  = "erasure deleted"  // the streams have none of the messages
+	pointErasureUnlisted = "erasure unlisted" // nor the tables
+)
+
+// ErrNotProjected means that the facts of an erasure are in the stream and do not get
+// into the tables, and that nothing was erased yet: run a projector, and then the
+// erasure again.
+var ErrNotProjected = errors.New("nothing is erased yet: its fact is in the stream, and no projector brings it into the tables; start one (`ctxledger project`) and run the erasure again")
+
+// ErrRebuilding means that there is a second set of the tables, which has what is to be
+// erased: let the rebuild that makes it end, or run one that goes on with it.
+var ErrRebuilding = errors.New("a rebuild is going on, or one was cut off and left its tables: let it end with `ctxledger rebuild`, then run the erasure again")
+
+// Erasable counts what an erasure would take.
+type Erasable struct {
+	Events  uint64 `json:"events"`
+	Repeats uint64 `json:"repeats"` // messages that brought one of the events again
+	Refused uint64 `json:"refused"` // messages in quarantine
+	Copies  uint64 `json:"copies"`  // messages of CTX_QUARANTINE
+	Kept    uint64 `json:"kept"`    // redactions and exports of the subject, which stay
+}
+
+// Messages is how many messages of the streams of events that are.
+func (e Erasable) Messages() uint64 { return e.Events + e.Repeats + e.Refused }
+
+// IsZero reports whether there is nothing to erase.
+func (e Erasable) IsZero() bool { return e.Messages()+e.Copies == 0 }
+
+// Erased is what an erasure has done.
+type Erased struct {
+	Erasable
+	ErasureIDs []string `json:"erasure_ids"` // of the facts, one a tenant; empty where an earlier run has told all
+}
+
+// Find counts what Run would erase. It changes nothing.
+func (e Erasure) Find(ctx context.Context) (Erasable, error) {
+	d, err := e.find(ctx)
+	if err != nil {
+		return Erasable{}, err
+	}
+	return d.Erasable, nil
+}
+
+// Run erases. It returns once nothing of the subject is left of what was committed when
+// it began; what producers send after that is for another erasure. Errors: [ErrNotProjected],
+// [ErrRebuilding], or one of the servers, after all of which it is to be run again.
+func (e Erasure) Run(ctx context.Context) (done Erased, err error) {
+	if e.Subject.IsZero() || e.Reason == "" || len(e.PolicyRefs) == 0 {
+		return done, errors.New("projector: an erasure needs a subject, a reason and a policy ref")
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	// Once is enough, unless a producer repeats an event at the same time or a projector
+	// was just mending a table.
+	for {
+		d, err := e.find(ctx)
+		if err != nil {
+			return done, err
+		}
+		if d.IsZero() {
+			return done, nil
+		}
+		ids, err := e.erase(ctx, d)
+		done.ErasureIDs = append(done.ErasureIDs, ids...)
+		if err != nil {
+			return done, err
+		}
+		done.add(d.Erasable)
+	}
+}
+
+func (e *Erasable) add(o Erasable) {
+	e.Events, e.Repeats, e.Refused, e.Copies = e.Events+o.Events, e.Repeats+o.Repeats, e.Refused+o.Refused, e.Copies+o.Copies
+	e.Kept = o.Kept
+}
+
+// doomed is what is to be erased.
+type doomed struct {
+	Erasable
+	streams map[uuid.UUID]jetstream.Stream // of events, by incarnation
+	list    []doomedMessage                // in the order of each stream
+	copies  []uint64                       // sequences of the quarantine stream
+}
+
+// doomedMessage is one message that is to be erased.
+type doomedMessage struct {
+	ledger.Position
+	owner owner
+	leaf  string
+	told  bool // a fact has it
+}
+
+// An owner is whose fact tells of a message. The session is named for items only, whose
+// sessions stay.
+type owner struct{ tenant, session string }
+
+// find looks for what is to be erased.
+func (e Erasure) find(ctx context.Context) (d doomed, err error) {
+	if err := e.notRebuilding(ctx); err != nil {
+		return d, err
+	}
+	told, err := e.open(ctx, &d)
+	if err != nil {
+		return d, err
+	}
+	committed, err := e.Ledger.Committed(ctx)
+	if err != nil {
+		return d, err
+	}
+	events := make(map[recordPlace]bool)
+	add := func(at ledger.Position, of owner, leaf string, count *uint64) {
+		if at.StreamSeq > committed[at.Incarnation] {
+			return // of a projector that is just writing, or has died of it
+		}
+		*count++
+		d.list = append(d.list, doomedMessage{at, of, leaf, told[d.recordAt(at)]})
+	}
+	err = e.Ledger.Erasable(ctx, e.Subject, e.Tenant, func(m ledger.Erasable) {
+		switch {
+		case m.Kept:
+			d.Kept++
+		case m.First == nil:
+			events[d.recordAt(m.Position)] = true
+			of := owner{tenant: m.Tenant}
+			if e.Subject.IsItem() {
+				of.session = m.Session
+			}
+			add(m.Position, of, m.Leaf, &d.Events)
+		case told[d.recordAt(*m.First)] || events[d.recordAt(*m.First)]:
+			add(m.Position, owner{tenant: m.Tenant}, "", &d.Repeats)
+		}
+	})
+	if err != nil {
+		return d, err
+	}
+	err = e.Ledger.ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
+		add(r.Position(), owner{tenant: r.Tenant}, "", &d.Refused)
+	})
+	if err != nil {
+		return d, err
+	}
+	slices.SortFunc(d.list, func(a, b doomedMessage) int {
+		return cmp.Or(bytes.Compare(a.Incarnation[:], b.Incarnation[:]), cmp.Compare(a.StreamSeq, b.StreamSeq))
+	})
+	return d, e.findCopies(ctx, &d)
+}
+
+// A recordPlace is where a message stands, as facts say it: the name of its stream, or
+// the incarnation of one that is no more.
+type recordPlace struct {
+	stream   string
+	sequence uint64
+}
+
+func (d *doomed) recordAt(at ledger.Position) recordPlace {
+	if stream := d.streams[at.Incarnation]; stream != nil {
+		return recordPlace{stream.CachedInfo().Config.Name, at.StreamSeq}
+	}
+	return recordPlace{at.Incarnation.String(), at.StreamSeq}
+}
+
+// notRebuilding makes sure that there is one set of tables.
+func (e Erasure) notRebuilding(ctx context.Context) error {
+	if _, err := e.Ledger.FinishSwap(ctx); err != nil {
+		return err
+	}
+	beside, err := e.Ledger.Beside(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := beside.Exists(ctx)
+	if err == nil && there {
+		err = ErrRebuilding
+	}
+	return err
+}
+
+// open finds the streams of events, and which messages the facts in them tell of.
+func (e Erasure) open(ctx context.Context, d *doomed) (told map[recordPlace]bool, err error) {
+	n, err := ReadPartitions(ctx, e.JetStream)
+	if err != nil {
+		return nil, err
+	}
+	d.streams, told = make(map[uuid.UUID]jetstream.Stream, n), make(map[recordPlace]bool)
+	for _, s := range n.EventStreams() {
+		stream, incarnation, err := openStream(ctx, e.JetStream, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		d.streams[incarnation] = stream
+		err = readErasures(ctx, stream, func(fact *schema.ErasureApplied, _ time.Time) {
+			for _, r := range fact.Records {
+				told[recordPlace{r.Stream, uint64(r.Sequence)}] = true
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return told, nil
+}
+
+// findCopies looks in the quarantine stream for copies of what is to be erased, and for
+// those that are of the subject and have no row.
+func (e Erasure) findCopies(ctx context.Context, d *doomed) error {
+	doomed := make(map[recordPlace]bool, len(d.list))
+	for _, m := range d.list {
+		doomed[d.recordAt(m.Position)] = true
+	}
+	return readQuarantine(ctx, e.JetStream, "", time.Time{}, func(sequence uint64, r ledger.Refusal, _ bool) error {
+		mine := e.Tenant == "" || r.Tenant == e.Tenant
+		if doomed[d.recordAt(r.Position())] || mine && e.Subject.CoversRefused(r) {
+			d.copies = append(d.copies, sequence)
+			d.Copies++
+		}
+		return nil
+	})
+}
+
+// erase takes the steps of an erasure, and returns the ids of the facts.
+func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) {
+	if ids, err = e.tell(ctx, d); err != nil {
+		return ids, fmt.Errorf("publish the fact of the erasure: %w", err)
+	}
+	e.reached(pointErasureTold)
+	heads, err := ReadHeads(ctx, e.JetStream)
+	if err != nil {
+		return ids, err
+	}
+	level, err := AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.patience, erasePatience))
+	switch {
+	case err != nil:
+		return ids, fmt.Errorf("wait for the fact of the erasure: %w", err)
+	case !level:
+		return ids, ErrNotProjected
+	}
+	e.reached(pointErasureAwaited)
+	if err := e.deleteMessages(ctx, d); err != nil {
+		return ids, err
+	}
+	e.reached(pointErasureDeleted)
+	for incarnation, sequences := range d.byIncarnation() {
+		if err := e.Ledger.Erase(ctx, incarnation, sequences); err != nil {
+			return ids, err
+		}
+	}
+	e.reached(pointErasureUnlisted)
+	e.Log.Info("erased", "messages", d.Messages(), "copies", d.Copies)
+	return ids, nil
+}
+
+// erasePatience is how long the ledger may make no progress before nobody seems to
+// project.
+const erasePatience = 15 * time.Second
+
+func (e Erasure) reached(point string) {
+	if e.at != nil {
+		e.at(point)
+	}
+}
+
+func (d *doomed) byIncarnation() map[uuid.UUID][]uint64 {
+	by := make(map[uuid.UUID][]uint64)
+	for _, m := range d.list {
+		by[m.Incarnation] = append(by[m.Incarnation], m.StreamSeq)
+	}
+	return by
+}
+
+// deleteMessages takes the messages out of the streams, and overwrites them there.
+func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
+	for _, m := range d.list {
+		stream := d.streams[m.Incarnation]
+		if stream == nil {
+			continue // it is no more
+		}
+		msg, err := stream.GetMsg(ctx, m.StreamSeq)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			continue
+		case err != nil:
+			return fmt.Errorf("look up message %d: %w", m.StreamSeq, err)
+		case !msg.Time.Equal(m.RecordedAt):
+			return fmt.Errorf("%w: message %d is another one", ErrStreamForked, m.StreamSeq)
+		}
+		if err := overwrite(ctx, stream, m.StreamSeq); err != nil {
+			return err
+		}
+	}
+	if len(d.copies) == 0 {
+		return nil
+	}
+	quarantine, err := e.JetStream.Stream(ctx, QuarantineStreamName)
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", QuarantineStreamName, err)
+	}
+	for _, sequence := range d.copies {
+		if err := overwrite(ctx, quarantine, sequence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overwrite deletes a message that another may be deleting, too.
+func overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) error {
+	err := stream.SecureDeleteMsg(ctx, sequence)
+	if err == nil {
+		return nil
+	}
+	if _, gone := stream.GetMsg(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, err)
+}

@@ -1,0 +1,345 @@
+package projector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+const (
+	erasedSubject = "user-812" // that of the golden events
+	erasedContent = "has lived in Rotterdam since 1987"
+)
+
+// of returns an event of a data subject, with content.
+func of(subject string, id int, content string) *schema.Event {
+	e := foreign(id, fmt.Sprintf(`{"note":%q}`, content))
+	e.ResourceID = subject
+	return e
+}
+
+// publishSubject publishes what a stream may hold of a data subject, among other
+// things: events of every type, repeats, conflicts, and refused messages of all kinds.
+// It returns how many events, repeats and refused messages are the subject's.
+func (f *fixture) publishSubject() (want Erasable) {
+	f.t.Helper()
+	refused := func(e *schema.Event) schema.Message {
+		m := e.Binary()
+		m.Data = m.Data[:len(m.Data)-1]
+		want.Refused++
+		return m
+	}
+	f.publish(of("user-1", 1000, "is none of it").Binary())
+	for i, typ := range schema.Types() {
+		if slices.Contains([]schema.Type{schema.TypeErasureApplied, schema.TypeExported}, typ) {
+			continue
+		}
+		e := golden(i)
+		e.TraceState = "a=" + base64.RawURLEncoding.EncodeToString([]byte(erasedContent))
+		if typ == schema.TypeRedactionApplied {
+			want.Kept++
+			e.TraceState = ""
+		} else {
+			want.Events++
+		}
+		f.publish(e.Binary())
+		f.publish(event(2000+i, 0).Binary())
+	}
+	for i := range 5 {
+		f.publish(of(erasedSubject, 100+i, erasedContent).Binary())
+		f.publish(of("user-1", 1001+i, "is none of it").Binary())
+		want.Events++
+	}
+	f.publish(of(erasedSubject, 100, erasedContent).Binary())
+	want.Repeats++
+	f.publish(of("user-1", 1000, "is none of it").Binary())
+	f.publish(of("user-2", 101, "another's event with an id that is taken").Binary())
+	want.Refused++
+	f.publish(refused(of(erasedSubject, 200, erasedContent)))
+	f.publish(refused(of("user-1", 201, "is none of it")))
+	want.Refused--
+	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte(`{"user":"` + erasedSubject + `","note":"` + erasedContent + `"`)})
+	want.Refused++
+	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no CloudEvent\xff")})
+	f.flush()
+	want.Copies = want.Refused
+	return want
+}
+
+func (f *fixture) erasure() Erasure {
+	f.t.Helper()
+	subject, err := ledger.ParseSubject(erasedSubject)
+	f.must(err)
+	return Erasure{JetStream: f.js, Ledger: f.ledger, Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
+}
+
+// untouched is what an erasure leaves, in tables and streams.
+func (f *fixture) untouched() (rows uint64, messages []string) {
+	f.t.Helper()
+	rows = f.count("SELECT count() FROM recorded_events WHERE (resource_id != 'user-812' OR event_type = 'context.redaction.applied') AND event_type != 'context.erasure.applied'")
+	for _, name := range []string{StreamName, QuarantineStreamName} {
+		stream, err := f.js.Stream(f.t.Context(), name)
+		f.must(err)
+		for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
+			msg, err := stream.GetMsg(f.t.Context(), seq)
+			if err == nil && !strings.HasSuffix(msg.Subject, ".erasure.applied") {
+				messages = append(messages, fmt.Sprint(name, seq, msg.Subject, msg.Header, string(msg.Data)))
+			}
+		}
+	}
+	return rows, messages
+}
+
+func TestErasure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	want := f.publishSubject()
+	stop := f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	rows, before := f.untouched()
+	leaves := f.count("SELECT count() FROM log_hashes FINAL")
+
+	found, err := f.erasure().Find(t.Context())
+	f.must(err)
+	if found != want {
+		t.Fatalf("found %+v, want %+v", found, want)
+	}
+	done, err := f.erasure().Run(t.Context())
+	f.must(err)
+	if done.Erasable != want || len(done.ErasureIDs) == 0 {
+		t.Errorf("erased %+v, want %+v", done, want)
+	}
+	f.awaitLevel()
+	f.nowhere("", erasedContent, base64.RawURLEncoding.EncodeToString([]byte(erasedContent)))
+	after, messages := f.untouched()
+	if want := uint64(len(before)) - want.Messages() - want.Copies; after != rows || uint64(len(messages)) != want {
+		t.Errorf("%d rows and %d messages are left, want %d and %d", after, len(messages), rows, want)
+	}
+	for _, m := range messages {
+		if !slices.Contains(before, m) {
+			t.Errorf("a message that was not there: %s", m)
+		}
+	}
+	if n := f.count("SELECT count() FROM log_hashes FINAL"); n != leaves+uint64(len(done.ErasureIDs)) {
+		t.Errorf("%d leaves, want %d and those of the facts", n, leaves)
+	}
+	if n := f.count("SELECT count() FROM recorded_events WHERE event_type = 'context.erasure.applied' AND JSONExtractString(data, 'erased_subject') = 'user-812'"); n != uint64(len(done.ErasureIDs)) {
+		t.Errorf("%d facts of %v", n, done.ErasureIDs)
+	}
+
+	again, err := f.erasure().Run(t.Context())
+	f.must(err)
+	if !again.IsZero() || len(again.ErasureIDs) != 0 {
+		t.Errorf("the second time: %+v", again)
+	}
+	// A projector that starts again finds nothing to mend, and a rebuild the same rows.
+	stop()
+	log := new(logbook)
+	f.must(f.run(f.guarded(log)))
+	if strings.Contains(log.String(), "tables_behind") || strings.Contains(log.String(), "rows_restored") {
+		t.Error(log)
+	}
+	r := f.rebuild()
+	r.CompareOnly, r.Log = true, slog.New(slog.NewTextHandler(log, nil))
+	if done := f.rebuilt(r); len(done.Compared.Differences) > 0 {
+		t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
+	}
+	if strings.Contains(log.String(), "sequence_gap") {
+		t.Errorf("what was erased is said to be lost: %s", log)
+	}
+}
+
+// TestErasureCutOff ends an erasure after each of its steps, and runs it again.
+func TestErasureCutOff(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	want := f.publishSubject()
+	f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	for _, point := range []string{pointErasureTold, pointErasureAwaited, pointErasureDeleted} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		crash := errors.New("killed at " + point)
+		e := f.erasure()
+		e.at = func(at string) {
+			if at == point {
+				cancel(crash)
+			}
+		}
+		if _, err := e.Run(ctx); err == nil || context.Cause(ctx) != crash {
+			t.Fatalf("%s: %v", point, err)
+		}
+		f.must(f.run(f.guarded(new(logbook)))) // whatever is left, a projector can start on it
+	}
+	// Within the deletion of rows: all but those of events.
+	d, err := f.erasure().find(t.Context())
+	f.must(err)
+	for incarnation, sequences := range d.byIncarnation() {
+		f.must(f.sql.Exec(t.Context(), "ALTER TABLE items DELETE WHERE incarnation = ? AND has(?, stream_seq) SETTINGS mutations_sync = 1", incarnation, sequences))
+	}
+	done, err := f.erasure().Run(t.Context())
+	f.must(err)
+	if want.Copies = 0; done.Erasable != want || len(done.ErasureIDs) != 0 {
+		t.Errorf("erased %+v in the end, want %+v", done, want)
+	}
+	f.awaitLevel()
+	f.nowhere("", erasedContent)
+	if n := f.count("SELECT count() FROM recorded_events WHERE event_type = 'context.erasure.applied'"); n != 2 {
+		t.Errorf("%d facts, want one a tenant", n)
+	}
+	r := f.rebuild()
+	r.CompareOnly = true
+	if done := f.rebuilt(r); len(done.Compared.Differences) > 0 {
+		t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
+	}
+}
+
+// TestErasedContentCannotBeGuessed has somebody who knows the event to the last byte
+// look for a trace of it in all that is left. Each event was a commit of its own, so
+// that the digest of its range was one of nothing else.
+func TestErasedContentCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(of("user-1", 1, "is none of it").Binary())
+	victim := of(erasedSubject, 2, erasedContent)
+	f.publish(victim.Binary())
+	f.flush()
+	p := f.guarded(new(logbook))
+	p.config.BatchMessages = 1
+	f.follow(p)
+	f.awaitLevel()
+	msg, err := f.stream().GetMsg(t.Context(), 2)
+	f.must(err)
+	_, incarnation, err := openStream(t.Context(), f.js, StreamName)
+	f.must(err)
+	place := ledger.Position{Incarnation: incarnation, StreamSeq: 2, RecordedAt: msg.Time}
+	whole := rangeOf([]*message{{subject: msg.Subject, header: msg.Header, data: msg.Data, position: place}}).Digest
+	ring, err := testLogRing()
+	f.must(err)
+	salt := proof.NewSalter(ring.Secret).Salt(victim.Tenant, victim.SessionID, victim.Source, victim.ID)
+
+	// What can be computed of the content without a secret.
+	secret, err := proof.SecretOf(make([]byte, 32))
+	f.must(err)
+	guessed := proof.NewSalter(secret).Salt(victim.Tenant, victim.SessionID, victim.Source, victim.ID)
+	data, event, none, other := sha256.Sum256(victim.Data), victim.Digest(), proof.Leaf(victim, proof.Salt{}), proof.Leaf(victim, guessed)
+	var guesses []string
+	for _, digest := range [][32]byte{data, event, whole, none, other} {
+		guesses = append(guesses, string(digest[:]), hex.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(digest[:]))
+	}
+	guesses = append(guesses, victim.MessageID(), victim.ID)
+
+	before := f.traces(guesses...)
+	if before < 2 {
+		t.Fatalf("the attack finds %d traces where nothing is erased: it can find none", before)
+	}
+	_, err = f.erasure().Run(t.Context())
+	f.must(err)
+	f.awaitLevel()
+	if n := f.traces(guesses...); n != 0 {
+		t.Errorf("%d traces of the content are left", n)
+	}
+	leaf := proof.Leaf(victim, salt) // with the salt, all is known
+	if n := f.traces(string(leaf[:])); n == 0 {
+		t.Error("the leaf is gone, too")
+	}
+}
+
+// traces counts the rows and messages in which one of the texts is.
+func (f *fixture) traces(texts ...string) (n uint64) {
+	f.t.Helper()
+	var needles []string
+	for _, text := range texts {
+		needles = append(needles, fmt.Sprintf("unhex('%x')", text))
+	}
+	rows, err := f.sql.Query(f.t.Context(), `SELECT table, arrayStringConcat(groupArray(concat('toString(', name, ')')), ', ') FROM system.columns
+		WHERE database = currentDatabase() AND table NOT IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View') GROUP BY table`)
+	f.must(err)
+	for rows.Next() {
+		var table, columns string
+		f.must(rows.Scan(&table, &columns))
+		n += f.count(fmt.Sprintf("SELECT count() FROM %s WHERE multiSearchAny(concatWithSeparator('|', %s), [%s])", table, columns, strings.Join(needles, ", ")))
+	}
+	f.must(rows.Err())
+	for _, name := range []string{StreamName, QuarantineStreamName} {
+		for line := range strings.Lines(f.wholeStream(name)) {
+			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestErasureNeedsAProjector(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(of(erasedSubject, 1, erasedContent).Binary())
+	f.project()
+	e := f.erasure()
+	e.patience = testTiming.heartbeat
+	if _, err := e.Run(t.Context()); !errors.Is(err, ErrNotProjected) {
+		t.Fatal(err)
+	}
+	if _, err := f.stream().GetMsg(t.Context(), 1); err != nil {
+		t.Errorf("it is gone before the fact is there: %v", err)
+	}
+	f.project()
+	f.must(func() error { _, err := e.Run(t.Context()); return err }())
+	f.nowhere("", erasedContent)
+}
+
+func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: strings.Repeat("s", schema.MaxIDBytes), Reason: strings.Repeat("r", 1000)}
+	for range factRecords {
+		fact.Records = append(fact.Records, schema.ErasedRecord{Stream: incarnation.String(), Sequence: 1 << 62, Leaf: strings.Repeat("f", 64)})
+	}
+	e, err := schema.NewEvent(fact, "e", ErasureSource, stored, schema.Correlation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found := schema.Validate(e); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+// TestErasedItemReadsExpired: what refers to the item finds it, without content.
+func TestErasedItemReadsExpired(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ids := schema.Correlation{Tenant: "acme", SessionID: "s-1", TurnID: "t-1"}
+	for i, fact := range []schema.Fact{
+		&schema.ItemAdded{Item: schema.Item{ItemID: "note-1", ContextKind: "note", Title: erasedContent, ContentMode: schema.ContentRef, ContentRef: "blob:1"}},
+		&schema.AssemblyCreated{AssemblyID: "a-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b-1", ItemRefs: schema.Refs("note-1")}}},
+	} {
+		e, err := schema.NewEvent(fact, fmt.Sprint("event-", i), "urn:test", stored, ids)
+		f.must(err)
+		f.publish(e.Binary())
+	}
+	f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	e := f.erasure()
+	var err error
+	e.Subject, err = ledger.ParseSubject("item:note-1")
+	f.must(err)
+	done, err := e.Run(t.Context())
+	f.must(err)
+	if done.Events != 1 {
+		t.Fatalf("%+v", done)
+	}
+	f.nowhere("", erasedContent)
+	if n := f.count("SELECT count() FROM turn_window WHERE session_id = 's-1' AND turn_id = 't-1' AND has(item_refs, 'note-1') AND redaction_state = 'expired' AND title = ''"); n != 1 {
+		t.Errorf("%d blocks say that their item has expired, want 1", n)
+	}
+}
