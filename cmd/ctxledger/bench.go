@@ -42,7 +42,8 @@ func (a *app) benchProjectorCommand() *cobra.Command {
 a stream with events in the ratios and sizes of real ones, and empty it in two
 ways in turn, each time into fresh tables: by a raw copy, which reads by sequence
 and inserts each message's bytes as one string column, and by the projector. The
-ratio of the two says what validation, typed tables and digests cost. Each time,
+ratio of the two says what validation, typed tables, digests and the transparency
+log cost; a drain without the log, in between, says what that costs. Each time,
 whichever it is has a process of its own, the projector with the settings of
 "ctxledger project", so that CPU time and peak memory are its own; the copy keeps
 whole batches and has no bound. Both take turns, so that whatever else the machine
@@ -62,7 +63,7 @@ asked every 20 ms, finds its range in the table commits, which is written after 
 others. So the figures are up to 25 ms and the time of one query too long, and never
 too short. The first second is left out.
 
-With 200,000 events and five rounds all of it takes about four minutes.
+With 200,000 events and five rounds all of it takes about five minutes.
 
 Nothing of your own is touched. The temporary folder takes about 4 kB an event
 and is removed at the end.`,
@@ -183,7 +184,7 @@ func (a *app) benchWayCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.Way, "way", "", "raw, drain or rebuild")
+	f.StringVar(&c.Way, "way", "", "raw, unlogged, drain or rebuild")
 	f.IntVar(&c.Events, "events", 0, "how many the stream has")
 	f.StringVar(&c.Profile, "profile", "", "write a CPU profile to this file")
 	return cmd

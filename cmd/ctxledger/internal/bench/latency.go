@@ -67,7 +67,7 @@ func loads(drain float64) (list []Latency) {
 // on the ledger, which must be level with the stream.
 func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want Latency, messages *ring) (Latency, error) {
 	pc := projector.DefaultConfig(s.js, l)
-	pc.Keys, pc.Log = mix.Keys, c.Log
+	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log
 	pc.Linger = time.Duration(want.Linger * float64(time.Second))
 	ctx, end, err := projecting(ctx, pc)
 	if err != nil {

@@ -61,7 +61,7 @@ func RunRebuild(ctx context.Context, c Config) (r RebuildReport, err error) {
 	var ratios []float64
 	for i := range c.Rounds {
 		c.progress("draining and rebuilding", int64(2*i), int64(2*c.Rounds))
-		drain, l, err := s.drainRound(ctx, c, "")
+		drain, l, err := s.drainRound(ctx, DrainWay, c, "")
 		if err != nil {
 			return r, err
 		}

@@ -25,7 +25,7 @@ func writeJSON(w io.Writer, report any) error {
 func (r *Report) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	writeSetting(t, r.Machine, r.Stream)
-	writeRates(t, rate{"raw copy", r.Raw}, rate{"drain", r.Drain})
+	writeRates(t, rate{"raw copy", r.Raw}, rate{"drain without a log", r.Unlogged}, rate{"drain", r.Drain})
 	r.writeRatio(t)
 	r.writeStorage(t)
 	r.writeLatency(t)
@@ -63,7 +63,7 @@ func (r *Report) writeRatio(w io.Writer) {
 		fmt.Fprintf(w, "%s%.2f", strings.Repeat(" ", min(i, 1)), d.PerSecond/r.Raw.Rounds[i].PerSecond)
 	}
 	fmt.Fprintln(w, " by round)")
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "ratio to the drain without a log\t%.3f\n\n", r.LogRatio)
 }
 
 // figure words a number that may be unknown.

@@ -82,8 +82,9 @@ func (s *servers) rawRound(ctx context.Context, n int) (r Round, err error) {
 	return r, nil
 }
 
-// drainRound projects the stream into a fresh ledger, which it leaves open.
-func (s *servers) drainRound(ctx context.Context, c Config, profile string) (r Round, l *ledger.Ledger, err error) {
+// drainRound projects the stream into a fresh ledger, which it leaves open; way is
+// DrainWay or UnloggedWay.
+func (s *servers) drainRound(ctx context.Context, way string, c Config, profile string) (r Round, l *ledger.Ledger, err error) {
 	fresh, dsn, err := s.freshLedger(ctx)
 	if err != nil {
 		return r, nil, err
@@ -93,7 +94,7 @@ func (s *servers) drainRound(ctx context.Context, c Config, profile string) (r R
 			err = errors.Join(fmt.Errorf("drain: %w", err), fresh.Close())
 		}
 	}()
-	r, found, err := s.measure(ctx, WayConfig{Way: DrainWay, ClickHouse: dsn, Events: c.Events, Profile: profile})
+	r, found, err := s.measure(ctx, WayConfig{Way: way, ClickHouse: dsn, Events: c.Events, Profile: profile})
 	if err != nil {
 		return r, nil, err
 	}

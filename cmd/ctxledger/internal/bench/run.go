@@ -15,11 +15,15 @@ type Report struct {
 	Machine Machine   `json:"machine"`
 	Stream  Preloaded `json:"stream"`
 	Raw     Summary   `json:"raw"`
-	Drain   Summary   `json:"drain"`
-	// Ratio is the drain's rate over the raw copy's, the median of the rounds'.
-	Ratio   float64   `json:"ratio"`
-	Storage Storage   `json:"storage"`
-	Latency []Latency `json:"latency"` // empty when it was left out
+	// Unlogged is a drain that builds no transparency log.
+	Unlogged Summary `json:"unlogged"`
+	Drain    Summary `json:"drain"`
+	// Ratio is the drain's rate over the raw copy's, the median of the rounds', and
+	// LogRatio that over the rate of the drain without a log.
+	Ratio    float64   `json:"ratio"`
+	LogRatio float64   `json:"log_ratio"`
+	Storage  Storage   `json:"storage"`
+	Latency  []Latency `json:"latency"` // empty when it was left out
 }
 
 // Machine is what the figures were made on.
@@ -66,39 +70,43 @@ func (s *servers) machine() Machine {
 	}
 }
 
-// rounds copies and drains in turn, and weighs what the last drain left. It
-// returns that ledger.
+// rounds copies and drains in turn, without a log and with it, and weighs what the
+// last drain left. It returns that ledger.
 func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledger, error) {
-	var raws, drains []Round
+	var raws, unlogged, drains []Round
 	for i := range c.Rounds {
-		c.progress("copying and draining", int64(2*i), int64(2*c.Rounds))
+		c.progress("copying and draining", int64(3*i), int64(3*c.Rounds))
 		raw, err := s.rawRound(ctx, c.Events)
 		if err != nil {
 			return nil, err
 		}
-		c.progress("copying and draining", int64(2*i+1), int64(2*c.Rounds))
+		c.progress("copying and draining", int64(3*i+1), int64(3*c.Rounds))
+		bare, l, err := s.drainRound(ctx, UnloggedWay, c, "")
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.progress("copying and draining", int64(3*i+2), int64(3*c.Rounds))
 		last := i == c.Rounds-1
 		profile := ""
 		if last {
 			profile = c.Profile
 		}
-		drain, l, err := s.drainRound(ctx, c, profile)
+		drain, l, err := s.drainRound(ctx, DrainWay, c, profile)
 		if err != nil {
 			return nil, err
 		}
-		raws, drains = append(raws, raw), append(drains, drain)
+		raws, unlogged, drains = append(raws, raw), append(unlogged, bare), append(drains, drain)
 		if !last {
 			if err := l.Close(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		r.Raw, r.Drain = summarise(raws, c.Events), summarise(drains, c.Events)
-		ratios := make([]float64, c.Rounds)
-		for i := range ratios {
-			ratios[i] = drains[i].PerSecond / raws[i].PerSecond
-		}
-		r.Ratio = middle(ratios)
+		r.Raw, r.Unlogged, r.Drain = summarise(raws, c.Events), summarise(unlogged, c.Events), summarise(drains, c.Events)
+		r.Ratio, r.LogRatio = ratio(drains, raws), ratio(drains, unlogged)
 		c.progress("weighing the tables", 0, 1)
 		if r.Storage, err = s.storage(ctx, c.Events, drain.parts); err != nil {
 			return nil, errors.Join(err, l.Close())
@@ -106,6 +114,15 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 		return l, nil
 	}
 	return nil, errors.New("no round")
+}
+
+// ratio is the middle of the ratios by round.
+func ratio(of, to []Round) float64 {
+	ratios := make([]float64, len(of))
+	for i := range ratios {
+		ratios[i] = of[i].PerSecond / to[i].PerSecond
+	}
+	return middle(ratios)
 }
 
 func (s *servers) latencies(ctx context.Context, c Config, l *ledger.Ledger, r *Report) error {

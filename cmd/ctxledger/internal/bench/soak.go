@@ -125,7 +125,7 @@ func (s *servers) soakLedger(ctx context.Context, c SoakConfig, r *Soak) (*ledge
 	if _, err := Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
 		return nil, err
 	}
-	drain, l, err := s.drainRound(ctx, c.Config, "")
+	drain, l, err := s.drainRound(ctx, DrainWay, c.Config, "")
 	r.Drain, r.Rate = drain.PerSecond, drain.PerSecond/2
 	return l, err
 }
@@ -133,7 +133,7 @@ func (s *servers) soakLedger(ctx context.Context, c SoakConfig, r *Soak) (*ledge
 // soak publishes, watches when events are queryable, and samples.
 func (s *servers) soak(ctx context.Context, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
 	pc := projector.DefaultConfig(s.js, l)
-	pc.Keys, pc.Log = mix.Keys, c.Log
+	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log
 	ctx, end, err := projecting(ctx, pc)
 	if err != nil {
 		return err

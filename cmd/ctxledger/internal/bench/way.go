@@ -23,14 +23,15 @@ import (
 // The ways through the stream: a raw copy, the projector, and a rebuild of what that
 // has left.
 const (
-	RawWay     = "raw"
-	DrainWay   = "drain"
-	RebuildWay = "rebuild"
+	RawWay      = "raw"
+	UnloggedWay = "unlogged" // a drain without the transparency log
+	DrainWay    = "drain"
+	RebuildWay  = "rebuild"
 )
 
 // WayConfig says what one way is to do.
 type WayConfig struct {
-	Way        string // raw, drain or rebuild
+	Way        string // one of the above
 	NATS       string // the address
 	ClickHouse string // the address, with a database that has the tables
 	Events     int    // how many the stream has
@@ -111,13 +112,16 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			found.Inserts, err = rawCopy(ctx, js, conn, projector.DefaultConfig(nil, nil), c.Events)
 			return found, err
 		}, conn.Close, nil
-	case DrainWay:
+	case DrainWay, UnloggedWay:
 		l, err := ledger.Open(ctx, c.ClickHouse)
 		if err != nil {
 			return nil, nil, err
 		}
 		pc := projector.DefaultConfig(js, l)
 		pc.UntilCaughtUp, pc.Keys = true, mix.Keys
+		if c.Way == DrainWay {
+			pc.Ring = mix.Ring
+		}
 		p, err := projector.New(pc)
 		if err != nil {
 			return nil, nil, errors.Join(err, l.Close())
@@ -131,13 +135,13 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 		if err != nil {
 			return nil, nil, err
 		}
-		r := projector.Rebuild{JetStream: js, Ledger: l, Keys: mix.Keys}
+		r := projector.Rebuild{JetStream: js, Ledger: l, Keys: mix.Keys, Ring: mix.Ring}
 		return func(ctx context.Context) (wayEnded, error) {
 			done, err := r.Run(ctx)
 			return wayEnded{Rebuilt: stepsOf(done)}, err
 		}, l.Close, nil
 	}
-	return nil, nil, fmt.Errorf("%q is no way: want %s, %s or %s", c.Way, RawWay, DrainWay, RebuildWay)
+	return nil, nil, fmt.Errorf("%q is no way: want %s, %s, %s or %s", c.Way, RawWay, UnloggedWay, DrainWay, RebuildWay)
 }
 
 // profiled writes a CPU profile of what to a file, unless its name is empty.

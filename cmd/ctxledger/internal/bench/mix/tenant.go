@@ -3,7 +3,9 @@ package mix
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -43,6 +45,16 @@ func newTenant(name string) *tenant {
 // Keys returns the tenants' keys, by which a projector recognises what the
 // redactions among the events withhold.
 func Keys() ([]schema.KeyRing, error) { return keysOf(tenants), nil }
+
+// Ring returns a ring for the log of a bench's ledger: its secret is the same in every
+// process, so that a rebuild makes the leaves of the drain.
+func Ring() (proof.Ring, error) {
+	secret, err := proof.NewSecret(strings.NewReader(strings.Repeat("b", proof.SecretSize)))
+	if err != nil {
+		return proof.Ring{}, err
+	}
+	return proof.Ring{Name: "ctxledger-bench", Secret: secret}.Rotate(begin)
+}
 
 func keysOf(list []*tenant) []schema.KeyRing {
 	rings := make([]schema.KeyRing, len(list))
