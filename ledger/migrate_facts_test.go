@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -18,7 +20,8 @@ import (
 // has that was new when they came.
 func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	t.Parallel()
-	want := contents(t, ledgerOfState(t, 0))
+	newest := embedded.SharedClickHouse(t).ClickHouseDSN()
+	want := contents(t, ledgerOfState(t, newest, 0, ""))
 	if want["recorded_events"] == "" || want["scope_records"] == "" {
 		t.Fatalf("the views are %v", slices.Sorted(maps.Keys(want)))
 	}
@@ -28,7 +31,7 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			got := contents(t, ledgerOfState(t, m.Version))
+			got := contents(t, ledgerOfState(t, embedded.SharedClickHouse(t).ClickHouseDSN(), m.Version, newest))
 			for view, rows := range want {
 				if got[view] != rows {
 					t.Errorf("%s has %s (rows and their hash), that of a new ledger %s", view, got[view], rows)
@@ -42,10 +45,11 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 const withFacts = 3
 
 // ledgerOfState returns a ledger whose facts were written when its tables were those
-// of a migration, and that was migrated then. 0 is the newest.
-func ledgerOfState(t *testing.T, version uint32) *ledger.Ledger {
+// of a migration, and that was migrated then: those that the ledger at newest has, as
+// far as there are columns for them. Version 0 is the newest, which gets the facts.
+func ledgerOfState(t *testing.T, dsn string, version uint32, newest string) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,17 +62,53 @@ func ledgerOfState(t *testing.T, version uint32) *ledger.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCorpus(t)
-	c.batch.Incarnation = uuid.MustParse("6f1d2c3b-0000-4000-8000-000000000001")
-	c.runtimeSession()
-	c.importedSession()
-	if err := l.Write(t.Context(), c.batch, 1); err != nil {
-		t.Fatal(err)
+	if version > 0 {
+		copyFacts(t, newest, dsn)
+		_, err = l.Migrate(t.Context())
+	} else {
+		c := newCorpus(t)
+		c.batch.Incarnation = uuid.MustParse("6f1d2c3b-0000-4000-8000-000000000001")
+		c.runtimeSession()
+		c.importedSession()
+		err = l.Write(t.Context(), c.batch, 1)
 	}
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// copyFacts fills the tables of one database of a server with the rows of another's.
+func copyFacts(t *testing.T, from, to string) {
+	t.Helper()
+	source, err := clickhouse.ParseDSN(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := clickhouse.ParseDSN(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var tables []struct {
+		Name    string   `ch:"table"`
+		Columns []string `ch:"columns"`
+	}
+	if err := conn.Select(t.Context(), &tables, `SELECT table, groupArray(name) AS columns FROM system.columns
+		WHERE database = currentDatabase() AND default_kind = '' AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'migrations')
+		GROUP BY table`); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		columns := strings.Join(table.Columns, ", ")
+		if err := conn.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s.%s", table.Name, columns, columns, source.Auth.Database, table.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // contents are the number of rows and a hash of them, of the views that have all

@@ -195,6 +195,9 @@ func TestHeads(t *testing.T) {
 	})
 	f.must(stop())
 	f.logged()
+	if p.herald != nil {
+		t.Error("a recovery would tell a herald that has ended")
+	}
 	heads := f.heads()
 	if len(taken) == 0 || !strings.HasPrefix(taken[len(taken)-1], StreamName+" "+heads[len(heads)-1].Text()) {
 		t.Errorf("outside are %q", taken)

@@ -284,7 +284,10 @@ func (p *Projector) follow(ctx context.Context) error {
 	}
 	p.ready.Store(true)
 	p.herald = p.newHerald(ctx)
-	defer p.herald.close()
+	defer func() {
+		p.herald.close()
+		p.herald = nil // a recovery commits, too
+	}()
 	if err := p.tellLog(ctx); err != nil {
 		return err
 	}

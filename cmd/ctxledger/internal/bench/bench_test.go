@@ -196,7 +196,8 @@ func TestConfigValidate(t *testing.T) {
 // not zero.
 func TestReportOfUnknownFigures(t *testing.T) {
 	t.Parallel()
-	r := Report{Stream: Preloaded{Events: 1}, Raw: summarise([]Round{{}}, 1), Drain: summarise([]Round{{}}, 1)}
+	unknown := summarise([]Round{{}}, 1)
+	r := Report{Stream: Preloaded{Events: 1}, Raw: unknown, Unlogged: unknown, Drain: unknown}
 	var table, text strings.Builder
 	if err := r.WriteTable(&table); err != nil {
 		t.Fatal(err)
