@@ -358,7 +358,7 @@ func TestBatchesOfOneOutcome(t *testing.T) {
 		f.must(found.Scan(&r))
 		rows = append(rows, r)
 	}
-	if want := []map[string]uint64{{"events": 20, "log_items": 20}, {"duplicates": 20}, {"quarantine": 20}}; !reflect.DeepEqual(rows, want) {
+	if want := []map[string]uint64{{"events": 20, "log_hashes": 20, "log_items": 20}, {"duplicates": 20}, {"quarantine": 20}}; !reflect.DeepEqual(rows, want) {
 		t.Errorf("commits counts %v, want %v", rows, want)
 	}
 }

@@ -265,8 +265,9 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
 	<-stopped
-	f.publishMix(100, prefetch+2000) // more than the client has in hand
-	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(prefetch+1000)))
+	// More than the client and two batches have in hand.
+	f.publishMix(100, prefetch+5000)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(prefetch+4000)))
 	close(goOn)
 	go func() {
 		for range stopped {
