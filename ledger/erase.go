@@ -14,11 +14,11 @@ import (
 // Erasable is a message that an erasure is about, as the tables have it.
 type Erasable struct {
 	Position
-	Tenant  string
-	Session string    // of an event
-	Leaf    string    // in the log, hex; empty for what is not in it
-	Kept    bool      // it is of the subject, and of a type that stays
-	First   *Position // of a repeated event, where its first was; nil otherwise
+	Tenant string
+	Record schema.ErasedRecord // of an event: what stays of it, but for its place and leaf
+	Leaf   string              // in the log, hex; empty for what is not in it
+	Kept   bool                // it is of the subject, and of a type that stays
+	First  *Position           // of a repeated event, where its first was; nil otherwise
 }
 
 // Erasable calls visit for the events of a subject, in the order of each stream, and
@@ -32,7 +32,8 @@ func (l *Ledger) Erasable(ctx context.Context, s Subject, tenant string, visit f
 	defer rows.Close()
 	for rows.Next() {
 		var e Erasable
-		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &e.Session, &e.Leaf, &e.Kept); err != nil {
+		r := &e.Record
+		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID); err != nil {
 			return fmt.Errorf("find events: %w", err)
 		}
 		visit(e)

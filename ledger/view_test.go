@@ -137,7 +137,11 @@ func TestChecksFindWhatIsPlanted(t *testing.T) {
 		"check_sequence_gaps": {func(c *corpus) {
 			c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "item-w"}})
 			c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "item-x"}}, 900)
-		}, "899"},
+			c.add(&schema.ErasureApplied{
+				Common: schema.Common{PolicyRefs: refs("p")}, ErasureID: "erasure-x", ErasedSubject: "user-x", Reason: "request",
+				Records: []schema.ErasedRecord{{Source: "urn:test:agent", SourceSequence: num(898), SessionID: "sx"}, {Source: "urn:test:agent", SourceSequence: num(899), SessionID: "sx"}, {Source: "urn:test:agent", SessionID: "sx"}},
+			})
+		}, "897"},
 		"check_unsealed_scopes": {func(c *corpus) {
 			c.in("s-open", "s-open", "", "run-x").add(&schema.ItemAdded{Item: schema.Item{ItemID: "item-x"}})
 			c.batch.Last += 2 * 24 * 3600

@@ -43,7 +43,7 @@
 // An [Erasure] takes the content of a subject out of everything that is kept of it, in
 // an order in which it can be cut off anywhere and run again:
 //
-//	tell     facts say which records go: stream, sequence and leaf
+//	tell     facts say which records go: stream, sequence, leaf and ids
 //	await    they are in the tables, so that nothing vanishes unexplained
 //	delete   the messages of the streams and of CTX_QUARANTINE, overwritten
 //	unlist   the rows of these sequences: tables of facts, quarantine, duplicates;
@@ -69,8 +69,9 @@
 // server's log of deduplication tokens a quarter of the digests of its last 10,000
 // blocks. An erased item has a last version, expired, that what refers to
 // it finds. What refers from elsewhere to items of another erased subject refers to
-// nothing that is known, and the sequences of a producer's erased events are missing in
-// check_sequence_gaps where others of the session stay.
+// nothing that is known. The fact also says which source and sequence a record had, and
+// its session, run and turn: so check_sequence_gaps and the alarm take no erased sequence
+// for a loss, and a pack that is exported later has the record as expired.
 //
 // # What it costs
 //

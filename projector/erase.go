@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,8 +133,8 @@ type doomed struct {
 type doomedMessage struct {
 	ledger.Position
 	owner owner
-	leaf  string
-	told  bool // a fact has it
+	left  schema.ErasedRecord // what its fact says, but for its place
+	told  bool                // a fact has it
 }
 
 // An owner is whose fact tells of a message. The session is named for items only, whose
@@ -154,12 +155,12 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 		return d, err
 	}
 	events := make(map[recordPlace]bool)
-	add := func(at ledger.Position, of owner, leaf string, count *uint64) {
+	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
 		if at.StreamSeq > committed[at.Incarnation] {
 			return // of a projector that is just writing, or has died of it
 		}
 		*count++
-		d.list = append(d.list, doomedMessage{at, of, leaf, told[d.recordAt(at)]})
+		d.list = append(d.list, doomedMessage{at, of, left, told[d.recordAt(at)]})
 	}
 	err = e.Ledger.Erasable(ctx, e.Subject, e.Tenant, func(m ledger.Erasable) {
 		switch {
@@ -169,18 +170,20 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 			events[d.recordAt(m.Position)] = true
 			of := owner{tenant: m.Tenant}
 			if e.Subject.IsItem() {
-				of.session = m.Session
+				of.session = m.Record.SessionID
 			}
-			add(m.Position, of, m.Leaf, &d.Events)
+			left := m.Record
+			left.Leaf = strings.ToLower(m.Leaf)
+			add(m.Position, of, left, &d.Events)
 		case told[d.recordAt(*m.First)] || events[d.recordAt(*m.First)]:
-			add(m.Position, owner{tenant: m.Tenant}, "", &d.Repeats)
+			add(m.Position, owner{tenant: m.Tenant}, schema.ErasedRecord{}, &d.Repeats)
 		}
 	})
 	if err != nil {
 		return d, err
 	}
 	err = e.Ledger.ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
-		add(r.Position(), owner{tenant: r.Tenant}, "", &d.Refused)
+		add(r.Position(), owner{tenant: r.Tenant}, schema.ErasedRecord{}, &d.Refused)
 	})
 	if err != nil {
 		return d, err

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,9 +17,9 @@ import (
 // ErasureSource is the source of the facts of erasures. They have no sequence.
 const ErasureSource = "urn:ctxledger:erase"
 
-// factRecords is how many records one fact has, so that it stays within
-// [schema.MaxEventBytes]: a record takes up to 150 bytes.
-const factRecords = 400
+// factBytes is how much the records of one fact take, so that with its reason it stays
+// within [schema.MaxEventBytes]: mostly some 170 records.
+const factBytes = 3 * schema.MaxEventBytes / 4
 
 // tell publishes the facts of what no fact tells of yet: for each owner one erasure, in
 // as many parts as its records need. Its id follows from what it says, so that two who
@@ -36,7 +35,8 @@ func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 			owners = append(owners, m.owner)
 		}
 		at := d.recordAt(m.Position)
-		records[m.owner] = append(records[m.owner], schema.ErasedRecord{Stream: at.stream, Sequence: int64(at.sequence), Leaf: strings.ToLower(m.leaf)})
+		m.left.Stream, m.left.Sequence = at.stream, int64(at.sequence)
+		records[m.owner] = append(records[m.owner], m.left)
 	}
 	for _, of := range owners {
 		id, err := e.tellOne(ctx, of, records[of])
@@ -57,14 +57,17 @@ func (e Erasure) tellOne(ctx context.Context, of owner, records []schema.ErasedR
 	digest := sha256.Sum256(about)
 	id := "erasure-" + hex.EncodeToString(digest[:12])
 	now := time.Now()
-	parts := (len(records) + factRecords - 1) / factRecords
+	parts, err := factParts(records)
+	if err != nil {
+		return "", err
+	}
 	for part := range parts {
 		fact := &schema.ErasureApplied{
 			Common: schema.Common{PolicyRefs: schema.Refs(e.PolicyRefs...)}, ErasureID: id, ErasedSubject: e.Subject.String(), Reason: e.Reason,
-			Records: records[part*factRecords : min((part+1)*factRecords, len(records))],
+			Records: parts[part],
 		}
-		if parts > 1 {
-			fact.Metadata = map[string]any{"part": part + 1, "parts": parts}
+		if len(parts) > 1 {
+			fact.Metadata = map[string]any{"part": part + 1, "parts": len(parts)}
 		}
 		event, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", id, part+1), ErasureSource, now, schema.Correlation{Tenant: of.tenant, SessionID: of.session})
 		if err != nil {
@@ -80,4 +83,20 @@ func (e Erasure) tellOne(ctx context.Context, of owner, records []schema.ErasedR
 		}
 	}
 	return id, nil
+}
+
+// factParts cuts records into those of one fact each.
+func factParts(records []schema.ErasedRecord) (parts [][]schema.ErasedRecord, err error) {
+	size, from := 0, 0
+	for i := range records {
+		text, err := json.Marshal(records[i])
+		if err != nil {
+			return nil, err
+		}
+		if size += len(text) + 1; size > factBytes && i > from {
+			parts = append(parts, records[from:i])
+			size, from = len(text)+1, i
+		}
+	}
+	return append(parts, records[from:]), nil
 }

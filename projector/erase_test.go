@@ -138,6 +138,11 @@ func TestErasure(t *testing.T) {
 		t.Errorf("%d facts of %v", n, done.ErasureIDs)
 	}
 
+	const named = "SELECT sum(arrayCount(r -> JSONExtractString(r, 'source') != '' AND JSONHas(r, 'source_sequence') AND JSONExtractString(r, 'session_id') = 'sess-7f3a', JSONExtractArrayRaw(data, 'records'))) FROM recorded_events WHERE event_type = 'context.erasure.applied'"
+	if n, golden := f.count(named), uint64(len(schema.Types())-3); n < golden {
+		t.Errorf("%d erased records are named with their sequence, want at least %d", n, golden)
+	}
+
 	again, err := f.erasure().Run(t.Context())
 	f.must(err)
 	if !again.IsZero() || len(again.ErasureIDs) != 0 {
@@ -301,16 +306,34 @@ func TestErasureNeedsAProjector(t *testing.T) {
 
 func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
-	fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: strings.Repeat("s", schema.MaxIDBytes), Reason: strings.Repeat("r", 1000)}
-	for range factRecords {
-		fact.Records = append(fact.Records, schema.ErasedRecord{Stream: incarnation.String(), Sequence: 1 << 62, Leaf: strings.Repeat("f", 64)})
+	short, long := "s", strings.Repeat("s", schema.MaxIDBytes)
+	var records []schema.ErasedRecord
+	for i := range 2000 {
+		id := short
+		if i%2 > 0 && i < 400 {
+			id = long
+		}
+		records = append(records, schema.ErasedRecord{
+			Stream: incarnation.String(), Sequence: int64(i + 1), Leaf: strings.Repeat("f", 64),
+			Source: "urn:" + id[:len(id)-4*min(1, len(id)/5)], SourceSequence: new(int64(1 << 52)), SessionID: id, RunID: id, TurnID: id,
+		})
 	}
-	e, err := schema.NewEvent(fact, "e", ErasureSource, stored, schema.Correlation{})
+	parts, err := factParts(records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found := schema.Validate(e); len(found) > 0 {
-		t.Error(found)
+	if !slices.EqualFunc(slices.Concat(parts...), records, func(a, b schema.ErasedRecord) bool { return a.Sequence == b.Sequence }) || len(parts) > 40 {
+		t.Errorf("%d facts, which do not have the records", len(parts))
+	}
+	for _, part := range parts {
+		fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: long, Reason: strings.Repeat("r", 1000), Records: part}
+		e, err := schema.NewEvent(fact, "e", ErasureSource, stored, schema.Correlation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found := schema.Validate(e); len(found) > 0 {
+			t.Error(found)
+		}
 	}
 }
 

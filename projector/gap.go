@@ -7,7 +7,7 @@ import (
 )
 
 // gaps finds sequences that a producer has used and of whose events nothing comes:
-// neither to be recorded, nor refused, nor declared as dropped. An event that is
+// neither to be recorded, nor refused, nor declared as dropped, nor erased. An event that is
 // late closes its gap; one that is still open when the stream has gone on for
 // gapPatience is said to be lost, until it comes after all. It begins anew with each
 // start, and forgets what it knows when there are very many sessions: it is an
@@ -68,13 +68,21 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		if m.event.Sequence != nil {
 			g.use(producerSession{m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
 		}
-		dropped, ok := m.fact.(*schema.FactsDropped)
-		if !ok || len(m.violations) > 0 {
+		if len(m.violations) > 0 {
 			continue
 		}
-		for _, of := range dropped.Sequences {
-			for _, r := range of.Ranges {
-				g.use(producerSession{of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
+		switch fact := m.fact.(type) {
+		case *schema.FactsDropped:
+			for _, of := range fact.Sequences {
+				for _, r := range of.Ranges {
+					g.use(producerSession{of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
+				}
+			}
+		case *schema.ErasureApplied:
+			for _, r := range fact.Records {
+				if r.SourceSequence != nil {
+					g.close(producerSession{r.Source, r.SessionID}, *r.SourceSequence, *r.SourceSequence)
+				}
 			}
 		}
 	}
@@ -96,6 +104,15 @@ func (g *gaps) use(key producerSession, first, last int64, at time.Time) {
 		g.opened = append(g.opened, openedGap{key, at})
 	}
 	u.next = max(u.next, last+1)
+	g.close(key, first, last)
+}
+
+// close notes that none of the sequences from first to last is missing.
+func (g *gaps) close(key producerSession, first, last int64) {
+	u := g.sessions[key]
+	if u == nil {
+		return
+	}
 	u.missing, _ = except(u.missing, first, last)
 	var found uint64
 	u.lost, found = except(u.lost, first, last)

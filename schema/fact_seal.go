@@ -43,11 +43,17 @@ type Exported struct {
 func (*Exported) EventType() Type    { return TypeExported }
 func (f *Exported) RecordID() string { return f.PackID }
 
-// ErasedRecord is one record whose content was erased.
+// ErasedRecord is one record whose content was erased. What is left of it is where it
+// stood: in the log, among the records of its producer, and in which scopes.
 type ErasedRecord struct {
-	Stream   string `json:"stream"`   // JetStream stream
-	Sequence int64  `json:"sequence"` // position in the stream
-	Leaf     string `json:"leaf"`     // hex
+	Stream         string `json:"stream"`                    // JetStream stream
+	Sequence       int64  `json:"sequence"`                  // position in the stream
+	Leaf           string `json:"leaf"`                      // hex
+	Source         string `json:"source,omitempty"`          // the event's source attribute
+	SourceSequence *int64 `json:"source_sequence,omitempty"` // the event's sequence attribute, which its source counts in a session
+	SessionID      string `json:"session_id,omitempty"`      // of the event
+	RunID          string `json:"run_id,omitempty"`          // of the event
+	TurnID         string `json:"turn_id,omitempty"`         // of the event
 }
 
 // ErasureApplied records that content was erased on request.

@@ -6,6 +6,11 @@
 // the documents need, see [document]. A pack appears whole, under its name, or not at
 // all.
 //
+// What an erasure took of the scope is in a later pack, too: its place and leaf, and the
+// facts of erasures that name it, from whichever log they are in. Such a fact names
+// records of other scopes as well, by their ids; the facts of a pack are in memory while
+// their log is written, 64 KiB each.
+//
 // No value that a redaction withholds leaves in a pack: every record and every byte
 // that is written is searched for the tenant's fingerprints, as far as the keys are at
 // hand, and one that is found ends the export. What is said of it is the place and the

@@ -104,6 +104,7 @@ type log struct {
 	ledger.ScopeLog
 	head    proof.Checkpoint
 	indexes []int64 // of the records
+	erased  erased
 }
 
 // prepare finds the logs, and the heads that are to prove the records.
@@ -112,13 +113,18 @@ func (x *export) prepare() error {
 	if err != nil {
 		return err
 	}
+	gone, err := x.ledger.ScopeErased(x.ctx, x.scope)
+	if err != nil {
+		return err
+	}
+	found, erased := withErased(found, gone)
 	if len(found) == 0 {
 		return ErrNothing
 	}
 	x.header = x.config.Header
 	x.header.Logs = nil
 	for _, f := range found {
-		if err := x.addLog(f); err != nil {
+		if err := x.addLog(f, erased[f.Incarnation]); err != nil {
 			return err
 		}
 	}
@@ -140,7 +146,7 @@ func (x *export) prepare() error {
 }
 
 // addLog finds the head that is to prove the records of one log.
-func (x *export) addLog(f ledger.ScopeLog) error {
+func (x *export) addLog(f ledger.ScopeLog, gone erased) error {
 	last, found, err := x.ledger.LeafIndex(x.ctx, f.Incarnation, f.Last)
 	if err != nil {
 		return err
@@ -160,7 +166,7 @@ func (x *export) addLog(f ledger.ScopeLog) error {
 		return fmt.Errorf("open the head of stream %s: %w", f.Incarnation, err)
 	}
 	x.header.Logs = append(x.header.Logs, opened.Origin)
-	x.logs = append(x.logs, log{ScopeLog: f, head: opened.Checkpoint})
+	x.logs = append(x.logs, log{ScopeLog: f, head: opened.Checkpoint, erased: gone})
 	x.result.Heads = append(x.result.Heads, head.Note)
 	x.all += f.Events
 	return nil
@@ -233,45 +239,81 @@ func (x *export) writeLog(w *pack.Writer, i int, records io.Writer) error {
 	return errors.Join(hashes.Close(), w.Put(pack.CheckpointFile(i+1), x.result.Heads[i]))
 }
 
+// writeRecords writes what is left of erased records, and the facts that name them,
+// between the events of the scope.
 func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	at := &x.logs[i]
-	var line []byte
-	return x.ledger.ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e ledger.Logged) error {
-		switch {
-		case e.StreamSeq > at.Last:
+	w := recordWriter{export: x, log: i, records: records, leaves: leaves}
+	facts, err := x.erasureFacts(at)
+	if err != nil {
+		return err
+	}
+	err = x.ledger.ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e ledger.Logged) error {
+		if e.StreamSeq > at.Last {
 			return nil // it came while the pack was written
-		case e.Index < 0:
-			return notLogged(e.Incarnation, e.StreamSeq)
-		case proof.Leaf(e.Event, e.Salt) != e.Leaf:
-			return fmt.Errorf("%w: sequence %d of stream %s, log index %d", ErrAltered, e.StreamSeq, e.Incarnation, e.Index)
 		}
-		x.leaks.at(&e)
-		if err := x.leaks.searchEvent(e.Event); err != nil {
+		if facts, err = w.before(e.StreamSeq, facts); err != nil {
 			return err
 		}
-		r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Salt: e.Salt, Event: e.Event}
-		told := r
-		if x.hide != nil {
-			r = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Withheld: true}
-			hidden, err := x.hide.event(e.Event)
-			if err != nil {
-				return err
-			}
-			told = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Event: hidden}
+		if len(facts) > 0 && facts[0].StreamSeq == e.StreamSeq {
+			facts = facts[1:] // it is of the scope itself
 		}
-		line = pack.AppendRecord(line[:0], r)
-		if _, err := records.Write(line); err != nil {
-			return err
-		}
-		if _, err := leaves.Write(pack.AppendLeafLine(nil, pack.LeafLineOf(r, line))); err != nil {
-			return err
-		}
-		at.indexes = append(at.indexes, e.Index)
-		if x.done++; x.config.Progress != nil && x.done%1000 == 0 {
-			x.config.Progress(x.done, x.all)
-		}
-		return x.builder.Add(i, told)
+		return w.event(e)
 	})
+	if err == nil {
+		_, err = w.before(at.Last+1, facts)
+	}
+	return err
+}
+
+// recordWriter writes the records of one log.
+type recordWriter struct {
+	*export
+	log             int
+	records, leaves io.Writer
+	line            []byte
+}
+
+// event writes an event.
+func (w *recordWriter) event(e ledger.Logged) error {
+	switch {
+	case e.Index < 0:
+		return notLogged(e.Incarnation, e.StreamSeq)
+	case proof.Leaf(e.Event, e.Salt) != e.Leaf:
+		return fmt.Errorf("%w: sequence %d of stream %s, log index %d", ErrAltered, e.StreamSeq, e.Incarnation, e.Index)
+	}
+	w.leaks.at(&e)
+	if err := w.leaks.searchEvent(e.Event); err != nil {
+		return err
+	}
+	r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Salt: e.Salt, Event: e.Event}
+	told := r
+	if w.hide != nil {
+		r = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Withheld: true}
+		hidden, err := w.hide.event(e.Event)
+		if err != nil {
+			return err
+		}
+		told = &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Leaf: e.Leaf, Event: hidden}
+	}
+	return w.record(r, told)
+}
+
+// record writes the line of r, and tells the documents of told.
+func (w *recordWriter) record(r, told *pack.Record) error {
+	w.line = pack.AppendRecord(w.line[:0], r)
+	if _, err := w.records.Write(w.line); err != nil {
+		return err
+	}
+	if _, err := w.leaves.Write(pack.AppendLeafLine(nil, pack.LeafLineOf(r, w.line))); err != nil {
+		return err
+	}
+	at := &w.logs[w.log]
+	at.indexes = append(at.indexes, r.LogIndex)
+	if w.done++; w.config.Progress != nil && w.done%1000 == 0 {
+		w.config.Progress(w.done, w.all)
+	}
+	return w.builder.Add(w.log, told)
 }
 
 // prove writes the multiproof of a log's records.

@@ -1,7 +1,9 @@
-SELECT e.incarnation, e.stream_seq, e.recorded_at, e.tenant, e.session_id, if(empty(l.leaf), '', hex(l.leaf)), e.kept
+SELECT e.incarnation, e.stream_seq, e.recorded_at, e.tenant, e.session_id, if(empty(l.leaf), '', hex(l.leaf)), e.kept,
+    e.source, e.sequence, e.run_id, e.turn_id
 FROM
 (
-    SELECT incarnation, stream_seq, recorded_at, toString(tenant) AS tenant, session_id, has({kept:Array(String)}, toString(event_type)) AS kept
+    SELECT incarnation, stream_seq, recorded_at, toString(tenant) AS tenant, session_id,
+        toString(source) AS source, sequence, run_id, turn_id, has({kept:Array(String)}, toString(event_type)) AS kept
     FROM events FINAL
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({kind:String} = 'resource' AND resource_id = {id:String}

@@ -16,7 +16,11 @@ type completeness struct {
 	found   *findings
 	seen    map[stream]*ranges
 	dropped map[stream]*ranges // used up by facts that a producer had to drop
-	seals   []seal
+	erased  map[stream]*ranges // of expired records, as proven facts of erasures have it
+	// placed counts expired records whose sequences a fact tells, unplaced those of
+	// which none does.
+	placed, unplaced int64
+	seals            []seal
 }
 
 // seal is an envelope: which sequences its scope has.
@@ -55,7 +59,7 @@ func (c *completeness) drop(e *schema.Event, f *schema.FactsDropped) {
 
 // finish answers for every sealed scope, and for that of the pack.
 func (c *completeness) finish(v *verifier) {
-	contentless := v.totals.expired + v.totals.withheld
+	contentless := c.unplaced + v.totals.withheld
 	var complete, provable int
 	var asked *seal
 	for i := range c.seals {
@@ -68,8 +72,12 @@ func (c *completeness) finish(v *verifier) {
 			continue
 		}
 		provable++
-		if c.check(s, contentless) {
+		whole, gone := c.check(s, contentless)
+		if whole {
 			complete++
+		}
+		if gone > 0 {
+			c.found.note(Completeness, "%s: sequences of it that are expired: %d", s, gone)
 		}
 	}
 	if v.totals.withheld > 0 && len(c.seals) == 0 {
@@ -77,6 +85,9 @@ func (c *completeness) finish(v *verifier) {
 		return
 	}
 	within := fmt.Sprintf("%d sealed scopes, %d complete", provable, complete)
+	if c.placed > 0 {
+		within += fmt.Sprintf(", %d records expired", c.placed)
+	}
 	switch {
 	case asked == nil:
 		c.found.settle(Completeness, Open, "the %s of the pack was not sealed, so that more facts may have been recorded; %s", v.header.Scope.Kind, within)
@@ -108,19 +119,24 @@ func (s *seal) is(scope pack.Scope) bool {
 }
 
 // check reports whether all sequences of a scope are there, and names those that
-// are not. Records without content may be they: their sequence is gone with it.
-func (c *completeness) check(s *seal, contentless int64) bool {
-	whole := true
+// are not. Records without content may be they: their sequence is gone with it, unless
+// the fact of their erasure has it. expired is how many were found so.
+func (c *completeness) check(s *seal, contentless int64) (whole bool, expired int64) {
+	whole = true
 	for _, source := range s.sequences {
 		at := stream{s.tenant, s.ids.SessionID, source.Source}
 		var lacking, dropped [][2]int64
 		for _, r := range source.Ranges {
-			for _, gap := range c.seen[at].without(r[0], r[1]) {
-				rest := c.dropped[at].without(gap[0], gap[1])
-				if count(rest) < count([][2]int64{gap}) {
-					dropped = append(dropped, gap)
+			for _, absent := range c.seen[at].without(r[0], r[1]) {
+				gaps := c.erased[at].without(absent[0], absent[1])
+				expired += count([][2]int64{absent}) - count(gaps)
+				for _, gap := range gaps {
+					rest := c.dropped[at].without(gap[0], gap[1])
+					if count(rest) < count([][2]int64{gap}) {
+						dropped = append(dropped, gap)
+					}
+					lacking = append(lacking, rest...)
 				}
-				lacking = append(lacking, rest...)
 			}
 		}
 		if len(dropped) > 0 {
@@ -139,7 +155,7 @@ func (c *completeness) check(s *seal, contentless int64) bool {
 			c.found.faultf(Completeness, pack.EventsFile, 0, "%s: sequence %s of %s is missing, %s", s, spans([][2]int64{gap}), quote(source.Source), position(source.Ranges, gap))
 		}
 	}
-	return whole
+	return whole, expired
 }
 
 // position says where in a scope a gap is.

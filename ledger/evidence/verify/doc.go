@@ -16,6 +16,13 @@
 // the records and compared byte for byte; when records were altered, only
 // documents that were altered themselves are held against them.
 //
+// # Expired records
+//
+// Of a record that was erased a pack has the leaf and the id of the erasure. It counts
+// as expired only if a fact of that erasure, which is in the pack and proven like any
+// other record, names the leaf; anything else is a fault. The fact also names the
+// sequence, which then is not missing in its sealed scope.
+//
 // # Cost
 //
 // A pack is read twice, once for the digests of its files. Memory does not grow

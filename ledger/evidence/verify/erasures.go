@@ -10,12 +10,12 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// erasures sees that what is expired was erased by what it says, as far as the
-// erasure is in the pack.
+// erasures sees that what is expired was erased by a fact that is in the log: anybody
+// could hide a record by calling it erased.
 type erasures struct {
-	found  *findings
-	gone   []gone
-	listed map[uint64]map[uint64]struct{} // leaves by erasure, both shortened
+	found *findings
+	gone  []gone
+	named map[naming]remnant
 }
 
 // gone is an expired record.
@@ -25,37 +25,66 @@ type gone struct {
 	leaf    uint64
 }
 
+// naming says that an erasure has a leaf, both shortened.
+type naming struct{ erasure, leaf uint64 }
+
+// remnant is what the fact of an erasure says of a record's sequence.
+type remnant struct {
+	stream   stream
+	sequence *int64
+}
+
 func leafKey(h tlog.Hash) uint64 { return binary.BigEndian.Uint64(h[:]) }
 
 func (e *erasures) expired(l *line) {
 	e.gone = append(e.gone, gone{l.number, l.record.Erased, leafKey(l.record.Leaf)})
 }
 
-func (e *erasures) apply(f *schema.ErasureApplied) {
-	if e.listed == nil {
-		e.listed = make(map[uint64]map[uint64]struct{})
+// apply takes in a fact of a tenant. An erasure may have several.
+func (e *erasures) apply(tenant string, f *schema.ErasureApplied) {
+	if e.named == nil {
+		e.named = make(map[naming]remnant)
 	}
-	leaves := make(map[uint64]struct{}, len(f.Records))
+	erasure := hashOf(tenant, f.ErasureID)
 	for i := range f.Records {
+		r := &f.Records[i]
 		var h tlog.Hash
-		if n, err := hex.Decode(h[:], []byte(f.Records[i].Leaf[:min(len(f.Records[i].Leaf), 2*len(h))])); err == nil && n == len(h) {
-			leaves[leafKey(h)] = struct{}{}
+		if len(r.Leaf) != 2*len(h) {
+			continue
+		}
+		if _, err := hex.Decode(h[:], []byte(r.Leaf)); err == nil {
+			e.named[naming{erasure, leafKey(h)}] = remnant{stream{tenant, r.SessionID, r.Source}, r.SourceSequence}
 		}
 	}
-	e.listed[hashOf(f.ErasureID)] = leaves
 }
 
-func (e *erasures) finish() {
-	elsewhere := 0
+// finish judges the expired records of a tenant, and tells the completeness which
+// sequences they had.
+func (e *erasures) finish(v *verifier) {
+	unseen := 0
 	for _, g := range e.gone {
-		leaves, here := e.listed[hashOf(g.erasure)]
-		if !here {
-			elsewhere++
-		} else if _, listed := leaves[g.leaf]; !listed {
-			e.found.faultf(Inclusion, pack.EventsFile, g.line, "is expired, and the erasure %s does not list it", quote(g.erasure))
+		r, named := e.named[naming{hashOf(v.header.Scope.Tenant, g.erasure), g.leaf}]
+		switch {
+		case named && r.sequence != nil:
+			rangesOf(v.facts.sealed.erased, r.stream).add(*r.sequence)
+			v.facts.sealed.placed++
+		case named && r.stream.source == "":
+			v.facts.sealed.unplaced++
+		case named:
+		case v.totals.withheld > 0:
+			unseen++
+			v.facts.sealed.unplaced++
+		case v.facts.lost:
+			unseen++ // its fact may be among what was changed
+			v.facts.sealed.unplaced++
+		default:
+			e.found.faultf(Inclusion, pack.EventsFile, g.line, "is expired, and no erasure %s in the pack names it", quote(g.erasure))
 		}
 	}
-	if elsewhere > 0 {
-		e.found.note(Inclusion, "%d expired records were erased by facts that are not in the pack", elsewhere)
+	if len(e.gone) > 0 && unseen < len(e.gone) {
+		e.found.note(Inclusion, "expired records, which proven facts of erasures name: %d", len(e.gone)-unseen)
+	}
+	if unseen > 0 {
+		e.found.note(Inclusion, "expired records, the facts of whose erasures cannot be seen: %d", unseen)
 	}
 }

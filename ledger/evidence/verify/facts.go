@@ -19,7 +19,7 @@ type facts struct {
 
 func (f *facts) begin(v *verifier) {
 	f.choices = conservation{found: v.found, open: make(map[uint64]*choice)}
-	f.sealed = completeness{found: v.found, seen: make(map[stream]*ranges), dropped: make(map[stream]*ranges)}
+	f.sealed = completeness{found: v.found, seen: make(map[stream]*ranges), dropped: make(map[stream]*ranges), erased: make(map[stream]*ranges)}
 	f.redacted = redactions{found: v.found, withheld: make(map[uint64]int64), content: make(map[uint64]int64)}
 	f.erasures = erasures{found: v.found}
 }
@@ -63,15 +63,15 @@ func (f *facts) see(l *line) {
 	case *schema.ItemUpdated:
 		f.redacted.item(e, &fact.Item, l.number)
 	case *schema.ErasureApplied:
-		f.erasures.apply(fact)
+		f.erasures.apply(e.Tenant, fact)
 	}
 }
 
 // finish answers what only the end of the records answers.
 func (f *facts) finish(v *verifier) {
 	f.choices.finish(v)
+	f.erasures.finish(v)
 	f.sealed.finish(v)
-	f.erasures.finish()
 }
 
 // hashOf shortens what identifies something: tables of it stay small.

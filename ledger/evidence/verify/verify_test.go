@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/note"
@@ -68,35 +69,62 @@ func TestSeveralLogs(t *testing.T) {
 	}
 }
 
-// TestErasedRecords reads them as expired and proves them by their leaf.
+// TestErasedRecords reads them as expired, proves them by their leaf, and wants each to
+// be named by the fact of an erasure.
 func TestErasedRecords(t *testing.T) {
 	t.Parallel()
-	for _, listed := range []bool{true, false} {
-		r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
-		s := newSession(t, 1)
-		r.begin()
-		var leaf string
-		s.turnOf(9, func(e *schema.Event) {
-			if *e.Sequence == 3 {
-				leaf = fmt.Sprintf("%x", r.erase(e, "erasure-1").Leaf[:])
-			} else {
-				r.record(e)
+	other := strings.Repeat("7", 64)
+	named := func(r *schema.ErasedRecord) {
+		r.Source, r.SourceSequence, r.SessionID = testSource, new(int64(3)), "s-1"
+	}
+	for name, c := range map[string]struct {
+		change func(f *schema.ErasureApplied)
+		apart  bool // the fact is in a log of its own
+		want   map[Question]Status
+		detail string // of the completeness
+	}{
+		"named":              {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, false, nil, "2 sealed scopes, 2 complete, 1 records expired"},
+		"in another log":     {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, true, nil, "2 sealed scopes, 2 complete, 1 records expired"},
+		"without its origin": {func(f *schema.ErasureApplied) {}, false, map[Question]Status{Completeness: Open}, "0 complete"},
+		"of another sequence": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.Records[0].SourceSequence = new(int64(4)) }, false,
+			map[Question]Status{Completeness: Failed}, "0 complete"},
+		"of another leaf": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.Records[0].Leaf = other }, false,
+			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "0 complete"},
+		"of another erasure": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.ErasureID = "erasure-2" }, false,
+			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "0 complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			logs := 1
+			if c.apart {
+				logs = 2
+			}
+			r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), logs)
+			s := newSession(t, 1)
+			r.begin()
+			var fact *schema.ErasureApplied
+			s.turnOf(9, func(e *schema.Event) {
+				if *e.Sequence == 3 {
+					fact = erasure("erasure-1", fmt.Sprintf("%x", r.erase(e, "erasure-1").Leaf[:]))
+				} else {
+					r.record(e)
+				}
+			})
+			c.change(fact)
+			r.record(s.seal("session"))
+			if c.apart {
+				r.nextLog()
+			}
+			e, err := schema.NewEvent(fact, "e-erasure", "urn:ctxledger:erase", rigTime, schema.Correlation{Tenant: "acme"})
+			r.must(err)
+			r.record(e)
+			r.finish()
+			report := r.verify()
+			hold(t, report, c.want)
+			if v := report.Of(Completeness); report.Expired != 1 || !strings.Contains(v.Detail, c.detail) {
+				t.Errorf("%d expired, %s", report.Expired, v.Detail)
 			}
 		})
-		if !listed {
-			leaf = fmt.Sprintf("%064x", 7)
-		}
-		r.record(s.event(erasure("erasure-1", leaf)))
-		r.finish()
-		report := r.verify()
-		want := map[Question]Status{Completeness: Open}
-		if !listed {
-			want[Inclusion] = Failed
-		}
-		hold(t, report, want)
-		if report.Expired != 1 {
-			t.Errorf("%d expired", report.Expired)
-		}
 	}
 }
 

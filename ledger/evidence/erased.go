@@ -1,0 +1,105 @@
+package evidence
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+)
+
+// erased is what erasures have left of a scope in one log.
+type erased struct {
+	events []ledger.ErasedEvent // in the order of the log, those that are not written
+	facts  map[string][]uint64  // sequences of the facts that name them, by session
+}
+
+// withErased adds to the logs of a scope what is erased of it, and the facts that say
+// so, which may be in logs of their own.
+func withErased(logs []ledger.ScopeLog, gone []ledger.ErasedEvent) ([]ledger.ScopeLog, map[uuid.UUID]erased) {
+	by := make(map[uuid.UUID]erased)
+	last := make(map[uuid.UUID]uint64)
+	count := make(map[uuid.UUID]uint64)
+	facts := make(map[ledger.ErasureFact]bool)
+	for _, e := range gone {
+		of := by[e.Incarnation]
+		of.events = append(of.events, e)
+		by[e.Incarnation] = of
+		last[e.Incarnation] = max(last[e.Incarnation], e.StreamSeq)
+		count[e.Incarnation]++
+		facts[e.Fact] = true
+	}
+	for f := range facts {
+		of := by[f.Incarnation]
+		if of.facts == nil {
+			of.facts = make(map[string][]uint64)
+		}
+		of.facts[f.Session] = append(of.facts[f.Session], f.StreamSeq)
+		by[f.Incarnation] = of
+		last[f.Incarnation] = max(last[f.Incarnation], f.StreamSeq)
+		count[f.Incarnation]++
+	}
+	for i := range logs {
+		at := logs[i].Incarnation
+		logs[i].Last, logs[i].Events = max(logs[i].Last, last[at]), logs[i].Events+count[at]
+		delete(last, at)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(last), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		logs = append(logs, ledger.ScopeLog{Incarnation: at, Last: last[at], Events: count[at]})
+	}
+	return logs, by
+}
+
+// erasureFacts reads the facts in a log that name erased records of the scope.
+func (x *export) erasureFacts(at *log) ([]ledger.Logged, error) {
+	var list []ledger.Logged
+	for session, sequences := range at.erased.facts {
+		scope := ledger.Scope{Tenant: x.scope.Tenant, Session: session, Only: sequences}
+		err := x.ledger.ScopeEvents(x.ctx, scope, at.Incarnation, func(e ledger.Logged) error {
+			list = append(list, e)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(list, func(a, b ledger.Logged) int { return cmp.Compare(a.Index, b.Index) })
+	return list, nil
+}
+
+// before writes what is erased, and the facts, that stand before a sequence of the
+// stream. It returns the facts that are left.
+func (w *recordWriter) before(sequence uint64, facts []ledger.Logged) ([]ledger.Logged, error) {
+	gone := &w.logs[w.log].erased
+	for {
+		fact := len(facts) > 0 && facts[0].StreamSeq < sequence
+		event := len(gone.events) > 0 && gone.events[0].StreamSeq < sequence
+		switch {
+		case event && (!fact || gone.events[0].StreamSeq < facts[0].StreamSeq):
+			if err := w.expired(&gone.events[0]); err != nil {
+				return nil, err
+			}
+			gone.events = gone.events[1:]
+		case fact:
+			if err := w.event(facts[0]); err != nil {
+				return nil, err
+			}
+			facts = facts[1:]
+		default:
+			return facts, nil
+		}
+	}
+}
+
+// expired writes what is left of an event.
+func (w *recordWriter) expired(e *ledger.ErasedEvent) error {
+	r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, Leaf: e.Leaf, Erased: e.ErasureID}
+	if w.hide != nil {
+		r.Erased = w.hide.of(e.ErasureID)
+	}
+	return w.record(r, r)
+}

@@ -1,0 +1,207 @@
+package evidence_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+const secretNote = "has lived in Rotterdam since 1987"
+
+// sealedSession is a turn of six events and its seal, of which the second and the fourth
+// are an item's.
+func sealedSession(t testing.TB) []*schema.Event {
+	t.Helper()
+	var list []*schema.Event
+	add := func(fact schema.Fact) {
+		e := event(t, fmt.Sprint("sealed-", len(list)+1), "sealed", "t1", fact)
+		if envelope, ok := fact.(*schema.EnvelopeCreated); ok {
+			e.ContextID = envelope.ContextID
+		}
+		e.Sequence = new(int64(len(list) + 1))
+		list = append(list, e)
+	}
+	item := func(id, title string) schema.Item {
+		return schema.Item{ItemID: id, ContextKind: "note", Title: title}
+	}
+	add(&schema.ItemAdded{Item: item("i-1", "a")})
+	add(&schema.ItemAdded{Item: item("i-2", secretNote)})
+	add(&schema.ItemAdded{Item: item("i-3", "b")})
+	add(&schema.ItemUpdated{Item: item("i-2", secretNote+" or so")})
+	add(&schema.AssemblyCreated{AssemblyID: "a-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b-1", ItemRefs: schema.Refs("i-1", "i-2")}}})
+	add(&schema.EnvelopeCreated{ContextID: "c-1", Scope: "turn", Lifecycle: schema.LifecycleInjected, Sequences: []schema.SequenceRanges{{Source: "urn:test", Ranges: [][2]int64{{1, 6}}}}})
+	return list
+}
+
+// erase takes the events at these places of the first log as an erasure does, with the
+// fact in this log.
+func (f *fixture) erase(t testing.TB, in *fixture, session string, sequences []uint64, events ...*schema.Event) {
+	t.Helper()
+	fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:p")}, ErasureID: "erasure-1", ErasedSubject: "item:i-2", Reason: "request"}
+	salter := proof.NewSalter(f.ring.Secret)
+	for i, e := range events {
+		leaf := proof.Leaf(e, salter.Salt(e.Tenant, e.SessionID, e.Source, e.ID))
+		fact.Records = append(fact.Records, schema.ErasedRecord{
+			Stream: "CTX_EVENTS", Sequence: int64(sequences[i]), Leaf: hex.EncodeToString(leaf[:]),
+			Source: e.Source, SourceSequence: e.Sequence, SessionID: e.SessionID, RunID: e.RunID, TurnID: e.TurnID,
+		})
+	}
+	e, err := schema.NewEvent(fact, "erasure-1-1", "urn:ctxledger:erase", recordedAt, schema.Correlation{Tenant: "acme", SessionID: session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.write(t, e)
+	if err := f.Erase(t.Context(), f.stream, sequences); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) report(t testing.TB, path string) *verify.Report {
+	t.Helper()
+	keys, err := proof.ParseVerifiers(f.ring.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := verify.Pack(t.Context(), path, verify.Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestAfterAnErasure: a pack that was made before an erasure stays true, and one that is
+// made after it is complete, with the erased records expired. The fact is in the log of
+// the scope or in another, as with several streams.
+func TestAfterAnErasure(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []bool{false, true} {
+		t.Run(fmt.Sprint("apart ", apart), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			events := sealedSession(t)
+			f.write(t, event(t, "before", "other", "t1", &schema.ItemAdded{Item: schema.Item{ItemID: "i"}}))
+			f.write(t, events...)
+			turn := pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"}
+			old := f.config(t, turn)
+			if _, err := evidence.Export(t.Context(), f.Ledger, old); err != nil {
+				t.Fatal(err)
+			}
+			needles := traces(t, f, events[1], events[3])
+			if n := f.found(t, old.Target, needles); n == 0 {
+				t.Fatal("the attack finds nothing where nothing is erased")
+			}
+
+			in, session := f, "sealed"
+			if apart {
+				in, session = f.another(), ""
+			}
+			f.erase(t, in, session, []uint64{3, 5}, events[1], events[3])
+			if v := f.report(t, old.Target).Of(verify.Completeness); v.Status != verify.Passed {
+				t.Errorf("the old pack: %+v", v)
+			}
+			f.verify(t, old.Target)
+			for _, redact := range []bool{false, true} {
+				c := f.config(t, turn)
+				c.Header.RedactIDs = redact
+				made, err := evidence.Export(t.Context(), f.Ledger, c)
+				if err != nil || made.Records != 7 || made.Erased != 2 {
+					t.Fatalf("%+v, %v", made.Summary, err)
+				}
+				f.verify(t, c.Target)
+				report := f.report(t, c.Target)
+				if v := report.Of(verify.Completeness); report.Expired != 2 || !redact && (v.Status != verify.Passed || !strings.Contains(v.Detail, "1 complete, 2 records expired")) {
+					t.Errorf("%d expired, %+v", report.Expired, v)
+				}
+				if n := f.found(t, c.Target, needles); n != 0 {
+					t.Errorf("%d traces of what was erased are in the new pack", n)
+				}
+			}
+			// The rest of the session has nothing of it, and no fact.
+			c := f.config(t, pack.Scope{Kind: pack.ScopeSession, Tenant: "acme", Session: "other"})
+			if made, err := evidence.Export(t.Context(), f.Ledger, c); err != nil || made.Records != 1 {
+				t.Errorf("%+v, %v", made.Summary, err)
+			}
+		})
+	}
+}
+
+// TestRowsGoneWithoutAnErasure: an event whose row somebody deleted is not expired.
+func TestRowsGoneWithoutAnErasure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := sealedSession(t)
+	f.write(t, events...)
+	f.erase(t, f, "sealed", []uint64{2}, events[1])
+	if err := f.Erase(t.Context(), f.stream, []uint64{3}); err != nil {
+		t.Fatal(err)
+	}
+	c := f.config(t, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"})
+	made, err := evidence.Export(t.Context(), f.Ledger, c)
+	if err != nil || made.Records != 6 || made.Erased != 1 {
+		t.Fatalf("%+v, %v", made.Summary, err)
+	}
+	v := f.report(t, c.Target).Of(verify.Completeness)
+	if v.Status != verify.Failed || v.Total != 1 || !strings.Contains(v.Faults[0].Reason, "sequence 3 ") {
+		t.Errorf("a row that is gone without an erasure: %+v", v)
+	}
+}
+
+// another is a second stream of the same ledger, with a log of its own.
+func (f *fixture) another() *fixture {
+	other := *f
+	other.stream[0] ^= 1
+	other.tree, other.next = proof.Tree{}, 1
+	return &other
+}
+
+// traces is what somebody who knows events to the last byte can compute of them without
+// a secret.
+func traces(t testing.TB, f *fixture, events ...*schema.Event) (list []string) {
+	t.Helper()
+	secret, err := proof.SecretOf(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		guessed := proof.NewSalter(secret).Salt(e.Tenant, e.SessionID, e.Source, e.ID)
+		data := sha256.Sum256(e.Data)
+		for _, digest := range [][32]byte{data, e.Digest(), proof.Leaf(e, proof.Salt{}), proof.Leaf(e, guessed)} {
+			list = append(list, string(digest[:]), hex.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(digest[:]))
+		}
+		salt := proof.NewSalter(f.ring.Secret).Salt(e.Tenant, e.SessionID, e.Source, e.ID)
+		list = append(list, hex.EncodeToString(salt[:]), e.MessageID(), `"`+e.ID+`"`)
+	}
+	return append(list, secretNote)
+}
+
+// found counts the files of a pack in which one of the texts is.
+func (f *fixture) found(t testing.TB, path string, texts []string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(path, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if slices.ContainsFunc(texts, func(needle string) bool { return bytes.Contains(text, []byte(needle)) }) {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
