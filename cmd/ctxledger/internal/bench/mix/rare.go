@@ -73,11 +73,12 @@ var rares = []func(*live){
 		})
 	},
 	func(l *live) {
+		lost := [2]int64{l.sequence + 1, l.sequence + 2}
+		l.sequence = lost[1] // a dropped fact uses up its sequence
 		l.record(&schema.FactsDropped{
-			DropID: "drop-" + l.ids.TurnID, Sequences: []schema.SequenceRanges{{Source: l.source, Ranges: [][2]int64{{l.sequence + 1, l.sequence + 2}}}},
+			DropID: "drop-" + l.ids.TurnID, Sequences: []schema.SequenceRanges{{Source: l.source, Ranges: [][2]int64{lost}}},
 			Count: new(int64(2)), Reason: "the queue was full",
 		})
-		l.sequence += 2 // a dropped fact uses up its sequence
 	},
 }
 
