@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -153,34 +151,16 @@ func (a *app) findScope(ctx context.Context, l *ledger.Ledger, f exportFlags) (p
 	case len(found) == 0:
 		return scope, unknownScope(ctx, l, f)
 	case len(found) > 1:
-		if chosen, err = a.choosePlace(kind, id, found); err != nil {
+		places := make([]place, len(found))
+		for i, p := range found {
+			places[i] = place{p.Tenant, p.Session}
+		}
+		if chosen, err = a.choose(fmt.Sprintf("%s %q", kind, id), places, "--session and --tenant"); err != nil {
 			return scope, err
 		}
 	}
 	scope.Tenant, scope.Session = found[chosen].Tenant, found[chosen].Session
 	return scope, nil
-}
-
-// choosePlace asks a person at a terminal which session is meant.
-func (a *app) choosePlace(kind, id string, found []ledger.ScopePlace) (int, error) {
-	fmt.Fprintf(a.err, "%s %q occurs in several sessions:\n", kind, id)
-	shown := found[:min(choices, len(found))]
-	for i, p := range shown {
-		fmt.Fprintf(a.err, "  %d  %s\n", i+1, strings.TrimSpace(p.Session+"  "+p.Tenant))
-	}
-	if len(found) > choices {
-		fmt.Fprintln(a.err, "  and older ones")
-	}
-	if !isTerminal(a.in) {
-		return 0, usageError("say which with --session and --tenant")
-	}
-	fmt.Fprint(a.err, "which one? ")
-	line, _ := bufio.NewReader(a.in).ReadString('\n')
-	n, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || n < 1 || n > len(shown) {
-		return 0, usageError("want a number from 1 to %d", len(shown))
-	}
-	return n - 1, nil
 }
 
 // unknownScope is the error for a run or session that has no fact, with what there

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -81,9 +80,6 @@ func parseTime(flag, value string, now time.Time) (string, error) {
 	return now.Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// choices is how many sessions a person is given to choose from.
-const choices = 20
-
 // findTurn fills the session of the turn where it is not given: the one that has
 // it, or the one that a person at a terminal chooses.
 func (a *app) findTurn(ctx context.Context, l *ledger.Ledger, t *turnFlags) error {
@@ -101,23 +97,15 @@ func (a *app) findTurn(ctx context.Context, l *ledger.Ledger, t *turnFlags) erro
 		t.session, t.tenant = found[0].text("session_id"), found[0].text("tenant")
 		return nil
 	}
-	fmt.Fprintf(a.err, "turn %q occurs in %d sessions:\n", t.turn, len(found))
-	for i, r := range found[:min(choices, len(found))] {
-		fmt.Fprintf(a.err, "  %d  %s\n", i+1, strings.TrimSpace(r.text("session_id")+"  "+r.text("tenant")))
+	places := make([]place, len(found))
+	for i, r := range found {
+		places[i] = place{r.text("tenant"), r.text("session_id")}
 	}
-	if more := len(found) - choices; more > 0 {
-		fmt.Fprintf(a.err, "  and %d older ones\n", more)
+	chosen, err := a.choose(fmt.Sprintf("turn %q", t.turn), places, "--session")
+	if err != nil {
+		return err
 	}
-	if !isTerminal(a.in) {
-		return usageError("say which with --session")
-	}
-	fmt.Fprint(a.err, "which one? ")
-	line, _ := bufio.NewReader(a.in).ReadString('\n')
-	n, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || n < 1 || n > min(choices, len(found)) {
-		return usageError("want a number from 1 to %d", min(choices, len(found)))
-	}
-	t.session, t.tenant = found[n-1].text("session_id"), found[n-1].text("tenant")
+	t.session, t.tenant = places[chosen].session, places[chosen].tenant
 	return nil
 }
 
