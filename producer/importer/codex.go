@@ -34,8 +34,8 @@ func Codex(ctx context.Context, file string, r io.ReadSeeker, opts Options, emit
 	first := true
 	err := im.twice(ctx, r, im.index.line, func(text []byte, number int, last bool) error {
 		if first {
-			im.index.end()
-			im.index.reader, first = nil, false
+			im.reader.repeats = im.index.close()
+			first = false
 		}
 		return im.line(text, number, last)
 	})
@@ -50,7 +50,7 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 	}
 	if err != nil {
 		im.problem(number, err)
-		if c := im.index.calls[number]; c != nil { // the call's next item stands for this one
+		if c := im.index.calls.take(number); c != nil { // the call's next item stands for this one
 			im.carried = c
 		}
 		return nil
@@ -158,7 +158,7 @@ func (im *codexImport) event(o *origin, e *codexEntry, number int) error {
 	case "task_complete", "turn_complete", "turn_aborted":
 		im.calls = ""
 	case "token_count":
-		if im.index.calls[number] != nil { // a call without an answer in the log
+		if im.index.calls.begins(number) { // a call without an answer in the log
 			return im.startCall(o, number)
 		}
 		im.calls = ""
@@ -172,23 +172,22 @@ func (im *codexImport) event(o *origin, e *codexEntry, number int) error {
 // startCall emits the model call whose first record stands in the line, if one
 // begins there.
 func (im *codexImport) startCall(o *origin, number int) error {
-	c := im.index.calls[number]
+	c := im.index.calls.take(number)
 	if c == nil {
 		c, im.carried = im.carried, nil
 	}
 	if c == nil {
 		return nil
 	}
-	delete(im.index.calls, number)
 	call := &modelCall{id: o.record + ":call", model: im.thread.model, extra: make(map[string]any)}
 	if c.count != nil {
 		call.usage, call.raw = c.count.tokens.unpack().buckets(), c.count.raw()
-		call.extra["usage_line"] = c.line
+		call.extra["usage_line"] = c.counted
 		if own := c.count.own.numbers(reportedNames); len(own) > 0 {
 			call.extra["reported_totals"] = own
 		}
 		if c.count.gap {
-			im.problem(c.line, &lineError{ReasonUsageGap, "the total grew by more than the last call: a count before this one is missing"})
+			im.problem(c.counted, &lineError{ReasonUsageGap, "the total grew by more than the last call: a count before this one is missing"})
 		}
 	}
 	im.calls = call.id
@@ -214,8 +213,7 @@ func (im *codexImport) item(o *origin, e *codexEntry, number int) error {
 		call = im.calls
 		im.thread.called(o, "")
 	}
-	prompt, told := im.index.prompts[number]
-	pieces, problems := e.item.pieces(e.record, prompt || !told, im.toolName)
+	pieces, problems := e.item.pieces(e.record, !im.index.untyped.has(uint64(number)), im.toolName)
 	for _, p := range problems {
 		im.problem(number, p)
 	}

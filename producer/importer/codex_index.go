@@ -5,30 +5,30 @@ package importer
 type codexIndex struct {
 	reader  *codexReader
 	meter   codexMeter
-	calls   map[int]*codexCall // by the line of a call's first item, or of its count where it has none
-	prompts map[int]bool       // lines of messages that a user typed
-	counted bool               // the log has counts
+	calls   codexCalls
+	untyped numberSet          // lines of a user's messages that no user typed
 	wrong   map[int]*lineError // by the line of a count
 
-	open       *codexCall
-	cuts       []int // lines where a call would begin if the log had no counts
+	counted    bool            // the session has counts
+	uncounted  list[codexBare] // calls of a session that has none so far
+	open       codexCall       // none where its line is 0
 	afterInput bool
-	lastUser   int   // line of a user message that no event has claimed
-	claim      bool  // an event has claimed the next one
-	claims     int   // events that claim
-	unclaimed  []int // lines of the session's other user messages
-	newest     int   // line of the newest item
-	held       int   // line of a message that the log ends with, before an event could claim it
+	lastUser   int       // line of a user message that no event has claimed
+	claim      bool      // an event has claimed the next one
+	claims     int       // events that claim
+	unclaimed  numberSet // lines of the session's other user messages
+	newest     int       // line of the newest item
+	held       int       // line of a message that the log ends with, before an event could claim it
 }
 
-// codexCall is one model call of a rollout.
-type codexCall struct {
-	count *codexCount // nil when nothing tells it
-	line  int         // of the count
+// codexBare is a call without counts.
+type codexBare struct {
+	line int
+	cut  bool // it is one only if the session has no counts
 }
 
 func newCodexIndex() *codexIndex {
-	return &codexIndex{reader: newCodexReader(true), calls: make(map[int]*codexCall), prompts: make(map[int]bool), wrong: make(map[int]*lineError)}
+	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*lineError)}
 }
 
 // line learns from one line. Lines that cannot be read are pass 2's to report.
@@ -44,7 +44,7 @@ func (x *codexIndex) line(text []byte, number int, last bool) error {
 	case e.event != nil:
 		x.event(e, number)
 	case e.compacted != nil:
-		x.open = nil
+		x.settle()
 	}
 	return nil
 }
@@ -55,21 +55,19 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 	case class == codexInput:
 		x.afterInput = true
 		if e.item.Type == "message" && e.item.Role == "user" {
-			x.prompts[number] = x.claim
-			x.lastUser, x.claim = number, false
-			if x.prompts[number] {
-				x.lastUser = 0
+			if x.lastUser = number; x.claim {
+				x.lastUser, x.claim = 0, false
 			} else {
-				x.unclaimed = append(x.unclaimed, number)
+				x.unclaimed.add(uint64(number))
 			}
 		}
 	case class == codexOutput && !e.replay:
-		switch {
-		case x.open == nil:
-			x.open = new(codexCall)
-			x.calls[number] = x.open
-		case x.afterInput:
-			x.cuts = append(x.cuts, number)
+		begins := x.open.line == 0
+		if begins {
+			x.open.line = number
+		}
+		if !x.counted && (begins || x.afterInput) {
+			x.uncounted.add(codexBare{number, !begins})
 		}
 		x.afterInput = false
 	}
@@ -80,12 +78,14 @@ func (x *codexIndex) event(e *codexEntry, number int) {
 	case "user_message":
 		x.claims++
 		if x.lastUser > 0 {
-			x.prompts[x.lastUser], x.lastUser = true, 0
+			x.unclaimed.remove(uint64(x.lastUser))
+			x.lastUser = 0
 		} else {
 			x.claim = true
 		}
 	case "task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted":
-		x.open, x.lastUser, x.claim = nil, 0, false
+		x.settle()
+		x.lastUser, x.claim = 0, false
 	case "token_count":
 		count, problem := x.meter.read(e.event.Info, e.replay)
 		if problem != nil {
@@ -94,33 +94,62 @@ func (x *codexIndex) event(e *codexEntry, number int) {
 		if count == nil {
 			return
 		}
-		x.counted = true
-		if x.open == nil {
-			x.open = new(codexCall)
-			x.calls[number] = x.open
+		x.count()
+		if x.open.line == 0 {
+			x.open.line = number
 		}
-		x.open.count, x.open.line = count, number
-		x.open, x.afterInput = nil, false
+		x.open.count, x.open.counted = count, number
+		x.settle()
+		x.afterInput = false
 	}
+}
+
+// count takes the session for one with counts: what was a call only without
+// them is none.
+func (x *codexIndex) count() {
+	if x.counted {
+		return
+	}
+	for _, c := range x.uncounted.all() {
+		if !c.cut && c.line != x.open.line {
+			x.calls.add(&codexCall{line: c.line})
+		}
+	}
+	x.uncounted, x.counted = list[codexBare]{}, true
+}
+
+// settle ends the open call, if there is one.
+func (x *codexIndex) settle() {
+	if x.open.line > 0 && x.counted {
+		x.calls.add(&x.open)
+	}
+	x.open = codexCall{}
 }
 
 // end closes the log, or one of its sessions. Without counts, an answer after
 // new input is a call of its own. A message that the log ends with is left for
-// the next import where only a later event can tell whose it is.
+// the next import where only a later event can tell whose it is. Without
+// events that claim messages, how a message begins has to do.
 func (x *codexIndex) end() {
-	if !x.counted {
-		for _, number := range x.cuts {
-			x.calls[number] = new(codexCall)
-		}
+	x.settle()
+	for _, c := range x.uncounted.all() {
+		x.calls.add(&codexCall{line: c.line})
 	}
-	switch {
-	case x.claims == 0: // then how a message begins has to do
-		for _, number := range x.unclaimed {
-			delete(x.prompts, number)
+	if x.claims > 0 {
+		x.untyped.addAll(x.unclaimed)
+		if x.lastUser > 0 && x.lastUser == x.newest {
+			x.held = x.lastUser
 		}
-	case x.lastUser > 0 && x.lastUser == x.newest && !x.prompts[x.lastUser]:
-		x.held = x.lastUser
 	}
 	x.claims, x.unclaimed, x.lastUser, x.claim = 0, nil, 0, false
-	x.cuts, x.open, x.counted, x.afterInput = nil, nil, false, false
+	x.uncounted, x.counted, x.afterInput = list[codexBare]{}, false, false
+}
+
+// close ends pass 1, and returns what it found of repeated lines.
+func (x *codexIndex) close() codexRepeats {
+	x.end()
+	repeats := x.reader.repeats
+	repeats.forget()
+	x.reader = nil
+	return repeats
 }

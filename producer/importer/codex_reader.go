@@ -23,7 +23,7 @@ type codexReader struct {
 	byTurns   bool            // turn ids tell replays, times need not
 	newest    int64           // time of the newest line, in milliseconds
 	ordinal   int             // of the line before among those with that time
-	repeats   codexRepeats    // of lines with facts
+	repeats   codexRepeats    // among lines with facts
 	entry     codexEntry      // of the last line, room for the next
 	last      time.Time       // of the line before
 }
@@ -31,7 +31,7 @@ type codexReader struct {
 // newCodexReader returns a reader; a brief one reads of items what they are, and
 // nothing of what they hold, and names neither kinds nor records.
 func newCodexReader(brief bool) *codexReader {
-	return &codexReader{brief: brief, repeats: newCodexRepeats(), newest: math.MinInt64}
+	return &codexReader{brief: brief, newest: math.MinInt64}
 }
 
 // codexEntry is one line, understood. One of the pointers is not nil, or the
@@ -80,7 +80,7 @@ func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, err
 	if e.item == nil && e.compacted == nil && (e.event == nil || e.event.Info.Kind() != '{') {
 		return e, nil
 	}
-	if !line.bare() && line.Timestamp != "" && !r.repeats.first(e, text) {
+	if !line.bare() && line.Timestamp != "" && !r.repeats.first(text, number) {
 		return nil, &lineError{ReasonDuplicateRecord, "the same line stands above"}
 	}
 	if !r.brief {

@@ -3,31 +3,25 @@ package importer
 import (
 	"strconv"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
 
-// TestRepeats holds the repeats that are found to those of a set of all lines.
+// TestRepeats holds the repeats that both passes find to those of a set of all
+// lines.
 func TestRepeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r, seen := newCodexRepeats(), make(map[string]bool)
-		second := rapid.Int64Range(0, 3)
-		base := int64(0)
-		for range rapid.IntRange(0, 120).Draw(t, "lines") {
-			if rapid.Bool().Draw(t, "later") {
-				base++
+		var r codexRepeats
+		lines := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 120).Draw(t, "lines")
+		for pass := range 2 {
+			seen := make(map[int]bool)
+			for number, line := range lines {
+				if got := r.first([]byte(strconv.Itoa(line)), number); got == seen[line] {
+					t.Fatalf("pass %d, line %d: new %t", pass+1, number, got)
+				}
+				seen[line] = true
 			}
-			at := base
-			if rapid.IntRange(0, 30).Draw(t, "older") == 0 {
-				at -= second.Draw(t, "by")
-			}
-			line := strconv.FormatInt(at, 10) + " " + strconv.Itoa(rapid.IntRange(0, 50).Draw(t, "text"))
-			e := &codexEntry{at: time.Unix(at, 0), untold: line == "0 0"}
-			if got := r.first(e, []byte(line)); got == seen[line] {
-				t.Fatalf("%s: new %t", line, got)
-			}
-			seen[line] = true
+			r.forget()
 		}
 	})
 }

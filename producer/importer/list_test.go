@@ -2,6 +2,7 @@ package importer
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -54,11 +55,31 @@ func TestIDSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s idSet
 		want := make(map[uint64]bool)
-		for _, id := range rapid.SliceOf(rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 300))).Draw(t, "ids") {
+		for _, id := range rapid.SliceOf(rapid.OneOf(rapid.Uint64Min(1), rapid.Uint64Range(1, 300), rapid.Uint64Range(numbered, numbered+300))).Draw(t, "ids") {
 			if s.has(id) != want[id] || s.add(id) == want[id] || !s.has(id) {
 				t.Fatalf("%d", id)
 			}
 			want[id] = true
 		}
 	})
+}
+
+// TestHashSet holds a set to a map, from its one table to its many.
+func TestHashSet(t *testing.T) {
+	var s hashSet
+	want := make(map[uint64]bool)
+	for i := range 4 * fewHashes {
+		h := hashOf(strconv.Itoa(i % (3 * fewHashes)))
+		if s.has(h) != want[h] || s.add(h) == want[h] || !s.has(h) {
+			t.Fatal(i)
+		}
+		want[h] = true
+	}
+	slots := 0
+	for _, table := range s.tables {
+		slots += len(table.slots)
+	}
+	if bytes := 8 * slots / len(want); bytes > 24 { // of tables that have just grown
+		t.Errorf("%d bytes a hash", bytes)
+	}
 }

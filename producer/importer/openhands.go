@@ -212,7 +212,7 @@ func (im *ohImport) origin(e *ohEvent, ordinal int) (*origin, *lineError) {
 	o := &origin{thread: im.main, record: ohRecord(id), hash: ohHash(id), line: im.line, extra: map[string]any{"record_type": e.kind()}}
 	if id == "" {
 		o.record = "at-" + strconv.Itoa(ordinal)
-		o.hash = hashOf(o.record) &^ ohNumbered
+		o.hash = hashOf(o.record)
 	} else {
 		o.extra["event_id"] = id
 	}

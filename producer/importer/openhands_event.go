@@ -223,22 +223,18 @@ func (a *ohArgs) forgets() func(record uint64) bool {
 	}
 	from, to := *a.From, *a.To
 	return func(record uint64) bool {
-		n := int64(record &^ ohNumbered)
-		return record&ohNumbered != 0 && from <= n && n <= to
+		n := int64(record &^ numbered)
+		return record&numbered != 0 && from <= n && n <= to
 	}
 }
 
 // ohRecord is the id of the record that holds an event.
 func ohRecord(id string) string { return "event-" + id }
 
-// ohNumbered marks the hash of an event whose id is a number: the rest of the
-// hash is the number.
-const ohNumbered = 1 << 63
-
 // ohHash stands for an event's record in what an import remembers.
 func ohHash(id string) uint64 {
 	if n, err := strconv.ParseUint(id, 10, 63); err == nil && strconv.FormatUint(n, 10) == id {
-		return ohNumbered | n
+		return numbered | n
 	}
-	return hashOf(ohRecord(id)) &^ ohNumbered
+	return hashOf(ohRecord(id))
 }

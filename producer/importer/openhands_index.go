@@ -21,8 +21,8 @@ type ohRun struct {
 	costs    list[float64] // NaN for none
 	answers  list[ohAnswer]
 	events   int
-	seen     idSet // responses, nil after link
-	loose    bool  // the document is an event; the log has one a line
+	seen     hashSet // responses, empty after link
+	loose    bool    // the document is an event; the log has one a line
 	linked   bool
 	rest     ohBackground // calls after the last answer
 }
@@ -221,7 +221,7 @@ func (run *ohRun) link() {
 	if run.linked {
 		return
 	}
-	run.linked, run.seen = true, nil
+	run.linked, run.seen = true, hashSet{}
 	place := make(map[uint64]int, run.counts.len())
 	for i, c := range run.counts.all() {
 		if run.costs.len() == run.counts.len() {

@@ -25,10 +25,10 @@ type thread struct {
 	untimed   bool   // the log has no times, see the package comment
 	sequence  int64  // of the last event
 	opened    bool
-	seen      idSet  // records, by hash of their id
-	calls     idSet  // model calls, by hash of their id
-	turn      string // the prompt that began the turn
-	model     string // of the last answer
+	seen      idSet   // records, by hash of their id
+	calls     hashSet // model calls, by hash of their id
+	turn      string  // the prompt that began the turn
+	model     string  // of the last answer
 	log       itemLog
 	covered   *stretch // what the last compaction replaced, for the summary that follows it
 
@@ -62,7 +62,7 @@ func (t *thread) first(record uint64) bool { return t.seen.add(record) }
 
 // end gives back what the thread remembers, once all of its facts are made.
 func (t *thread) end() {
-	t.seen, t.calls, t.log, t.covered, t.lastLayers, t.session.tools = nil, nil, itemLog{}, nil, nil, nil
+	t.seen, t.calls, t.log, t.covered, t.lastLayers, t.session.tools = idSet{}, hashSet{}, itemLog{}, nil, nil, nil
 }
 
 // ids is the correlation of a fact of the thread.
@@ -75,9 +75,13 @@ func (t *thread) ids(tool, tenant, toolCall string) schema.Correlation {
 }
 
 // hashOf stands for an id or a text in what an import remembers: a million of
-// them collide with a probability of 3e-8. It is another one in each process
+// them collide with a probability of 5e-8. It is another one in each process
 // and never leaves it.
-func hashOf(s string) uint64 { return maphash.String(hashSeed, s) }
+func hashOf(s string) uint64 { return folded(maphash.String(hashSeed, s)) }
+
+// folded makes 63 bits of a hash that are not 0: 0 stands for what is absent,
+// and the first bit for what is a number, see [idSet].
+func folded(hash uint64) uint64 { return max(hash>>1, 1) }
 
 // hashOfID is hashOf for an id that may be absent, which is 0.
 func hashOfID(id string) uint64 {
