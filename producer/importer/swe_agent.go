@@ -16,16 +16,16 @@ import (
 // sweImport is one import of one log.
 type sweImport struct {
 	*writer
-	trials []*sweTrial // in the order of the log
+	trials []*sweTrial // in the order of the log, nil for one that nothing is told of
 	next   int
 
 	trial   *sweTrial
 	line    int
 	main    *thread
-	message int      // ordinal of the next one
-	answer  int      // ordinal of the model's next answer
-	placed  []string // records of the main agent's messages, in order
-	pending []string // tool calls of the last answer
+	message int          // ordinal of the next one
+	answer  int          // ordinal of the model's next answer
+	placed  list[uint64] // records of the main agent's messages, by hash, in order
+	pending []string     // tool calls of the last answer
 	last    *origin
 	timed   time.Time // of the last message that tells a time
 }
@@ -60,9 +60,13 @@ func (im *sweImport) index(d *document) error {
 			func(_ int, value jsontext.Value) error { t.step(value, im.opts); return nil },
 			func(_ int, value jsontext.Value) error { t.message(value); return nil },
 			attempts)
-		t.link()
-		if len(im.trials) > at+1 && len(t.steps) == 0 && !t.history { // it was made of attempts
+		switch {
+		case len(im.trials) > at+1 && t.steps.len() == 0 && !t.history: // it was made of attempts
 			im.trials = append(im.trials[:at], im.trials[at+1:]...)
+		case !t.told:
+			im.trials[at] = nil
+		default:
+			t.link()
 		}
 		return err
 	}
@@ -126,8 +130,13 @@ func (im *sweImport) attempt(d *document, attempts func() error) error {
 // begin makes the next trial the one that facts are of.
 func (im *sweImport) begin(d *document) {
 	im.trial, im.line = im.trials[im.next], d.line
+	im.trials[im.next] = nil // it is given back with its last message
+	if im.trial == nil {     // the file is another one than in pass 1
+		im.trial = newSWETrial()
+		im.trial.link()
+	}
 	im.next++
-	im.message, im.answer, im.placed, im.pending, im.last, im.timed = 0, 0, nil, nil, nil, time.Time{}
+	im.message, im.answer, im.placed, im.pending, im.last, im.timed = 0, 0, list[uint64]{}, nil, nil, time.Time{}
 	name := im.trial.name()
 	t, isNew := im.thread(threadKey{name, name})
 	im.main = t
@@ -180,7 +189,7 @@ func (im *sweImport) oneMessage(m *sweMessage) error {
 		return err
 	}
 	if o.thread == im.main {
-		im.placed = append(im.placed, o.record)
+		im.placed.add(o.hashed())
 	}
 	if m.Role == "assistant" && !m.IsDemo {
 		return im.answered(o, m)
@@ -237,17 +246,17 @@ func (im *sweImport) scope(o *origin) scope {
 func (im *sweImport) startCall(o *origin, m *sweMessage) (string, error) {
 	n := im.answer
 	im.answer++
-	last, known := im.trial.last[n]
-	if !known {
+	first, last := im.trial.stepsOf(n)
+	if last < 0 {
 		c := &modelCall{id: o.record + ":call", extra: make(map[string]any)}
-		return c.id, im.emitCall(o, c, m, n == len(im.trial.answers)-1)
+		return c.id, im.emitCall(o, c, m, n == im.trial.answers.len()-1)
 	}
-	for s := im.trial.first[n]; s < last; s++ {
+	for s := first; s < last; s++ {
 		if err := im.stepCall(o, s, nil, false); err != nil {
 			return "", err
 		}
 	}
-	final := n == len(im.trial.answers)-1 && last == len(im.trial.steps)-1
+	final := n == im.trial.answers.len()-1 && last == im.trial.steps.len()-1
 	return stepCallID(last), im.stepCall(o, last, m, final)
 }
 
@@ -256,7 +265,7 @@ func stepCallID(step int) string { return "step-" + strconv.Itoa(step) }
 // stepCall emits the model call of a step. Without a message, nothing of its
 // answer is in the history.
 func (im *sweImport) stepCall(o *origin, step int, m *sweMessage, final bool) error {
-	w := &im.trial.steps[step]
+	w := im.trial.steps.at(step)
 	c := &modelCall{id: stepCallID(step), extra: map[string]any{"step": step}}
 	if w.shown >= 0 {
 		c.extra["window_messages"] = w.shown
@@ -264,7 +273,7 @@ func (im *sweImport) stepCall(o *origin, step int, m *sweMessage, final bool) er
 	if m == nil {
 		c.extra["answer_not_in_history"] = true
 	}
-	if o.thread == im.main && w.shown >= 0 && w.shown <= len(im.placed) {
+	if o.thread == im.main && w.shown >= 0 && w.shown <= im.placed.len() {
 		if err := im.elided(o, step, w); err != nil {
 			return err
 		}
@@ -278,10 +287,10 @@ func (im *sweImport) elided(o *origin, step int, w *sweWindow) error {
 	e := &elision{id: stepCallID(step) + ":elision", policy: im.policy(), level: schema.ElideSimple, extra: map[string]any{"step": step}}
 	before, after, known := int64(0), int64(0), true
 	for _, change := range w.changed {
-		if change.place >= len(im.trial.texts) || change.place >= len(im.placed) || change.text == im.trial.texts[change.place] {
+		if change.place >= im.trial.texts.len() || change.place >= im.placed.len() || change.text == *im.trial.texts.at(change.place) {
 			continue
 		}
-		for _, item := range o.thread.log.stub(hashOf(im.placed[change.place]), change.tokens, change.digest) {
+		for _, item := range o.thread.log.stub(*im.placed.at(change.place), change.tokens, change.digest) {
 			known = known && item.TokensBefore != nil && item.TokensAfter != nil
 			before, after = before+valueOf(item.TokensBefore), after+valueOf(item.TokensAfter)
 			e.items = append(e.items, item)
@@ -347,7 +356,7 @@ func (im *sweImport) end() error {
 		return nil
 	}
 	if t := im.trial; t.history && t.observation != nil && len(im.pending) > 0 {
-		if step, ok := t.last[im.answer-1]; ok && step == len(t.steps)-1 {
+		if step := t.answered; step >= 0 && step == t.steps.len()-1 {
 			result := *o
 			result.record, result.hash, result.place = stepCallID(step), 0, ""
 			result.extra = map[string]any{"record_type": "step", "step": step}
@@ -362,8 +371,8 @@ func (im *sweImport) end() error {
 	if !im.trial.history {
 		return nil
 	}
-	for s := im.trial.first[len(im.trial.answers)]; s < len(im.trial.steps); s++ {
-		if err := im.stepCall(o, s, nil, s == len(im.trial.steps)-1); err != nil {
+	for s := im.trial.nextStep; s < im.trial.steps.len(); s++ {
+		if err := im.stepCall(o, s, nil, s == im.trial.steps.len()-1); err != nil {
 			return err
 		}
 	}

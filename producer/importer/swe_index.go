@@ -21,18 +21,20 @@ type sweTrial struct {
 	history     bool    // the log holds messages; else they are taken from the steps
 	observation *string // of the last step
 
-	steps   []sweWindow
-	answers []uint64 // texts of the history's answers, in order
-	shown   []uint64 // texts, by place in the window: as the model was shown them last
-	main    string   // the agent that the first message is of
-	texts   []uint64 // of the main agent's messages, in order
+	told bool // it has elements, of whatever form
 
-	identity hash.Hash // over the trial's beginning
+	steps   list[sweWindow]
+	answers list[uint64] // texts of the history's answers, in order
+	shown   []uint64     // texts, by place in the window: as the model was shown them last
+	main    string       // the agent that the first message is of
+	texts   list[uint64] // of the main agent's messages, in order
+
+	identity hash.Hash // over the trial's beginning, nil once it has its key
 	absorbed int       // answers in it
 	key      string
 
-	first map[int]int // answer → the first step that led to it, those before failed
-	last  map[int]int // answer → its step
+	nextStep int // the first one behind the steps that the answers so far came from
+	answered int // step of the newest answer, -1 where it is of none
 }
 
 // sweWindow is what a step's model call was shown.
@@ -105,10 +107,11 @@ func (t *sweTrial) readConfig(d *document) error {
 // step learns from a step.
 func (t *sweTrial) step(value jsontext.Value, opts Options) {
 	var s sweStep
+	t.told = true
 	if value.Kind() != '{' || json.Unmarshal(value, &s, streamed) != nil {
 		return
 	}
-	if len(t.steps) == 0 {
+	if t.steps.len() == 0 {
 		t.place = s.place()
 	}
 	observation := textOf(s.Observation)
@@ -137,12 +140,13 @@ func (t *sweTrial) step(value jsontext.Value, opts Options) {
 			w.changed = append(w.changed, change)
 		}
 	}
-	t.steps = append(t.steps, w)
+	t.steps.add(w)
 }
 
 // message learns from a message of the history.
 func (t *sweTrial) message(value jsontext.Value) {
 	var m sweMessage
+	t.told = true
 	if value.Kind() != '{' || json.Unmarshal(value, &m, streamed) != nil {
 		return
 	}
@@ -157,10 +161,10 @@ func (t *sweTrial) message(value jsontext.Value) {
 	}
 	if m.Role == "assistant" && !m.IsDemo {
 		t.absorbed++
-		t.answers = append(t.answers, hashOf(text))
+		t.answers.add(hashOf(text))
 	}
 	if m.Agent == t.main {
-		t.texts = append(t.texts, hashOf(text))
+		t.texts.add(hashOf(text))
 	}
 }
 
@@ -168,33 +172,38 @@ func (t *sweTrial) absorb(kind, text string) {
 	t.identity.Write([]byte(kind + "\x00" + text + "\x00"))
 }
 
-// link names the trial and finds the step of each answer: the next one that
-// answered with its text. The steps before that gave nothing to the history,
-// since what the model answered could not be used.
+// link names the trial.
 func (t *sweTrial) link() {
 	t.identity.Write([]byte(t.environment + "\x00" + t.configText))
 	t.key = hex.EncodeToString(t.identity.Sum(nil)[:6])
-	t.first, t.last = make(map[int]int), make(map[int]int)
+	t.identity, t.shown, t.answered = nil, nil, -1
 	if !t.history {
-		for _, s := range t.steps {
-			t.answers = append(t.answers, s.answer)
+		for _, s := range t.steps.all() {
+			t.answers.add(s.answer)
 		}
 	}
-	next := 0
-	for n, a := range t.answers {
-		at := next
-		for at < len(t.steps) && t.steps[at].answer != a {
-			at++
-		}
-		if at == len(t.steps) {
-			if at = next; len(t.steps)-next < len(t.answers)-n || at == len(t.steps) {
-				continue // the answer is of no step
-			}
-		}
-		t.first[n], t.last[n] = next, at
-		next = at + 1
+}
+
+// stepsOf finds the steps of the answer n, after those of the answers before:
+// the last one answered with its text, and what those from first on answered
+// could not be used, so that they gave nothing to the history. last is -1 for an
+// answer of no step.
+func (t *sweTrial) stepsOf(n int) (first, last int) {
+	first, t.answered = t.nextStep, -1
+	if n >= t.answers.len() { // the file is another one than in pass 1
+		return first, -1
 	}
-	t.first[len(t.answers)] = next
+	at, answer := first, *t.answers.at(n)
+	for at < t.steps.len() && t.steps.at(at).answer != answer {
+		at++
+	}
+	if at == t.steps.len() {
+		if at = first; t.steps.len()-first < t.answers.len()-n || at == t.steps.len() {
+			return first, -1
+		}
+	}
+	t.nextStep, t.answered = at+1, at
+	return first, at
 }
 
 // name is the trial's name for people, with what tells it from others.
