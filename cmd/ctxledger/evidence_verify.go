@@ -83,6 +83,7 @@ func (a *app) verifyPack(ctx context.Context, path string, flags verifyFlags) er
 	if options.TenantKeys, err = tenantKeys(flags.tenantKeys); err != nil {
 		return err
 	}
+	saveMemory()
 	report, err := verify.Pack(ctx, path, options)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageError("there is no pack at %s", path)
