@@ -27,5 +27,7 @@
 // A document file is JSON of which each entry has a line of its own, so that a
 // place in it can be named by its line. [Writer] makes a pack, a folder that
 // appears whole or not at all; [Open] reads one that may be hostile, within
-// [Limits], and writes nothing anywhere.
+// [Limits], and writes nothing anywhere. A zip that tools could read in different ways,
+// with bytes that no entry owns or entries told differently at their two places, is no
+// pack.
 package pack

@@ -2,6 +2,9 @@ package pack
 
 import (
 	"archive/zip"
+	"bufio"
+	"compress/flate"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,6 +34,14 @@ func openZip(path string, size int64, limits Limits) (container, error) {
 		return nil, &Fault{Reason: "not a zip that can be read: " + err.Error()}
 	}
 	directory.done = true
+	if err := checkLayout(file, size, limits.Directory); err != nil {
+		_ = file.Close()
+		if errors.Is(err, errLayout) {
+			return nil, &Fault{Reason: err.Error()}
+		}
+		return nil, err
+	}
+	z.RegisterDecompressor(zip.Deflate, inflate)
 	return &zipped{file: file, files: z.File, byPath: make(map[string]*zip.File)}, nil
 }
 
@@ -97,6 +108,27 @@ func (z *zipped) open(path string) (io.ReadCloser, error) {
 }
 
 func (z *zipped) Close() error { return z.file.Close() }
+
+// inflate unpacks all bytes of an entry: behind the last block there may be none.
+func inflate(from io.Reader) io.ReadCloser {
+	packed := bufio.NewReader(from)
+	return &inflater{flate.NewReader(packed), packed}
+}
+
+type inflater struct {
+	io.ReadCloser
+	packed *bufio.Reader // of which the above reads no more than it needs
+}
+
+func (i *inflater) Read(b []byte) (int, error) {
+	n, err := i.ReadCloser.Read(b)
+	if err == io.EOF {
+		if _, more := i.packed.ReadByte(); more != io.EOF {
+			return n, errors.New("bytes behind the end of what is packed")
+		}
+	}
+	return n, err
+}
 
 // meteredReader gives at most left bytes until it is done: a zip's directory is
 // read into memory whole.

@@ -1,0 +1,283 @@
+package pack
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// A zip tells everything twice: in front of each entry, and in its directory at the end.
+// Tools believe one or the other, and skip what neither tells of. So that all of them
+// read the same files, checkLayout wants
+//
+//	entry …  directory  [zip64 end  zip64 locator]  end
+//
+// from the first byte of the file to the last, each entry beginning where the one before
+// it ends, each told in the same way at both places, and no comments. What is left that
+// nobody signed are times, permissions, and extra fields, of which none may name another
+// file.
+
+// The records of a zip, by what they begin with, and their fixed lengths in bytes.
+const (
+	localSignature, localSize     = 0x04034b50, 30
+	centralSignature, centralSize = 0x02014b50, 46
+	endSignature, endSize         = 0x06054b50, 22
+	end64Signature, end64Size     = 0x06064b50, 56
+	locatorSignature, locatorSize = 0x07064b50, 20
+	descriptorSignature           = 0x08074b50
+)
+
+// Extra fields, by their ids.
+const (
+	extraZip64       = 0x0001
+	extraUnicodeName = 0x7075 // another name, which some tools prefer
+)
+
+// described is the flag of an entry whose sizes come behind its bytes.
+const described = 1 << 3
+
+var little = binary.LittleEndian
+
+// errLayout is that of every layout that could be read in two ways.
+var errLayout = errors.New("a zip that could be read in more ways than one")
+
+func layoutError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errLayout, fmt.Sprintf(format, args...))
+}
+
+// zipEntry is an entry as the directory has it.
+type zipEntry struct {
+	name           []byte
+	fixed          []byte // flags, method, time and date
+	crc            uint32
+	packed, size   uint64
+	offset         uint64
+	hasDescription bool
+}
+
+// checkLayout reads the frame of a zip of size bytes, whose directory may have most
+// bytes. The error is errLayout or one of reading.
+func checkLayout(from io.ReaderAt, size, most int64) error {
+	count, begins, length, err := readZipEnd(from, uint64(size))
+	if err != nil {
+		return err
+	}
+	if length > uint64(most) {
+		return layoutError("a directory of %d bytes", length)
+	}
+	directory := make([]byte, length)
+	if _, err := from.ReadAt(directory, int64(begins)); err != nil {
+		return err
+	}
+	var entries []zipEntry
+	for len(directory) > 0 {
+		var e zipEntry
+		if e, directory, err = readCentral(directory); err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	if uint64(len(entries)) != count {
+		return layoutError("%d entries, and its end says %d", len(entries), count)
+	}
+	slices.SortStableFunc(entries, func(a, b zipEntry) int { return cmp.Compare(a.offset, b.offset) })
+	at := uint64(0)
+	for i := range entries {
+		next := begins
+		if i+1 < len(entries) {
+			next = entries[i+1].offset
+		}
+		if entries[i].offset != at || next < at {
+			return layoutError("%s begins at byte %d, and what is before it ends at byte %d", clip(string(entries[i].name)), entries[i].offset, at)
+		}
+		if err := checkLocal(from, &entries[i], next); err != nil {
+			return err
+		}
+		at = next
+	}
+	if at != begins {
+		return layoutError("its directory begins at byte %d, and what is before it ends at byte %d", begins, at)
+	}
+	return nil
+}
+
+// readZipEnd returns how many entries there are, and where the directory is. It ends
+// where the end begins.
+func readZipEnd(from io.ReaderAt, size uint64) (count, begins, length uint64, err error) {
+	if size < endSize {
+		return 0, 0, 0, layoutError("too short")
+	}
+	stop := size - endSize
+	end, err := readRecord(from, stop, endSize, endSignature)
+	if err != nil || little.Uint16(end[20:]) != 0 {
+		return 0, 0, 0, layoutError("a comment, or bytes behind its end")
+	}
+	count, length, begins = uint64(little.Uint16(end[10:])), uint64(little.Uint32(end[12:])), uint64(little.Uint32(end[16:]))
+	if little.Uint32(end[4:]) != 0 || uint64(little.Uint16(end[8:])) != count {
+		return 0, 0, 0, layoutError("in several volumes")
+	}
+	if count == 1<<16-1 || length == 1<<32-1 || begins == 1<<32-1 {
+		if stop < end64Size+locatorSize {
+			return 0, 0, 0, layoutError("too short")
+		}
+		stop -= end64Size + locatorSize
+		long, err := readRecord(from, stop, end64Size, end64Signature)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		locator, err := readRecord(from, stop+end64Size, locatorSize, locatorSignature)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		short := [3]uint64{count, length, begins}
+		count, length, begins = little.Uint64(long[32:]), little.Uint64(long[40:]), little.Uint64(long[48:])
+		switch {
+		case little.Uint64(long[4:]) != end64Size-12 || little.Uint64(long[16:]) != 0 || little.Uint64(long[24:]) != count:
+			return 0, 0, 0, layoutError("the zip64 end is not as it should be")
+		case little.Uint32(locator[4:]) != 0 || little.Uint64(locator[8:]) != stop || little.Uint32(locator[16:]) != 1:
+			return 0, 0, 0, layoutError("the zip64 end is not where it is said to be")
+		case short[0] != min(count, 1<<16-1) || short[1] != min(length, 1<<32-1) || short[2] != min(begins, 1<<32-1):
+			return 0, 0, 0, layoutError("its two ends differ")
+		}
+	}
+	if begins > stop || length != stop-begins {
+		return 0, 0, 0, layoutError("its directory of %d bytes at byte %d does not end at byte %d, where its end begins", length, begins, stop)
+	}
+	return count, begins, length, nil
+}
+
+// readRecord reads n bytes that begin with a signature.
+func readRecord(from io.ReaderAt, at uint64, n int, signature uint32) ([]byte, error) {
+	record := make([]byte, n)
+	if _, err := from.ReadAt(record, int64(at)); err != nil {
+		return nil, layoutError("it ends within a record")
+	}
+	if little.Uint32(record) != signature {
+		return nil, layoutError("something else stands at byte %d, where a record should", at)
+	}
+	return record, nil
+}
+
+// readCentral reads the first entry of the directory and returns the rest.
+func readCentral(b []byte) (e zipEntry, rest []byte, err error) {
+	if len(b) < centralSize || little.Uint32(b) != centralSignature {
+		return e, nil, layoutError("something else stands in its directory")
+	}
+	name, extra, comment := int(little.Uint16(b[28:])), int(little.Uint16(b[30:])), int(little.Uint16(b[32:]))
+	if len(b) < centralSize+name+extra+comment {
+		return e, nil, layoutError("its directory ends within an entry")
+	}
+	e = zipEntry{
+		name: b[centralSize:][:name], fixed: b[8:16], crc: little.Uint32(b[16:]), packed: uint64(little.Uint32(b[20:])), size: uint64(little.Uint32(b[24:])),
+		offset: uint64(little.Uint32(b[42:])), hasDescription: little.Uint16(b[8:])&described != 0,
+	}
+	if comment > 0 || little.Uint16(b[34:]) != 0 {
+		return e, nil, layoutError("%s has a comment, or is in another volume", clip(string(e.name)))
+	}
+	if err := e.readExtra(b[centralSize+name:][:extra], &e.size, &e.packed, &e.offset); err != nil {
+		return e, nil, err
+	}
+	return e, b[centralSize+name+extra:], nil
+}
+
+// readExtra reads the extra fields. Of the values, in this order, the zip64 one has those
+// that are too long for 32 bits.
+func (e *zipEntry) readExtra(b []byte, values ...*uint64) error {
+	bad := layoutError("the extra fields of %s are not as they should be", clip(string(e.name)))
+	seen := false
+	for len(b) > 0 {
+		if len(b) < 4 || len(b)-4 < int(little.Uint16(b[2:])) {
+			return bad
+		}
+		id, text := little.Uint16(b), b[4:][:little.Uint16(b[2:])]
+		b = b[4+len(text):]
+		if id == extraUnicodeName || id == extraZip64 && seen {
+			return bad
+		}
+		if id != extraZip64 {
+			continue
+		}
+		seen = true
+		for _, v := range values {
+			if *v == 1<<32-1 {
+				if len(text) < 8 {
+					return bad
+				}
+				*v, text = little.Uint64(text), text[8:]
+			}
+		}
+		if len(text) > 0 {
+			return bad
+		}
+	}
+	return nil
+}
+
+// checkLocal holds what stands around an entry's bytes, up to the next entry, against
+// the directory.
+func checkLocal(from io.ReaderAt, e *zipEntry, next uint64) error {
+	differs := func(what string) error {
+		return layoutError("%s has another %s in its directory", clip(string(e.name)), what)
+	}
+	head, err := readRecord(from, e.offset, localSize, localSignature)
+	if err != nil {
+		return err
+	}
+	name, extra := int(little.Uint16(head[26:])), int(little.Uint16(head[28:]))
+	text := make([]byte, name+extra)
+	if _, err := from.ReadAt(text, int64(e.offset)+localSize); err != nil {
+		return layoutError("it ends within a record")
+	}
+	switch {
+	case !bytes.Equal(text[:name], e.name):
+		return differs("name")
+	case !bytes.Equal(head[6:14], e.fixed):
+		return differs("method, time or flag")
+	}
+	crc, packed, size := little.Uint32(head[14:]), uint64(little.Uint32(head[18:])), uint64(little.Uint32(head[22:]))
+	if err := e.readExtra(text[name:], &size, &packed); err != nil {
+		return err
+	}
+	later := e.hasDescription && crc == 0 && packed == 0 && size == 0
+	if !later && (crc != e.crc || packed != e.packed || size != e.size) {
+		return differs("size or checksum")
+	}
+	ends := e.offset + localSize + uint64(len(text))
+	if next < ends || next-ends < e.packed {
+		return layoutError("%s goes on over what comes next", clip(string(e.name)))
+	}
+	return e.checkDescription(from, ends+e.packed, next)
+}
+
+// checkDescription reads what stands behind an entry's bytes: its checksum and sizes,
+// where the flags say so, and nothing else.
+func (e *zipEntry) checkDescription(from io.ReaderAt, at, next uint64) error {
+	wrong := layoutError("something else stands between %s and what comes next", clip(string(e.name)))
+	if !e.hasDescription {
+		if at != next {
+			return wrong
+		}
+		return nil
+	}
+	if next-at > 24 {
+		return wrong
+	}
+	b := make([]byte, next-at)
+	if _, err := from.ReadAt(b, int64(at)); err != nil {
+		return wrong
+	}
+	if (len(b) == 16 || len(b) == 24) && little.Uint32(b) == descriptorSignature {
+		b = b[4:]
+	}
+	switch {
+	case len(b) == 12 && little.Uint32(b) == e.crc && uint64(little.Uint32(b[4:])) == e.packed && uint64(little.Uint32(b[8:])) == e.size:
+		return nil
+	case len(b) == 20 && little.Uint32(b) == e.crc && little.Uint64(b[4:]) == e.packed && little.Uint64(b[12:]) == e.size:
+		return nil
+	}
+	return wrong
+}
