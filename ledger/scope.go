@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Scope names events: those of a session, or of a run or a turn of one.
@@ -28,18 +29,18 @@ func (s Scope) parameters() clickhouse.Parameters {
 	}
 }
 
-// ScopePlace is a session that has events of a scope.
+// ScopePlace is a session that has events of a scope, or had some that were erased.
 type ScopePlace struct {
 	Tenant, Session string
-	Events          uint64
-	First, Last     time.Time // by the stream
+	Events          uint64    // erased ones among them
+	First, Last     time.Time // by the stream; of erased events, when that was
 }
 
-// ScopePlaces returns the sessions that have events of a scope, of which every
+// ScopePlaces returns the sessions that have or had events of a scope, of which every
 // member that is empty is open, the latest first, at most limit.
 func (l *Ledger) ScopePlaces(ctx context.Context, s Scope, limit int) ([]ScopePlace, error) {
 	params := s.parameters()
-	params["limit"] = strconv.Itoa(limit)
+	params["limit"], params["erasure"] = strconv.Itoa(limit), string(schema.TypeErasureApplied)
 	rows, err := l.conn.Query(l.with(ctx, params), statement("scope_places"))
 	if err != nil {
 		return nil, fmt.Errorf("look for the scope: %w", err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
@@ -135,6 +136,72 @@ func TestAfterAnErasure(t *testing.T) {
 				t.Errorf("%+v, %v", made.Summary, err)
 			}
 		})
+	}
+}
+
+// TestAllErased: of a session of which nothing is left, a pack has the expired records
+// and the fact that names them.
+func TestAllErased(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := sealedSession(t)
+	f.write(t, events...)
+	f.erase(t, f.another(), "", []uint64{1, 2, 3, 4, 5, 6}, events...)
+	for _, asked := range []ledger.Scope{{Session: "sealed"}, {Turn: "t1"}, {Tenant: "acme", Session: "sealed", Run: "run-1"}} {
+		places, err := f.ScopePlaces(t.Context(), asked, 2)
+		if err != nil || len(places) != 1 || places[0].Tenant != "acme" || places[0].Session != "sealed" || places[0].Events != 6 {
+			t.Errorf("%+v is in %+v, %v", asked, places, err)
+		}
+	}
+	if places, err := f.ScopePlaces(t.Context(), ledger.Scope{Session: "sealed", Turn: "t2"}, 2); err != nil || len(places) != 0 {
+		t.Errorf("another turn is in %+v, %v", places, err)
+	}
+	c := f.config(t, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"})
+	made, err := evidence.Export(t.Context(), f.Ledger, c)
+	if err != nil || made.Records != 7 || made.Erased != 6 {
+		t.Fatalf("%+v, %v", made.Summary, err)
+	}
+	f.verify(t, c.Target)
+	if v := f.report(t, c.Target).Of(verify.Completeness); v.Status != verify.Open || !strings.Contains(v.Detail, "was not sealed") || !strings.Contains(v.Detail, "6 records expired") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestSealsBeyondTheScope: a seal that names facts outside of what was asked for is
+// neither a fault nor shown to be complete; one of which a fact is lost is a fault.
+func TestSealsBeyondTheScope(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := sealedSession(t)
+	for _, i := range []int{1, 3} {
+		events[i].TurnID, events[i].RunID = "t2", "run-2"
+	}
+	whole := event(t, "sealed-7", "sealed", "t1", &schema.EnvelopeCreated{ContextID: "c-2", Scope: "session", Lifecycle: schema.LifecycleInjected, Sequences: []schema.SequenceRanges{{Source: "urn:test", Ranges: [][2]int64{{1, 9}}}}})
+	whole.ContextID, whole.Sequence = "c-2", new(int64(7))
+	f.write(t, append(events, whole)...)
+	f.erase(t, f, "sealed", []uint64{4}, events[3])
+	turn := pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"}
+	run := pack.Scope{Kind: pack.ScopeRun, Tenant: "acme", Session: "sealed", Run: "run-1"}
+	for _, scope := range []pack.Scope{turn, run} {
+		c := f.config(t, scope)
+		if _, err := evidence.Export(t.Context(), f.Ledger, c); err != nil {
+			t.Fatal(err)
+		}
+		f.verify(t, c.Target)
+		v := f.report(t, c.Target).Of(verify.Completeness)
+		if notes := strings.Join(v.Notes, "\n"); v.Status != verify.Open || !strings.Contains(notes, "sequences 2, 4") || !strings.Contains(notes, "go beyond the "+scope.Kind) {
+			t.Errorf("%s: %+v", scope.Kind, v)
+		}
+	}
+	if err := f.Erase(t.Context(), f.stream, []uint64{3}); err != nil {
+		t.Fatal(err)
+	}
+	c := f.config(t, turn)
+	if _, err := evidence.Export(t.Context(), f.Ledger, c); err != nil {
+		t.Fatal(err)
+	}
+	if v := f.report(t, c.Target).Of(verify.Completeness); v.Status != verify.Failed || v.Total != 1 || !strings.Contains(v.Faults[0].Reason, "sequence 3 ") {
+		t.Errorf("a lost fact: %+v", v)
 	}
 }
 

@@ -36,7 +36,7 @@ var (
 
 // Config says what to export and how. All of it but Progress and Keys is needed.
 type Config struct {
-	Header pack.Header // without Logs
+	Header pack.Header // without Logs and Elsewhere
 	Target string      // path that must not exist; its folder must
 	Zip    bool
 	Signer note.Signer    // of the attestation
@@ -122,7 +122,7 @@ func (x *export) prepare() error {
 		return ErrNothing
 	}
 	x.header = x.config.Header
-	x.header.Logs = nil
+	x.header.Logs, x.header.Elsewhere = nil, nil
 	for _, f := range found {
 		if err := x.addLog(f, erased[f.Incarnation]); err != nil {
 			return err
@@ -141,8 +141,12 @@ func (x *export) prepare() error {
 			return err
 		}
 		x.hideScope()
+		return nil
 	}
-	return nil
+	if s := x.header.Scope; s.Kind != pack.ScopeSession {
+		x.header.Elsewhere, err = x.ledger.ScopeOutside(x.ctx, x.scope, pack.SealsOfTurns)
+	}
+	return err
 }
 
 // addLog finds the head that is to prove the records of one log.

@@ -1,9 +1,28 @@
-SELECT tenant, session_id, count() AS events, min(recorded_at) AS first_at, max(recorded_at) AS last_at
-FROM events FINAL
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-    AND ({session:String} = '' OR session_id = {session:String})
-    AND ({turn:String} = '' OR turn_id = {turn:String})
-    AND ({run:String} = '' OR run_id = {run:String})
+SELECT tenant, session_id, sum(n) AS events, min(first) AS first_at, max(last) AS last_at
+FROM
+(
+    SELECT toString(tenant) AS tenant, session_id, count() AS n, min(recorded_at) AS first, max(recorded_at) AS last
+    FROM events FINAL
+    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session:String} = '' OR session_id = {session:String})
+        AND ({turn:String} = '' OR turn_id = {turn:String})
+        AND ({run:String} = '' OR run_id = {run:String})
+        AND session_id != ''
+    GROUP BY tenant, session_id
+    UNION ALL
+    SELECT tenant, r.1, uniqExact(r.4), min(recorded_at), max(recorded_at)
+    FROM
+    (
+        SELECT toString(tenant) AS tenant, recorded_at, arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, run_id String, turn_id String, leaf String))')) AS r
+        FROM events FINAL
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND ({session:String} = '' OR session_id IN ('', {session:String})) AND event_type = {erasure:String}
+    )
+    WHERE r.1 != '' AND r.4 != ''
+        AND ({session:String} = '' OR r.1 = {session:String})
+        AND ({turn:String} = '' OR r.3 = {turn:String})
+        AND ({run:String} = '' OR r.2 = {run:String})
+    GROUP BY tenant, r.1
+)
 GROUP BY tenant, session_id
 ORDER BY last_at DESC, tenant, session_id
 LIMIT {limit:UInt32}

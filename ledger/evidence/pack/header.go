@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Format names the version of the format that this package writes and reads.
@@ -25,6 +28,10 @@ type Header struct {
 	// withheld, see [Record], and its documents have pseudonyms.
 	RedactIDs bool     `json:"redact_ids,omitempty"`
 	Logs      []string `json:"logs"` // origins of the logs: of proofs/1 first
+	// Elsewhere are sequences that seals in the pack name and that are facts of the
+	// session outside of what was asked for. That is what the exporter says; nothing
+	// in the pack proves it.
+	Elsewhere []schema.SequenceRanges `json:"elsewhere,omitempty"`
 }
 
 // The kinds of a [Scope].
@@ -42,6 +49,17 @@ type Scope struct {
 	Run     string `json:"run_id,omitempty"`
 	Turn    string `json:"turn_id,omitempty"`
 }
+
+// Seals reports whether a sealed scope of this kind, which has the session and the ids
+// that s asks for, lies within s. Tasks and what producers define may go beyond a turn
+// or a run.
+func (s Scope) Seals(kind string) bool {
+	return s.Kind == ScopeSession || slices.Contains(SealsOfTurns, kind)
+}
+
+// SealsOfTurns are the kinds of sealed scopes that lie within the turn or run whose id
+// they have.
+var SealsOfTurns = []string{ScopeTurn, "tool_invocation"}
 
 // headerText is a header as its file has it.
 type headerText struct {

@@ -17,6 +17,8 @@ type completeness struct {
 	seen    map[stream]*ranges
 	dropped map[stream]*ranges // used up by facts that a producer had to drop
 	erased  map[stream]*ranges // of expired records, as proven facts of erasures have it
+	// elsewhere are those that the exporter says are facts outside of the pack's scope.
+	elsewhere map[stream]*ranges
 	// placed counts expired records whose sequences a fact tells, unplaced those of
 	// which none does.
 	placed, unplaced int64
@@ -60,10 +62,19 @@ func (c *completeness) drop(e *schema.Event, f *schema.FactsDropped) {
 // finish answers for every sealed scope, and for that of the pack.
 func (c *completeness) finish(v *verifier) {
 	contentless := c.unplaced + v.totals.withheld
-	var complete, provable int
+	var complete, provable, beyond int
 	var asked *seal
+	for _, e := range v.header.Elsewhere {
+		for _, r := range e.Ranges {
+			rangesOf(c.elsewhere, stream{v.header.Scope.Tenant, v.header.Scope.Session, e.Source}).addRange(r[0], r[1])
+		}
+	}
 	for i := range c.seals {
 		s := &c.seals[i]
+		if !s.within(v.header.Scope) {
+			beyond++
+			continue
+		}
 		if s.is(v.header.Scope) {
 			asked = s
 		}
@@ -85,6 +96,9 @@ func (c *completeness) finish(v *verifier) {
 		return
 	}
 	within := fmt.Sprintf("%d sealed scopes, %d complete", provable, complete)
+	if beyond > 0 {
+		c.found.note(Completeness, "sealed scopes that go beyond the %s of the pack, which cannot show whether all of theirs is recorded: %d", v.header.Scope.Kind, beyond)
+	}
 	if c.placed > 0 {
 		within += fmt.Sprintf(", %d records expired", c.placed)
 	}
@@ -94,7 +108,7 @@ func (c *completeness) finish(v *verifier) {
 	case len(asked.sequences) == 0:
 		c.found.settle(Completeness, Open, "the producer of the pack's %s keeps no sequences; %s", v.header.Scope.Kind, within)
 	case complete < provable:
-		c.found.settle(Completeness, Open, "facts are known to be lacking; %s", within)
+		c.found.settle(Completeness, Open, "facts of sealed scopes are known not to be here; %s", within)
 	default:
 		c.found.settle(Completeness, Passed, "%s", within)
 	}
@@ -104,19 +118,14 @@ func (s *seal) String() string {
 	return fmt.Sprintf("%s %s at line %d", s.scope, quote(s.id), s.line)
 }
 
-// is reports whether the seal is that of a pack's scope.
-func (s *seal) is(scope pack.Scope) bool {
-	if s.scope != scope.Kind || s.tenant != scope.Tenant || s.ids.SessionID != scope.Session {
-		return false
-	}
-	switch scope.Kind {
-	case pack.ScopeTurn:
-		return s.ids.TurnID == scope.Turn
-	case pack.ScopeRun:
-		return s.ids.RunID == scope.Run
-	}
-	return true
+// within reports whether all that the seal is about is of a pack's scope.
+func (s *seal) within(scope pack.Scope) bool {
+	return s.tenant == scope.Tenant && s.ids.SessionID == scope.Session && scope.Seals(s.scope) &&
+		(scope.Turn == "" || s.ids.TurnID == scope.Turn) && (scope.Run == "" || s.ids.RunID == scope.Run)
 }
+
+// is reports whether the seal is that of a pack's scope.
+func (s *seal) is(scope pack.Scope) bool { return s.scope == scope.Kind && s.within(scope) }
 
 // check reports whether all sequences of a scope are there, and names those that
 // are not. Records without content may be they: their sequence is gone with it, unless
@@ -125,7 +134,7 @@ func (c *completeness) check(s *seal, contentless int64) (whole bool, expired in
 	whole = true
 	for _, source := range s.sequences {
 		at := stream{s.tenant, s.ids.SessionID, source.Source}
-		var lacking, dropped [][2]int64
+		var lacking, dropped, elsewhere [][2]int64
 		for _, r := range source.Ranges {
 			for _, absent := range c.seen[at].without(r[0], r[1]) {
 				gaps := c.erased[at].without(absent[0], absent[1])
@@ -135,13 +144,23 @@ func (c *completeness) check(s *seal, contentless int64) (whole bool, expired in
 					if count(rest) < count([][2]int64{gap}) {
 						dropped = append(dropped, gap)
 					}
-					lacking = append(lacking, rest...)
+					for _, r := range rest {
+						left := c.elsewhere[at].without(r[0], r[1])
+						if count(left) < count([][2]int64{r}) {
+							elsewhere = append(elsewhere, r)
+						}
+						lacking = append(lacking, left...)
+					}
 				}
 			}
 		}
 		if len(dropped) > 0 {
 			whole = false
 			c.found.note(Completeness, "%s: the producer %s dropped facts within the sequences %s", s, quote(source.Source), spans(dropped))
+		}
+		if len(elsewhere) > 0 {
+			whole = false
+			c.found.note(Completeness, "%s: it names facts of %s that are not of what was asked for, as the exporter says, within the sequences %s", s, quote(source.Source), spans(elsewhere))
 		}
 		if len(lacking) == 0 {
 			continue

@@ -23,6 +23,13 @@
 // other record, names the leaf; anything else is a fault. The fact also names the
 // sequence, which then is not missing in its sealed scope.
 //
+// # Scopes beyond the pack's
+//
+// A turn or a run may hold a seal of more than itself: of its session, or one that names
+// facts of other turns. The first is not judged. Of the second the exporter says which
+// facts are elsewhere, unproven: such a scope is open, and a fact that is neither here nor
+// elsewhere is a fault.
+//
 // # Cost
 //
 // A pack is read twice, once for the digests of its files. Memory does not grow

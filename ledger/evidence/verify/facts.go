@@ -19,7 +19,7 @@ type facts struct {
 
 func (f *facts) begin(v *verifier) {
 	f.choices = conservation{found: v.found, open: make(map[uint64]*choice)}
-	f.sealed = completeness{found: v.found, seen: make(map[stream]*ranges), dropped: make(map[stream]*ranges), erased: make(map[stream]*ranges)}
+	f.sealed = completeness{found: v.found, seen: make(map[stream]*ranges), dropped: make(map[stream]*ranges), erased: make(map[stream]*ranges), elsewhere: make(map[stream]*ranges)}
 	f.redacted = redactions{found: v.found, withheld: make(map[uint64]int64), content: make(map[uint64]int64)}
 	f.erasures = erasures{found: v.found}
 }
