@@ -1,6 +1,14 @@
 package ledger
 
-import "context"
+import (
+	"context"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// Migrated has the newest tables and views, which take longer to make than most tests
+// take.
+var Migrated = embedded.TemplateOf(Open)
 
 // MigrateTo applies the migrations up to and including version, as a release that
 // ended there did.

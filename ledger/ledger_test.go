@@ -12,14 +12,11 @@ import (
 
 func openMigrated(t *testing.T) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), ledger.Migrated.SharedClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	if _, err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return l
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -209,15 +208,12 @@ func TestWindowOfACall(t *testing.T) {
 
 func TestQueryOnlyReads(t *testing.T) {
 	t.Parallel()
-	s := embedded.SharedClickHouse(t)
+	s := ledger.Migrated.SharedClickHouse(t)
 	writer, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { writer.Close() })
-	if _, err := writer.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	for name, dsn := range map[string]string{"writer": s.ClickHouseDSN(), "reader": s.ReaderDSN()} {
 		l, err := ledger.Open(t.Context(), dsn)
 		if err != nil {

@@ -197,15 +197,12 @@ func TestCheckConservationNamesTheItems(t *testing.T) {
 
 func TestCheckLostRuntimeIDs(t *testing.T) {
 	t.Parallel()
-	s := embedded.SharedClickHouse(t)
+	s := ledger.Migrated.SharedClickHouse(t)
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	if _, err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	c := newCorpus(t)
 	c.runtimeSession()
 	if err := l.Write(t.Context(), c.batch, 1); err != nil {

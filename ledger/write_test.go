@@ -22,16 +22,17 @@ import (
 // migrated returns a ledger on a database of the test's own.
 func migrated(t *testing.T) *Ledger {
 	t.Helper()
-	l := empty(t)
-	if _, err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return opened(t, Migrated.SharedClickHouse(t))
 }
 
 func empty(t *testing.T) *Ledger {
 	t.Helper()
-	l, err := Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	return opened(t, embedded.SharedClickHouse(t))
+}
+
+func opened(t *testing.T, s *embedded.Servers) *Ledger {
+	t.Helper()
+	l, err := Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +124,13 @@ func TestASequenceGivesATableOneRow(t *testing.T) {
 // is what arrives.
 func TestCompressedOnTheWay(t *testing.T) {
 	t.Parallel()
-	compressed, err := Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN()+"?compress=lz4")
+	compressed, err := Open(t.Context(), Migrated.SharedClickHouse(t).ClickHouseDSN()+"?compress=lz4")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer compressed.Close()
 	if compressed.sender.options.Compression != ch.CompressionLZ4 {
 		t.Fatal("it travels as it is: the test is about the other way")
-	}
-	if _, err := compressed.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
 	}
 	b := goldenBatch(t, uuid.New(), 1)
 	if err := compressed.Write(t.Context(), b, 1); err != nil {

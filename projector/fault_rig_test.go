@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ type rig struct {
 // newRig makes a rig of the servers that the tests share.
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	s := embedded.StartShared(t)
+	s := migrated.StartShared(t)
 	return linked(newFixtureOn(t, s.NATSURL(), s))
 }
 
@@ -69,11 +70,48 @@ func newRig(t testing.TB) *rig {
 // that nobody else uses.
 func newRigOfItsOwn(t testing.TB) *rig {
 	t.Helper()
-	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, t.TempDir())
+	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, migratedFolder(t))
 	r := linked(newFixtureOn(t, n.url, c.servers))
 	r.nats, r.clickhouse = n, c
 	return r
 }
+
+// migratedFolder returns a copy of the folder of a server that has the tables.
+func migratedFolder(t testing.TB) string {
+	t.Helper()
+	folder := madeFolder()
+	if folder == "" {
+		return t.TempDir() // the server that is started on it says what is wrong
+	}
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+var madeFolder = sync.OnceValue(func() string {
+	folder, err := os.MkdirTemp("", "ctxledger-test-")
+	if err != nil {
+		return ""
+	}
+	atEnd = append(atEnd, func() { os.RemoveAll(folder) })
+	c := embedded.DefaultConfig(folder)
+	c.NoNATS = true
+	s, err := embedded.Start(context.Background(), c)
+	if err != nil {
+		return ""
+	}
+	l, err := ledger.Open(context.Background(), s.ClickHouseDSN())
+	if err == nil {
+		_, err = l.Migrate(context.Background())
+		l.Close()
+	}
+	if err := errors.Join(err, s.Close()); err != nil {
+		return ""
+	}
+	return folder
+})
 
 func linked(f *fixture) *rig {
 	f.rich = true

@@ -15,7 +15,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -26,7 +25,7 @@ func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
 	if _, err := EnsurePartitions(t.Context(), js, n); err != nil {
 		t.Fatal(err)
 	}
-	return newFixtureOn(t, js.Conn().ConnectedUrl(), embedded.StartShared(t))
+	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.StartShared(t))
 }
 
 func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {

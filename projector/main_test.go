@@ -38,6 +38,9 @@ const (
 
 const exitLeaseLost = 7
 
+// atEnd is done when all tests are done.
+var atEnd []func()
+
 func TestMain(m *testing.M) {
 	embedded.Main()
 	if dir := os.Getenv(childServe); dir != "" {
@@ -50,6 +53,9 @@ func TestMain(m *testing.M) {
 	// take half the time. The flag of the command line, which is read later, wins.
 	_ = flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0))))
 	m.Run()
+	for _, end := range atEnd {
+		end()
+	}
 }
 
 func runChild() int {

@@ -35,9 +35,13 @@ type fixture struct {
 	through        *addresses                        // where children find the servers; nil is where the fixture does
 }
 
+// migrated has the newest tables and views, which take longer to make than most tests
+// take.
+var migrated = embedded.TemplateOf(ledger.Open)
+
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	s := embedded.StartShared(t)
+	s := migrated.StartShared(t)
 	return newFixtureOn(t, s.NATSURL(), s)
 }
 

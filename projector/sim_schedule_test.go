@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,9 @@ import (
 var (
 	simSeed      = flag.Uint64("sim.seed", envNumber("CTXLEDGER_SIM_SEED", 0), "run the one schedule of this seed")
 	simSchedules = flag.Uint64("sim.schedules", envNumber("CTXLEDGER_SIM_SCHEDULES", 2000), "how many schedules to simulate")
+	simFirst     = flag.Uint64("sim.first", 1, "the seed of the first of them")
+	simFavour    = flag.String("sim.favour", "", "special actions that happen in all of them, by their names with commas between")
+	simLogged    = flag.Bool("sim.log", false, "print what is done to the servers and what the projectors log")
 )
 
 func envNumber(name string, otherwise uint64) uint64 {
@@ -35,7 +39,11 @@ func envNumber(name string, otherwise uint64) uint64 {
 // tables have against what the streams had.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	first, n := uint64(1), *simSchedules
+	first, n := *simFirst, *simSchedules
+	var plant func(*schedule)
+	if *simFavour != "" {
+		plant = func(s *schedule) { s.favour(strings.Split(*simFavour, ",")...) }
+	}
 	if testing.Short() {
 		n = min(n, 200)
 	}
@@ -50,7 +58,7 @@ func TestSimulation(t *testing.T) {
 			t.Run(fmt.Sprint(share), func(t *testing.T) {
 				t.Parallel()
 				for seed := first + share; seed < first+n && !t.Failed(); seed += shares {
-					w := simulate(t, seed, nil)
+					w := simulate(t, seed, plant)
 					mu.Lock()
 					for fault, times := range w.faults {
 						faults[fault] += times
@@ -60,7 +68,7 @@ func TestSimulation(t *testing.T) {
 						t.Errorf("seed %d: %s", seed, what)
 					}
 					if t.Failed() {
-						t.Errorf("to run it again: go test ./projector -run 'TestSimulation$' -sim.seed %d", seed)
+						t.Errorf("to run it again: go test ./projector -run 'TestSimulation$' -sim.favour '%s' -sim.seed %d", *simFavour, seed)
 					}
 				}
 			})
@@ -143,6 +151,7 @@ func (s *schedule) run() {
 	s.start()
 	for range 10 + s.dice.IntN(30) {
 		action := s.draw()
+		s.say(action.name)
 		action.do(s)
 		time.Sleep(time.Duration(s.dice.Int64N(int64(1500 * time.Millisecond))))
 		if s.ended() {
@@ -173,6 +182,23 @@ func (s *schedule) processes() (list []*process) {
 		}
 	}
 	return list
+}
+
+// say prints what is about to be done, and where the streams stand.
+func (s *schedule) say(action string) {
+	if !*simLogged {
+		return
+	}
+	s.with(func() {
+		for _, stream := range s.streams {
+			pending := ledger.Range{}
+			if r := s.pending(stream); r != nil {
+				pending = *r
+			}
+			fmt.Printf("%s %s: %s has %d messages, %d to %d; committed to %d, journalled %d to %d\n", time.Now().Format("04:05.000"), action,
+				stream.name, len(stream.messages), stream.first, stream.last, s.committed(stream), pending.First, pending.Last)
+		}
+	})
 }
 
 func (s *schedule) note(fault string) {

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -106,8 +107,6 @@ type process struct {
 
 var simTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second, poll: time.Second}
 
-var simLog func(name string) *slog.Logger
-
 // newProcess makes the process that projects a stream under a name.
 func (w *world) newProcess(name string, stream int) *process {
 	return &process{w: w, name: fmt.Sprint(name, "/", stream), stream: stream, done: make(chan struct{})}
@@ -121,8 +120,8 @@ func (c *process) projector(owner string) *Projector {
 	config := DefaultConfig(simJetStream{process: c}, &ledger.Ledger{})
 	config.Stream, config.Owner, config.Keys = w.streams[c.stream].name, owner, testKeys(w.tb)
 	config.BatchMessages, config.Linger = 3+r.IntN(12), time.Duration(r.IntN(400))*time.Millisecond
-	if simLog != nil {
-		config.Log = simLog(c.name)
+	if *simLogged {
+		config.Log = slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug})).With("who", c.name)
 	}
 	p, err := New(config)
 	if err != nil {

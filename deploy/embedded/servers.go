@@ -77,7 +77,7 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 
 func (s *Servers) createDatabase(ctx context.Context, name string) error {
 	// The name has passed validDatabase.
-	if err := newProbe(s.engine.tcp, s.engine.http, s.creds).patient().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+name); err != nil {
+	if err := s.probe().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+name); err != nil {
 		return fmt.Errorf("create the database %s: %w", name, err)
 	}
 	return nil

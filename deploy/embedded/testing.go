@@ -53,13 +53,13 @@ func StartTest(tb testing.TB, options ...func(*Config)) *Servers {
 // test that kills it uses StartTest.
 func StartShared(tb testing.TB) *Servers {
 	tb.Helper()
-	return share(tb, StartTest(tb, func(c *Config) { c.NoClickHouse = true }))
+	return share(tb, StartTest(tb, func(c *Config) { c.NoClickHouse = true }), nil)
 }
 
 // SharedClickHouse is StartShared without NATS.
 func SharedClickHouse(tb testing.TB) *Servers {
 	tb.Helper()
-	return share(tb, &Servers{})
+	return share(tb, &Servers{}, nil)
 }
 
 // EmptyStream makes a stream, of a configuration as the JetStream API has it, by
@@ -140,8 +140,9 @@ func startSharedEngine() (*Servers, error) {
 	return s, err
 }
 
-// share lets s have the shared engine, with a database for this test.
-func share(tb testing.TB, s *Servers) *Servers {
+// share lets s have the shared engine, with a database for this test: a copy of the
+// template, or an empty one without it.
+func share(tb testing.TB, s *Servers, template *Template) *Servers {
 	tb.Helper()
 	shared, err := sharedEngine()
 	if err != nil {
@@ -150,22 +151,29 @@ func share(tb testing.TB, s *Servers) *Servers {
 	database := fmt.Sprintf("ctxledger_test_%d", sharedTests.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if err := shared.createDatabase(ctx, database); err != nil {
+	if err := template.copyTo(ctx, shared, database); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		p := newProbe(shared.engine.tcp, shared.engine.http, shared.creds).patient()
-		if err := p.exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
+		if err := shared.probe().exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
 			tb.Errorf("drop the test's database: %v", err)
 		}
 	})
-	replace := func(dsn string) string { return strings.TrimSuffix(dsn, shared.config.Database) + database }
-	s.addresses.ClickHouseDSN = replace(shared.addresses.ClickHouseDSN)
-	s.addresses.ReaderDSN = replace(shared.addresses.ReaderDSN)
+	s.addresses.ClickHouseDSN = shared.dsnOf(shared.addresses.ClickHouseDSN, database)
+	s.addresses.ReaderDSN = shared.dsnOf(shared.addresses.ReaderDSN, database)
 	s.addresses.HTTPURL = shared.addresses.HTTPURL
 	return s
+}
+
+// dsnOf names another database in one of the server's addresses.
+func (s *Servers) dsnOf(dsn, database string) string {
+	return strings.TrimSuffix(dsn, s.config.Database) + database
+}
+
+func (s *Servers) probe() *probe {
+	return newProbe(s.engine.tcp, s.engine.http, s.creds).patient()
 }
 
 // giveUp skips or fails the test, as StartTest says.
