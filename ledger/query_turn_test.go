@@ -198,20 +198,21 @@ func TestNearestTurnsAndItems(t *testing.T) {
 	}
 }
 
-// TestTurnsOfRowsThatAreStoredTwice: the queries that read tables without FINAL
-// are as exact as the views.
-func TestTurnsOfRowsThatAreStoredTwice(t *testing.T) {
+// TestQueriesOfRowsThatAreStoredTwice: the queries that read tables are as exact as
+// the views.
+func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
 	c.runtimeSession()
 	l := c.write()
 	ask := func() (answers []string) {
-		for _, name := range []string{"turn-sessions", "window", "call-size", "window-facts", "window-turns", "why", "why-items"} {
+		for _, name := range []string{"turn-sessions", "window", "call-size", "window-facts", "window-turns", "why", "why-items",
+			"budget-what-if", "injected-never-assembled", "items-by-kind", "selection-acceptance"} {
 			q, err := queries.Get(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			given := map[string]string{"session_id": "s1", "turn_id": "t1", "call_id": "call-1", "item_id": "item-big"}
+			given := map[string]string{"session_id": "s1", "turn_id": "t1", "call_id": "call-1", "item_id": "item-big", "percent": "1", "limit": "1000"}
 			for p := range given {
 				if !strings.Contains(q.SQL, "{"+p+":") {
 					delete(given, p)

@@ -4,6 +4,7 @@
 -- Replays recorded selections by their policy's own order, which is rank, then score, then the order recorded. Candidates that were left out for
 -- another reason than budget_limit, or whose tokens are not known, stay as they are, as does what the window held beside the candidates.
 -- Everything that is said is projected and nothing of it was recorded. Selections whose budget is not known are left out.
+-- It reads the table itself for budgets, where a row that is stored twice makes no difference, and looks closely only at selections that may flip.
 --
 -- Parameters:
 --   tenant      String  id       = ''                      only this tenant; '' is all
@@ -37,15 +38,43 @@
 --   projected_selected  count   of them, selected with the other budget
 --   projected_omitted   count   of them, omitted with the other budget
 WITH
+-- What the newest budget of a call says. A row that is stored twice makes no difference here.
 limits AS
 (
-    SELECT tenant, session_id, call_id, argMax((max_tokens, ifNull(reserved_tokens, 0), actual_tokens), thread_order) AS budget
-    FROM budgets
+    SELECT sipHash128(tenant, session_id, call_id) AS call, argMax(assumeNotNull(max_tokens), at) AS window, argMax(ifNull(reserved_tokens, 0), at) AS reserve,
+        nullIf(argMax(ifNull(actual_tokens, -1), ifNull(sequence, toInt64(stream_seq)) AS at), -1) AS actual,
+        window - reserve AS recorded_limit, if({max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(window * {percent:UInt32}, 100)) - reserve AS projected_limit
+    FROM windows
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        AND part = 1 AND call_id != '' AND max_tokens IS NOT NULL
-    GROUP BY tenant, session_id, call_id
+        AND record_kind = 'budget' AND JSONExtractInt(metadata, 'part') <= 1 AND call_id != '' AND max_tokens IS NOT NULL
+    GROUP BY call
+),
+-- The selections to replay: more room can only add what was left out for want of it, and less takes something away if what was used does not fit.
+-- The first of them that are sure to give a row are as many as are asked for.
+worth AS
+(
+    SELECT selection
+    FROM
+    (
+        SELECT selection, countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving)
+            OVER (ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
+        FROM
+        (
+            SELECT sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner, any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
+                max(has(reasons, 'budget_limit')) AS held_back, max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
+                sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
+            FROM selections
+            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                AND ({session_id:String} = '' OR session_id = {session_id:String})
+                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND change = 'completed'
+            GROUP BY selection
+        ) AS s INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
+        WHERE {show:String} = 'all' OR projected_limit > recorded_limit AND held_back OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
+    )
+    WHERE earlier < {limit:UInt32}
 ),
 choices AS
 (
@@ -61,6 +90,7 @@ choices AS
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change = 'completed'
+            AND sipHash128(tenant, session_id, selection_id) IN (worth)
     )
     GROUP BY tenant, session_id, selection_id
 ),
@@ -71,11 +101,10 @@ measured AS
         arrayMap(x -> toInt64(ifNull(x.4, 0)), arrayFilter((x, m) -> m, list, movable)) AS sizes,
         arrayMap(x -> toUInt8(x.5), arrayFilter((x, m) -> m, list, movable)) AS chosen,
         arraySum((t, b) -> t * b, sizes, chosen) AS chosen_tokens,
-        coalesce(b.budget.3, arraySum(x -> if(x.5, toInt64(ifNull(x.4, 0)), 0), list)) - chosen_tokens AS beside,
-        assumeNotNull(b.budget.1) - b.budget.2 AS recorded_limit,
-        if({max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(assumeNotNull(b.budget.1) * {percent:UInt32}, 100)) - b.budget.2 AS projected_limit,
+        coalesce(b.actual, arraySum(x -> if(x.5, toInt64(ifNull(x.4, 0)), 0), list)) - chosen_tokens AS beside,
+        b.recorded_limit AS recorded_limit, b.projected_limit AS projected_limit,
         recorded_limit - beside AS recorded_room, projected_limit - beside AS projected_room
-    FROM choices AS s INNER JOIN limits AS b ON b.tenant = s.tenant AND b.session_id = s.session_id AND b.call_id = s.call_id
+    FROM choices AS s INNER JOIN limits AS b ON b.call = sipHash128(s.tenant, s.session_id, s.call_id)
 ),
 replayed AS
 (

@@ -26,11 +26,14 @@
 // compared with those that a real server returns.
 //
 // The statements read the documented views of the ledger, not its tables, so that
-// they are exact and survive a change of the tables. Those about one turn, which a
-// person waits for, are the exception: for them the server takes longer to plan
-// nested views, with every column of theirs, than to read what they need. They
-// read tables with PREWHERE on the sort key, and either FINAL or in a way that a
-// row which is stored twice counts once; tests hold their answers against those
-// of the views. PREWHERE runs before FINAL drops repeats, which is right here:
-// repeats are equal in every column.
+// they are exact and survive a change of the tables. Two kinds are exceptions, and
+// say so in their head comments. For those about one turn, which a person waits for,
+// the server takes longer to plan nested views, with every column of theirs, than to
+// read what they need: they read tables with PREWHERE on the sort key. Of those that
+// are asked about everything, some would take too long or too much memory at tens of
+// millions of events: they read tables where merging repeats makes no difference to
+// them, group by hashes and not by texts, and first find the few rows that they have
+// to look at closely. Both read with FINAL or in a way that a row which is stored
+// twice counts once, and tests hold their answers against that. PREWHERE runs before
+// FINAL drops repeats, which is right here: repeats are equal in every column.
 package queries

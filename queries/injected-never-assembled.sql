@@ -1,6 +1,9 @@
 -- What became visible to a target without being in a recorded assembly?
 -- Section: What was chosen, what left out?
 --
+-- It reads the table itself, and first finds, by sums, the assemblies that do not hold exactly what an injection of theirs does: a row that is
+-- stored twice can only make it look at more of them.
+--
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
 --   session_id  String  id    = ''                only this session; '' is all
@@ -18,22 +21,33 @@
 --   item_refs       id      its items that no block of the assembly has
 --   tokens          tokens  of the injection; NULL if not known
 --   problem         text    no assembly named, assembly not recorded, or items not in the assembly
-SELECT i.tenant AS tenant, i.session_id AS session_id, i.turn_id AS turn_id, i.call_id AS call_id, i.injection_id AS injection_id,
-    i.assembly_id AS assembly_id, i.injection_kind AS injection_kind, i.target AS target,
-    arrayFilter(r -> NOT has(a.items, r), i.item_refs) AS item_refs, i.tokens AS tokens,
-    multiIf(i.assembly_id = '', 'no assembly named', a.recorded = 0, 'assembly not recorded', 'items not in the assembly') AS problem
-FROM (SELECT * FROM injections WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-       AND ({session_id:String} = '' OR session_id = {session_id:String})
-       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-       AND change = 'applied') AS i
-LEFT JOIN
+SELECT tenant, session_id, turn_id, call_id, record_id AS injection_id, assembly_id, injection_kind, target,
+    arrayFilter(r -> NOT has(held, r), item_refs) AS item_refs, tokens,
+    multiIf(assembly_id = '', 'no assembly named', recorded = 0, 'assembly not recorded', 'items not in the assembly') AS problem
+FROM
 (
-    SELECT tenant, session_id, assembly_id, arrayFlatten(groupArray(block_items)) AS items, count() AS recorded
-    FROM assemblies
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    SELECT *, countIf(record_kind = 'assembly') OVER assembly AS recorded, groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
+    FROM placements FINAL
+    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-    GROUP BY tenant, session_id, assembly_id
-) AS a ON a.tenant = i.tenant AND a.session_id = i.session_id AND a.assembly_id = i.assembly_id
-WHERE i.assembly_id = '' OR a.recorded = 0 OR notEmpty(arrayFilter(r -> NOT has(a.items, r), i.item_refs))
-ORDER BY tenant, session_id, i.thread_order, injection_id
+        AND (record_kind = 'injection' AND assembly_id = '' OR record_kind IN ('assembly', 'injection') AND sipHash128(tenant, session_id, assembly_id) IN
+        (
+            SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
+            FROM
+            (
+                SELECT tenant, session_id, assembly_id, record_kind = 'injection' AS shown, arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
+                FROM placements
+                WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                    AND ({session_id:String} = '' OR session_id = {session_id:String})
+                    AND record_kind IN ('assembly', 'injection')
+            )
+            GROUP BY assembly
+            HAVING countIf(shown) > 0 AND (countIf(NOT shown) = 0 OR sumIf(sum, NOT shown) != minIf(sum, shown) OR minIf(sum, shown) != maxIf(sum, shown))
+        ))
+    WINDOW assembly AS (PARTITION BY tenant, session_id, assembly_id)
+)
+WHERE record_kind = 'injection'
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND (assembly_id = '' OR recorded = 0 OR notEmpty(arrayFilter(r -> NOT has(held, r), item_refs)))
+ORDER BY tenant, session_id, ifNull(sequence, toInt64(stream_seq)), injection_id
 LIMIT {limit:UInt32}

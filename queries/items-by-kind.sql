@@ -1,6 +1,8 @@
 -- What kinds of items does a session hold, and how much do they fill?
 -- Section: What was used?
 --
+-- Of an item its newest version counts. It reads the table itself to find which one that is: a row that is stored twice makes no difference there.
+--
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
 --   session_id  String  id    = ''              only this session; '' is all
@@ -15,22 +17,21 @@
 --   unknown_tokens  count   items whose tokens are not known
 --   bytes           bytes   of the items, as far as known
 --   masked          count   items that a mark says content is withheld from
-SELECT tenant, session_id, kind AS context_kind, filled AS layer, count() AS items, sum(estimate) AS tokens, countIf(estimate IS NULL) AS unknown_tokens,
-    sum(size) AS bytes, countIf(redaction = 'masked') AS masked
-FROM
-(
-    SELECT tenant, session_id, item_id, last.1 AS kind, last.2 AS filled, last.3 AS estimate, last.4 AS size, last.5 AS redaction
-    FROM
+SELECT tenant, session_id, context_kind, layer, count() AS items, sum(token_estimate) AS tokens, countIf(token_estimate IS NULL) AS unknown_tokens,
+    sum(byte_size) AS bytes, countIf(redaction_state = 'masked') AS masked
+FROM item_versions
+WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND cityHash64(incarnation, stream_seq) IN
     (
-        SELECT tenant, session_id, item_id,
-            argMax((toString(context_kind), toString(layer), token_estimate, byte_size, toString(redaction_state)), thread_order) AS last
-        FROM item_versions
+        SELECT argMax(cityHash64(incarnation, stream_seq), ifNull(sequence, toInt64(stream_seq)))
+        FROM items
         WHERE ({tenant:String} = '' OR tenant = {tenant:String})
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change != 'removed'
-        GROUP BY tenant, session_id, item_id
+        GROUP BY sipHash128(tenant, session_id, item_id)
     )
-)
 GROUP BY tenant, session_id, context_kind, layer
 ORDER BY tenant, session_id, items DESC, context_kind

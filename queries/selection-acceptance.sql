@@ -1,6 +1,8 @@
 -- From which sources are candidates taken, and from which are they left out?
 -- Section: What was chosen, what left out?
 --
+-- An item's kind is that of its newest version. It reads the table itself to find which one that is: a row that is stored twice makes no difference there.
+--
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
 --   session_id  String  id    = ''                only this session; '' is all
@@ -15,29 +17,32 @@
 --   selected_tokens  tokens  tokens selected, as far as known
 --   omitted_tokens   tokens  tokens omitted, as far as known
 --   mean_score       score   mean score of the candidates that have one
-SELECT tenant, source_kind, sum(decided) AS candidates, sum(taken) AS selected, selected / candidates AS acceptance, sum(taken_tokens) AS selected_tokens,
-    sum(left_tokens) AS omitted_tokens, sum(score_sum) / nullIf(sum(scored), 0) AS mean_score
+SELECT tenant, if(kind = '', 'unknown', kind) AS source_kind, count() AS candidates, countIf(outcome = 'selected') AS selected, selected / candidates AS acceptance,
+    sumIf(size, outcome = 'selected') AS selected_tokens, sumIf(size, outcome = 'omitted') AS omitted_tokens, avg(score) AS mean_score
 FROM
 (
-    SELECT any(tenant) AS tenant, if(argMaxIf(kind, at, known) AS found = '', 'unknown', found) AS source_kind, countIf(NOT known) AS decided, countIf(outcome = 'selected') AS taken,
-        sumIf(tokens, outcome = 'selected') AS taken_tokens, sumIf(tokens, outcome = 'omitted') AS left_tokens, sum(score) AS score_sum, count(score) AS scored
+    SELECT tenant, cityHash64(session, item) AS item, outcome, size, score
     FROM
     (
-        SELECT tenant, sipHash128(tenant, session_id, item_ref) AS item, false AS known, '' AS kind, toInt64(0) AS at, toString(outcome) AS outcome, tokens, score
-        FROM turn_candidates
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-            AND ({session_id:String} = '' OR session_id = {session_id:String})
-            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        UNION ALL
-        SELECT tenant, sipHash128(tenant, session_id, item_id), true, if(notEmpty(source_kinds) AND source_kinds[1] != '', toString(source_kinds[1]), toString(context_kind)), thread_order, '', NULL, NULL
-        FROM item_versions
-        WHERE change != 'removed'
+        SELECT tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items, outcomes, tokens, scores
+        FROM selections
+        WHERE change = 'completed'
             AND ({tenant:String} = '' OR tenant = {tenant:String})
             AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     )
+    ARRAY JOIN items AS item, outcomes AS outcome, tokens AS size, scores AS score
+) AS c
+LEFT ANY JOIN
+(
+    SELECT cityHash64(cityHash64(tenant, session_id), cityHash64(item_id)) AS item,
+        argMax(if(notEmpty(source_kinds) AND source_kinds[1] != '', source_kinds[1], context_kind), ifNull(sequence, toInt64(stream_seq))) AS kind
+    FROM items
+    WHERE change != 'removed'
+        AND ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
     GROUP BY item
-    HAVING decided > 0
-)
+) AS k ON k.item = c.item
 GROUP BY tenant, source_kind
 ORDER BY candidates DESC, tenant, source_kind
 LIMIT {limit:UInt32}
