@@ -207,7 +207,7 @@ func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 	l := c.write()
 	ask := func() (answers []string) {
 		for _, name := range []string{"turn-sessions", "window", "call-size", "window-facts", "window-turns", "why", "why-items",
-			"budget-what-if", "injected-never-assembled", "items-by-kind", "selection-acceptance"} {
+			"budget-what-if", "elision-savings", "injected-never-assembled", "items-by-kind", "reconciliation", "selection-acceptance", "sessions"} {
 			q, err := queries.Get(name)
 			if err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@
 -- Section: What was shortened or summarised?
 --
 -- A break after an idle gap is blamed on the gap and not counted here.
+-- It reads the table itself for when something was elided or compacted: a row that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant       String   id     = ''                only this tenant; '' is all
@@ -36,14 +37,48 @@ reloaded AS (SELECT tenant, policy, sum(length(elided_refs)) AS items FROM elisi
        AND ({session_id:String} = '' OR session_id = {session_id:String})
        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
        AND change = 'reloaded' GROUP BY tenant, policy),
-breaks AS
+-- The calls that cache_breaks blames on an elision: the causes that come before it need neither assemblies nor prices.
+paired AS
 (
-    SELECT tenant, session_id, thread_id, thread_order, recomputed_billed, lost_tokens
-    FROM cache_breaks
+    SELECT tenant, session_id, thread_id, thread_order, model, system_digest, tools_digest, recomputed_billed, cache_read,
+        lagInFrame(thread_order) OVER lineage AS previous_order, lagInFrame(model) OVER lineage AS previous_model,
+        lagInFrame(system_digest) OVER lineage AS previous_system, lagInFrame(tools_digest) OVER lineage AS previous_tools,
+        lagInFrame(cache_read) OVER lineage AS previous_read, lagInFrame(cache_written) OVER lineage AS previous_written,
+        coalesce(gap_seconds, dateDiff('millisecond', lagInFrame(event_time) OVER lineage, event_time) / 1000) AS gap,
+        coalesce(cache_lifetime_seconds, multiIf(lagInFrame(cache_write_1h) OVER lineage > 0, 3600, lagInFrame(cache_write_5m) OVER lineage > 0, 300, NULL)) AS lifetime,
+        row_number() OVER lineage AS number
+    FROM model_calls
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
-        AND cause = 'elision'
+        AND NOT synthetic
+    WINDOW lineage AS (PARTITION BY tenant, session_id, thread_id, lineage_id ORDER BY thread_order, stream_seq ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+),
+marks AS
+(
+    SELECT tenant, session_id, thread_id, groupArrayIf(at, NOT compacted) AS elided_at, groupArrayIf(at, compacted) AS compacted_at
+    FROM
+    (
+        SELECT tenant, session_id, record_kind = 'compaction' AS compacted, if(compacted AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
+            ifNull(sequence, toInt64(stream_seq)) AS at
+        FROM replacements
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
+    )
+    GROUP BY tenant, session_id, thread_id
+),
+breaks AS
+(
+    SELECT p.tenant AS tenant, p.session_id AS session_id, p.thread_id AS thread_id, p.thread_order AS thread_order, p.recomputed_billed AS recomputed_billed,
+        ifNull(p.previous_read, 0) + ifNull(p.previous_written, 0) AS left_behind,
+        if(p.previous_read IS NULL AND p.previous_written IS NULL, NULL, if(left_behind < p.cache_read, 0, left_behind - p.cache_read)) AS lost_tokens
+    FROM paired AS p INNER JOIN marks AS m ON m.tenant = p.tenant AND m.session_id = p.session_id AND m.thread_id = p.thread_id
+    WHERE p.number > 1 AND arrayExists(x -> x > p.previous_order AND x < p.thread_order, m.elided_at)
+        AND NOT ifNull(p.gap > p.lifetime, false) AND p.model = p.previous_model
+        AND NOT (p.system_digest != p.previous_system AND p.system_digest != '' AND p.previous_system != '')
+        AND NOT (p.tools_digest != p.previous_tools AND p.tools_digest != '' AND p.previous_tools != '')
+        AND NOT arrayExists(x -> x > p.previous_order AND x < p.thread_order, m.compacted_at)
 ),
 later AS
 (

@@ -2,6 +2,7 @@
 -- Section: What did the model see?
 --
 -- Estimates are never rescaled to fit; the largest difference comes first.
+-- It reads the table itself for what usage records say, each beside its call: a row that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
@@ -25,6 +26,36 @@
 --   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without one
 --   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if fewer than two are
 WITH
+-- The calls that are furthest off. A usage record and its call are one event.
+(
+    SELECT groupArray((sipHash128(c.tenant, c.session_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id, c.model, toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
+    FROM
+    (
+        SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
+            l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown, window_tokens - coalesce(attributed, estimated_tokens) AS off
+        FROM
+        (
+            SELECT *
+            FROM model_calls
+            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                AND ({session_id:String} = '' OR session_id = {session_id:String})
+                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND window_tokens IS NOT NULL
+                AND NOT synthetic
+        ) AS c
+        LEFT ANY JOIN
+        (
+            SELECT incarnation, stream_seq, estimator, if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed, arrayCount(t -> t IS NULL, segment_tokens) AS unknown
+            FROM windows
+            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                AND ({session_id:String} = '' OR session_id = {session_id:String})
+                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND record_kind = 'usage' AND notEmpty(segments)
+        ) AS l ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
+        ORDER BY abs(off) DESC NULLS LAST, tenant, session_id, call_id
+        LIMIT {limit:UInt32}
+    ) AS c
+) AS furthest,
 -- What each record sums up to, NULL where it knows none. Of a call the newest record counts, all parts of it.
 assembled AS
 (
@@ -37,6 +68,7 @@ assembled AS
         WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
+            AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, assembly_id
     )
     GROUP BY call
@@ -52,38 +84,17 @@ budgeted AS
         WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
+            AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, budget_id
     )
     GROUP BY call
-),
--- A usage record and its call are one event.
-used AS
-(
-    SELECT incarnation, stream_seq, any(estimator) AS estimator, sum(tokens) AS attributed, countIf(tokens IS NULL) AS unknown
-    FROM layer_usage
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-        AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    GROUP BY incarnation, stream_seq
 )
-SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, l.estimator AS estimator,
-    c.window_tokens AS billed_tokens, l.attributed AS attributed_tokens, c.estimated_tokens AS estimated_tokens,
-    billed_tokens - coalesce(attributed_tokens, estimated_tokens) AS unattributed, l.unknown AS unknown_layers,
+SELECT c.2 AS tenant, c.3 AS session_id, c.4 AS turn_id, c.5 AS call_id, c.6 AS model, c.7 AS estimator,
+    c.8 AS billed_tokens, c.9 AS attributed_tokens, c.10 AS estimated_tokens, c.12 AS unattributed, c.11 AS unknown_layers,
     unattributed / nullIf(billed_tokens, 0) AS unattributed_share, a.total AS assembled_tokens, b.total AS budgeted_tokens,
     if(arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2, NULL,
         arrayMax(t -> ifNull(t, -9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) - arrayMin(t -> ifNull(t, 9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
-FROM
-(
-    SELECT *, sipHash128(tenant, session_id, call_id) AS call
-    FROM model_calls
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-        AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        AND window_tokens IS NOT NULL
-        AND NOT synthetic
-) AS c
-LEFT JOIN used AS l ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
+FROM (SELECT arrayJoin(furthest) AS c, c.1 AS call) AS c
 LEFT JOIN assembled AS a ON a.call = c.call
 LEFT JOIN budgeted AS b ON b.call = c.call
 ORDER BY abs(unattributed) DESC NULLS LAST, tenant, session_id, call_id
-LIMIT {limit:UInt32}
