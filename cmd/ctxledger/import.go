@@ -44,7 +44,8 @@ func (a *app) importCommand() *cobra.Command {
   claude-code  Claude Code sessions, *.jsonl                  ~/.claude/projects
   codex        Codex rollouts, *.jsonl                        ~/.codex/sessions
   swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
-  openhands    OpenHands runs and events, *.jsonl or *.json   evaluation outputs, trajectories
+  openhands    OpenHands runs and events, *.jsonl or *.json,  evaluation outputs, trajectories,
+               and folders with an event a file               ~/.openhands
 
 Logs are read as they come and never held in memory, whatever their size. Text
 is not stored unless --store-text is given: digests, sizes and token counts are.

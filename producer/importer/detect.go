@@ -35,7 +35,7 @@ func Detect(r io.ReadSeeker) (f Format, looked string, err error) {
 }
 
 const lookedFor = "none of the formats: claude-code (JSON lines with sessionId, or uuid and parentUuid), codex (JSON lines with type and payload, the first a session_meta), " +
-	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of them, with a history of events, or the events themselves, with an action or an observation)"
+	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of them, with a history of events, or the events themselves, with an action, an observation or a kind)"
 
 // detectLines is how many lines are looked at: the first ones may be broken, or
 // of a type that tells nothing.
@@ -142,11 +142,12 @@ func byNames(seen map[string]string) Format {
 		return true
 	}
 	kind := seen["type"]
+	_, sdk := ohKinds[ohWord(seen["kind"])]
 	switch {
 	case has("type", "payload") && (kind == codexMeta || kind == codexItem || kind == codexEvent || kind == codexContext || kind == codexCompacted),
 		has("record_type"), has("id", "timestamp", "instructions") && !has("type"):
 		return FormatCodex
-	case has("action", "args") || has("observation", "content") || has("action", "source") || has("observation", "source"):
+	case has("kind", "source") && sdk, has("action", "args") || has("observation", "content") || has("action", "source") || has("observation", "source"):
 		return FormatOpenHands
 	case has("type") && claudeTypes[kind] != classUnknown && (has("uuid") || kind == "summary" || kind == "file-history-snapshot" || kind == "queue-operation"):
 		return FormatClaudeCode
@@ -191,7 +192,7 @@ func detectElement(dec *jsontext.Decoder) Format {
 		switch token.String() {
 		case "role":
 			return FormatSWEAgent
-		case "action", "observation", "args", "cause":
+		case "action", "observation", "args", "cause", "llm_message", "llm_response_id", "system_prompt":
 			return FormatOpenHands
 		}
 		if dec.SkipValue() != nil {

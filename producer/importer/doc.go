@@ -143,6 +143,20 @@
 //	metrics.accumulated_…        reported totals of the last call
 //	agent_state_changed, null, condensation_request, metadata, instance, test_result, error: dropped, the runtime's
 //
+// OpenHands from 1.0 on (its SDK), whose events have a kind:
+//
+//	SystemPromptEvent            system_instruction, tool_definition; what it adds for the conversation is a system_instruction, too
+//	MessageEvent                 user_message, assistant_message with its call; extended_content is an injected_message
+//	ActionEvent                  the call (one per llm_response_id), reasoning, assistant_message, tool_call
+//	ObservationEvent, UserRejectObservation, AgentErrorEvent: tool_result of the action that it names, else of its tool call id
+//	Condensation                 as above; its own call is one without the thread's window
+//	base_state.json              the conversation's id, which is the session's, the model, and what each response used
+//	other events of the SDK      dropped: they are the program's own, or repeat others
+//
+// OpenHands keeps a conversation in a folder, one event a file: events/0.json and
+// so on, from 1.0 on events/event-00000-<id>.json beside base_state.json. Such a
+// folder is one log, see [Files], whose first line is that state.
+//
 // # Counts
 //
 // Buckets are disjoint: what a program counts inside another number is taken

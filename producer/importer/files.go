@@ -16,12 +16,16 @@ import (
 // folder's, begins with a dot. Links to files are followed and links to folders
 // below path are not, so a cycle of links ends. What cannot be read is a
 // problem and does not keep the rest from being found.
+//
+// A folder in which OpenHands keeps a conversation, an event a file, is one log:
+// its events folder is listed, and neither its files nor the conversation's state
+// and the copies of its events beside it.
 func Files(path string, f Format) ([]string, []Problem) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, []Problem{fileProblem(path, err, ReasonUnreadableFile)}
 	}
-	if !info.IsDir() {
+	if !info.IsDir() || f.hasFolders() && isEventFolder(path) {
 		return []string{path}, nil
 	}
 	files, problems := filesBelow(path, f)
@@ -37,9 +41,17 @@ func filesBelow(folder string, f Format) (files []string, problems []Problem) {
 		problems = append(problems, fileProblem(folder, err, ReasonUnreadableFolder))
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	conversation := f.hasFolders() && isEventFolder(filepath.Join(folder, eventFolder))
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
 		if f == FormatAuto && strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if conversation && (entry.Name() == conversationState || entry.Name() == eventPages) {
+			continue
+		}
+		if conversation && entry.Name() == eventFolder {
+			files = append(files, path)
 			continue
 		}
 		if entry.IsDir() {

@@ -78,7 +78,8 @@ func Import(ctx context.Context, f Format, file string, r io.ReadSeeker, opts Op
 }
 
 // ImportFile imports the session log at path as [Import] does. A file that
-// cannot be opened is a problem of the report and no error.
+// cannot be opened is a problem of the report and no error. A folder with an
+// event a file, as [Files] finds them, is one log.
 func ImportFile(ctx context.Context, f Format, path string, opts Options, emit func(*schema.Event) error) (Report, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -86,7 +87,25 @@ func ImportFile(ctx context.Context, f Format, path string, opts Options, emit f
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() && f.hasFolders() && isEventFolder(path) {
+			return importFolder(ctx, f, path, opts, emit)
+		}
 		return Report{Files: 1, Problems: []Problem{{File: path, Reason: ReasonUnreadableFile, Detail: "not a regular file"}}}, nil
 	}
 	return Import(ctx, f, path, file, opts, emit)
+}
+
+// hasFolders reports whether a log of the format may be a folder.
+func (f Format) hasFolders() bool { return f == FormatOpenHands || f == FormatAuto }
+
+// importFolder imports a folder of events. Problems name its files.
+func importFolder(ctx context.Context, f Format, path string, opts Options, emit func(*schema.Event) error) (Report, error) {
+	folder, err := openFolder(path)
+	if err != nil {
+		return Report{Files: 1, Problems: []Problem{fileProblem(path, err, ReasonUnreadableFolder)}}, nil
+	}
+	defer folder.Close()
+	report, err := Import(ctx, f, path, folder, opts, emit)
+	folder.problems(&report)
+	return report, err
 }

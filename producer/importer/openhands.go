@@ -33,6 +33,7 @@ type ohReading struct {
 	before  *ohTokens // and as the one before it did
 	uses    map[uint64]ohUse
 	actions ohActionTrace
+	renamed map[uint64]string // tool call's id that another answer has used → the newest tool call that is told by it
 	last    *origin
 }
 
@@ -65,12 +66,12 @@ func (im *ohImport) index(d *document) error {
 	run := new(ohRun)
 	err := run.index(d, &im.room)
 	switch {
-	case run.loose && im.loose == nil:
-		im.loose = &ohReading{run: run}
-	case run.loose:
-		im.loose.run.join(run)
-	case run.events > 0:
+	case run.events > 0 && !run.loose:
 		im.runs[d.number] = run
+	case (run.loose || run.state) && im.loose == nil:
+		im.loose = &ohReading{run: run}
+	case run.loose || run.state:
+		im.loose.run.join(run)
 	}
 	im.documents = d.number + 1
 	return err
@@ -124,7 +125,7 @@ func (im *ohImport) begin() *lineError {
 	if !isNew {
 		return &lineError{ReasonDuplicateRecord, "the run stands above"}
 	}
-	im.main, im.uses = t, make(map[uint64]ohUse)
+	im.main, im.uses, im.renamed = t, make(map[uint64]ohUse), make(map[uint64]string)
 	t.session.last = im.run.time()
 	t.task = im.usable(im.line, "instance_id", im.run.instance)
 	return nil
@@ -195,6 +196,8 @@ func (im *ohImport) event(e *ohEvent, ordinal int) error {
 		}
 	}
 	switch {
+	case e.sdk != nil:
+		return im.sdkEvent(o, e, args)
 	case e.Action != "":
 		return im.action(o, e, args)
 	case e.Observation != "":
@@ -251,13 +254,11 @@ func (im *ohImport) start(o *origin, e *ohEvent, a *ohAnswer) error {
 		return err
 	}
 	tokens, response := im.used(e, a), e.response()
-	if a.count >= 0 { // they are asked for in order
+	if a.count >= 0 && !im.run.state { // they are asked for in order
 		im.run.counts.forget(a.count)
 	}
-	if a.condenser {
-		if response = ""; tokens == nil {
-			return nil // whether a model was called is not told
-		}
+	if a.condenser && tokens == nil {
+		return nil // whether a model was called is not told
 	}
 	if response == "" && tokens != nil {
 		response = tokens.ResponseID

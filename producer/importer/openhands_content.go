@@ -30,17 +30,22 @@ func textPiece(text, kind string, of layer, role, title string) piece {
 	return p
 }
 
+// systemPieces are the system prompt and the tool definitions.
+func systemPieces(prompt string, definitions span) []piece {
+	pieces := []piece{textPiece(prompt, "system_instruction", layerSystem, "system", "System prompt")}
+	if definitions.Kind() == '[' {
+		tools := piece{kind: "tool_definition", layer: layerTools, itemType: "openhands:tool_definitions", role: "system", title: "Tool definitions", mime: "application/json"}
+		tools.setText(string(definitions))
+		pieces = append(pieces, tools)
+	}
+	return pieces
+}
+
 // action imports an action.
 func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 	switch {
 	case e.Action == "system":
-		pieces := []piece{textPiece(textOf(args.Content), "system_instruction", layerSystem, "system", "System prompt")}
-		if args.Tools.Kind() == '[' {
-			tools := piece{kind: "tool_definition", layer: layerTools, itemType: "openhands:tool_definitions", role: "system", title: "Tool definitions", mime: "application/json"}
-			tools.setText(string(args.Tools))
-			pieces = append(pieces, tools)
-		}
-		return im.emitPieces(o, "", pieces...)
+		return im.emitPieces(o, "", systemPieces(textOf(args.Content), args.Tools)...)
 	case e.Action == "condensation":
 		return im.condensation(o, args)
 	case e.Action == "recall":
@@ -67,7 +72,7 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 		im.report.ignore(e.kind())
 		return nil
 	}
-	im.problem(im.line, &lineError{ReasonUnknownType, "action " + quoteType(e.Action)})
+	im.problem(im.line, &lineError{ReasonUnknownType, "action " + quoteType(string(e.Action))})
 	return nil
 }
 
@@ -89,11 +94,7 @@ func (im *ohImport) chosen(o *origin, e *ohEvent, args *ohArgs) error {
 		text = ""
 		if im.answer != nil { // the other events of the answer repeat it
 			text = textOf(m.Content)
-			if reasoning := textOf(m.Reasoning); reasoning != "" {
-				p := textPiece(reasoning, "reasoning", layerReasoning, "assistant", "Reasoning")
-				p.itemType, p.id = itemReasoning, o.record+":reasoning"
-				pieces = append(pieces, p)
-			}
+			pieces = reasoningPiece(o, textOf(m.Reasoning))
 		}
 		for i := range m.ToolCalls {
 			if m.ToolCalls[i].ID == e.Tool.CallID {
@@ -101,26 +102,48 @@ func (im *ohImport) chosen(o *origin, e *ohEvent, args *ohArgs) error {
 			}
 		}
 	}
-	if text != "" {
-		p := textPiece(text, "assistant_message", layerAssistant, "assistant", "Assistant text")
-		p.id = o.record
-		pieces = append(pieces, p)
-	}
+	pieces = append(pieces, answerPiece(o, text)...)
 	if e.Tool == nil && (e.Action == "message" || e.Action == "finish") {
 		return im.emitPieces(o, call, pieces...)
 	}
-	function, id := e.Action, o.record+":call"
+	function := string(e.Action)
 	if e.Tool != nil {
 		function = e.Tool.Function
-		if made, ok := im.toolCall(e); ok {
-			id = made
-		}
+	}
+	return im.emitPieces(o, call, append(pieces, im.callPiece(o, e, function, arguments))...)
+}
+
+// reasoningPiece is what a model thought, if anything.
+func reasoningPiece(o *origin, text string) []piece {
+	if text == "" {
+		return nil
+	}
+	p := textPiece(text, "reasoning", layerReasoning, "assistant", "Reasoning")
+	p.itemType, p.id = itemReasoning, o.record+":reasoning"
+	return []piece{p}
+}
+
+// answerPiece is what a model wrote, if anything.
+func answerPiece(o *origin, text string) []piece {
+	if text == "" {
+		return nil
+	}
+	p := textPiece(text, "assistant_message", layerAssistant, "assistant", "Assistant text")
+	p.id = o.record
+	return []piece{p}
+}
+
+// callPiece is the tool call that an event chose.
+func (im *ohImport) callPiece(o *origin, e *ohEvent, function, arguments string) piece {
+	id, ok := im.toolCall(e)
+	if !ok {
+		id = o.record + ":call"
 	}
 	im.actions.add(o.hash, id)
 	function = shortText(function, 256)
 	p := piece{id: id, kind: "tool_call", layer: layerToolCalls, itemType: itemFunctionCall, role: "assistant", function: function, toolCall: id, title: toolTitle(function, "call"), mime: "application/json"}
 	p.setText(arguments)
-	return im.emitPieces(o, call, append(pieces, p)...)
+	return p
 }
 
 // toolCall is the id of the event's tool call. Some providers use an id again
@@ -134,9 +157,10 @@ func (im *ohImport) toolCall(e *ohEvent) (string, bool) {
 	if !known {
 		im.uses[hashOf(id)] = ohUse{response: hashOf(response)}
 	}
-	if !known || use.response == hashOf(response) || !validID(id+":"+response) {
+	if !known || response == "" || use.response == hashOf(response) || !validID(id+":"+response) {
 		return id, true
 	}
+	im.renamed[hashOf(id)] = id + ":" + response
 	return id + ":" + response, true
 }
 
@@ -158,7 +182,7 @@ func (im *ohImport) observation(o *origin, e *ohEvent) error {
 		p.extra = map[string]any{"text_before_template": true}
 		return im.emitPieces(o, "", p)
 	case !ohObservations[e.Observation] && e.Tool == nil:
-		im.problem(im.line, &lineError{ReasonUnknownType, "observation " + quoteType(e.Observation)})
+		im.problem(im.line, &lineError{ReasonUnknownType, "observation " + quoteType(string(e.Observation))})
 		return nil
 	}
 	id, ok := im.toolCall(e)
@@ -173,9 +197,14 @@ func (im *ohImport) observation(o *origin, e *ohEvent) error {
 	if id == "" {
 		return im.emitPieces(o, "", textPiece(textOf(e.Content), "injected_message", layerInjected, "user", "Observation"))
 	}
+	return im.emitPieces(o, "", im.resultPiece(id, textOf(e.Content)))
+}
+
+// resultPiece is what came of a tool call.
+func (im *ohImport) resultPiece(id, text string) piece {
 	name := im.main.session.tools[id]
 	p := piece{id: resultID(id), kind: "tool_result", layer: layerToolResults, itemType: itemFunctionOutput, role: "tool", function: name, toolCall: id, title: toolTitle(name, "result")}
-	p.setText(textOf(e.Content))
+	p.setText(text)
 	p.noteTruncated("[... Observation truncated due to length ...]", "<response clipped>", "[... Output truncated")
 	use := im.uses[hashOf(id)]
 	if use.results > 0 {
@@ -183,7 +212,7 @@ func (im *ohImport) observation(o *origin, e *ohEvent) error {
 	}
 	use.results++
 	im.uses[hashOf(id)] = use
-	return im.emitPieces(o, "", p)
+	return p
 }
 
 // condensation imports that events were taken out of the window, and a summary

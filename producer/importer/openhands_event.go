@@ -5,22 +5,37 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ohEvent is one event of an OpenHands log, as versions 0.9 to 0.6x write it:
-// an action or an observation.
+// an action or an observation; or one of the SDK, which has a kind.
 type ohEvent struct {
-	ID          span       `json:"id"` // a number, or a string
-	Timestamp   string     `json:"timestamp"`
-	Source      string     `json:"source"` // agent, user, environment
-	Action      string     `json:"action"`
-	Observation string     `json:"observation"`
-	Cause       span       `json:"cause"` // id of the action that an observation answers
-	Args        span       `json:"args"`
-	Content     span       `json:"content"`
-	Extras      span       `json:"extras"`
-	Tool        *ohTool    `json:"tool_call_metadata"`
-	Metrics     *ohMetrics `json:"llm_metrics"`
+	ID          span        `json:"id"` // a number, or a string
+	Timestamp   string      `json:"timestamp"`
+	Source      string      `json:"source"` // agent, user, environment
+	Action      ohWord      `json:"action"`
+	Observation ohWord      `json:"observation"`
+	Cause       span        `json:"cause"` // id of the action that an observation answers
+	Args        span        `json:"args"`
+	Content     span        `json:"content"`
+	Extras      span        `json:"extras"`
+	Tool        *ohTool     `json:"tool_call_metadata"`
+	Metrics     *ohMetrics  `json:"llm_metrics"`
+	Kind        ohWord      `json:"kind"`
+	sdk         *ohSDKEvent // what else an event of the SDK has, nil for another
+}
+
+// ohWord is a string, and "" where the log has a value of another form.
+type ohWord string
+
+// UnmarshalJSONFrom reads the next value.
+func (w *ohWord) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if *w = ""; err == nil && value.Kind() == '"' {
+		*w = ohWord(textOf(span(value)))
+	}
+	return err
 }
 
 // ohTool is the model's own call of a tool, and the answer that it stands in.
@@ -111,10 +126,12 @@ func idText(value span) string {
 // kind is the native type under which reports and facts name the event.
 func (e *ohEvent) kind() string {
 	switch {
+	case e.sdk != nil:
+		return string(e.Kind)
 	case e.Action != "":
-		return "action:" + blockName(e.Action)
+		return "action:" + blockName(string(e.Action))
 	case e.Observation != "":
-		return "observation:" + blockName(e.Observation)
+		return "observation:" + blockName(string(e.Observation))
 	}
 	return ""
 }
@@ -138,6 +155,9 @@ type ohArgs struct {
 }
 
 func (e *ohEvent) args() *ohArgs {
+	if e.sdk != nil {
+		return &ohArgs{Forgotten: e.sdk.Forgotten, Summary: e.sdk.Summary, Offset: e.sdk.Offset}
+	}
 	args := new(ohArgs)
 	if e.Args.Kind() == '{' {
 		_ = json.Unmarshal(e.Args, args, streamed) // what is of another form stays empty
@@ -146,35 +166,45 @@ func (e *ohEvent) args() *ohArgs {
 }
 
 // ohActionNoModel are the actions that no model chose or saw.
-var ohActionNoModel = map[string]bool{
+var ohActionNoModel = map[ohWord]bool{
 	"null": true, "change_agent_state": true, "pause": true, "resume": true, "stop": true, "start": true, "init": true,
 	"condensation_request": true, "agent_state_changed": true, "send_pr": true, "push": true,
 }
 
 // ohObservationNoModel are the observations that no model sees.
-var ohObservationNoModel = map[string]bool{
+var ohObservationNoModel = map[ohWord]bool{
 	"null": true, "agent_state_changed": true, "server_ready": true, "loop_detection": true, "condense": true, "recall_failure": true,
 }
 
 // ohActions are the actions that an agent's model may choose.
-var ohActions = map[string]bool{
+var ohActions = map[ohWord]bool{
 	"message": true, "run": true, "run_ipython": true, "read": true, "write": true, "edit": true, "browse": true, "browse_interactive": true,
 	"delegate": true, "think": true, "finish": true, "reject": true, "call_tool_mcp": true, "mcp": true, "task_tracking": true,
 	"add_task": true, "modify_task": true, "kill": true, "summarize": true,
 }
 
 // ohObservations are the observations that answer an action.
-var ohObservations = map[string]bool{
+var ohObservations = map[ohWord]bool{
 	"run": true, "run_ipython": true, "read": true, "write": true, "edit": true, "browse": true, "delegate": true, "think": true, "mcp": true,
 	"error": true, "success": true, "chat": true, "user_rejected": true, "task_tracking": true, "recall": true, "download": true, "kill": true,
 }
 
 // byAgent reports whether a model chose the action.
-func (e *ohEvent) byAgent() bool { return e.Source == "agent" && ohActions[e.Action] }
+func (e *ohEvent) byAgent() bool {
+	return e.Source == "agent" && (ohActions[e.Action] || e.sdk != nil && (e.Kind == ohAction || e.Kind == ohMessage))
+}
+
+// condenses reports whether the event took others out of the window.
+func (e *ohEvent) condenses() bool {
+	return e.Action == "condensation" || e.sdk != nil && e.Kind == ohCondensation
+}
 
 // response is the id of the model's answer that the event stands in, "" when
 // it does not say.
 func (e *ohEvent) response() string {
+	if e.sdk != nil {
+		return e.sdk.ResponseID
+	}
 	if e.Tool == nil || e.Tool.Response == nil {
 		return ""
 	}

@@ -24,21 +24,25 @@ type ohRun struct {
 	seen     hashSet // responses, empty after link
 	loose    bool    // the document is an event; the log has one a line
 	linked   bool
+	state    bool         // what the events used stands in the state of their conversation, see [ohRun.stats]
+	id       string       // of that conversation
 	rest     ohBackground // calls after the last answer
 }
 
 // ohHead is the metadata of a run.
 type ohHead struct {
-	AgentClass string `json:"agent_class"`
-	Model      *struct {
-		Model string `json:"model"`
-	} `json:"llm_config"`
-	MaxIterations *int64 `json:"max_iterations"`
-	Commit        string `json:"git_commit"`
-	Dataset       string `json:"dataset"`
+	AgentClass    string   `json:"agent_class"`
+	Model         *ohModel `json:"llm_config"`
+	MaxIterations *int64   `json:"max_iterations"`
+	Commit        string   `json:"git_commit"`
+	Dataset       string   `json:"dataset"`
 	Condenser     *struct {
 		Type string `json:"type"`
 	} `json:"condenser_config"`
+}
+
+type ohModel struct {
+	Model string `json:"model"`
 }
 
 // ohAnswer is one answer of the model, and the call that it came from.
@@ -73,6 +77,10 @@ func (run *ohRun) join(other *ohRun) {
 		}
 	}
 	run.events += other.events
+	if other.state {
+		run.state, run.id, run.head, run.cost, run.total = true, other.id, other.head, other.cost, other.total
+		run.counts, run.costs = other.counts, other.costs
+	}
 	if run.first == "" {
 		run.first = other.first
 	}
@@ -100,7 +108,13 @@ func (run *ohRun) read(d *document, room *[]byte, each func(n int, value jsontex
 				return run.about(d, name)
 			}
 			return d.dec.SkipValue()
-		case "instance", "test_result", "instruction", "error":
+		case "stats":
+			run.state = true
+			if !run.linked {
+				return run.stats(d)
+			}
+			return d.dec.SkipValue()
+		case "instance", "test_result", "instruction":
 			return d.dec.SkipValue()
 		}
 		if history {
@@ -110,7 +124,7 @@ func (run *ohRun) read(d *document, room *[]byte, each func(n int, value jsontex
 		if err != nil {
 			return err
 		}
-		isEvent = isEvent || name == "action" || name == "observation"
+		isEvent = isEvent || name == "action" || name == "observation" || name == "kind"
 		if len(event) > 1 {
 			event = append(event, ',')
 		}
@@ -122,6 +136,9 @@ func (run *ohRun) read(d *document, room *[]byte, each func(n int, value jsontex
 	})
 	if *room = event; cap(event) > 4*readBufferBytes {
 		*room = nil
+	}
+	if err == nil && run.state && !run.linked && !history {
+		run.describe(append(event, '}'))
 	}
 	if err != nil || history || !isEvent {
 		return err
@@ -141,6 +158,11 @@ func (run *ohRun) about(d *document, name string) error {
 	case "metadata":
 		return d.value(&run.head)
 	}
+	return run.metrics(d)
+}
+
+// metrics reads what a run used.
+func (run *ohRun) metrics(d *document) error {
 	_, err := d.members(func(name string) error {
 		switch name {
 		case "accumulated_cost":
@@ -188,6 +210,11 @@ func eachEvent(value jsontext.Value, each func(e *ohEvent)) bool {
 	if value.Kind() != '{' || json.Unmarshal(value, e, streamed) != nil {
 		return false
 	}
+	if e.Kind != "" && e.Action == "" && e.Observation == "" {
+		if e.sdk = new(ohSDKEvent); json.Unmarshal(value, e.sdk, streamed) != nil {
+			return false
+		}
+	}
 	each(e)
 	return true
 }
@@ -200,8 +227,8 @@ func (run *ohRun) event(e *ohEvent) {
 			run.first = e.Timestamp
 		}
 	}
-	if e.Action == "condensation" && e.args().Summary != nil {
-		run.answers.add(ohAnswer{event: ordinal, count: -1, condenser: true})
+	if e.condenses() && e.args().Summary != nil {
+		run.answers.add(ohAnswer{event: ordinal, count: -1, response: hashOfID(e.response()), condenser: true})
 	}
 	if !e.byAgent() {
 		return
@@ -222,18 +249,11 @@ func (run *ohRun) link() {
 		return
 	}
 	run.linked, run.seen = true, hashSet{}
-	place := make(map[uint64]int, run.counts.len())
-	for i, c := range run.counts.all() {
-		if run.costs.len() == run.counts.len() {
-			c.cost = *run.costs.at(i)
-		}
-		if c.response != "" {
-			if _, known := place[hashOf(c.response)]; !known {
-				place[hashOf(c.response)] = i
-			}
-		}
+	if run.state {
+		run.linkByName()
+		return
 	}
-	run.costs = list[float64]{}
+	place := run.places()
 	next := 0 // count
 	var nameless []*ohAnswer
 	settle := func(end int) (before ohBackground) {
@@ -265,6 +285,24 @@ func (run *ohRun) link() {
 	run.rest = settle(run.counts.len())
 }
 
+// places finds the counts by the hashes of their responses, and gives each its
+// cost.
+func (run *ohRun) places() map[uint64]int {
+	place := make(map[uint64]int, run.counts.len())
+	for i, c := range run.counts.all() {
+		if run.costs.len() == run.counts.len() {
+			c.cost = *run.costs.at(i)
+		}
+		if c.response != "" {
+			if _, known := place[hashOf(c.response)]; !known {
+				place[hashOf(c.response)] = i
+			}
+		}
+	}
+	run.costs = list[float64]{}
+	return place
+}
+
 // background lists the counts of calls without an event.
 func (run *ohRun) background(b ohBackground) (calls []*ohTokens) {
 	for i := b.from; i < b.to; i++ {
@@ -281,6 +319,9 @@ func (run *ohRun) session() string {
 	at, ok := parseTime(run.first)
 	if !ok {
 		return ""
+	}
+	if run.id != "" && validID(run.id) {
+		return run.id
 	}
 	name := run.instance
 	if name == "" || !validID(name) {

@@ -1,0 +1,281 @@
+package importer
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The kinds of events of the OpenHands SDK, which is OpenHands from 1.0 on.
+const (
+	ohSystem       = "SystemPromptEvent"
+	ohMessage      = "MessageEvent"
+	ohAction       = "ActionEvent"
+	ohObservation  = "ObservationEvent"
+	ohRejection    = "UserRejectObservation"
+	ohAgentError   = "AgentErrorEvent"
+	ohCondensation = "Condensation"
+)
+
+// ohKinds are the kinds that are known, true for those that a model sees the
+// content of or that change what it sees.
+var ohKinds = map[ohWord]bool{
+	ohSystem: true, ohMessage: true, ohAction: true, ohObservation: true, ohRejection: true, ohAgentError: true, ohCondensation: true,
+
+	"CondensationRequest": false, "CondensationSummaryEvent": false, // made of a condensation for each window
+	"ConversationStateUpdateEvent": false, "ConversationErrorEvent": false, "PauseEvent": false, "InterruptEvent": false,
+	"TokenEvent": false, "LLMCompletionLogEvent": false, "StreamingDeltaEvent": false, "HookExecutionEvent": false, "ACPToolCallEvent": false,
+}
+
+// ohSDKEvent is what an event of the SDK has beside an [ohEvent]'s members.
+type ohSDKEvent struct {
+	System  ohBlock `json:"system_prompt"`
+	Dynamic ohBlock `json:"dynamic_context"`
+	Tools   span    `json:"tools"`
+	Message struct {
+		Content span `json:"content"`
+		ohThinking
+	} `json:"llm_message"`
+	Extended   span   `json:"extended_content"` // what the program adds to the message or the result
+	ResponseID string `json:"llm_response_id"`
+	Thought    span   `json:"thought"`
+	ohThinking
+	ToolName string `json:"tool_name"`
+	CallID   string `json:"tool_call_id"`
+	Call     struct {
+		Arguments span `json:"arguments"`
+	} `json:"tool_call"`
+	Result    span    `json:"observation"`
+	ActionID  span    `json:"action_id"`
+	Error     span    `json:"error"`
+	Rejection span    `json:"rejection_reason"`
+	Forgotten []span  `json:"forgotten_event_ids"`
+	Summary   *string `json:"summary"`
+	Offset    *int64  `json:"summary_offset"`
+}
+
+// ohBlock is a block of a message.
+type ohBlock struct {
+	Text      span     `json:"text"`
+	ImageURLs []string `json:"image_urls"`
+}
+
+// ohThinking is what a model thought, in the words of its provider.
+type ohThinking struct {
+	Reasoning span `json:"reasoning_content"`
+	Blocks    []struct {
+		Thinking string `json:"thinking"`
+	} `json:"thinking_blocks"`
+}
+
+func (t *ohThinking) reasoning() string {
+	if text := textOf(t.Reasoning); text != "" {
+		return text
+	}
+	var texts []string
+	for i := range t.Blocks {
+		texts = append(texts, t.Blocks[i].Thinking)
+	}
+	return strings.Join(nonEmpty(texts), "\n")
+}
+
+// ohTexts are the texts of a content, which is a string or blocks, and its images.
+func ohTexts(content span) (text string, images []string) {
+	var blocks []ohBlock
+	if content.Kind() != '[' || json.Unmarshal(content, &blocks, streamed) != nil {
+		return textOf(content), nil
+	}
+	texts := make([]string, 0, len(blocks))
+	for i := range blocks {
+		texts = append(texts, textOf(blocks[i].Text))
+		images = append(images, blocks[i].ImageURLs...)
+	}
+	return strings.Join(nonEmpty(texts), "\n"), images
+}
+
+// sdkEvent imports an event of the SDK.
+func (im *ohImport) sdkEvent(o *origin, e *ohEvent, args *ohArgs) error {
+	s := e.sdk
+	switch e.Kind {
+	case ohSystem:
+		pieces := systemPieces(textOf(s.System.Text), s.Tools)
+		if dynamic := textOf(s.Dynamic.Text); dynamic != "" {
+			pieces = append(pieces, textPiece(dynamic, "system_instruction", layerSystem, "system", "Context of the conversation"))
+		}
+		return im.emitPieces(o, "", pieces...)
+	case ohMessage:
+		return im.sdkMessage(o, e)
+	case ohAction:
+		text, _ := ohTexts(s.Thought)
+		pieces := append(reasoningPiece(o, s.reasoning()), answerPiece(o, text)...)
+		e.Tool = &ohTool{CallID: s.CallID, Response: &ohResponse{ID: s.ResponseID}}
+		return im.emitPieces(o, im.callID, append(pieces, im.callPiece(o, e, s.ToolName, textOf(s.Call.Arguments)))...)
+	case ohObservation:
+		text, images := s.result()
+		return im.sdkResult(o, e, text, images)
+	case ohRejection:
+		return im.sdkResult(o, e, "Action rejected: "+textOf(s.Rejection), nil)
+	case ohAgentError:
+		return im.sdkResult(o, e, textOf(s.Error), nil)
+	case ohCondensation:
+		return im.condensation(o, args)
+	}
+	if _, known := ohKinds[e.Kind]; known {
+		im.report.ignore(e.kind())
+	} else {
+		im.problem(im.line, &lineError{ReasonUnknownType, "kind " + quoteType(string(e.Kind))})
+	}
+	return nil
+}
+
+// sdkMessage imports a message of the user, of the model, or of the program in
+// the user's name.
+func (im *ohImport) sdkMessage(o *origin, e *ohEvent) error {
+	text, images := ohTexts(e.sdk.Message.Content)
+	if e.Source == "agent" {
+		return im.emitPieces(o, im.callID, append(reasoningPiece(o, e.sdk.Message.reasoning()), answerPiece(o, text)...)...)
+	}
+	p := textPiece(text, "injected_message", layerInjected, "user", "Message of the program")
+	if e.Source == "user" {
+		im.main.turn = o.record
+		p = textPiece(text, "user_message", layerUser, "user", "User prompt")
+	}
+	return im.emitPieces(o, "", e.extended([]piece{p}, images)...)
+}
+
+// extended adds images and what the program wrote beside the content.
+func (e *ohEvent) extended(pieces []piece, images []string) []piece {
+	for _, url := range images {
+		p := (&codexBlock{ImageURL: url}).image(piece{role: pieces[0].role})
+		p.itemType = "openhands:image"
+		pieces = append(pieces, p)
+	}
+	if text, _ := ohTexts(e.sdk.Extended); text != "" {
+		pieces = append(pieces, textPiece(text, "injected_message", layerInjected, "user", "Added context"))
+	}
+	return pieces
+}
+
+// result is what a tool gave. The program puts notes of its own around it before
+// a model sees it, by templates that the log does not hold.
+func (s *ohSDKEvent) result() (text string, images []string) {
+	var result struct {
+		Content span `json:"content"`
+		Output  span `json:"output"` // in the first versions
+	}
+	if s.Result.Kind() != '{' || json.Unmarshal(s.Result, &result, streamed) != nil {
+		return "", nil
+	}
+	if result.Content == nil {
+		result.Content = result.Output
+	}
+	return ohTexts(result.Content)
+}
+
+// sdkResult imports what came of a tool call. The action that it names tells the
+// call from another one with the same id.
+func (im *ohImport) sdkResult(o *origin, e *ohEvent, text string, images []string) error {
+	id, known := im.actions.of(ohHash(idText(e.sdk.ActionID)))
+	if !known || id == "" {
+		if id = im.usable(im.line, "tool_call_id", e.sdk.CallID); id == "" {
+			return im.emitPieces(o, "", textPiece(text, "injected_message", layerInjected, "user", "Observation"))
+		}
+		if newest, ok := im.renamed[hashOf(id)]; ok {
+			id = newest
+		}
+	}
+	p := im.resultPiece(id, text)
+	if e.Kind == ohObservation && p.extra == nil {
+		p.extra = map[string]any{"text_before_template": true}
+	}
+	return im.emitPieces(o, "", e.extended([]piece{p}, images)...)
+}
+
+// stats reads what a conversation of the SDK used, by what for: the answers of
+// the agent, condensations and others stand in lists of their own, so that names
+// alone say which call a count is of.
+//
+//	base_state.json: id, agent.kind, agent.llm.model, max_iterations, stats.usage_to_metrics.<what for>.token_usages
+func (run *ohRun) stats(d *document) error {
+	_, err := d.members(func(name string) error {
+		if name != "usage_to_metrics" {
+			return d.dec.SkipValue()
+		}
+		_, err := d.members(func(string) error {
+			cost, total := run.cost, run.total
+			run.cost, run.total = nil, nil
+			if err := run.metrics(d); err != nil {
+				return err
+			}
+			run.cost, run.total = sumOf(cost, run.cost), total.plus(run.total)
+			if run.costs.len() != run.counts.len() { // which call a cost is of is not told
+				run.costs.cut(0)
+				for range run.counts.len() {
+					run.costs.add(packedCost(nil))
+				}
+			}
+			return nil
+		})
+		return err
+	})
+	return err
+}
+
+// describe reads what else the state of a conversation says.
+func (run *ohRun) describe(state jsontext.Value) {
+	var s struct {
+		ID    span `json:"id"`
+		Agent struct {
+			Kind string `json:"kind"`
+			LLM  struct {
+				Model string `json:"model"`
+			} `json:"llm"`
+		} `json:"agent"`
+		MaxIterations *int64 `json:"max_iterations"`
+	}
+	_ = json.Unmarshal(state, &s, streamed) // what is of another form stays empty
+	run.id = idText(s.ID)
+	run.head = ohHead{AgentClass: s.Agent.Kind, MaxIterations: s.MaxIterations, Model: &ohModel{s.Agent.LLM.Model}}
+}
+
+// linkByName finds what each answer used by the names of the responses alone.
+// What no answer has is of calls without an event.
+func (run *ohRun) linkByName() {
+	place := run.places()
+	for _, a := range run.answers.all() {
+		if at, known := place[a.response]; known && a.response != 0 && run.counts.at(at).response != "" {
+			a.count = at
+			run.counts.at(at).response = "" // the answer has it
+		}
+	}
+	run.rest = ohBackground{to: run.counts.len(), named: true}
+}
+
+// sumOf adds two numbers, either of which may not be told.
+func sumOf[T int64 | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	sum := *a + *b
+	return &sum
+}
+
+// plus adds the counts of others, either of which may not be told.
+func (t *ohTokens) plus(other *ohTokens) *ohTokens {
+	if t == nil || other == nil {
+		if t == nil {
+			return other
+		}
+		return t
+	}
+	sum := *t
+	others := other.fields()
+	for i, f := range sum.fields() {
+		*f = sumOf(*f, *others[i])
+	}
+	return &sum
+}
