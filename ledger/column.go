@@ -28,6 +28,8 @@ type column interface {
 	take(field unsafe.Pointer)
 	// reset empties the column and keeps its room.
 	reset()
+	// alike returns an empty column of the same kind, with room for as much.
+	alike() column
 }
 
 // newColumn returns an empty column for values of a Go type: text, numbers,

@@ -58,7 +58,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 	case a.batch = <-p.free:
 		a.batch.Reset(ledger.Range{})
 	default:
-		a.batch = new(ledger.Batch)
+		a.batch = ledger.NewBatch(p.model)
 	}
 	return a, nil
 }
@@ -198,6 +198,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	}
 	a.sums.Sum(a.Digest[:0])
 	a.batch.Range = a.Range
+	p.model = a.batch
 	a.landed = make(chan struct{})
 	a.stages = []stage{
 		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},

@@ -110,6 +110,7 @@ type Projector struct {
 	withheld    *withheld
 	flights     []flight
 	free        chan *ledger.Batch // batches to use again
+	model       *ledger.Batch      // the last that was built; nil before
 	share       share              // of a batch's limits that is used
 	siblings    siblings
 	unknown     map[unknownKey]bool
