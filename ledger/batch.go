@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"reflect"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
@@ -110,7 +108,7 @@ type Derived struct {
 
 // AddDerived is Add for who has what follows from the event already.
 func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
-	b.events.add(newEventRow(e, at, d))
+	b.events.add(newEventRow(e, at, &d))
 	h := headOf(e, at)
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
@@ -201,16 +199,4 @@ func (b *Batch) AddDuplicate(e *schema.Event, at, first Position) {
 		Tenant: e.Tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
 		FirstIncarnation: first.Incarnation, FirstSeq: first.StreamSeq,
 	})
-}
-
-// jsonText encodes free-form members; nothing encodes as the empty string.
-func jsonText(v any) string {
-	if r := reflect.ValueOf(v); !r.IsValid() || (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
-		return ""
-	}
-	text, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

@@ -30,15 +30,19 @@ type eventRow struct {
 	TypeAttribute      string            `ch:"type_attribute"` // as it came
 }
 
-// newEventRow returns the row of an event, whose data it aliases.
-func newEventRow(e *schema.Event, at Position, d Derived) eventRow {
+// textOf returns bytes as text, which it aliases.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// newEventRow returns the row of an event, whose data it aliases, as it does what is
+// derived.
+func newEventRow(e *schema.Event, at Position, d *Derived) eventRow {
 	row := eventRow{
 		Head: headOf(e, at), Subject: e.Subject,
 		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
 		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
-		Extensions: e.Extensions, Data: unsafe.String(unsafe.SliceData(e.Data), len(e.Data)), Digest: string(d.Digest[:]), Identity: d.Identity,
-		Salt: string(d.Salt[:]), TypeAttribute: e.Type,
+		Extensions: e.Extensions, Data: textOf(e.Data), Digest: textOf(d.Digest[:]), Identity: d.Identity,
+		Salt: textOf(d.Salt[:]), TypeAttribute: e.Type,
 	}
 	if !e.RecordedTime.IsZero() {
 		row.RecordedTime = &e.RecordedTime
