@@ -78,7 +78,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 		for _, v := range byTenant[tenant] {
 			w.learn(v)
 		}
-		pass, err := r.tenant(ctx, tenant, byTenant[tenant], w.of([]string{keyTenant(tenant)}))
+		pass, err := r.tenant(ctx, tenant, byTenant[tenant], w.of(nil, []string{keyTenant(tenant)}))
 		done.Events += pass.Events
 		done.Found += pass.Found
 		if err != nil {

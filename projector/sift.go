@@ -29,13 +29,16 @@ func (w *withheld) sift(all []parsed) []parsed {
 // that count: that is asked of each, with what came before it.
 func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier []parsed, m parsed) bool) []parsed {
 	sifted := make([]parsed, len(all))
+	var s sieve
 	for i, m := range all {
 		sifted[i] = m
 		if len(w.tenants)+len(fresh.tenants) > 0 {
-			tenants := m.tenants()
-			if masked, hit := m.without(append(w.of(tenants), fresh.of(tenants)...)); hit {
-				sifted[i] = masked
-				continue
+			s.watchFor(&m, w, fresh)
+			if s.maybeIn(m.message) {
+				if masked, hit := m.without(s.watches); hit {
+					sifted[i] = masked
+					continue
+				}
 			}
 		}
 		if len(m.violations) > 0 {
@@ -54,10 +57,23 @@ func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier 
 	return sifted
 }
 
-// tenants names whose event a message may be: the subject's, which permissions
+// A sieve tells quickly of most messages that nothing withheld stands in them, in
+// room that it uses again.
+type sieve struct {
+	watches watches
+	tenants []string
+	words   []byte
+}
+
+// watchFor makes the sieve look for what is withheld from a message.
+func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
+	s.tenants = m.appendTenants(s.tenants[:0])
+	s.watches = fresh.of(w.of(s.watches[:0], s.tenants), s.tenants)
+}
+
+// appendTenants names whose event a message may be: the subject's, which permissions
 // go by, and the event's own.
-func (m *parsed) tenants() []string {
-	var list []string
+func (m *parsed) appendTenants(list []string) []string {
 	if s, err := schema.ParseSubject(m.subject); err == nil {
 		list = append(list, s.Tenant)
 	}
@@ -71,9 +87,6 @@ func (m *parsed) tenants() []string {
 // true with what may be kept of it if there is one: a refused message whose
 // bytes, names and reason do not hold it.
 func (m parsed) without(w watches) (parsed, bool) {
-	if len(w) == 0 || !w.maybeIn(m.message) {
-		return m, false
-	}
 	k := keeper{watches: w}
 	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position}
 	if k.violation == nil {
@@ -90,14 +103,18 @@ func (m parsed) without(w watches) (parsed, bool) {
 // maybeIn reports whether a withheld value stands in a message, or across the
 // words beside its payload: those that are long enough for one are gone through
 // together.
-func (w watches) maybeIn(m *message) bool {
-	if len(w.inPayload(m.data)) > 0 {
+func (s *sieve) maybeIn(m *message) bool {
+	if len(s.watches) == 0 {
+		return false
+	}
+	if s.watches.standIn(m.data) {
 		return true
 	}
-	words, shortest := make([]byte, 0, 512), w.shortest()
+	shortest := s.watches.shortest()
+	s.words = s.words[:0]
 	add := func(word string) {
 		if len(word) >= shortest {
-			words = append(append(words, word...), 0)
+			s.words = append(append(s.words, word...), 0)
 		}
 	}
 	add(m.subject)
@@ -112,7 +129,7 @@ func (w watches) maybeIn(m *message) bool {
 			add(value)
 		}
 	}
-	return len(w.inWord(words)) > 0
+	return s.watches.standInWord(s.words)
 }
 
 // digests finds what looks like a bare digest. One of content from which a value

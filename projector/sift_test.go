@@ -326,7 +326,7 @@ func TestMaskLeavesTheRest(t *testing.T) {
 			w.learn(v)
 		}
 		document := `{"note":"` + jsonWith(r, before+value+after) + `"}`
-		k := keeper{watches: w.of([]string{"acme"})}
+		k := keeper{watches: w.of(nil, []string{"acme"})}
 		masked := string(k.payload([]byte(document)))
 		inner, err := jsontext.AppendUnquote(nil, strings.TrimSuffix(strings.TrimPrefix(masked, `{"note":`), "}"))
 		if err != nil || string(inner) != before+"[redacted:policy:secrets]"+after {

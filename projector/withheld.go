@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"math"
@@ -144,10 +145,9 @@ type span struct {
 // watches are what is withheld from one message.
 type watches []*watch
 
-// of returns what the tenants withhold, and what all do when none is named: a
+// of appends what the tenants withhold, and what all do when none is named: a
 // message of nobody may be anybody's.
-func (w *withheld) of(tenants []string) watches {
-	var list watches
+func (w *withheld) of(list watches, tenants []string) watches {
 	if len(tenants) == 0 {
 		return slices.AppendSeq(list, maps.Values(w.tenants))
 	}
@@ -187,6 +187,34 @@ func (w watches) inWord(word []byte) []span {
 	eachWord(word, func(t *text, whole *span) { found = w.scan(found, t, whole) })
 	slices.SortFunc(found, span.compare)
 	return found
+}
+
+// standIn reports whether a withheld value stands in a payload. Most have nothing to
+// take off, and are only read.
+func (w watches) standIn(payload []byte) bool {
+	if bytes.IndexByte(payload, backslash.mark) >= 0 || bytes.Contains(payload, binaryMember) {
+		return len(w.inPayload(payload)) > 0
+	}
+	return w.standBare(payload)
+}
+
+// standInWord is standIn for what is read as a word.
+func (w watches) standInWord(word []byte) bool {
+	if bytes.IndexByte(word, backslash.mark) >= 0 || bytes.IndexByte(word, percent.mark) >= 0 {
+		return len(w.inWord(word)) > 0
+	}
+	return w.standBare(word)
+}
+
+func (w watches) standBare(b []byte) bool {
+	for _, watch := range w {
+		for _, e := range watch.entries {
+			if len(e.scanner.Scan(b)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // scan appends what stands in t: at its place in the bytes as they came, or as

@@ -72,11 +72,13 @@ func (s Subject) String() string {
 // ParseSubject undoes [Subject.String].
 func ParseSubject(subject string) (Subject, error) {
 	rest, ok := strings.CutPrefix(subject, subjectPrefix)
-	tokens := strings.Split(rest, ".")
-	if !ok || len(tokens) != 5 {
+	var tokens [5]string
+	if !ok || strings.Count(rest, ".") != len(tokens)-1 {
 		return Subject{}, fmt.Errorf("subject %q: want ctx.v1.<tenant>.<runtime>.<bucket>.<object>.<verb>", subject)
 	}
-	for i, token := range tokens {
+	for i := range tokens {
+		var token string
+		token, rest, _ = strings.Cut(rest, ".")
 		plain, ok := unescapeToken(token)
 		if !ok {
 			return Subject{}, fmt.Errorf("subject %q: token %q is not escaped as %%XX", subject, token)
@@ -121,8 +123,16 @@ func unescapeToken(token string) (string, bool) {
 	if token == emptyToken {
 		return "", true
 	}
+	plain := 0
+	for plain < len(token) && plainTokenByte(token[plain]) {
+		plain++
+	}
+	if plain == len(token) {
+		return token, plain > 0
+	}
 	var b strings.Builder
-	for i := 0; i < len(token); i++ {
+	b.WriteString(token[:plain])
+	for i := plain; i < len(token); i++ {
 		c := token[i]
 		if plainTokenByte(c) {
 			b.WriteByte(c)
