@@ -53,7 +53,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 		}
 	}
 	a := &assembly{sums: sha256.New(), fresh: newWithheld(p.withheld.fingerprinters)}
-	a.firsts = make(map[pair]ledger.Known)
+	a.firsts = make(firsts, p.firsts)
 	select {
 	case a.batch = <-p.free:
 		a.batch.Reset(ledger.Range{})
@@ -70,7 +70,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 		return nil
 	}
 	began := time.Now()
-	all := parseAll(messages)
+	all := parseAll(messages, &p.book)
 	keys, err := p.findKeys(ctx, all)
 	if err != nil {
 		return err
@@ -95,7 +95,6 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 		return !void[m.position.StreamSeq]
 	})
 	p.noteUnknown(fingerprintsOf(all))
-	p.book.salted(all)
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = all[0].position, messages[0].arrived, began
 	}
@@ -146,7 +145,7 @@ func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uin
 // one of this batch, of which those in earlier are not yet placed.
 func (a *assembly) conflicts(known map[pair]ledger.Known, earlier []parsed, m parsed) bool {
 	id := pair{m.event.Source, m.event.ID}
-	first, again := a.firsts[id]
+	first, again := a.firsts.of(m)
 	if !again {
 		first, again = known[id]
 	}
@@ -198,7 +197,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	}
 	a.sums.Sum(a.Digest[:0])
 	a.batch.Range = a.Range
-	p.model = a.batch
+	p.model, p.firsts = a.batch, len(a.firsts)
 	a.landed = make(chan struct{})
 	a.stages = []stage{
 		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},
@@ -272,7 +271,7 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 	}
 	for _, f := range p.flights {
 		for _, m := range messages {
-			if first, ok := f.firsts[pair{m.event.Source, m.event.ID}]; ok {
+			if first, ok := f.firsts.of(m); ok {
 				known[pair{first.Source, first.EventID}] = first
 			}
 		}

@@ -2,9 +2,7 @@ package projector
 
 import (
 	"encoding/hex"
-	"errors"
 	"runtime"
-	"strings"
 	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -21,6 +19,7 @@ type parsed struct {
 	event      *schema.Event // nil when not even the envelope could be read
 	fact       schema.Fact
 	violations schema.Violations
+	sameness   [32]byte // see [schema.Event.IdentitySum]
 	identity   uint64
 	digest     [32]byte
 	// logged says that it has a leaf in the log if it becomes an event.
@@ -32,14 +31,18 @@ type parsed struct {
 	reintroduced bool
 }
 
-// parseAll parses messages on all processors.
-func parseAll(messages []*message) []parsed {
+// parseAll parses messages on all processors. Those that may become events get
+// their leaves in the book, which may be nil.
+func parseAll(messages []*message, log *book) []parsed {
 	all := make([]parsed, len(messages))
 	inShares(len(messages), func(first, last int) {
+		leaves := log.leaves()
+		room := make([]byte, 0, 1024)
 		for i := first; i < last; i++ {
 			messages[i].sum()
-			all[i] = parse(messages[i])
+			all[i], room = parseIn(room, messages[i], leaves)
 		}
+		log.done(leaves)
 	})
 	return all
 }
@@ -59,49 +62,75 @@ func inShares(n int, do func(first, last int)) {
 const minShare = 64
 
 func parse(m *message) parsed {
+	p, _ := parseIn(nil, m, leaves{})
+	return p
+}
+
+// parseIn parses a message in room that is used again, and returns that.
+func parseIn(room []byte, m *message, log leaves) (parsed, []byte) {
 	p := parsed{message: m}
 	if m.erased != nil {
 		p.violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
-		return p
+		return p, room
 	}
 	if m.kept != nil {
 		p.reintroduced, p.violations = true, schema.Violations{{Code: schema.CodeReintroduced}}
-		return p
+		return p, room
 	}
-	event, err := schema.ParseMessage(m.header, m.data)
-	p.event = event
-	if err != nil {
-		var v *schema.Violation
-		if !errors.As(err, &v) {
-			v = &schema.Violation{Code: schema.CodeMalformed, Found: err.Error()}
-		}
-		p.violations = schema.Violations{v}
-		return p
-	}
-	p.fact, p.violations = schema.Validate(event)
+	var unread bool
+	p.event, p.fact, p.violations, unread = schema.ReadMessage(m.header, m.data)
 	if len(p.violations) == 1 && p.violations[0].Code == schema.CodeUnknownType {
 		p.violations = nil
 	}
-	p.identity, p.digest = event.Identity(), event.Digest()
-	return p
+	if unread {
+		return p, room
+	}
+	room = p.event.AppendAttributes(room[:0])
+	p.sameness, p.digest = p.event.IdentitySum(), p.event.DigestWith(room)
+	p.identity = schema.IdentityOf(p.sameness)
+	if log.salter != nil && len(p.violations) == 0 && m.position.StreamSeq >= log.first {
+		p.logged = true
+		p.salt, p.leaf = log.salter.Leaf(p.event, room)
+	}
+	return p, room
 }
 
 // pair is the identity of an event in full.
 type pair struct{ source, id string }
+
+// firsts are the first messages with their identities, by [schema.Event.IdentitySum].
+// Without a pointer in it, the collector passes over what may be tens of thousands.
+type firsts map[[32]byte]first
+
+// first is where a first message stands, and the digest of its event.
+type first struct {
+	sequence uint64
+	digest   [32]byte
+}
+
+// of returns what is known by the message's identity, as the ledger would have it.
+func (f firsts) of(m parsed) (ledger.Known, bool) {
+	one, ok := f[m.sameness]
+	if !ok {
+		return ledger.Known{}, false
+	}
+	at := ledger.Position{Incarnation: m.position.Incarnation, StreamSeq: one.sequence}
+	return ledger.Known{Source: m.event.Source, EventID: m.event.ID, Position: at, Digest: one.digest}, true
+}
 
 // outcome is what becomes of messages: rows, and beside them the refused ones
 // and the first of each event.
 type outcome struct {
 	batch   *ledger.Batch
 	refused []parsed
-	firsts  map[pair]ledger.Known
+	firsts  firsts
 	leaves  []leafAt
 }
 
 // build places messages in an empty batch. known holds what is known about their
 // identities. It is a pure function: the same arguments give the same outcome.
 func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) outcome {
-	o := outcome{batch: batch, firsts: make(map[pair]ledger.Known)}
+	o := outcome{batch: batch, firsts: make(firsts)}
 	for _, m := range messages {
 		o.place(m, known)
 	}
@@ -124,25 +153,23 @@ func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
 		o.refuse(m)
 		return
 	}
-	id := pair{m.event.Source, m.event.ID}
-	first, again := o.firsts[id]
+	earlier, again := o.firsts.of(m)
 	if !again {
-		first, again = known[id]
+		earlier, again = known[pair{m.event.Source, m.event.ID}]
 	}
 	switch {
-	case !again || !before(first.Position, m.position):
+	case !again || !before(earlier.Position, m.position):
 		o.batch.AddDerived(m.event, m.fact, m.position, ledger.Derived{Digest: m.digest, Identity: m.identity, Salt: m.salt})
 		if m.logged {
 			o.leaves = append(o.leaves, leafAt{m.leaf, m.position})
 		}
-		id = pair{strings.Clone(id.source), strings.Clone(id.id)}
-		o.firsts[id] = ledger.Known{Source: id.source, EventID: id.id, Position: m.position, Digest: m.digest}
-	case first.Digest == m.digest:
-		o.batch.AddDuplicate(m.event, m.position, first.Position)
+		o.firsts[m.sameness] = first{m.position.StreamSeq, m.digest}
+	case earlier.Digest == m.digest:
+		o.batch.AddDuplicate(m.event, m.position, earlier.Position)
 	default:
 		m.violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
-			Found: "an event with this source and id and the digest " + hex.EncodeToString(first.Digest[:8]) + "… is in the ledger",
+			Found: "an event with this source and id and the digest " + hex.EncodeToString(earlier.Digest[:8]) + "… is in the ledger",
 			Fix:   "give every event an id of its own",
 		}}
 		o.refuse(m)

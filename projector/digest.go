@@ -13,11 +13,10 @@ import (
 // headers in one order, and data, with the lengths and numbers of these, so
 // that no two messages read the same. It is reckoned once.
 func (m *message) sum() []byte {
-	if m.digest == nil {
+	if !m.summed {
 		room := canonicalRoom.Get().(*canonical)
 		room.bytes = room.append(room.bytes[:0], m)
-		digest := sha256.Sum256(room.bytes)
-		m.digest = &digest
+		m.digest, m.summed = sha256.Sum256(room.bytes), true
 		canonicalRoom.Put(room)
 	}
 	return m.digest[:]
@@ -27,7 +26,7 @@ func (m *message) sum() []byte {
 type canonical struct {
 	bytes   []byte
 	headers []header
-	orders  [][]string // sorted names of earlier messages; see order
+	orders  []map[string]int // where the names of earlier messages stand; see order
 }
 
 // keptOrders bounds what is kept of the names of headers. What comes from one
@@ -73,10 +72,10 @@ func (c *canonical) append(b []byte, m *message) []byte {
 }
 
 // order fills c.headers with headers in their order. Where an earlier message had
-// the same names, its order is taken, which costs a third of sorting them.
+// the same names, its order is taken, which costs a fraction of sorting them.
 func (c *canonical) order(headers map[string][]string) {
-	for i, names := range c.orders {
-		if len(names) == len(headers) && c.take(names, headers) {
+	for i, places := range c.orders {
+		if len(places) == len(headers) && c.take(places, headers) {
 			if i > 0 { // what is frequent comes to the front
 				c.orders[i], c.orders[i-1] = c.orders[i-1], c.orders[i]
 			}
@@ -88,25 +87,26 @@ func (c *canonical) order(headers map[string][]string) {
 		c.headers = append(c.headers, header{headerKey(name), name, values})
 	}
 	slices.SortFunc(c.headers, header.compare)
-	names := make([]string, len(c.headers))
+	places := make(map[string]int, len(c.headers))
 	for i, h := range c.headers {
-		names[i] = strings.Clone(h.name)
+		places[strings.Clone(h.name)] = i
 	}
 	if len(c.orders) == keptOrders {
 		c.orders = c.orders[:keptOrders-1]
 	}
-	c.orders = append(c.orders, names)
+	c.orders = append(c.orders, places)
 }
 
-// take fills c.headers in the order of names, and reports whether all are there.
-func (c *canonical) take(names []string, headers map[string][]string) bool {
-	c.headers = c.headers[:0]
-	for _, name := range names {
-		values, ok := headers[name]
+// take puts headers, of which there are as many as places, where their names have
+// one, and reports whether all do.
+func (c *canonical) take(places map[string]int, headers map[string][]string) bool {
+	c.headers = slices.Grow(c.headers[:0], len(places))[:len(places)]
+	for name, values := range headers {
+		at, ok := places[name]
 		if !ok {
 			return false
 		}
-		c.headers = append(c.headers, header{name: name, values: values})
+		c.headers[at] = header{name: name, values: values}
 	}
 	return true
 }

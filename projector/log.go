@@ -49,29 +49,29 @@ func (p *Projector) readRing() error {
 	return err
 }
 
-// salted gives the messages that may become events their salts and leaves.
-func (k *book) salted(all []parsed) {
-	if k.secret.IsZero() {
-		return
+// leaves makes the leaves of messages that may become events, from the sequence
+// first on. The zero value makes none. Not safe for concurrent use.
+type leaves struct {
+	salter *proof.Salter
+	first  uint64
+}
+
+// leaves returns what makes the book's leaves; done takes it back.
+func (k *book) leaves() leaves {
+	if k == nil || k.secret.IsZero() {
+		return leaves{}
 	}
-	inShares(len(all), func(first, last int) {
-		salter, _ := k.salters.Get().(*proof.Salter)
-		if salter == nil {
-			salter = proof.NewSalter(k.secret)
-		}
-		var room []byte
-		for i := first; i < last; i++ {
-			m := &all[i]
-			if len(m.violations) > 0 || m.position.StreamSeq < k.first {
-				continue
-			}
-			m.logged = true
-			m.salt = salter.Salt(m.event.Tenant, m.event.SessionID, m.event.Source, m.event.ID)
-			room = proof.AppendRecord(room[:0], m.event, m.salt)
-			m.leaf = tlog.RecordHash(room)
-		}
-		k.salters.Put(salter)
-	})
+	salter, _ := k.salters.Get().(*proof.Salter)
+	if salter == nil {
+		salter = proof.NewSalter(k.secret)
+	}
+	return leaves{salter, k.first}
+}
+
+func (k *book) done(l leaves) {
+	if l.salter != nil {
+		k.salters.Put(l.salter)
+	}
 }
 
 // leafAt is the leaf of an event, and where that stands.

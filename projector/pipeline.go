@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/ctxledger/ctxledger/ledger"
 )
 
 // pump reads, builds and writes batches, each in a goroutine of its own, so that
@@ -258,7 +256,7 @@ func (s *share) of(limit, least int) int { return max(limit>>s.halved.Load(), mi
 type flight struct {
 	first  uint64 // sequence
 	landed <-chan struct{}
-	firsts map[pair]ledger.Known
+	firsts firsts
 }
 
 // over reports whether the batch is committed.

@@ -111,6 +111,7 @@ type Projector struct {
 	flights     []flight
 	free        chan *ledger.Batch // batches to use again
 	model       *ledger.Batch      // the last that was built; nil before
+	firsts      int                // how many firsts that had
 	share       share              // of a batch's limits that is used
 	siblings    siblings
 	unknown     map[unknownKey]bool

@@ -21,8 +21,9 @@ type message struct {
 	header   map[string][]string
 	data     []byte
 	position ledger.Position
-	arrived  time.Time       // of the first of a batch
-	digest   *[32]byte       // see sum
+	arrived  time.Time // of the first of a batch
+	digest   [32]byte  // see sum
+	summed   bool
 	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
 	erased   *tlog.Hash      // its leaf, or zeros where it had none: it was erased and the stream no longer has it
 }

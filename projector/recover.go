@@ -150,7 +150,7 @@ func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, m := range p.withheld.sift(parseAll(messages)) {
+	for i, m := range p.withheld.sift(parseAll(messages, nil)) {
 		if m.reintroduced && rowless(messages[i]) {
 			masked[i] = placeOf(m.position)
 		}

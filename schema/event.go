@@ -68,7 +68,7 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 	case err != nil:
 		return nil, err
 	case clean:
-		return check(e, fact, clean), nil
+		return check(e, fact, clean, e.checkAttributes()), nil
 	}
 	_, found := Validate(e)
 	return found, nil
@@ -210,12 +210,18 @@ func wanted(t reflect.Type) string {
 // the SHA-256 of the data bytes, which for JSON leave out white space around the
 // value. It is the same in structured and in binary mode.
 func (e *Event) Digest() [32]byte {
+	return e.DigestWith(e.AppendAttributes(make([]byte, 0, 1024)))
+}
+
+// DigestWith is Digest for who has what [Event.AppendAttributes] gives. It may write
+// behind the attributes, where their slice has room.
+func (e *Event) DigestWith(attributes []byte) [32]byte {
 	data := e.Data
 	if isJSON(e.DataContentType) {
 		data = trimSpace(data)
 	}
 	content := sha256.Sum256(data)
-	return sha256.Sum256(append(e.AppendAttributes(make([]byte, 0, 1024)), content[:]...))
+	return sha256.Sum256(append(attributes, content[:]...))
 }
 
 // AppendAttributes appends every attribute that e has, sorted by name, each name
@@ -241,9 +247,15 @@ func appendField(b []byte, s string) []byte {
 // the same identity are the same fact once source and id are compared; the
 // short hash only finds the candidates.
 func (e *Event) Identity() uint64 {
-	sum := identitySum(e.Source, e.ID)
-	return binary.BigEndian.Uint64(sum[:8])
+	return IdentityOf(e.IdentitySum())
 }
+
+// IdentitySum is the whole hash over (source, id): two events with the same sum are
+// the same fact.
+func (e *Event) IdentitySum() [32]byte { return identitySum(e.Source, e.ID) }
+
+// IdentityOf is the [Event.Identity] that an [Event.IdentitySum] begins with.
+func IdentityOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:8]) }
 
 // MessageID is the Nats-Msg-Id of the event: a hash of source and id
 // together, since uniqueness is by the pair.

@@ -33,20 +33,41 @@ const (
 // at all. An unknown type yields a violation with [CodeUnknownType], a
 // publisher refuses such an event; where it is the only one a reader keeps it.
 func Validate(e *Event) (Fact, Violations) {
+	return validate(e, e.checkAttributes())
+}
+
+// ReadMessage is [ParseMessage] and [Validate] in one, which looks at the attributes
+// once. What ParseMessage refuses is unread: its error is the only violation, and the
+// event may be nil.
+func ReadMessage(header map[string][]string, payload []byte) (e *Event, fact Fact, found Violations, unread bool) {
+	e, err := ParseMessage(header, payload)
+	if err != nil {
+		var v *Violation
+		if !errors.As(err, &v) {
+			v = &Violation{Code: CodeMalformed, Found: err.Error()}
+		}
+		return e, nil, Violations{v}, true
+	}
+	fact, found = validate(e, nil)
+	return e, fact, found, false
+}
+
+// validate is Validate after what was found of the attributes.
+func validate(e *Event, found Violations) (Fact, Violations) {
 	fact, clean := quickly(e)
 	if !clean {
 		var err error
 		if fact, err = contract.decode(e, Type.New); err != nil {
-			return nil, append(checkOutside(e), undecoded(e, err))
+			return nil, append(checkOutside(e, found), undecoded(e, err))
 		}
 	}
-	return fact, check(e, fact, clean)
+	return fact, check(e, fact, clean, found)
 }
 
-// check holds an event and its fact to the contract. Data that is known to be
-// clean, see [quick], needs no walk.
-func check(e *Event, fact Fact, clean bool) Violations {
-	found := append(checkOutside(e), checkIDs(e, fact)...)
+// check holds an event and its fact to the contract, after what was found of the
+// attributes. Data that is known to be clean, see [quick], needs no walk.
+func check(e *Event, fact Fact, clean bool, found Violations) Violations {
+	found = append(checkOutside(e, found), checkIDs(e, fact)...)
 	if e.Time.IsZero() {
 		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
@@ -61,10 +82,9 @@ func check(e *Event, fact Fact, clean bool) Violations {
 	return append(found, checkRules(fact)...)
 }
 
-// checkOutside holds what does not need the data's meaning: the attributes and
-// the size.
-func checkOutside(e *Event) Violations {
-	found := e.checkAttributes()
+// checkOutside holds what does not need the data's meaning: beside the attributes,
+// the size and what status stands in their names.
+func checkOutside(e *Event, found Violations) Violations {
 	if len(e.Data) > MaxEventBytes {
 		found = append(found, &Violation{CodeTooLarge, "/data", strconv.Itoa(len(e.Data)) + " bytes",
 			"keep data within " + strconv.Itoa(MaxEventBytes) + " bytes: refer to content instead of holding it, or split the candidates into parts"})

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -272,4 +273,47 @@ func TestParseStructuredForms(t *testing.T) {
 		t.Errorf("%v", e.Extensions)
 	}
 	sameInBothModes(t, e)
+}
+
+// ReadMessage finds what ParseMessage and Validate find.
+func TestReadMessageIsBoth(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, kind := range Types() {
+		for _, change := range []func(e *Event, header map[string][]string){
+			func(*Event, map[string][]string) {},
+			func(_ *Event, h map[string][]string) { delete(h, "ce-time") },
+			func(_ *Event, h map[string][]string) { h["ce-time"] = []string{"yesterday"} },
+			func(_ *Event, h map[string][]string) { h["ce-source"] = []string{"%01 "} },
+			func(_ *Event, h map[string][]string) { h["ce-extra"] = []string{"%07"} },
+			func(_ *Event, h map[string][]string) { h["ce-turncompleted"] = []string{"yes"} },
+			func(_ *Event, h map[string][]string) { h["ce-tenant"] = []string{strings.Repeat("t", MaxIDBytes+1)} },
+			func(_ *Event, h map[string][]string) { h["ce-type"] = []string{"org.example.other"} },
+			func(_ *Event, h map[string][]string) { delete(h, "ce-specversion") },
+			func(e *Event, _ map[string][]string) { e.Data = []byte(`{"a":1,"a":2}`) },
+			func(e *Event, _ map[string][]string) { e.Data = []byte(`{}`) },
+		} {
+			e := goldenEvent(t, kind)
+			m := e.Binary()
+			change(e, m.Header)
+			gotEvent, gotFact, got, unread := ReadMessage(m.Header, e.Data)
+			event, err := ParseMessage(m.Header, e.Data)
+			if unread != (err != nil) || !reflect.DeepEqual(gotEvent, event) {
+				t.Fatalf("%s: unread %v, and the error is %v", kind, unread, err)
+			}
+			if err != nil {
+				if len(got) != 1 || got[0].Error() != err.Error() || gotFact != nil {
+					t.Errorf("%s: got %v and %v, want %v", kind, gotFact, got, err)
+				}
+				continue
+			}
+			read++
+			if fact, want := Validate(event); !reflect.DeepEqual(gotFact, fact) || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %v, want %v", kind, got, want)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("no message was read")
+	}
 }

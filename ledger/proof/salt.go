@@ -9,6 +9,10 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Salt keeps a leaf from giving away data that can be guessed. It is not secret in
@@ -69,6 +73,7 @@ func (s Secret) Same(o Secret) bool {
 type Salter struct {
 	secret   Secret
 	sessions map[sessionName]hash.Hash
+	room     []byte
 }
 
 type sessionName struct{ tenant, session string }
@@ -78,7 +83,7 @@ const keptSessions = 1024
 
 // NewSalter returns a Salter for a secret, which must not be zero.
 func NewSalter(s Secret) *Salter {
-	return &Salter{s, make(map[sessionName]hash.Hash)}
+	return &Salter{secret: s, sessions: make(map[sessionName]hash.Hash)}
 }
 
 // Salt returns the salt of the event of source with this id.
@@ -93,14 +98,26 @@ func (s *Salter) Salt(tenant, session, source, id string) (salt Salt) {
 		mac = hmac.New(sha256.New, derive(key, "session", session))
 		s.sessions[sessionName{strings.Clone(tenant), strings.Clone(session)}] = mac
 	}
-	var room [32]byte
+	s.room = append(append(append(s.room[:0], source...), 0), id...)
 	mac.Reset()
-	io.WriteString(mac, source)
-	mac.Write([]byte{0})
-	io.WriteString(mac, id)
-	copy(salt[:], mac.Sum(room[:0]))
+	mac.Write(s.room)
+	s.room = mac.Sum(s.room[:0])
+	copy(salt[:], s.room)
 	return salt
 }
+
+// Leaf returns the salt of an event, and the hash of its record with that. The
+// attributes are those of [schema.Event.AppendAttributes].
+func (s *Salter) Leaf(e *schema.Event, attributes []byte) (Salt, tlog.Hash) {
+	salt := s.Salt(e.Tenant, e.SessionID, e.Source, e.ID)
+	s.room = append(append(s.room[:0], salt[:]...), e.Data...)
+	content := sha256.Sum256(s.room)
+	s.room = append(append(append(s.room[:0], leafPrefix), attributes...), content[:]...)
+	return salt, sha256.Sum256(s.room)
+}
+
+// leafPrefix is what RFC 6962 has before a record, as [tlog.RecordHash] does.
+const leafPrefix = 0
 
 func derive(key []byte, label, name string) []byte {
 	mac := hmac.New(sha256.New, key)
