@@ -31,13 +31,18 @@
 WITH
 (
     SELECT (max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs), groupArrayArray(truncated_before), groupArrayArray(truncated_after), groupArrayArray(truncated_strategies))
-    FROM windows FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND call_id = {call_id:String}
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    FROM
+    (
+        SELECT model, max_tokens, reserved_tokens, truncated_refs, truncated_before, truncated_after, truncated_strategies
+        FROM windows
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND call_id = {call_id:String}
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        LIMIT 1 BY incarnation, stream_seq
+    )
 ) AS budget,
 (
     SELECT max((ifNull(output, -1), model, window_tokens, cache_read, output))
-    FROM calls FINAL
+    FROM calls
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND call_id = {call_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS bill,
@@ -46,7 +51,7 @@ WITH
     FROM
     (
         SELECT c.1 AS item, max(c.3) AS size, anyIf(c.4, c.2 = 'omitted') AS why
-        FROM decisions FINAL
+        FROM decisions
         ARRAY JOIN arrayZip(item_refs, outcomes, tokens, reasons) AS c
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'selection_completed' AND call_id = {call_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -56,9 +61,14 @@ WITH
 ) AS choice,
 (
     SELECT (groupArray(target_ref), groupArray(toString(redaction_state)), groupArray(arrayStringConcat(policy_refs, ', ')), groupArray(replacement_ref))
-    FROM redactions FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    FROM
+    (
+        SELECT target_ref, redaction_state, policy_refs, replacement_ref
+        FROM redactions
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        LIMIT 1 BY incarnation, stream_seq
+    )
 ) AS withheld
 SELECT
     if(bill.2 = '', budget.1, bill.2) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens, bill.3 AS billed_tokens, bill.4 AS cache_read, bill.5 AS output_tokens,

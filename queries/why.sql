@@ -35,15 +35,15 @@ WITH
 -- Where it stands in the item log, the tool call that it answers, and its entries.
 (
     SELECT (min(position), any(thread_id), anyIf(tool_call_id, item_type = 'function_call_output'),
-        groupArray((recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, toString(item_type), incarnation)))
-    FROM log_items FINAL
+        groupUniqArray((recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, toString(item_type), incarnation)))
+    FROM log_items
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND {item_id:String} IN (log_item_id, item_ref)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS logged,
 -- The assemblies that hold it, and where.
 (
     SELECT (groupArray(assembly_id), groupArray(ifNull(block_positions[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)], arrayFirstIndex(x -> has(x, {item_id:String}), block_items) - 1)))
-    FROM placements FINAL
+    FROM placements
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'assembly' AND arrayExists(x -> has(x, {item_id:String}), block_items)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS shown_in
@@ -59,7 +59,7 @@ FROM
             CAST(NULL, 'Nullable(Int64)') AS rank_given, CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after,
             multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why, if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
             arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
-        FROM items FINAL
+        FROM items
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
@@ -73,15 +73,16 @@ FROM
             if(startsWith(record_kind, 'surface'), '', surface_id), CAST(signals[decided], 'Map(String, Float64)')
         FROM
         (
-            SELECT *, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
-            FROM decisions FINAL
+            SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, surface_id, surface_kind, candidate_refs, outcomes, ranks, scores, tokens, reasons, notes, query, intent, policy, signals,
+                if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
+            FROM decisions
             PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND if(record_kind = 'selection_completed' AND has(item_refs, {item_id:String}), 1, has(candidate_refs, {item_id:String}) AND (startsWith(record_kind, 'surface') OR NOT has(item_refs, {item_id:String})))
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         )
         UNION ALL
         SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL, NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})], truncated_after[indexOf(truncated_refs, {item_id:String})],
             toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy), '', CAST(map(), 'Map(String, Float64)')
-        FROM windows FINAL
+        FROM windows
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND has(truncated_refs, {item_id:String})
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
@@ -93,8 +94,9 @@ FROM
             multiIf(record_kind = 'assembly', toString(target), record_kind = 'removal', replaced_by, assembly_id), CAST(map(), 'Map(String, Float64)')
         FROM
         (
-            SELECT *, arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
-            FROM placements FINAL
+            SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, assembly_id, block_positions, block_tokens, block_redactions, block_layers, removed_by_pass, injection_kind, injection_point, target, replaced_by,
+                arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
+            FROM placements
             PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('assembly', 'injection', 'removal')
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
                 AND if(record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items), has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
@@ -106,8 +108,9 @@ FROM
             if(record_kind = 'elision', elided_reload_refs[at], summary_ref), CAST(map(), 'Map(String, Float64)')
         FROM
         (
-            SELECT *, greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
-            FROM replacements FINAL
+            SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, sequence, record_kind, record_id, change, elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, tokens_before, tokens_after, trigger, level,
+                loss_notes, policy, method, summary_ref, greatest(indexOf(elided_refs, {item_id:String}), if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
+            FROM replacements
             PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('elision', 'compaction')
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
                 AND if(record_kind = 'elision', has(elided_refs, {item_id:String}) OR logged.3 != '' AND has(elided_tool_call_ids, logged.3),
@@ -117,22 +120,22 @@ FROM
         UNION ALL
         SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL, NULL, NULL, NULL, NULL, reason, concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
             arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
-        FROM redactions FINAL
+        FROM redactions
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND target_ref = {item_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
         SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 11, 0, concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question, toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
         FROM
         (
-            SELECT *, max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
-            FROM missing FINAL
+            SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, change, missing_id, status, question, severity, requested_from, max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
+            FROM missing
             PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         )
         WHERE names_it
         UNION ALL
         SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 12, ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '', 'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
-        FROM calls FINAL
+        FROM calls
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND empty(shown_in.1) AND logged.1 >= window_first AND logged.1 < window_next AND thread_id = logged.2 AND NOT JSONExtractBool(metadata, 'synthetic')
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
@@ -141,4 +144,5 @@ FROM
 )
 WHERE step_order != 12 OR cut = 0 OR order_in_thread < cut
 ORDER BY recorded_at, stream_seq, step_order, record
+LIMIT 1 BY incarnation, stream_seq, step_order
 LIMIT {limit:UInt32}

@@ -53,14 +53,14 @@ WITH
             FROM
             (
                 SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id, window_first, window_next, '' AS target, '' AS assembly_id
-                FROM calls FINAL
+                FROM calls
                 PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND NOT JSONExtractBool(metadata, 'synthetic')
                     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
                 ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
                 LIMIT 1 BY tenant, call_id
                 UNION ALL
                 SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target, assembly_id
-                FROM placements FINAL
+                FROM placements
                 PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'assembly' AND assembly_id != ''
                     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             )
@@ -74,7 +74,7 @@ WITH
         arraySort(groupArrayIf((ifNull(sequence, toInt64(stream_seq)) AS at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, elided_before, record_id, toString(level),
             arrayMap(x -> toString(x), elided_levels), elided_reload_refs), record_kind = 'elision')),
         groupArrayIf((at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction'))
-    FROM replacements FINAL
+    FROM replacements
     PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -84,7 +84,7 @@ WITH
     SELECT (
         groupArrayArrayIf(arrayMap((d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items, blocks), record_kind = 'assembly'),
         groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'), groupUniqArrayIf(assembly_id, record_kind = 'injection'))
-    FROM placements FINAL
+    FROM placements
     PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND (record_kind = 'assembly' AND has(chosen.2.9, assembly_id) OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS before
@@ -111,8 +111,8 @@ FROM
             b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
         FROM
         (
-            SELECT *
-            FROM placements FINAL
+            SELECT call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
+            FROM placements
             PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND record_kind = 'assembly' AND has(chosen.1.9, assembly_id)
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
@@ -122,16 +122,17 @@ FROM
         UNION ALL
         SELECT chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id, log_item_id, '', toString(role), toString(item_type), toString(name),
             [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
-        FROM log_items FINAL
+        FROM log_items
         PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND thread_id = chosen.1.4 AND empty(chosen.1.9) AND position >= chosen.1.7 AND position < chosen.1.8
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        LIMIT 1 BY incarnation, stream_seq
     )
     WHERE origin = 'assembly' OR NOT arrayExists(x -> x.1 < order_in_thread AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, items[1]), cuts.2)
 ) AS w
 LEFT JOIN
 (
     SELECT item_id, argMax((title, toString(layer), token_estimate, toString(redaction_state)), ifNull(sequence, toInt64(stream_seq))) AS item
-    FROM items FINAL
+    FROM items
     PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND change != 'removed'
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     GROUP BY item_id
