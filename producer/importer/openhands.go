@@ -274,8 +274,8 @@ func (im *ohImport) start(o *origin, e *ohEvent, a *ohAnswer) error {
 	model := ""
 	if e.Tool != nil && e.Tool.Response != nil {
 		model = e.Tool.Response.Model
-		if len(e.Tool.Response.Choices) > 0 {
-			c.stop = shortText(e.Tool.Response.Choices[0].FinishReason, 64)
+		if choice := e.choice(); choice != nil {
+			c.stop = shortText(choice.FinishReason, 64)
 		}
 	}
 	im.fill(c, tokens, model)

@@ -89,8 +89,8 @@ func (im *ohImport) chosen(o *origin, e *ohEvent, args *ohArgs) error {
 		text = args.FinalThought
 	}
 	arguments := string(e.Args)
-	if e.Tool != nil && e.Tool.Response != nil && len(e.Tool.Response.Choices) > 0 {
-		m := &e.Tool.Response.Choices[0].Message
+	if choice := e.choice(); choice != nil {
+		m := &choice.Message
 		text = ""
 		if im.answer != nil { // the other events of the answer repeat it
 			text = textOf(m.Content)

@@ -49,21 +49,38 @@ type ohTool struct {
 type ohResponse struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
-	Choices []struct {
-		FinishReason string `json:"finish_reason"`
-		Message      struct {
-			Content   span `json:"content"`
-			Reasoning span `json:"reasoning_content"`
-			ToolCalls []struct {
-				ID       string `json:"id"`
-				Function struct {
-					Name      string `json:"name"`
-					Arguments span   `json:"arguments"`
-				} `json:"function"`
-			} `json:"tool_calls"`
-		} `json:"message"`
-	} `json:"choices"`
-	Usage span `json:"usage"`
+	Choices span   `json:"choices"`
+	Usage   span   `json:"usage"`
+}
+
+// ohChoice is what the model answered.
+type ohChoice struct {
+	FinishReason string `json:"finish_reason"`
+	Message      struct {
+		Content   span `json:"content"`
+		Reasoning span `json:"reasoning_content"`
+		ToolCalls []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string `json:"name"`
+				Arguments span   `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+}
+
+// choice is the first choice of the answer that the event stands in, nil where the
+// event does not hold it. It is read when it is asked for, which of observations
+// and in pass 1 it is not.
+func (e *ohEvent) choice() *ohChoice {
+	if e.Tool == nil || e.Tool.Response == nil || e.Tool.Response.Choices == nil {
+		return nil
+	}
+	var choices []ohChoice
+	if json.Unmarshal(e.Tool.Response.Choices, &choices, streamed) != nil || len(choices) == 0 {
+		return nil
+	}
+	return &choices[0]
 }
 
 // ohMetrics are what a run used so far.
