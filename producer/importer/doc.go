@@ -27,7 +27,9 @@
 // result) of one OpenHands run that nothing condenses that is about 0.5 kB, measured
 // over 126,799 steps; what a run needed is given back at its end. Beside it stand
 // one line or element, as long as it is, up to [Options.MaxLineBytes], and its
-// values.
+// values. A process that imported 1 GB without token counts took, at its peak, 94
+// to 103 MB for Claude Code, 100 MB for Codex with lines out of order (2.6 million
+// of them), 109 MB for OpenHands and 127 MB for SWE-agent, whose log is one window.
 //
 // # Idempotency
 //

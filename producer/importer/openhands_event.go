@@ -57,16 +57,19 @@ type ohResponse struct {
 type ohChoice struct {
 	FinishReason string `json:"finish_reason"`
 	Message      struct {
-		Content   span `json:"content"`
-		Reasoning span `json:"reasoning_content"`
-		ToolCalls []struct {
-			ID       string `json:"id"`
-			Function struct {
-				Name      string `json:"name"`
-				Arguments span   `json:"arguments"`
-			} `json:"function"`
-		} `json:"tool_calls"`
+		Content   span         `json:"content"`
+		Reasoning span         `json:"reasoning_content"`
+		ToolCalls []chosenCall `json:"tool_calls"`
 	} `json:"message"`
+}
+
+// chosenCall is a tool call as the chat completions of a provider have it.
+type chosenCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments span   `json:"arguments"`
+	} `json:"function"`
 }
 
 // choice is the first choice of the answer that the event stands in, nil where the

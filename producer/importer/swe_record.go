@@ -11,22 +11,16 @@ import (
 // sweMessage is one message of a trajectory's history, as SWE-agent 0.2 to 1.1
 // write it, or of mini-swe-agent's messages.
 type sweMessage struct {
-	Role      string `json:"role"`
-	Content   span   `json:"content"` // a string, or blocks
-	Agent     string `json:"agent"`
-	Kind      string `json:"message_type"`
-	IsDemo    bool   `json:"is_demo"`
-	Thought   span   `json:"thought"`
-	Action    span   `json:"action"`
-	ToolCalls []struct {
-		ID       string `json:"id"`
-		Function struct {
-			Name      string `json:"name"`
-			Arguments span   `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-	ToolCallIDs []string `json:"tool_call_ids"`
-	ToolCallID  string   `json:"tool_call_id"`
+	Role        string       `json:"role"`
+	Content     span         `json:"content"` // a string, or blocks
+	Agent       string       `json:"agent"`
+	Kind        string       `json:"message_type"`
+	IsDemo      bool         `json:"is_demo"`
+	Thought     span         `json:"thought"`
+	Action      span         `json:"action"`
+	ToolCalls   []chosenCall `json:"tool_calls"`
+	ToolCallIDs []string     `json:"tool_call_ids"`
+	ToolCallID  string       `json:"tool_call_id"`
 	Thinking    []struct {
 		Thinking string `json:"thinking"`
 	} `json:"thinking_blocks"`
