@@ -23,7 +23,7 @@ func (a *app) projectCommand() *cobra.Command {
 	var untilCaughtUp, recheck bool
 	var listen string
 	var heads headFlags
-	var linger time.Duration
+	var linger lingerFlag
 	cmd := &cobra.Command{
 		Use:   "project",
 		Short: "Run the projector: stream to tables",
@@ -44,9 +44,7 @@ A value that a redaction withholds is recognised when another producer sends it
 afterwards, by the tenants' keys in the data folder: the event goes to quarantine
 with the value masked, and its message is deleted from the stream.
 
-An event waits for others for up to the linger before it is written, while there
-are few. A shorter one, such as --linger 20ms, lets queries find it sooner, and
-gives ClickHouse more and smaller parts to write and to merge.
+` + lingerHelp + `
 
 ` + headsHelp + ` The key is made where the data folder is
 named and has none; without a key there is no log, which only a ledger that has
@@ -74,17 +72,17 @@ when there are any. A pass that is cut off goes on where it was.`,
 			if recheck {
 				return a.recheck(cmd.Context())
 			}
-			if linger < 0 {
-				return usageError("--linger %v: want a duration that is not negative, such as 20ms", linger)
+			if err := linger.check(); err != nil {
+				return err
 			}
 			if err := heads.check(); err != nil {
 				return err
 			}
-			return a.project(cmd.Context(), untilCaughtUp, linger, listen, heads)
+			return a.project(cmd.Context(), untilCaughtUp, time.Duration(linger), listen, heads)
 		},
 	}
 	cmd.Flags().BoolVar(&untilCaughtUp, "until-caught-up", false, "stop once level with the stream")
-	cmd.Flags().DurationVar(&linger, "linger", projector.DefaultConfig(nil, nil).Linger, "the longest that an event waits for others before it is written")
+	linger.register(cmd.Flags())
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /metrics, /healthz and /readyz, such as 127.0.0.1:9464 (default: none)")
 	heads.register(cmd.Flags())
 	cmd.Flags().BoolVar(&recheck, "recheck", false, "search the tables for values that were recorded before their redaction, and stop")

@@ -25,6 +25,7 @@ func (a *app) upCommand() *cobra.Command {
 	var natsPort, clickhousePort, clickhouseHTTPPort, httpPort int
 	var partitions int
 	var asJSON bool
+	var linger lingerFlag
 	var heads headFlags
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -37,10 +38,13 @@ kind of end. Other commands find the running instance by its data folder.
 Where --nats or --clickhouse names a server, that one is used and the embedded
 one does not start.
 
+` + lingerHelp + `
+
 ` + headsHelp + `
 The first start makes the key.`,
 		Example: `  ctxledger up
   ctxledger up --data ./ledger --json
+  ctxledger up --linger 20ms
   ctxledger up --checkpoint-dir /mnt/elsewhere/heads`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,10 +53,13 @@ The first start makes the key.`,
 			if err := checkPartitions(partitions); err != nil {
 				return err
 			}
+			if err := linger.check(); err != nil {
+				return err
+			}
 			if err := heads.check(); err != nil {
 				return err
 			}
-			return a.up(cmd.Context(), c, schema.Partitions(partitions), httpPort, asJSON, heads)
+			return a.up(cmd.Context(), c, schema.Partitions(partitions), httpPort, asJSON, time.Duration(linger), heads)
 		},
 	}
 	f := cmd.Flags()
@@ -61,6 +68,7 @@ The first start makes the key.`,
 	f.IntVar(&clickhouseHTTPPort, "clickhouse-http-port", 0, "port of ClickHouse over HTTP (default: a free one)")
 	f.IntVar(&httpPort, "http-port", 0, "port of /readyz, /healthz and /metrics (default: a free one)")
 	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
+	linger.register(f)
 	heads.register(f)
 	f.BoolVar(&asJSON, "json", false, "print the addresses as one JSON line once all is ready; it contains passwords")
 	return cmd
@@ -74,7 +82,7 @@ type upAddresses struct {
 	Data    string `json:"data"`
 }
 
-func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, heads headFlags) (err error) {
+func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, linger time.Duration, heads headFlags) (err error) {
 	c.Progress, c.Log = a.fetchProgress(), a.log()
 	if _, err := keysIn(c.Dir)(); err != nil {
 		return err
@@ -90,7 +98,7 @@ func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Parti
 	defer listener.Close()
 	metrics := projector.NewMetrics()
 	config := a.instanceConfig(c)
-	config.Metrics, config.Partitions, config.Ring, config.Heads = metrics, partitions, ring, heads.heads()
+	config.Metrics, config.Partitions, config.Ring, config.Heads, config.Linger = metrics, partitions, ring, heads.heads(), &linger
 	alarms := make(chan error, 1)
 	config.Told = func(err error) {
 		select {

@@ -35,7 +35,9 @@ type Config struct {
 	Ring func() (proof.Ring, error)
 	// Heads are those of the log. The zero value has the defaults.
 	Heads projector.Signing
-	Log   *slog.Logger // nil discards
+	// Linger is the projector's. Nil has the default.
+	Linger *time.Duration
+	Log    *slog.Logger // nil discards
 	// Partitions is in how many streams the events of a new installation are. 0 is
 	// as many as there are, or 1.
 	Partitions schema.Partitions
@@ -113,6 +115,9 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	pc.Ring = c.Ring
 	if c.Heads.Every > 0 {
 		pc.Heads = c.Heads
+	}
+	if c.Linger != nil {
+		pc.Linger = *c.Linger
 	}
 	pc.Owner, pc.Keys, pc.Log, pc.Metrics = owner, c.Keys, c.Log, c.Metrics
 	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Pause: time.Minute, Told: c.Told}
