@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -91,49 +92,100 @@ type Lack struct {
 	Table     string
 	Sequences []uint64   // of the messages whose row it lacks
 	Whole     bool       // it lacks all of them
-	Strange   []Position // of messages of which it has a row and the batch has none for it
+	Strange   []Position // where it has a row that is not of the batch
+}
+
+// Placed is a row by where its message stands, and by what it says that does not
+// follow from the message alone; empty in most tables.
+type Placed struct {
+	Position
+	Says string
 }
 
 // Lacking returns the tables that do not hold every row of b, or hold others in its
 // range or before it from the sequence first on, in the order in which they are
-// written.
-func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64) ([]Lack, error) {
+// written. No row that was recorded before the month of since is looked at.
+func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time.Time) ([]Lack, error) {
 	var lacking []Lack
-	places := b.Places()
 	for _, t := range b.tables() {
-		params := clickhouse.Parameters{
-			"table": t.table, "incarnation": b.Incarnation.String(), "first": unsigned(first), "last": unsigned(b.Last),
-			"from": moment(b.RecordedAt),
-		}
-		var seqs []uint64
-		var times []int64
-		if err := l.conn.QueryRow(l.with(ctx, params), statement("held_places")).Scan(&seqs, &times); err != nil {
+		held, err := l.heldPlaces(ctx, t.table, b.Range, first, since)
+		if err != nil {
 			return nil, fmt.Errorf("look at the rows of %s: %w", t.table, err)
 		}
-		held := make([]Position, len(seqs))
-		for i, seq := range seqs {
-			held[i] = Position{Incarnation: b.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, times[i]).UTC()}
-		}
-		if lack, lacks := LackOf(t.table, places[t.table], held); lacks {
+		if lack, lacks := LackOf(t.table, t.placed(b.Incarnation), held); lacks {
 			lacking = append(lacking, lack)
 		}
 	}
 	return lacking, nil
 }
 
+func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
+	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "first": unsigned(first), "last": unsigned(r.Last), "from": moment(since)}
+	name := "held_" + table
+	if sayings[table] == nil {
+		name, params["table"] = "held_places", table
+	}
+	var seqs []uint64
+	var times []int64
+	var says []string
+	if err := l.conn.QueryRow(l.with(ctx, params), statement(name)).Scan(&seqs, &times, &says); err != nil {
+		return nil, err
+	}
+	held := make([]Placed, len(seqs))
+	for i, seq := range seqs {
+		held[i] = Placed{Position{Incarnation: r.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, times[i]).UTC()}, says[i]}
+	}
+	return held, nil
+}
+
+// sayings are what the rows of a block say that depends on more than their messages:
+// on which other messages there are, and on what is known when they are derived. The
+// statements held_… say the same of the rows that a table has.
+var sayings = map[string]func(b *block) []string{
+	"duplicates": func(b *block) []string {
+		firsts := b.numbers("first_seq")
+		says := make([]string, len(firsts))
+		for i, id := range b.ids("first_incarnation") {
+			says[i] = id.String() + ":" + unsigned(firsts[i])
+		}
+		return says
+	},
+	"quarantine": func(b *block) []string {
+		codes, reasons, headers, data := b.texts("code"), b.texts("reason"), b.texts("header"), b.texts("data")
+		says := make([]string, len(codes))
+		for i := range codes {
+			sum := sha256.Sum256([]byte(codes[i] + "\x00" + reasons[i] + "\x00" + headers[i] + "\x00" + data[i]))
+			says[i] = string(sum[:])
+		}
+		return says
+	},
+	"log_hashes": func(b *block) []string {
+		indexes, hashes, above := b.numbers("log_index"), b.texts("hash"), b.texts("above")
+		says := make([]string, len(indexes))
+		for i := range indexes {
+			says[i] = unsigned(indexes[i]) + ":" + hashes[i] + above[i]
+		}
+		return says
+	},
+}
+
 // LackOf holds the rows that a table has in the range of a batch against those that
-// it is to have, and reports false where they are the same.
-func LackOf(table string, want, held []Position) (lack Lack, lacks bool) {
-	has, wanted := make(map[uint64]bool, len(held)), make(map[uint64]time.Time, len(want))
+// it is to have, and reports false where they are the same. A row that says something
+// else is strange and yet there: once it is evicted, the table lacks it.
+func LackOf(table string, want, held []Placed) (lack Lack, lacks bool) {
+	has, wanted := make(map[uint64]bool, len(held)), make(map[uint64]Placed, len(want))
 	for _, at := range want {
-		wanted[at.StreamSeq] = at.RecordedAt
+		wanted[at.StreamSeq] = at
 	}
 	lack.Table = table
 	for _, at := range held {
-		if recorded, ok := wanted[at.StreamSeq]; ok && recorded.Equal(at.RecordedAt) {
+		is, ok := wanted[at.StreamSeq]
+		there := ok && is.RecordedAt.Equal(at.RecordedAt)
+		if there {
 			has[at.StreamSeq] = true
-		} else {
-			lack.Strange = append(lack.Strange, at)
+		}
+		if !there || is.Says != at.Says {
+			lack.Strange = append(lack.Strange, at.Position)
 		}
 	}
 	for _, at := range want {
@@ -182,13 +234,34 @@ func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error)
 func (b *Batch) Places() map[string][]Position {
 	places := make(map[string][]Position)
 	for _, t := range b.tables() {
-		seqs, times := t.numbers("stream_seq"), t.numbers("recorded_at")
-		for i, seq := range seqs {
-			at := Position{Incarnation: b.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, int64(times[i])).UTC()}
-			places[t.table] = append(places[t.table], at)
+		if t.rows > 0 {
+			places[t.table] = t.places(b.Incarnation)
 		}
 	}
 	return places
+}
+
+func (b *block) places(incarnation uuid.UUID) []Position {
+	seqs, times := b.numbers("stream_seq"), b.numbers("recorded_at")
+	places := make([]Position, len(seqs))
+	for i, seq := range seqs {
+		places[i] = Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, int64(times[i])).UTC()}
+	}
+	return places
+}
+
+func (b tableBlock) placed(incarnation uuid.UUID) []Placed {
+	places := b.places(incarnation)
+	placed := make([]Placed, len(places))
+	for i, at := range places {
+		placed[i].Position = at
+	}
+	if says := sayings[b.table]; says != nil && b.rows > 0 {
+		for i, s := range says(b.block) {
+			placed[i].Says = s
+		}
+	}
+	return placed
 }
 
 // numbers returns the values of a column of numbers or times.
@@ -205,6 +278,35 @@ func (b *block) numbers(name string) []uint64 {
 		return values
 	}
 	return nil
+}
+
+// texts returns the values of a column of text.
+func (b *block) texts(name string) []string {
+	for i, c := range b.input {
+		if c.Name != name {
+			continue
+		}
+		text := b.columns[i].column.(*textColumn)
+		values := make([]string, 0, text.rows)
+		for rest := text.bytes; len(rest) > 0; {
+			var s []byte
+			s, rest = cutText(rest)
+			values = append(values, string(s))
+		}
+		return values
+	}
+	return nil
+}
+
+// ids returns the values of a column of ids, of which each is two numbers.
+func (b *block) ids(name string) []uuid.UUID {
+	halves := b.numbers(name)
+	ids := make([]uuid.UUID, len(halves)/2)
+	for i := range ids {
+		binary.BigEndian.PutUint64(ids[i][:8], halves[2*i])
+		binary.BigEndian.PutUint64(ids[i][8:], halves[2*i+1])
+	}
+	return ids
 }
 
 // moment is a time as a query's parameter; no time is the first one.

@@ -89,12 +89,17 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	return l.insert(ctx, commit, b.Range, epoch)
 }
 
-// Discard removes the rows of a range that was written and never committed
-// from every table. It returns once no query sees them.
-func (l *Ledger) Discard(ctx context.Context, r Range) error {
+// Discard removes the rows of a range that was written and never committed from every
+// table, but for those of messages that were refused, at the sequences that are given.
+// It returns once no query sees them.
+func (l *Ledger) Discard(ctx context.Context, r Range, refused []uint64) error {
 	for _, t := range new(Batch).tables() {
 		params := clickhouse.Parameters{
 			"table": t.table, "incarnation": r.Incarnation.String(), "first": unsigned(r.First), "last": unsigned(r.Last),
+			"except": "[]",
+		}
+		if OfRefused(t.table) {
+			params["except"] = arrayParameter(refused)
 		}
 		if err := l.conn.Exec(l.with(ctx, params), statement("discard")); err != nil {
 			return fmt.Errorf("discard rows of %s: %w", t.table, err)
@@ -102,6 +107,10 @@ func (l *Ledger) Discard(ctx context.Context, r Range) error {
 	}
 	return nil
 }
+
+// OfRefused reports whether a message that was refused has its rows in a table: its
+// one in quarantine, and the one that says which refused message it was to replace.
+func OfRefused(table string) bool { return table == "quarantine" || table == "replays" }
 
 // token names one block: which stream, which table, which messages with which
 // bytes, projected how, and by which journal entry. It can never name other

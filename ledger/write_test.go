@@ -370,7 +370,7 @@ func TestDiscardRemovesOneRange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Discard(t.Context(), drop.Range); err != nil {
+	if err := l.Discard(t.Context(), drop.Range, nil); err != nil {
 		t.Fatal(err)
 	}
 	twice := keep.Rows()

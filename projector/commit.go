@@ -48,7 +48,7 @@ func (p *Projector) mark(ctx context.Context, b built) error {
 	if err := p.store.Commit(ctx, b.batch, p.lease.Epoch()); err != nil {
 		return err
 	}
-	if p.mayBeHeld(b.batch.Range) {
+	if p.mayBeHeld() {
 		if err := p.markAgain(ctx, b.batch); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ type store interface {
 	LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
 	CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]ledger.Commit, error)
 	Held(ctx context.Context, commits []ledger.Commit) ([]map[string]uint64, error)
-	Lacking(ctx context.Context, b *ledger.Batch, first uint64) ([]ledger.Lack, error)
+	Lacking(ctx context.Context, b *ledger.Batch, first uint64, since time.Time) ([]ledger.Lack, error)
 	LastHeld(ctx context.Context, r ledger.Range) (uint64, error)
 
 	Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error
@@ -71,7 +71,7 @@ type store interface {
 	Evict(ctx context.Context, r ledger.Range, lacking []ledger.Lack) error
 	WriteLacking(ctx context.Context, b *ledger.Batch, epoch uint64, lacking []ledger.Lack) error
 	Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error
-	Discard(ctx context.Context, r ledger.Range) error
+	Discard(ctx context.Context, r ledger.Range, refused []uint64) error
 
 	LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error)
 }

@@ -15,13 +15,13 @@ import (
 // them at the same time.
 var errNotTaken = errors.New("the table does not hold rows that it took")
 
-// mayBeHeld says that rows of r may have been written before this holder came to
-// it.
-func (p *Projector) mayBeHeld(r ledger.Range) bool { return r.First <= p.doubtful }
+// mayBeHeld says that rows of the next range may have been written before this holder
+// came to it, or rows of messages in front of it that are gone.
+func (p *Projector) mayBeHeld() bool { return p.committed.Load() < p.doubtful }
 
 // insert stores the rows of a journalled range.
 func (p *Projector) insert(ctx context.Context, b *ledger.Batch) error {
-	if p.mayBeHeld(b.Range) {
+	if p.mayBeHeld() {
 		return p.reconcile(ctx, b)
 	}
 	return p.store.WriteRows(ctx, b, p.lease.Epoch())
@@ -39,9 +39,12 @@ func (p *Projector) insert(ctx context.Context, b *ledger.Batch) error {
 func (p *Projector) reconcile(ctx context.Context, b *ledger.Batch) error {
 	// What stood between the last commit and this range may have rows, but for what
 	// expired: it has had them from nobody knows whom, and they are all that is left.
-	evicted, first := false, min(b.First, p.committed.Load()+1)
+	evicted, first, since := false, min(b.First, p.committed.Load()+1), b.RecordedAt
+	if p.uncommitted(b) {
+		since = p.last.RecordedAt // what stands behind the last commit may be of an earlier month than the batch
+	}
 	for try := range 3 {
-		lacking, err := p.store.Lacking(ctx, b, first)
+		lacking, err := p.store.Lacking(ctx, b, first, since)
 		if err != nil {
 			return err
 		}
@@ -77,15 +80,18 @@ func (p *Projector) reconcile(ctx context.Context, b *ledger.Batch) error {
 	return nil
 }
 
+// uncommitted reports whether a batch is not one that is derived again after its commit.
+func (p *Projector) uncommitted(b *ledger.Batch) bool { return b.First > p.last.Last }
+
 // evict removes the rows of a range that was never committed and that are not those
 // of its batch, and reports whether there were any. Their message is another one by
 // now, is gone, or becomes something else since another stream withheld a value or
-// was made anew; the journal under which they were written is lost or has gone on,
-// and nothing vouches for them. Of a committed range they stay: what was deleted
-// from the stream since has its rows. So does what a projector deleted for its
-// value, in whatever range.
+// was made anew, or since a message before it is gone; the journal under which they
+// were written is lost or has gone on, and nothing vouches for them. Of a committed
+// range they stay: what was deleted from the stream since has its rows. So does what
+// a projector deleted for its value, in whatever range.
 func (p *Projector) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.Lack) (bool, error) {
-	if b.First <= p.last.Last || !slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return len(l.Strange) > 0 }) {
+	if !p.uncommitted(b) || !slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return len(l.Strange) > 0 }) {
 		return false, nil
 	}
 	from := b.Range
@@ -103,7 +109,7 @@ func (p *Projector) evict(ctx context.Context, b *ledger.Batch, lacking []ledger
 	var strange []ledger.Lack
 	for _, l := range lacking {
 		l.Strange = slices.DeleteFunc(l.Strange, func(at ledger.Position) bool {
-			return l.Table == "quarantine" && !there[at.StreamSeq] && slices.ContainsFunc(removed, func(gone ledger.Position) bool {
+			return ledger.OfRefused(l.Table) && !there[at.StreamSeq] && slices.ContainsFunc(removed, func(gone ledger.Position) bool {
 				return gone.StreamSeq == at.StreamSeq && gone.RecordedAt.Equal(at.RecordedAt)
 			})
 		})
@@ -250,10 +256,17 @@ func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 	if err != nil {
 		return err
 	}
-	if gone := reintroduced(b.refused); !b.Same(r) && len(gone) > 0 {
-		// Recognised only now: it keeps the rows that it has, and gets no more.
+	if refused := reintroduced(b.refused); !b.Same(r) && len(refused) > 0 {
+		traces, err := p.store.Traces(ctx, r)
+		if err != nil {
+			return err
+		}
+		// Recognised only now: it keeps the rows that it has, and gets no more. What has
+		// none of its own in events, duplicates or quarantine is refused, once more or at last.
 		p.landed(b)
-		messages = slices.DeleteFunc(messages, func(m *message) bool { return slices.Contains(gone, m.position) })
+		messages = slices.DeleteFunc(messages, func(m *message) bool {
+			return slices.Contains(refused, m.position) && traces[m.position.StreamSeq] != ledger.Trace{}
+		})
 		if len(messages) == 0 {
 			return nil
 		}
@@ -262,11 +275,36 @@ func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 			return err
 		}
 	}
+	refused := !b.Same(r) && len(reintroduced(b.refused)) > 0
 	b.Range, b.batch.Range = r, r
 	p.keepLog(c, b.batch)
+	if refused {
+		if err := p.refuseAgain(ctx, b); err != nil {
+			return err
+		}
+	}
 	if err := p.reconcile(ctx, b.batch); err != nil {
 		return err
 	}
 	p.landed(b)
 	return p.remove(ctx, reintroduced(b.refused)) // quarantine did not say so when the range was verified
+}
+
+// refuseAgain prepares what a batch refuses for a withheld value, of which the table
+// that had its outcome is an older copy: the quarantine stream gets the copies before
+// the messages are deleted, and what other tables may have of them as events goes.
+func (p *Projector) refuseAgain(ctx context.Context, b built) error {
+	if err := p.quarantine(ctx, b.refused); err != nil {
+		return err
+	}
+	lacking, err := p.store.Lacking(ctx, b.batch, b.First, b.RecordedAt)
+	if err != nil {
+		return err
+	}
+	places := reintroduced(b.refused)
+	strange := slices.DeleteFunc(lacking, func(l ledger.Lack) bool { return ledger.OfRefused(l.Table) || l.Table == "log_hashes" })
+	for i := range strange {
+		strange[i].Strange = slices.DeleteFunc(strange[i].Strange, func(at ledger.Position) bool { return !slices.Contains(places, at) })
+	}
+	return p.store.Evict(ctx, b.Range, strange)
 }

@@ -208,7 +208,9 @@ func (p *Projector) forget() { p.seen, p.withheld = nil, nil }
 // settle ends what an earlier holder of the lease had begun. A range at or
 // below the checkpoint is done. The one right above it, if the stream still
 // holds it, is finished with the same cut and tokens; if not, what was written
-// of it is removed, because no stream will bring these messages again.
+// of it is removed, because no stream will bring these messages again. What is gone
+// because a projector has deleted it for its value counts as held: the range was
+// committed, and commits is an older copy.
 //
 // A range further above means that commits is older than the journal. Then its
 // rows are not touched: the stream comes to them in their turn.
@@ -217,6 +219,7 @@ func (p *Projector) settle(ctx context.Context) error {
 	if pending == nil {
 		return nil
 	}
+	var removed []ledger.Position
 	defer func() { p.book.log = nil }() // what is not settled is not in it
 	if pending.Incarnation == p.incarnation {
 		if pending.First <= p.last.Last {
@@ -226,15 +229,22 @@ func (p *Projector) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(messages) > 0 {
+		if len(messages) > 0 && messages[0].position.StreamSeq < pending.First {
+			return nil
+		}
+		if removed, err = p.removedFrom(ctx, *pending, messages); err != nil {
+			return err
+		}
+		if len(messages)+len(removed) > 0 {
 			b, err := p.assemble(ctx, messages)
 			switch {
 			case err != nil:
 				return err
 			case b.Same(*pending):
 				return p.settleSame(ctx, b, *pending)
-			case b.First < pending.First:
-				return nil
+			case rangeOf(withPlaces(messages, append(reintroduced(b.refused), removed...))).Same(*pending):
+				b.Range, b.batch.Range = *pending, *pending
+				return p.settleSame(ctx, b, *pending)
 			}
 		}
 	} else {
@@ -254,10 +264,25 @@ func (p *Projector) settle(ctx context.Context) error {
 	if err := p.store.KillInserts(ctx, pending.Incarnation); err != nil {
 		return err
 	}
-	if err := p.store.Discard(ctx, *pending); err != nil {
+	refused := make([]uint64, len(removed))
+	for i, at := range removed {
+		refused[i] = at.StreamSeq
+	}
+	if err := p.store.Discard(ctx, *pending, refused); err != nil {
 		return err
 	}
 	return p.loadWithheld(ctx) // what was removed may have been redactions
+}
+
+// removedFrom returns where the messages stood that a projector has deleted for a
+// withheld value from a range of which the stream still has these. Their rows in
+// quarantine are all that is left of them. A place that is beyond the stream's end or
+// has another message was never theirs in this stream: it is an older copy.
+func (p *Projector) removedFrom(ctx context.Context, r ledger.Range, messages []*message) ([]ledger.Position, error) {
+	list, err := p.reintroducedIn(ctx, r)
+	return slices.DeleteFunc(list, func(at ledger.Position) bool {
+		return at.StreamSeq > p.info.State.LastSeq || slices.ContainsFunc(messages, func(m *message) bool { return m.position.StreamSeq == at.StreamSeq })
+	}), err
 }
 
 // settleSame finishes a journalled range under the tokens of who journalled it.

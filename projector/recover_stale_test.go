@@ -2,6 +2,7 @@ package projector
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -20,39 +21,81 @@ func TestRowsThatTheStreamDoesNotBring(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 20)
-	f.publish(event(500, 0).Binary())
-	f.publish(event(500, 0).Binary())
+	for range 3 {
+		f.publish(event(500, 0).Binary())
+	}
 	f.publishMix(100, 20)
 	f.project()
-	f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 15"))
+	f.exec("DELETE FROM commits WHERE last_seq > 15", "TRUNCATE TABLE checkpoints") // or a head would be of a log that is no more
 	f.loseJournal()
-	f.must(f.stream().DeleteMsg(t.Context(), 21))
+	for _, seq := range []uint64{21, 30} { // the first of three, and an event that nothing repeats
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+	}
+	for range 2 {
+		f.project()
+		f.exact("FINAL")
+	}
+	f.sameAgain() // the third of them repeats the second now
+	f.logged()    // whose leaf is where that of the first was; those behind the other are one place earlier
+}
+
+// The same, of messages that were recorded in an earlier month than those that came
+// behind them.
+func TestRowsOfAnEarlierMonthThatTheStreamDoesNotBring(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	store := f.timeless()
+	month := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for id := range 25 { // 15 of October
+		m := event(id, 0).Binary()
+		store(m.Subject, m.Header, m.Data, month.Add(time.Duration(id-15)*time.Second))
+	}
+	p := f.projector()
+	p.config.BatchMessages = 10
+	f.must(f.run(p))
+	f.exec("DELETE FROM commits WHERE last_seq > 10", "TRUNCATE TABLE checkpoints")
+	f.loseJournal()
+	for seq := uint64(11); seq <= 15; seq++ {
+		f.must(f.stream().DeleteMsg(t.Context(), seq))
+	}
 	f.project()
 	f.exact("FINAL")
-	f.project()
-	f.exact("FINAL")
+	f.logged()
 }
 
 // What a projector deleted for its value keeps its row where commits is older than
-// it, and its range is committed without it.
+// it, and its range is committed without it: with the journal, which names that range,
+// without it, and where the range is another one since.
 func TestCommittedAgainAfterADeletion(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.publish(redaction(t, 1, secret).Binary())
-	f.flush()
-	f.must(f.run(f.guarded(new(logbook))))
-	f.publish(event(1, 0).Binary())
-	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
-	f.publish(event(2, 0).Binary())
-	f.flush()
-	f.must(f.run(f.guarded(new(logbook))))
-	f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 1"))
-	f.loseJournal()
-	for range 2 {
-		f.must(f.run(f.guarded(new(logbook))))
-	}
-	if n := f.count("SELECT count() FROM quarantine FINAL WHERE stream_seq = 3"); n != 1 {
-		t.Errorf("quarantine has %d rows of the message, want 1", n)
+	for name, harm := range map[string]func(f *fixture){
+		"journalled":        func(*fixture) {},
+		"journal lost":      (*fixture).loseJournal,
+		"journalled longer": func(f *fixture) { f.must(f.stream().DeleteMsg(f.t.Context(), 2)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.publish(redaction(t, 1, secret).Binary())
+			f.flush()
+			f.must(f.run(f.guarded(new(logbook))))
+			f.publish(event(1, 0).Binary())
+			f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
+			f.publish(event(2, 0).Binary())
+			f.flush()
+			f.must(f.run(f.guarded(new(logbook))))
+			f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 1"))
+			harm(f)
+			for range 2 {
+				f.must(f.run(f.guarded(new(logbook))))
+			}
+			if n := f.count("SELECT count() FROM quarantine FINAL WHERE stream_seq = 3"); n != 1 {
+				t.Errorf("quarantine has %d rows of the message, want 1", n)
+			}
+			if n := f.count("SELECT count() FROM events FINAL"); n != f.stream().CachedInfo().State.Msgs {
+				t.Errorf("%d events, the stream has %d messages", n, f.stream().CachedInfo().State.Msgs)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,19 @@ func swapped(one, other string) func(*Projector) {
 	})
 }
 
+// earlier takes a step before another that it follows.
+func earlier(one, other string) func(*Projector) {
+	return bent(func(_ *Projector, steps []step) []step {
+		i := slices.IndexFunc(steps, func(s step) bool { return s.verb == one })
+		j := slices.IndexFunc(steps, func(s step) bool { return s.verb == other })
+		if i > j && j >= 0 {
+			moved := steps[i]
+			steps = slices.Insert(slices.Delete(steps, i, i+1), j, moved)
+		}
+		return steps
+	})
+}
+
 // instead does something else in a step's place.
 func instead(verb string, do func(p *Projector, ctx context.Context) error) func(*Projector) {
 	return bent(func(p *Projector, steps []step) []step {
@@ -55,7 +68,7 @@ var planted = map[string]func(*schedule){
 	"no walk back":               inProjector(without("walk back"), "table restored"),
 	"no look at the checkpoint":  inProjector(without("look at the checkpoint"), "ledger restored"),
 	"no copy to quarantine":      inProjector(without("publish to quarantine")),
-	"delete before commit":       inProjector(swapped("delete reintroduced values", "commit")),
+	"delete before the rows":     inProjector(earlier("delete reintroduced values", "write")),
 	"no kill of old inserts": inProjector(func(p *Projector) {
 		p.store = lenient{p.store}
 	}, "insert left running"),

@@ -224,13 +224,14 @@ func (s simStore) Commit(_ context.Context, b *ledger.Batch, epoch uint64) error
 	return s.insert(&simInsert{from: s.process, table: "commits", token: s.token("commits", b.Range), r: b.Range, commit: &c})
 }
 
-func (s simStore) Discard(ctx context.Context, r ledger.Range) error {
+func (s simStore) Discard(ctx context.Context, r ledger.Range, refused []uint64) error {
 	return s.ask(ctx, "discard", func(l *simLedger) {
 		l.w.faults["range discarded"]++
 		l.discarded = append(l.discarded, r)
 		for table, rows := range l.tables {
 			l.tables[table] = slices.DeleteFunc(rows, func(at ledger.Position) bool {
-				return at.Incarnation == r.Incarnation && r.First <= at.StreamSeq && at.StreamSeq <= r.Last
+				spared := ledger.OfRefused(table) && slices.Contains(refused, at.StreamSeq)
+				return at.Incarnation == r.Incarnation && r.First <= at.StreamSeq && at.StreamSeq <= r.Last && !spared
 			})
 		}
 	})
@@ -301,17 +302,26 @@ func (s simStore) WriteLacking(_ context.Context, b *ledger.Batch, _ uint64, lac
 	return err
 }
 
-func (s simStore) Lacking(ctx context.Context, b *ledger.Batch, first uint64) (lacking []ledger.Lack, err error) {
+func (s simStore) Lacking(ctx context.Context, b *ledger.Batch, first uint64, _ time.Time) (lacking []ledger.Lack, err error) {
 	places, look := b.Places(), b.Range
 	look.First = first
 	err = s.ask(ctx, "lacking", func(l *simLedger) {
 		for _, table := range simTables {
-			if lack, lacks := ledger.LackOf(table, places[table], l.in(table, look)); lacks {
+			if lack, lacks := ledger.LackOf(table, placed(places[table]), placed(l.in(table, look))); lacks {
 				lacking = append(lacking, lack)
 			}
 		}
 	})
 	return lacking, err
+}
+
+// placed are rows that say nothing beyond their messages.
+func placed(places []ledger.Position) []ledger.Placed {
+	list := make([]ledger.Placed, len(places))
+	for i, at := range places {
+		list[i].Position = at
+	}
+	return list
 }
 
 func (s simStore) LastHeld(ctx context.Context, r ledger.Range) (last uint64, err error) {

@@ -1,7 +1,7 @@
-SELECT groupArray(stream_seq), groupArray(toUnixTimestamp64Nano(recorded_at))
+SELECT groupArray(stream_seq), groupArray(toUnixTimestamp64Nano(recorded_at)), groupArray(says)
 FROM
 (
-    SELECT DISTINCT stream_seq, recorded_at
+    SELECT DISTINCT stream_seq, recorded_at, '' AS says
     FROM {table:Identifier}
     WHERE incarnation = {incarnation:UUID} AND stream_seq BETWEEN {first:UInt64} AND {last:UInt64}
         AND recorded_at >= toStartOfMonth({from:DateTime64(9, 'UTC')})
