@@ -94,9 +94,10 @@ func (v *verdict) mayBeForked(stream *simStream) bool {
 }
 
 // mayBeExpired reports whether something is gone that was not committed, or that a
-// restored table might lack.
+// restored table might lack. It may be gone from the stream in whose place this one
+// came meanwhile.
 func (v *verdict) mayBeExpired(stream *simStream) bool {
-	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted} {
+	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted, stream.removed, stream.before} {
 		for at := range gone {
 			if v.covered(at) == 0 || v.restored {
 				return true
@@ -181,7 +182,10 @@ func (v *verdict) checkStream(stream *simStream) {
 		at := placeIn(position)
 		in := v.in(at)
 		if stream.undone[at] {
-			v.checkUndone(stream, at, in)
+			if v.checkUndone(stream, at, in); len(in) > 0 { // and may count
+				r.doubtful[v.all[at].id] = true
+				r.tell(v.all[at], &r.perhaps)
+			}
 			continue
 		}
 		here := stream.holds(at.seq)
@@ -210,6 +214,9 @@ func (v *verdict) checkStream(stream *simStream) {
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
 		case !slices.Contains(want, in[0]):
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
+		}
+		if v.restored && v.final["quarantine"][at] && c.secret >= 0 && r.perhaps[c.secret] {
+			r.doubtful[c.id] = true // it was an event, and is refused since its row was lost
 		}
 		v.checkRows(stream, at, c, r)
 		if v.final["events"][at] {
@@ -259,7 +266,7 @@ func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 	case stream.purged[at]:
 		// A ledger without commits begins where the stream does.
 		commits := v.tables.newest(stream.incarnation)
-		if len(commits) > 0 && at.seq > commits[len(commits)-1].First {
+		if len(commits) > 0 && at.seq > commits[len(commits)-1].First && !v.stoodFor(stream, at) {
 			v.breaks("message %d is in no table, and nobody says that it has expired", at.seq)
 		}
 	case v.restored: // it may have counted
@@ -267,6 +274,17 @@ func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 		r.doubtful[c.id] = true
 		r.tell(c, &r.perhaps)
 	}
+}
+
+// stoodFor reports whether a message that is gone came in the place of one that was
+// committed, by way of an older copy of the stream: nothing is left to see that by.
+func (v *verdict) stoodFor(stream *simStream, at simPlace) bool {
+	for other := range stream.undone {
+		if other.seq == at.seq && v.covered(other) > 0 && len(v.in(other)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // checkUndone is about a message that the stream never had, as it is now.

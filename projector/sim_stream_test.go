@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -33,6 +34,7 @@ type simStream struct {
 	purged  map[simPlace]bool // by a limit
 	undone  map[simPlace]bool // by bringing back an older copy
 	removed map[simPlace]bool // by a projector
+	before  map[simPlace]bool // by a limit or a person, from the stream that was made anew
 }
 
 // simPlace names one message, also where another had its place before.
@@ -76,6 +78,8 @@ func (s *simStream) renew() {
 	for i := range id {
 		id[i] = byte(r.Uint32())
 	}
+	s.before = maps.Clone(s.purged)
+	maps.Copy(s.before, s.deleted)
 	s.incarnation, s.messages, s.ever, s.first, s.last = id, nil, nil, 1, 0
 	s.consumers = make(map[string]*simConsumed)
 	s.deleted, s.purged, s.undone, s.removed = make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool)
