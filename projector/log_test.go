@@ -218,6 +218,37 @@ func (f *fixture) copies() uint64 {
 	return stream.CachedInfo().State.Msgs
 }
 
+// TestLogGoesOnAfterATakeOver: who takes over from a dead projector goes on with its
+// log, whose root is that of one that is made in one go.
+func TestLogGoesOnAfterATakeOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 60)
+	f.flush()
+	for i, point := range []string{pointWritten, pointJournalled} {
+		f.crash(point, 1+i) // in a take-over, too
+	}
+	f.publishMix(200, 20)
+	f.flush()
+	p := f.projector()
+	p.config.Owner = "another"
+	f.must(f.run(p))
+	root := f.logged()
+	r := f.rebuild()
+	r.CompareOnly = true
+	var rebuilt string
+	r.at = func(point string) {
+		if point == pointCompared {
+			var database string
+			f.must(f.sql.QueryRow(t.Context(), "SELECT currentDatabase()").Scan(&database))
+			f.must(f.sql.QueryRow(t.Context(), "SELECT argMax(tree_root, last_seq) FROM "+database+"_rebuild.commits").Scan(&rebuilt))
+		}
+	}
+	if f.rebuilt(r); rebuilt != string(root[:]) {
+		t.Errorf("the log ends with the root %v, a rebuilt one with %x", root, rebuilt)
+	}
+}
+
 // TestNoSecret: a ledger that has a log is not written to without its secret.
 func TestNoSecret(t *testing.T) {
 	t.Parallel()

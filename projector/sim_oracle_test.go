@@ -127,6 +127,12 @@ func (v *verdict) begin(stream *simStream) *reading {
 		}
 		r.tell(c, &r.perhaps)
 	}
+	for at := range v.final["redactions"] {
+		// events may be an older copy than redactions, which is what withholds
+		if at.incarnation != stream.incarnation {
+			r.tell(v.all[at], &r.perhaps)
+		}
+	}
 	for at, c := range v.all {
 		// Another partition was made anew: what of it was not committed is there until
 		// its projector removes it.
