@@ -77,8 +77,9 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d schedules: %v", n, faults)
 }
 
-// TestSimulationOfSchedulesThatFailed runs those in which runs over 57,000 seeds, with
-// actions favoured or as drawn, found something, each beside the only ones that did.
+// TestSimulationOfSchedulesThatFailed runs those again in which 57,000 seeds, and a few
+// thousand with favoured actions, found something. The first six were the projector's
+// faults, the others the oracle's.
 func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
