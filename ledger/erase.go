@@ -33,7 +33,7 @@ func (l *Ledger) Erasable(ctx context.Context, s Subject, tenant string, visit f
 	for rows.Next() {
 		var e Erasable
 		r := &e.Record
-		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID); err != nil {
+		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID, &r.ItemID); err != nil {
 			return fmt.Errorf("find events: %w", err)
 		}
 		visit(e)

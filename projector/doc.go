@@ -67,9 +67,9 @@
 // without the salt, which only the ledger's secret gives again. Beside it a lease entry
 // names the digest of the last range that was journalled, until the next is, and the
 // server's log of deduplication tokens a quarter of the digests of its last 10,000
-// blocks. An erased item has a last version, expired, that what refers to
-// it finds. What refers from elsewhere to items of another erased subject refers to
-// nothing that is known. The fact also says which source and sequence a record had, and
+// blocks. What refers to an erased item finds it expired: one that was the subject itself
+// has a last version that says so, and of other subjects' items the fact has the ids,
+// which count where no version is left. The fact also says which source and sequence a record had, and
 // its session, run and turn: so check_sequence_gaps and the alarm take no erased sequence
 // for a loss, and a pack that is exported later has the record as expired.
 //

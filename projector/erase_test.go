@@ -337,32 +337,48 @@ func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
 	}
 }
 
-// TestErasedItemReadsExpired: what refers to the item finds it, without content.
+// TestErasedItemReadsExpired: what refers to the item finds it, without content, whether
+// it was erased by its own id or as a data subject's.
 func TestErasedItemReadsExpired(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	ids := schema.Correlation{Tenant: "acme", SessionID: "s-1", TurnID: "t-1"}
-	for i, fact := range []schema.Fact{
-		&schema.ItemAdded{Item: schema.Item{ItemID: "note-1", ContextKind: "note", Title: erasedContent, ContentMode: schema.ContentRef, ContentRef: "blob:1"}},
-		&schema.AssemblyCreated{AssemblyID: "a-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b-1", ItemRefs: schema.Refs("note-1")}}},
-	} {
-		e, err := schema.NewEvent(fact, fmt.Sprint("event-", i), "urn:test", stored, ids)
-		f.must(err)
-		f.publish(e.Binary())
-	}
-	f.follow(f.guarded(new(logbook)))
-	f.awaitLevel()
-	e := f.erasure()
-	var err error
-	e.Subject, err = ledger.ParseSubject("item:note-1")
-	f.must(err)
-	done, err := e.Run(t.Context())
-	f.must(err)
-	if done.Events != 1 {
-		t.Fatalf("%+v", done)
-	}
-	f.nowhere("", erasedContent)
-	if n := f.count("SELECT count() FROM turn_window WHERE session_id = 's-1' AND turn_id = 't-1' AND has(item_refs, 'note-1') AND redaction_state = 'expired' AND title = ''"); n != 1 {
-		t.Errorf("%d blocks say that their item has expired, want 1", n)
+	for _, subject := range []string{"item:note-1", erasedSubject} {
+		t.Run(subject, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			ids := schema.Correlation{Tenant: "acme", SessionID: "s-1", TurnID: "t-1", ResourceID: "user-1"}
+			for i, fact := range []schema.Fact{
+				&schema.ItemAdded{Item: schema.Item{ItemID: "note-1", ContextKind: "note", Title: erasedContent, ContentMode: schema.ContentRef, ContentRef: "blob:1"}},
+				&schema.ItemAdded{Item: schema.Item{ItemID: "note-2", ContextKind: "note", Title: "of user-1 and now of both"}},
+				&schema.ItemUpdated{Item: schema.Item{ItemID: "note-2", ContextKind: "note", Title: erasedContent}},
+				&schema.AssemblyCreated{AssemblyID: "a-1", CallID: "c-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b-1", ItemRefs: schema.Refs("note-1")}, {Block: "b-2", ItemRefs: schema.Refs("note-2")}}},
+			} {
+				of := ids
+				if i == 0 || i == 2 && subject == erasedSubject {
+					of.ResourceID = erasedSubject
+				}
+				e, err := schema.NewEvent(fact, fmt.Sprint("event-", i), "urn:test", stored, of)
+				f.must(err)
+				f.publish(e.Binary())
+			}
+			f.follow(f.guarded(new(logbook)))
+			f.awaitLevel()
+			e := f.erasure()
+			var err error
+			e.Subject, err = ledger.ParseSubject(subject)
+			f.must(err)
+			if done, err := e.Run(t.Context()); err != nil || done.IsZero() {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			if subject == erasedSubject {
+				f.nowhere("", erasedContent)
+			}
+			const blocks = "SELECT count() FROM turn_window WHERE session_id = 's-1' AND turn_id = 't-1' AND "
+			if n := f.count(blocks + "item_refs = ['note-1'] AND redaction_state = 'expired' AND title = ''"); n != 1 {
+				t.Errorf("%d blocks say that their item has expired, want 1", n)
+			}
+			if n := f.count(blocks + "item_refs = ['note-2'] AND redaction_state = ''"); n != 1 {
+				t.Errorf("%d blocks have the item of which a version is left, want 1", n)
+			}
+		})
 	}
 }

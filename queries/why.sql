@@ -63,6 +63,13 @@ FROM
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
+        SELECT recorded_at, incarnation, stream_seq, event_time, '', '', 0, 0, 'expired', {item_id:String}, NULL, NULL, NULL, NULL, NULL, JSONExtractString(data, 'reason'), '',
+            arrayStringConcat(JSONExtract(data, 'policy_refs', 'Array(String)'), ', '), '', CAST(map(), 'Map(String, Float64)')
+        FROM events FINAL
+        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = '' AND event_type = 'context.erasure.applied'
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        WHERE has(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'), ({session_id:String}, {item_id:String}))
+        UNION ALL
         SELECT entry.1, entry.10, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL, entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
         FROM (SELECT arrayJoin(logged.4) AS entry)
         UNION ALL

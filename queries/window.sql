@@ -131,10 +131,24 @@ FROM
 ) AS w
 LEFT JOIN
 (
-    SELECT item_id, argMax((title, toString(layer), token_estimate, toString(redaction_state)), ifNull(sequence, toInt64(stream_seq))) AS item
-    FROM items
-    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND change != 'removed'
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    SELECT item_id, argMax((name, area, size, state), at) AS item
+    FROM
+    (
+        SELECT item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state, ifNull(sequence, toInt64(stream_seq)) AS at
+        FROM items
+        PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND change != 'removed'
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT r.2, '', '', NULL, 'expired', -1
+        FROM
+        (
+            SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
+            FROM events
+            PREWHERE tenant = chosen.1.2 AND session_id = '' AND event_type = 'context.erasure.applied'
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        )
+        WHERE r.1 = {session_id:String} AND r.2 != ''
+    )
     GROUP BY item_id
 ) AS i ON w.items[1] = i.item_id
 ORDER BY target, position

@@ -54,6 +54,7 @@ type ErasedRecord struct {
 	SessionID      string `json:"session_id,omitempty"`      // of the event
 	RunID          string `json:"run_id,omitempty"`          // of the event
 	TurnID         string `json:"turn_id,omitempty"`         // of the event
+	ItemID         string `json:"item_id,omitempty"`         // the item of which it was a version, for what refers to that
 }
 
 // ErasureApplied records that content was erased on request.

@@ -105,6 +105,8 @@ How to go on:
   ctxledger up                                       run a ledger of your own
   ctxledger import claude-code ~/.claude/projects    see where your own context went
   ctxledger query list                               what can be asked
+  ctxledger evidence export --session S --out pack   what a session's agent knew, with proofs
+  ctxledger evidence verify pack --key ledger.pub    whether it is so; this needs no server
 `)
 		return
 	}
@@ -115,6 +117,8 @@ How to go on, with the data in %[1]s:
   ctxledger query turns --param session_id=demo-session --data %[1]s
   ctxledger window --turn turn-3 --data %[1]s
   ctxledger proof keygen --data %[1]s > ledger.pub   its public key
+  ctxledger evidence export --turn turn-3 --out turn-3 --data %[1]s
+  ctxledger evidence verify turn-3 --key ledger.pub
   ctxledger evidence verify %[2]s --key ledger.pub
 `, keep, path)
 }

@@ -1,9 +1,10 @@
 SELECT e.incarnation, e.stream_seq, e.recorded_at, e.tenant, e.session_id, if(empty(l.leaf), '', hex(l.leaf)), e.kept,
-    e.source, e.sequence, e.run_id, e.turn_id
+    e.source, e.sequence, e.run_id, e.turn_id, e.item
 FROM
 (
     SELECT incarnation, stream_seq, recorded_at, toString(tenant) AS tenant, session_id,
-        toString(source) AS source, sequence, run_id, turn_id, has({kept:Array(String)}, toString(event_type)) AS kept
+        toString(source) AS source, sequence, run_id, turn_id, has({kept:Array(String)}, toString(event_type)) AS kept,
+        if({kind:String} != 'item' AND startsWith(event_type, {item_types:String}), JSONExtractString(data, 'item_id'), '') AS item
     FROM events FINAL
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({kind:String} = 'resource' AND resource_id = {id:String}

@@ -35,6 +35,7 @@ type Builder struct {
 	gaps     gaps
 	windows  windows
 	conflict conservation
+	taken    []takenItem
 }
 
 // standing is what is known of an id.
@@ -204,9 +205,7 @@ func (b *Builder) addContentless() {
 	}
 	erasure := b.thing(erasureKind, b.record.Erased, nil)
 	b.edge(b.node, erasure, "redacted_from")
-	b.tally.redactions++
-	b.add(redactions, b.line.begin().text("redaction_id", "expired-"+b.node).text("target_ref", b.node).text("redaction_kind", kindExpired).
-		text("reason", "erasure").text("applied_by", erasure).end())
+	b.expire(b.node, erasure)
 }
 
 // recordRef says where the record stands in the pack.

@@ -231,3 +231,24 @@ func TestHostileRecords(t *testing.T) {
 		t.Errorf("a record ends a block of the README:\n%s", files[pack.ReadmeFile].Data)
 	}
 }
+
+// TestErasedItemsAreExpired: an item that facts name and only erased ones described is
+// expired; one of another session, or one that a fact still describes, is not.
+func TestErasedItemsAreExpired(t *testing.T) {
+	t.Parallel()
+	var taken []schema.ErasedRecord
+	for _, of := range [][2]string{{"i1", "sess-7f3a"}, {"i1", "sess-7f3a"}, {"i2", "sess-7f3a"}, {"i3", "other"}, {"i4", "sess-7f3a"}} {
+		taken = append(taken, schema.ErasedRecord{Stream: "CTX", Sequence: 1, SessionID: of[1], ItemID: of[0]})
+	}
+	files, _ := derive(t, header(), []*pack.Record{
+		event(t, 1, &schema.ErasureApplied{ErasureID: "erasure-9", ErasedSubject: "user-1", Reason: "request", Records: taken}, schema.Correlation{}),
+		event(t, 2, &schema.ItemAdded{Item: schema.Item{ItemID: "i2"}}, schema.Correlation{}),
+		event(t, 3, &schema.AssemblyCreated{AssemblyID: "a1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b", ItemRefs: schema.Refs("i1", "i2", "i3")}}}, schema.Correlation{}),
+	})
+	valid(t, files)
+	closed(t, files)
+	list := read[packDocument](t, files, pack.PackFile).Redactions
+	if len(list) != 1 || list[0].Target != "item:i1" || list[0].Kind != "expire" || !strings.HasSuffix(list[0].AppliedBy, "erasure-9") {
+		t.Errorf("%+v", list)
+	}
+}

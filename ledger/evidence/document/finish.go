@@ -8,6 +8,7 @@ import (
 
 // finish writes what stands behind the lists.
 func (b *Builder) finish() {
+	b.expireItems()
 	for i := range parts {
 		if pack.IsContextFile(parts[i].File) {
 			b.put(part(i), []byte("\n]\n"))

@@ -226,8 +226,42 @@ func (b *Builder) relateReplacement(fact schema.Fact) {
 			b.edge(redaction, b.thing(actorKind, f.ActorRef.ID(), nil), "attributed_to")
 		}
 	case *schema.ErasureApplied:
-		b.makes(erasureKind, f.ErasureID, nil)
+		b.erasure(f)
 	}
+}
+
+// erasure draws an erasure, and keeps which items of the session it took.
+func (b *Builder) erasure(f *schema.ErasureApplied) {
+	b.makes(erasureKind, f.ErasureID, nil)
+	for i := range f.Records {
+		if r := &f.Records[i]; r.ItemID != "" && r.SessionID == b.header.Scope.Session {
+			b.taken = append(b.taken, takenItem{r.ItemID, f.ErasureID})
+		}
+	}
+}
+
+// takenItem is an item of which an erasure took a version.
+type takenItem struct{ item, erasure string }
+
+// expireItems says of each item that facts name, and that only erased ones described,
+// that its content is expired. Facts that name it may be in a later log.
+func (b *Builder) expireItems() {
+	for _, t := range b.taken {
+		id, erasure := evidenceID(itemKind, t.item), evidenceID(erasureKind, t.erasure)
+		if b.known[hash(id)] != named {
+			continue
+		}
+		b.known[hash(id)] = defined // by what was erased
+		b.edge(id, erasure, "redacted_from")
+		b.expire(id, erasure)
+	}
+}
+
+// expire lists what an erasure took among the redactions.
+func (b *Builder) expire(target, erasure string) {
+	b.tally.redactions++
+	b.add(redactions, b.line.begin().text("redaction_id", "expired-"+target).text("target_ref", target).text("redaction_kind", kindExpired).
+		text("reason", "erasure").text("applied_by", erasure).end())
 }
 
 func (b *Builder) elision(f *schema.Elision) {
