@@ -360,3 +360,30 @@ func TestErased(t *testing.T) {
 		t.Errorf("the log of new tables has the root %v, not %v", got, want)
 	}
 }
+
+// TestHeadSinkThatHangs: neither what is projected nor the end of a projector waits for a
+// place outside that takes no heads.
+func TestHeadSinkThatHangs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	asked := make(chan struct{}, 100)
+	p := f.projector()
+	p.config.Heads = Signing{Every: 5, Interval: time.Hour, Sinks: []HeadSink{{"outside", func(ctx context.Context, _ string, _ []byte) error {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}}}
+	stop := f.follow(p)
+	f.publishMix(1, 20)
+	<-asked
+	f.publishMix(21, 20)
+	f.awaitLevel()
+	began := time.Now()
+	f.must(stop())
+	if took := time.Since(began); took > headPatience/2 {
+		t.Errorf("the projector took %v to end", took)
+	}
+	if len(f.heads()) == 0 {
+		t.Error("no head is where it could be")
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ctxledger/ctxledger/projector"
 )
@@ -53,10 +54,15 @@ func Write(file string, note []byte) error {
 	return nil
 }
 
+// letGo is how long a command that ran out of time has to let go of its output. What it
+// started may hold on to that, and is not waited for.
+const letGo = time.Second
+
 // run gives a head to a command of the shell on its standard input. The error has
 // the end of what the command said.
 func run(ctx context.Context, command, stream string, note []byte) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.WaitDelay = letGo
 	cmd.Stdin = bytes.NewReader(note)
 	cmd.Env = append(os.Environ(), "CTXLEDGER_STREAM="+stream)
 	said, err := cmd.CombinedOutput()

@@ -1,10 +1,12 @@
 package heads_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/heads"
 )
@@ -39,5 +41,17 @@ func TestSinks(t *testing.T) {
 	}
 	if err := heads.Sinks(filepath.Join(out, "below a file"), "")[0].Put(t.Context(), "CTX", nil); err == nil {
 		t.Error("wrote below a file")
+	}
+}
+
+// TestCommandThatHangs gives up with its context, whatever the command started.
+func TestCommandThatHangs(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := heads.Sinks("", "sleep 60; true")[0].Put(ctx, "CTX", nil)
+	if took := time.Since(began); err == nil || took > 30*time.Second {
+		t.Errorf("a command that hangs: %v after %v", err, took)
 	}
 }
