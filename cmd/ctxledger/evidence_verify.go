@@ -222,7 +222,7 @@ func conclusion(r *verify.Report) string {
 	}
 	text := "VERIFIED"
 	if open := by[verify.Open]; len(open) > 0 {
-		text += "; open, which is not known to be so: " + strings.Join(open, ", ")
+		text += "; left open, as the pack cannot show it: " + strings.Join(open, ", ")
 	}
 	if not := by[verify.NotChecked]; len(not) > 0 {
 		text += "; not checked: " + strings.Join(not, ", ")

@@ -123,7 +123,7 @@ func TestAfterAnErasure(t *testing.T) {
 				}
 				f.verify(t, c.Target)
 				report := f.report(t, c.Target)
-				if v := report.Of(verify.Completeness); report.Expired != 2 || !redact && (v.Status != verify.Passed || !strings.Contains(v.Detail, "1 complete, 2 records expired")) {
+				if v := report.Of(verify.Completeness); report.Expired != 2 || !redact && (v.Status != verify.Passed || !strings.Contains(v.Detail, "complete: 1; records expired: 2")) {
 					t.Errorf("%d expired, %+v", report.Expired, v)
 				}
 				if n := f.found(t, c.Target, needles); n != 0 {
@@ -162,7 +162,7 @@ func TestAllErased(t *testing.T) {
 		t.Fatalf("%+v, %v", made.Summary, err)
 	}
 	f.verify(t, c.Target)
-	if v := f.report(t, c.Target).Of(verify.Completeness); v.Status != verify.Open || !strings.Contains(v.Detail, "was not sealed") || !strings.Contains(v.Detail, "6 records expired") {
+	if v := f.report(t, c.Target).Of(verify.Completeness); v.Status != verify.Open || !strings.Contains(v.Detail, "was not sealed") || !strings.Contains(v.Detail, "records expired: 6") {
 		t.Errorf("%+v", v)
 	}
 }

@@ -128,7 +128,7 @@ func ParseAttestation(text []byte, keys []note.Verifier) (*Attestation, error) {
 	}
 	accepted, payload, err := verifyEnvelope(&envelope, keys)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it names %q: %w", ErrUnsigned, ids, err)
+		return nil, fmt.Errorf("%w, or changed since: it names %q", ErrUnsigned, ids)
 	}
 	a := &Attestation{}
 	for _, key := range accepted {

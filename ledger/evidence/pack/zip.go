@@ -31,7 +31,7 @@ func openZip(path string, size int64, limits Limits) (container, error) {
 		if directory.left < 0 {
 			return nil, &Fault{Reason: fmt.Sprintf("a zip whose directory has more than %d bytes", limits.Directory)}
 		}
-		return nil, &Fault{Reason: "not a zip that can be read: " + err.Error()}
+		return nil, &Fault{Reason: "neither a folder nor a zip that can be read: " + err.Error()}
 	}
 	directory.done = true
 	if err := checkLayout(file, size, limits.Directory); err != nil {
@@ -104,7 +104,29 @@ func (z *zipped) open(path string) (io.ReadCloser, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
-	return f.Open()
+	from, err := f.Open()
+	if err != nil {
+		return nil, &Fault{path, "is packed in a way that is not known or not whole"}
+	}
+	return &unpacked{from, path}, nil
+}
+
+// unpacked is an entry that says in words what is wrong with its bytes.
+type unpacked struct {
+	io.ReadCloser
+	path string
+}
+
+func (u *unpacked) Read(b []byte) (int, error) {
+	n, err := u.ReadCloser.Read(b)
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, zip.ErrChecksum):
+		err = &Fault{u.path, "its bytes do not have the checksum that the zip states"}
+	case errors.Is(err, zip.ErrFormat), errors.As(err, &corrupt), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errBehind):
+		err = &Fault{u.path, "its packed bytes were changed: they do not unpack to what the zip states"}
+	}
+	return n, err
 }
 
 func (z *zipped) Close() error { return z.file.Close() }
@@ -115,6 +137,8 @@ func inflate(from io.Reader) io.ReadCloser {
 	return &inflater{flate.NewReader(packed), packed}
 }
 
+var errBehind = errors.New("bytes behind the end of what is packed")
+
 type inflater struct {
 	io.ReadCloser
 	packed *bufio.Reader // of which the above reads no more than it needs
@@ -124,7 +148,7 @@ func (i *inflater) Read(b []byte) (int, error) {
 	n, err := i.ReadCloser.Read(b)
 	if err == io.EOF {
 		if _, more := i.packed.ReadByte(); more != io.EOF {
-			return n, errors.New("bytes behind the end of what is packed")
+			return n, errBehind
 		}
 	}
 	return n, err

@@ -95,12 +95,12 @@ func (c *completeness) finish(v *verifier) {
 		c.found.settle(Completeness, Open, "the records are withheld, so that no sealed scope can be seen")
 		return
 	}
-	within := fmt.Sprintf("%d sealed scopes, %d complete", provable, complete)
+	within := fmt.Sprintf("sealed scopes: %d, of which complete: %d", provable, complete)
 	if beyond > 0 {
 		c.found.note(Completeness, "sealed scopes that go beyond the %s of the pack, which cannot show whether all of theirs is recorded: %d", v.header.Scope.Kind, beyond)
 	}
 	if c.placed > 0 {
-		within += fmt.Sprintf(", %d records expired", c.placed)
+		within += fmt.Sprintf("; records expired: %d", c.placed)
 	}
 	switch {
 	case asked == nil:

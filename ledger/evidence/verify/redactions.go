@@ -98,7 +98,7 @@ func (v *verifier) checkRedaction() error {
 	case r.facts == 0:
 		v.found.settle(Redaction, Passed, "nothing was redacted")
 	case len(lacking) > 0:
-		v.found.settle(Redaction, NotChecked, "redactions: %d, no content of redacted items; to look for the values, the tenant keys %s are needed", r.facts, strings.Join(lacking, ", "))
+		v.found.settle(Redaction, NotChecked, "redactions: %d, no content of redacted items; to look for the values, give the tenant's keys: %s", r.facts, strings.Join(lacking, ", "))
 	default:
 		v.found.settle(Redaction, Passed, "redactions: %d, their values stand nowhere", r.facts)
 	}

@@ -96,6 +96,7 @@ func (v *verifier) run() error {
 	for _, f := range v.pack.Faults() {
 		v.found.faultf(Format, f.Path, 0, "%s", f.Reason)
 	}
+	v.found.settle(Format, Passed, "files that can be read, with nothing hostile: %d", len(v.pack.Files()))
 	v.checkSignature()
 	if err := v.checkFiles(); err != nil {
 		return err

@@ -83,15 +83,15 @@ func TestErasedRecords(t *testing.T) {
 		want   map[Question]Status
 		detail string // of the completeness
 	}{
-		"named":              {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, false, nil, "2 sealed scopes, 2 complete, 1 records expired"},
-		"in another log":     {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, true, nil, "2 sealed scopes, 2 complete, 1 records expired"},
-		"without its origin": {func(f *schema.ErasureApplied) {}, false, map[Question]Status{Completeness: Open}, "0 complete"},
+		"named":              {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, false, nil, "sealed scopes: 2, of which complete: 2; records expired: 1"},
+		"in another log":     {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, true, nil, "sealed scopes: 2, of which complete: 2; records expired: 1"},
+		"without its origin": {func(f *schema.ErasureApplied) {}, false, map[Question]Status{Completeness: Open}, "complete: 0"},
 		"of another sequence": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.Records[0].SourceSequence = new(int64(4)) }, false,
-			map[Question]Status{Completeness: Failed}, "0 complete"},
+			map[Question]Status{Completeness: Failed}, "complete: 0"},
 		"of another leaf": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.Records[0].Leaf = other }, false,
-			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "0 complete"},
+			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "complete: 0"},
 		"of another erasure": {func(f *schema.ErasureApplied) { named(&f.Records[0]); f.ErasureID = "erasure-2" }, false,
-			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "0 complete"},
+			map[Question]Status{Inclusion: Failed, Completeness: Failed}, "complete: 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
