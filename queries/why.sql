@@ -65,7 +65,7 @@ FROM
         UNION ALL
         SELECT recorded_at, incarnation, stream_seq, event_time, '', '', 0, 0, 'expired', {item_id:String}, NULL, NULL, NULL, NULL, NULL, JSONExtractString(data, 'reason'), '',
             arrayStringConcat(JSONExtract(data, 'policy_refs', 'Array(String)'), ', '), '', CAST(map(), 'Map(String, Float64)')
-        FROM events FINAL
+        FROM events
         PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = '' AND event_type = 'context.erasure.applied'
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         WHERE has(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'), ({session_id:String}, {item_id:String}))
