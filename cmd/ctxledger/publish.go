@@ -104,7 +104,7 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 		return nil
 	}
 	if err == nil {
-		err = p.publisher.Publish(ctx, e)
+		err = p.send(ctx, e)
 	}
 	violations := violationsOf(err)
 	switch {
@@ -119,6 +119,18 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 		}
 	}
 	return nil
+}
+
+// send hands an event on. Input that comes faster than the stream takes it waits.
+func (p *publication) send(ctx context.Context, e *schema.Event) error {
+	err := p.publisher.Publish(ctx, e)
+	if !errors.Is(err, producer.ErrQueueFull) {
+		return err
+	}
+	if err := p.publisher.Flush(ctx); err != nil {
+		return err
+	}
+	return p.publisher.Publish(ctx, e)
 }
 
 // parseLine reads the event of a line. A blank line is no event and no error; a
