@@ -51,6 +51,7 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	}
 	change(options)
+	options.DialContext = dialer(options)
 	conn, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("open clickhouse: %w", withoutSecret(err, dsn))

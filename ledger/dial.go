@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// patient is a connection that waits for the next bytes as long as limit, however
+// long an answer is. The driver's own read timeout is for all of an answer, which ends
+// what streams a large session or compares whole tables; a server that still works on
+// a query says so ten times a second. Deadlines of a context hold as they are.
+type patient struct {
+	net.Conn
+	limit    time.Duration
+	deadline atomic.Pointer[time.Time] // of a context; nil is none
+}
+
+// dialer makes the driver's connections patient.
+func dialer(o *clickhouse.Options) func(ctx context.Context, addr string) (net.Conn, error) {
+	limit, plain, secure := o.ReadTimeout, net.Dialer{Timeout: o.DialTimeout}, o.TLS
+	return func(ctx context.Context, addr string) (conn net.Conn, err error) {
+		if secure != nil {
+			conn, err = (&tls.Dialer{NetDialer: &plain, Config: secure}).DialContext(ctx, "tcp", addr)
+		} else {
+			conn, err = plain.DialContext(ctx, "tcp", addr)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &patient{Conn: conn, limit: limit}, nil
+	}
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	until := time.Now().Add(p.limit)
+	if d := p.deadline.Load(); d != nil && d.Before(until) {
+		until = *d
+	}
+	if err := p.Conn.SetReadDeadline(until); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(b)
+}
+
+// SetReadDeadline is called by the driver for its read timeout, which does not count
+// here, and with zero at the end of an answer, so that the connection may then rest.
+func (p *patient) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		return nil
+	}
+	return p.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline is called by the driver for the deadline of a context.
+func (p *patient) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		p.deadline.Store(nil)
+	} else {
+		p.deadline.Store(&t)
+	}
+	return p.Conn.SetDeadline(t)
+}
+
+// SyscallConn lets the driver see whether the server closed a connection that rested.
+func (p *patient) SyscallConn() (syscall.RawConn, error) {
+	conn := p.Conn
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	return conn.(syscall.Conn).SyscallConn()
+}

@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// An answer may take longer than the read timeout, as long as something comes.
+func TestALongAnswerIsRead(t *testing.T) {
+	t.Parallel()
+	l, err := open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 500 * time.Millisecond })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	rows, err := l.conn.Query(t.Context(), "SELECT sleepEachRow(0.1) FROM numbers(20) SETTINGS max_block_size = 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if err := rows.Err(); err != nil || n != 20 {
+		t.Errorf("%d rows of 20: %v", n, err)
+	}
+	time.Sleep(time.Second) // a connection that rests is used again
+	if err := l.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that says nothing is given up after the read timeout, and at the deadline
+// of a context.
+func TestASilentServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	quick := dialTo(t, silent, 200*time.Millisecond)
+	if _, err := quick.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the silent server: %v", err)
+	}
+	slow := dialTo(t, silent, time.Hour)
+	if err := slow.SetDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the deadline: %v", err)
+	}
+}
+
+func dialTo(t *testing.T, l net.Listener, limit time.Duration) net.Conn {
+	t.Helper()
+	conn, err := dialer(&clickhouse.Options{ReadTimeout: limit, DialTimeout: 10 * time.Second})(t.Context(), l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
