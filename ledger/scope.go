@@ -93,7 +93,8 @@ type Logged struct {
 
 // ScopeEvents calls visit for every event of a scope that is in a stream
 // incarnation, in log order, and stops at the first error. It holds a block of
-// events at a time.
+// events at a time. The server gives it ten minutes, visit's time among them: the most
+// that a reader may ask for.
 func (l *Ledger) ScopeEvents(ctx context.Context, s Scope, incarnation uuid.UUID, visit func(Logged) error) error {
 	params := s.parameters()
 	params["incarnation"] = incarnation.String()

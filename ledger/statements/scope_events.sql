@@ -9,4 +9,4 @@ WHERE tenant = {tenant:String} AND session_id = {session:String} AND incarnation
     AND ({run:String} = '' OR run_id = {run:String})
     AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))
 ORDER BY tenant, session_id, incarnation, stream_seq
-SETTINGS do_not_merge_across_partitions_select_final = 1, max_block_size = 2000
+SETTINGS do_not_merge_across_partitions_select_final = 1, max_block_size = 2000, max_execution_time = 600

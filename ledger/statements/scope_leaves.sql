@@ -10,4 +10,4 @@ WHERE incarnation = {incarnation:UUID} AND stream_seq IN
         AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))
 )
 ORDER BY incarnation, log_index
-SETTINGS do_not_merge_across_partitions_select_final = 1, max_block_size = 8000
+SETTINGS do_not_merge_across_partitions_select_final = 1, max_block_size = 8000, max_execution_time = 600
