@@ -1,4 +1,4 @@
-SELECT e.incarnation, e.stream_seq, e.recorded_at, e.tenant, e.session_id, if(empty(l.leaf), '', hex(l.leaf)), e.kept,
+SELECT e.incarnation, e.stream_seq, e.recorded_at, e.tenant, e.session_id, l.leaf, e.kept,
     e.source, e.sequence, e.run_id, e.turn_id, e.item
 FROM
 (
@@ -15,7 +15,7 @@ FROM
 ) AS e
 LEFT ANY JOIN
 (
-    SELECT incarnation, stream_seq, toString(hash) AS leaf FROM log_hashes
+    SELECT incarnation, stream_seq, hex(hash) AS leaf FROM log_hashes
     WHERE stream_seq IN
     (
         SELECT stream_seq FROM events

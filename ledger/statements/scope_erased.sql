@@ -1,6 +1,6 @@
 WITH named AS
 (
-    SELECT incarnation, stream_seq, session_id, recorded_at, erasure_id, r.1 AS sequence, r.2 AS leaf
+    SELECT incarnation, stream_seq, session_id, recorded_at, erasure_id, r.1 AS sequence, lower(r.2) AS leaf
     FROM
     (
         SELECT incarnation, stream_seq, session_id, recorded_at, JSONExtractString(data, 'erasure_id') AS erasure_id,
@@ -17,10 +17,10 @@ SELECT l.incarnation, l.stream_seq, l.log_index, l.hash,
 FROM named AS f
 INNER JOIN
 (
-    SELECT incarnation, stream_seq, log_index, toString(hash) AS hash
+    SELECT incarnation, stream_seq, log_index, hash, lower(hex(hash)) AS leaf
     FROM log_hashes
     WHERE stream_seq IN (SELECT sequence FROM named)
-) AS l ON l.stream_seq = f.sequence AND l.hash = unhex(f.leaf)
+) AS l ON l.stream_seq = f.sequence AND l.leaf = f.leaf
 WHERE (l.incarnation, l.stream_seq) NOT IN (SELECT incarnation, stream_seq FROM events WHERE tenant = {tenant:String} AND session_id = {session:String})
 GROUP BY l.incarnation, l.stream_seq, l.log_index, l.hash
 ORDER BY l.incarnation, l.log_index
