@@ -6,29 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ctxledger/ctxledger/projector"
 )
 
 // Lines that come faster than the stream takes them wait: they are more than the
 // publisher's queue holds.
 func TestPublishOfManyLines(t *testing.T) {
 	admin, _ := tenantNode(t)
-	nc, err := nats.Connect(admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
-		t.Fatal(err)
-	}
+	stored := streamsOf(t, admin)
 	t.Setenv("CTXLEDGER_NATS_URL", admin)
 	const lines = 40_000
 	var events strings.Builder
@@ -43,11 +27,7 @@ func TestPublishOfManyLines(t *testing.T) {
 	if want := fmt.Sprintf("%d accepted, 0 refused\n", lines); code != exitDone || stdout != want {
 		t.Fatalf("publish ended with %d: %s%s", code, stdout, stderr)
 	}
-	heads, err := projector.ReadHeads(t.Context(), js)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if heads.Total() != lines {
-		t.Errorf("the stream has %d events, not %d", heads.Total(), lines)
+	if n := stored(); n != lines {
+		t.Errorf("the stream has %d events, not %d", n, lines)
 	}
 }

@@ -65,15 +65,14 @@ func tenantNode(t *testing.T) (admin, tenant string) {
 	return address("admin"), address("tenant-acme")
 }
 
-// A tenant with the account that `deploy nats` makes for it may publish its facts
-// and see nothing of the streams: that is enough for the commands that bring facts.
-func TestCommandsOfATenant(t *testing.T) {
-	admin, tenant := tenantNode(t)
+// streamsOf makes the streams of a server, and returns what counts the events in them.
+func streamsOf(t *testing.T, admin string) (stored func() uint64) {
+	t.Helper()
 	nc, err := nats.Connect(admin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nc.Close()
+	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -81,8 +80,7 @@ func TestCommandsOfATenant(t *testing.T) {
 	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CTXLEDGER_NATS_URL", tenant)
-	stored := func() uint64 {
+	return func() uint64 {
 		t.Helper()
 		heads, err := projector.ReadHeads(t.Context(), js)
 		if err != nil {
@@ -90,6 +88,14 @@ func TestCommandsOfATenant(t *testing.T) {
 		}
 		return heads.Total()
 	}
+}
+
+// A tenant with the account that `deploy nats` makes for it may publish its facts
+// and see nothing of the streams: that is enough for the commands that bring facts.
+func TestCommandsOfATenant(t *testing.T) {
+	admin, tenant := tenantNode(t)
+	stored := streamsOf(t, admin)
+	t.Setenv("CTXLEDGER_NATS_URL", tenant)
 	data := t.TempDir()
 
 	events := filepath.Join(t.TempDir(), "events.ndjson")
