@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
@@ -35,7 +36,7 @@ func (v *verifier) checkDocuments(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compile the schemas: %w", err)
 	}
-	refs := &references{v: v}
+	refs := newReferences(v)
 	files, elements := 0, int64(0)
 	for _, file := range documentFiles() {
 		if !v.pack.Has(file) {
@@ -64,14 +65,29 @@ type documentCheck struct {
 	elements int64
 }
 
-// element is a line that is an element of a list.
-type element struct {
-	number int64
-	text   []byte
+// elements are lines that follow each other, each an element of a list.
+type elements struct {
+	first int64 // number of the first line
+	text  []byte
+	ends  []int // of each in text
 }
 
-// elementsAtOnce is how many elements a worker gets at a time.
+// elementsAtOnce is how many elements a worker gets at a time, unless they have
+// more bytes than bytesAtOnce.
 const elementsAtOnce = 512
+
+// elementBuffers are for elements that are done with.
+var elementBuffers = sync.Pool{New: func() any { return new(elements) }}
+
+// add adds the next line and reports whether there is room for more.
+func (e *elements) add(number int64, text []byte) bool {
+	if len(e.ends) == 0 {
+		e.first = number
+	}
+	e.text = append(e.text, text...)
+	e.ends = append(e.ends, len(e.text))
+	return len(e.ends) < elementsAtOnce && len(e.text) < bytesAtOnce
+}
 
 func (d *documentCheck) run(ctx context.Context) error {
 	lines, err := d.v.pack.Lines(d.file)
@@ -81,11 +97,11 @@ func (d *documentCheck) run(ctx context.Context) error {
 	}
 	defer lines.Close()
 	workers := newWorkers(ctx)
-	var pending []element
+	pending := elementBuffers.Get().(*elements)
 	flush := func() {
-		if len(pending) > 0 {
+		if len(pending.ends) > 0 {
 			batch, list := pending, d.list
-			pending = nil
+			pending = elementBuffers.Get().(*elements)
 			workers.do(func() { d.checkElements(list, batch) })
 		}
 	}
@@ -99,9 +115,8 @@ func (d *documentCheck) run(ctx context.Context) error {
 			break
 		}
 		if trimmed := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte(",")); isElement(trimmed, lines.Number()) {
-			pending = append(pending, element{lines.Number(), bytes.Clone(trimmed)})
 			d.elements++
-			if len(pending) == elementsAtOnce {
+			if !pending.add(lines.Number(), trimmed) {
 				flush()
 			}
 			continue
@@ -157,43 +172,36 @@ func (d *documentCheck) checkSkeleton() {
 	d.refs.document(d.file, value)
 }
 
-func (d *documentCheck) checkElements(list string, batch []element) {
+func (d *documentCheck) checkElements(list string, batch *elements) {
 	refs := d.refs.batch(d.file, list)
 	quick := d.schemas.quick[list]
-	var members []member
-	for _, e := range batch {
-		if quick != nil {
-			var ok bool
-			if members, ok = flat(members[:0], e.text); ok && quick.accepts(members) {
-				refs.element(e.number, func(name string) (string, bool) { return memberOf(members, name) })
-				continue
-			}
+	var read quickText
+	from := 0
+	for i, to := range batch.ends {
+		text, number := batch.text[from:to], batch.first+int64(i)
+		from = to
+		if quick != nil && read.accepts(quick, text) {
+			refs.element(number, func(name string) ([]byte, bool) { return memberOf(read.members, name) })
+			continue
 		}
 		var value any
-		if err := json.Unmarshal(e.text, &value); err != nil {
-			d.v.found.faultf(Schemas, d.file, e.number, "is no JSON: %v", err)
+		if err := json.Unmarshal(text, &value); err != nil {
+			d.v.found.faultf(Schemas, d.file, number, "is no JSON: %v", err)
 			continue
 		}
 		if pointer, reason := invalid(d.schemas.elements[list], value); reason != "" {
-			d.v.found.fault(Schemas, Fault{File: d.file, Line: e.number, Pointer: pointer, Reason: reason})
+			d.v.found.fault(Schemas, Fault{File: d.file, Line: number, Pointer: pointer, Reason: reason})
 		}
 		if members, ok := value.(map[string]any); ok {
-			refs.element(e.number, func(name string) (string, bool) {
+			refs.element(number, func(name string) ([]byte, bool) {
 				text, ok := members[name].(string)
-				return text, ok
+				return []byte(text), ok
 			})
 		}
 	}
 	refs.done()
-}
-
-func memberOf(members []member, name string) (string, bool) {
-	for _, m := range members {
-		if string(m.name) == name {
-			return string(m.value), true
-		}
-	}
-	return "", false
+	batch.text, batch.ends = batch.text[:0], batch.ends[:0]
+	elementBuffers.Put(batch)
 }
 
 // workers runs what is independent on all processors.

@@ -3,136 +3,188 @@ package verify
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
 
-// quickSchema accepts most elements of Agent Evidence without building their
-// values: flat objects of strings. It is read from the schema itself. What it
-// does not accept may be valid all the same: the validator decides.
+// quickSchema accepts nearly all documents in one pass over their text, without
+// building their values. It is read from the schema itself. What it does not
+// accept may be valid all the same: the validator decides. Nil accepts any JSON.
 type quickSchema struct {
-	required []string
-	rules    map[string]quickRule
+	never    bool // says something that is not known here
+	kinds    kinds
+	id, time bool     // of texts
+	words    []string // the only texts, where there are some
+	positive bool     // of numbers
+	elements *quickSchema
+	members  map[string]quickMember
+	required uint64 // as [quickMember] has them
+	others   *quickSchema
 }
 
-// quickRule is what a member must be, any text for the zero value.
-type quickRule struct {
-	id, time bool
-	words    []string // the only ones, where there are some
-	never    bool     // not a text
+// quickMember is a member of an object, and its bit among the required ones.
+type quickMember struct {
+	schema *quickSchema
+	bit    uint64
 }
 
-// quickSchemas reads those of the $defs of the file written here, by name.
-func quickSchemas() (map[string]*quickSchema, error) {
-	text, err := schemaFiles.ReadFile("schemas/agentevidence.json")
-	if err != nil {
-		return nil, err
-	}
-	type property struct {
-		Ref  string   `json:"$ref"`
-		Type string   `json:"type"`
-		Enum []string `json:"enum"`
-	}
-	var file struct {
-		Defs map[string]struct {
-			Required   []string            `json:"required"`
-			Properties map[string]property `json:"properties"`
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("read the schema: %w", err)
-	}
+// kinds are the JSON types that a value may have; none stands for all.
+type kinds uint8
+
+const (
+	textKind kinds = 1 << iota
+	numberKind
+	integerKind
+	objectKind
+	arrayKind
+	boolKind
+	nullKind
+)
+
+var kindNames = map[string]kinds{
+	"string": textKind, "number": numberKind | integerKind, "integer": integerKind, "object": objectKind, "array": arrayKind, "boolean": boolKind, "null": nullKind,
+}
+
+// idPattern is the one pattern that is known here, see [isID].
+const idPattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$"
+
+// quickReader reads the schemas of one file.
+type quickReader struct {
+	defs map[string]any
+	done map[string]*quickSchema // of $defs
+}
+
+// quickSchemas reads all schemas, by the id with which they are compiled.
+func quickSchemas(paths []string) (map[string]*quickSchema, error) {
 	by := make(map[string]*quickSchema)
-	for name, def := range file.Defs {
-		q := &quickSchema{required: def.Required, rules: make(map[string]quickRule)}
-		for member, p := range def.Properties {
-			switch {
-			case p.Ref == "#/$defs/id":
-				q.rules[member] = quickRule{id: true}
-			case p.Ref == "#/$defs/time":
-				q.rules[member] = quickRule{time: true}
-			case p.Enum != nil:
-				q.rules[member] = quickRule{words: p.Enum}
-			case p.Type != "string":
-				q.rules[member] = quickRule{never: true}
-			}
+	for _, path := range paths {
+		text, err := schemaFiles.ReadFile(path)
+		if err != nil {
+			return nil, err
 		}
-		by[name] = q
+		var file map[string]any
+		if err := json.Unmarshal(text, &file); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		id, _ := file["$id"].(string)
+		defs, _ := file["$defs"].(map[string]any)
+		r := quickReader{defs: defs, done: make(map[string]*quickSchema)}
+		by[id] = r.read(file)
+		for name := range defs {
+			by[id+"#/$defs/"+name] = r.def(name)
+		}
 	}
 	return by, nil
 }
 
-// A member is one of a flat object. Both alias the line.
-type member struct{ name, value []byte }
-
-// flat appends the members of a JSON object that has only strings without
-// escapes, as documents are written, and reports whether it is one.
-func flat(to []member, text []byte) ([]member, bool) {
-	if len(text) < 2 || text[0] != '{' {
-		return to, false
+func (r *quickReader) def(name string) *quickSchema {
+	if q := r.done[name]; q != nil {
+		return q
 	}
-	for at := 1; ; at++ {
-		var m member
-		var ok bool
-		if m.name, at, ok = plainString(text, at); !ok || at >= len(text) || text[at] != ':' {
-			return to, false
-		}
-		if m.value, at, ok = plainString(text, at+1); !ok || at >= len(text) {
-			return to, false
-		}
-		to = append(to, m)
-		if text[at] != ',' {
-			return to, text[at] == '}' && at == len(text)-1
-		}
-	}
+	q := &quickSchema{}
+	r.done[name] = q // it may refer to itself
+	*q = *r.read(r.defs[name])
+	return q
 }
 
-// plainString returns the string that begins at a quotation mark and where it
-// ends.
-func plainString(text []byte, at int) ([]byte, int, bool) {
-	if at >= len(text) || text[at] != '"' {
-		return nil, at, false
+// read reads a schema. A keyword that is not known here makes it accept nothing.
+func (r *quickReader) read(value any) *quickSchema {
+	schema, ok := value.(map[string]any)
+	q := &quickSchema{never: !ok}
+	if name, ok := schema["$ref"].(string); ok && len(schema) == 1 && strings.HasPrefix(name, "#/$defs/") {
+		return r.def(strings.TrimPrefix(name, "#/$defs/"))
 	}
-	from := at + 1
-	for at = from; at < len(text); at++ {
-		switch c := text[at]; {
-		case c == '"':
-			return text[from:at], at + 1, true
-		case c == '\\' || c < ' ' || c >= 0x7f:
-			return nil, at, false
+	for _, keyword := range slices.Sorted(maps.Keys(schema)) {
+		if !r.keyword(q, keyword, schema[keyword]) {
+			q.never = true
 		}
 	}
-	return nil, at, false
+	return q
 }
 
-// accepts reports whether the members are certainly valid.
-func (q *quickSchema) accepts(members []member) bool {
-	for i, m := range members {
-		for _, before := range members[:i] {
-			if bytes.Equal(before.name, m.name) {
-				return false
-			}
+// keyword takes in a keyword and reports whether it is known here.
+func (r *quickReader) keyword(q *quickSchema, keyword string, value any) bool {
+	switch keyword {
+	case "$schema", "$id", "$defs", "title", "description":
+	case "type":
+		for _, name := range listOf(value) {
+			q.kinds |= kindNames[name]
 		}
-		rule := q.rules[string(m.name)]
-		switch {
-		case rule.never, rule.id && !isID(m.value):
-			return false
-		case rule.words != nil && !slices.Contains(rule.words, string(m.value)):
-			return false
-		case rule.time:
-			if _, err := time.Parse(time.RFC3339Nano, string(m.value)); err != nil {
-				return false
-			}
+		return q.kinds != 0
+	case "enum":
+		q.words = listOf(value)
+		return q.words != nil
+	case "pattern":
+		q.id = true
+		return value == idPattern
+	case "format":
+		q.time = true
+		return value == "date-time"
+	case "minimum":
+		q.positive = true
+		return value == 0.0
+	case "items":
+		q.elements = r.read(value)
+	case "additionalProperties":
+		if value != true {
+			q.others = r.read(value)
 		}
-	}
-	for _, name := range q.required {
-		if !slices.ContainsFunc(members, func(m member) bool { return string(m.name) == name }) {
-			return false
+	case "properties":
+		members, ok := value.(map[string]any)
+		for name, of := range members {
+			q.setMember(name, func(m *quickMember) { m.schema = r.read(of) })
 		}
+		return ok
+	case "required":
+		names := listOf(value)
+		for i, name := range names {
+			q.setMember(name, func(m *quickMember) { m.bit = 1 << i })
+			q.required |= 1 << i
+		}
+		return names != nil && len(names) <= 64
+	default:
+		return false
 	}
 	return true
+}
+
+func (q *quickSchema) setMember(name string, set func(*quickMember)) {
+	if q.members == nil {
+		q.members = make(map[string]quickMember)
+	}
+	m := q.members[name]
+	set(&m)
+	q.members[name] = m
+}
+
+// listOf returns the strings of a list, or the one string, and nil for all else.
+func listOf(value any) (list []string) {
+	if text, ok := value.(string); ok {
+		return []string{text}
+	}
+	values, _ := value.([]any)
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// allows reports whether a value may be of a kind.
+func (q *quickSchema) allows(k kinds) bool {
+	return q == nil || !q.never && (q.kinds == 0 || q.kinds&k != 0) && (q.words == nil || k == textKind)
+}
+
+// allowsText reports whether a text certainly meets the schema.
+func (q *quickSchema) allowsText(text []byte) bool {
+	return q.allows(textKind) && (q == nil ||
+		(!q.id || isID(text)) && (!q.time || isTime(text)) && (q.words == nil || slices.ContainsFunc(q.words, func(word string) bool { return word == string(text) })))
 }
 
 // isID reports whether text is an id of Agent Evidence.
@@ -144,4 +196,33 @@ func isID(text []byte) bool {
 		}
 	}
 	return len(text) > 0 && len(text) <= 256
+}
+
+// days are those of each month in every year.
+var days = [12]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+
+// isTime reports whether text is a time in UTC as packs write them. A 29th of
+// February and leap seconds are left to the validator.
+func isTime(text []byte) bool {
+	const form = "0000-10-20T00:00:00"
+	rest, ok := bytes.CutSuffix(text, []byte("Z"))
+	if !ok || len(rest) < len(form) {
+		return false
+	}
+	for i, c := range rest {
+		switch {
+		case i == len(form):
+			ok = c == '.' && len(rest) > len(form)+1
+		case i > len(form), form[i] == '0', form[i] == '1', form[i] == '2':
+			ok = c >= '0' && c <= '9'
+		default:
+			ok = c == form[i]
+		}
+		if !ok {
+			return false
+		}
+	}
+	two := func(at int) int { return int(rest[at]-'0')*10 + int(rest[at+1]-'0') }
+	month, day := two(5), two(8)
+	return month >= 1 && month <= 12 && day >= 1 && day <= days[month-1] && two(11) < 24 && two(14) < 60 && two(17) < 60
 }

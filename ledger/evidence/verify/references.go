@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"bytes"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -9,13 +12,69 @@ import (
 )
 
 // references follows the references among the documents of Agent Evidence. It
-// holds 8 bytes for each id.
+// holds some 16 bytes for each id.
 type references struct {
 	v       *verifier
+	seed    maphash.Seed // of the hashes of ids, which nobody can foresee
 	mu      sync.Mutex
 	fresh   []uint64 // ids defined since next
-	ids     []uint64 // all before, sorted
+	ids     hashes   // all before
 	checked int64
+	// torn says that ids may be missing because what defines them was altered,
+	// which is said elsewhere.
+	torn bool
+}
+
+func newReferences(v *verifier) *references {
+	torn := !v.pack.Has(pack.ProvenanceFile) || v.changed[pack.ProvenanceFile] || v.changed[pack.SourceMapFile]
+	return &references{v: v, seed: maphash.MakeSeed(), torn: torn}
+}
+
+// hashes is a set of hashes: a table that is at most two thirds full, in which a
+// hash stands at its place or at the next one that was free. 0 is no hash.
+type hashes struct {
+	table []uint64
+	count int
+}
+
+func (h *hashes) has(hash uint64) bool {
+	if h.count == 0 {
+		return false
+	}
+	for at := hash; ; at++ {
+		switch h.table[at&uint64(len(h.table)-1)] {
+		case hash:
+			return true
+		case 0:
+			return false
+		}
+	}
+}
+
+// add adds hashes.
+func (h *hashes) add(list []uint64) {
+	if room := 1 << bits.Len(uint(h.count+len(list))*3/2); room > len(h.table) {
+		old := h.table
+		h.table, h.count = make([]uint64, room), 0
+		for _, hash := range old {
+			h.put(hash)
+		}
+	}
+	for _, hash := range list {
+		h.put(hash)
+	}
+}
+
+func (h *hashes) put(hash uint64) {
+	if hash == 0 || h.has(hash) {
+		return
+	}
+	at := hash
+	for h.table[at&uint64(len(h.table)-1)] != 0 {
+		at++
+	}
+	h.table[at&uint64(len(h.table)-1)] = hash
+	h.count++
 }
 
 // definitions and uses say which members of the elements of a list define an id,
@@ -42,6 +101,7 @@ type referenceBatch struct {
 	use     []string
 	fresh   []uint64
 	checked int64
+	last    string // the file of the pack that was referred to last, and is there
 }
 
 func (r *references) batch(file, list string) *referenceBatch {
@@ -49,16 +109,19 @@ func (r *references) batch(file, list string) *referenceBatch {
 	return &referenceBatch{of: r, file: file, define: definitions[key], use: uses[key]}
 }
 
+// hash shortens an id. It is not 0.
+func (r *references) hash(id []byte) uint64 { return max(1, maphash.Bytes(r.seed, id)) }
+
 // element follows the references of an element; text returns the text of a member.
-func (b *referenceBatch) element(line int64, text func(name string) (string, bool)) {
+func (b *referenceBatch) element(line int64, text func(name string) ([]byte, bool)) {
 	if b.define == "" && b.use == nil {
 		return
 	}
 	if id, ok := text(b.define); ok {
-		b.fresh = append(b.fresh, hashOf(id))
+		b.fresh = append(b.fresh, b.of.hash(id))
 	}
 	for _, name := range b.use {
-		if b.of.torn() {
+		if b.of.torn {
 			break
 		}
 		id, ok := text(name)
@@ -67,26 +130,28 @@ func (b *referenceBatch) element(line int64, text func(name string) (string, boo
 		}
 		b.checked++
 		if !b.of.defined(id) {
-			b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to " + quote(id) + ", which is nowhere in the pack"})
+			b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to " + quote(string(id)) + ", which is nowhere in the pack"})
 		}
 	}
 	for _, name := range paths {
 		if path, ok := text(name); ok {
-			b.of.path(b.file, line, "/"+name, path)
+			b.path(line, name, path)
 		}
 	}
 }
 
 // path checks a reference to a file of the pack: a path that a pack may have,
 // and a fragment.
-func (r *references) path(file string, line int64, pointer, text string) {
-	path, _, fragment := strings.Cut(text, "#")
-	if !fragment || pack.Role(path) == "other" {
-		return // a source's own address
+func (b *referenceBatch) path(line int64, name string, text []byte) {
+	path, _, fragment := bytes.Cut(text, []byte("#"))
+	if !fragment || string(path) == b.last || pack.Role(string(path)) == "other" {
+		return // the last else is a source's own address
 	}
-	if r.lacks(path) {
-		r.v.found.fault(References, Fault{file, line, pointer, "leads to the file " + quote(path) + ", which is not in the pack"})
+	if b.of.lacks(string(path)) {
+		b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to the file " + quote(string(path)) + ", which is not in the pack"})
+		return
 	}
+	b.last = string(path)
 }
 
 // lacks reports whether a file is nowhere. Of one that was taken away, that is
@@ -101,27 +166,15 @@ func (b *referenceBatch) done() {
 }
 
 // defined reports whether an id was defined in a list before, or is the pack's.
-func (r *references) defined(id string) bool {
-	_, found := slices.BinarySearch(r.ids, hashOf(id))
-	return found || id == r.v.header.ID
+func (r *references) defined(id []byte) bool {
+	return r.ids.has(r.hash(id)) || string(id) == r.v.header.ID
 }
 
 // next makes what was defined in one list known to the next. No batch is being
 // worked on.
 func (r *references) next() {
-	if len(r.fresh) == 0 {
-		return
-	}
-	r.ids = append(r.ids, r.fresh...)
-	r.fresh = nil
-	slices.Sort(r.ids)
-	r.ids = slices.Compact(r.ids)
-}
-
-// torn reports whether ids may be missing because what defines them was altered,
-// which is said elsewhere.
-func (r *references) torn() bool {
-	return !r.v.pack.Has(pack.ProvenanceFile) || r.v.changed[pack.ProvenanceFile] || r.v.changed[pack.SourceMapFile]
+	r.ids.add(r.fresh)
+	r.fresh = r.fresh[:0]
 }
 
 // document checks the members of a document that name other files of the pack.
@@ -144,7 +197,7 @@ func (r *references) document(file string, value any) {
 }
 
 func (r *references) settle() {
-	if r.torn() {
+	if r.torn {
 		r.v.found.settle(References, NotChecked, "%s or %s is not what it was", pack.ProvenanceFile, pack.SourceMapFile)
 		return
 	}

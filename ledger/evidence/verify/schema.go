@@ -38,7 +38,7 @@ var elementSchemas = map[string]map[string]string{
 type documentSchemas struct {
 	whole    *jsonschema.Schema
 	elements map[string]*jsonschema.Schema
-	quick    map[string]*quickSchema // of some of the elements
+	quick    map[string]*quickSchema // of the elements
 }
 
 // schemasOf returns the schemas of all files, by path.
@@ -59,7 +59,7 @@ var schemasOf = sync.OnceValues(func() (map[string]documentSchemas, error) {
 		}
 	}
 	by := make(map[string]documentSchemas)
-	quick, err := quickSchemas()
+	quick, err := quickSchemas(paths)
 	compile := func(id string) (s *jsonschema.Schema) {
 		if err == nil {
 			s, err = c.Compile(id)
@@ -71,12 +71,12 @@ var schemasOf = sync.OnceValues(func() (map[string]documentSchemas, error) {
 		switch {
 		case id == "":
 		case elements:
-			by[file] = documentSchemas{elements: map[string]*jsonschema.Schema{"": compile(id)}}
+			by[file] = documentSchemas{elements: map[string]*jsonschema.Schema{"": compile(id)}, quick: map[string]*quickSchema{"": quick[id]}}
 		default:
 			s := documentSchemas{whole: compile(ownSchemas + "#/$defs/" + file), elements: make(map[string]*jsonschema.Schema), quick: make(map[string]*quickSchema)}
 			for list, name := range elementSchemas[file] {
-				s.quick[list] = quick[name]
-				s.elements[list] = compile(ownSchemas + "#/$defs/" + name)
+				id := ownSchemas + "#/$defs/" + name
+				s.quick[list], s.elements[list] = quick[id], compile(id)
 			}
 			by[file] = s
 		}

@@ -121,7 +121,8 @@ func each(value any, do func(what string)) {
 	}
 }
 
-// TestQuickSchemaIsNoLooser: what the quick check accepts, the validator does.
+// TestQuickSchemaIsNoLooser: what the quick check accepts, the validator does, and
+// it sees the same members.
 func TestQuickSchemaIsNoLooser(t *testing.T) {
 	t.Parallel()
 	r := leaky(t, nil)
@@ -129,36 +130,99 @@ func TestQuickSchemaIsNoLooser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted := 0
+	var read quickText
 	for file, s := range own {
 		for list, quick := range s.quick {
+			elements, accepted := 0, 0
 			for line := range bytes.Lines(r.read(file)) {
 				line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte(","))
 				var value map[string]any
 				if json.Unmarshal(line, &value) != nil {
 					continue
 				}
+				if elements++; elements > 40 {
+					break
+				}
 				try := func(what string) {
 					text, err := json.Marshal(value, json.Deterministic(true))
 					r.must(err)
-					if members, ok := flat(nil, text); ok && quick.accepts(members) {
-						accepted++
-						if err := s.elements[list].Validate(value); err != nil {
-							t.Errorf("%s %s: %s: %s: %v", file, list, what, text, err)
+					if !read.accepts(quick, text) {
+						return
+					}
+					accepted++
+					if err := s.elements[list].Validate(value); err != nil {
+						t.Errorf("%s %s: %s: %s: %v", file, list, what, text, err)
+					}
+					for name, want := range value {
+						got, isText := memberOf(read.members, name)
+						if want, ok := want.(string); ok != isText || string(got) != want {
+							t.Errorf("%s %s: %s: %s is %q", file, list, text, name, got)
 						}
 					}
 				}
 				try("as it is")
 				each(value, try)
 			}
+			if elements > 0 && accepted == 0 {
+				t.Errorf("%s %s: none is accepted", file, list)
+			}
 		}
 	}
-	if accepted < 100 {
-		t.Errorf("%d accepted", accepted)
-	}
-	for _, text := range []string{``, `{`, `{}`, `{"a"}`, `{"a":"b"`, `{"a":"b"}x`, `{"a":1}`, `{"a":"\u0041"}`, `{"a":"b",}`, "{\"a\":\"\x01\"}"} {
-		if members, ok := flat(nil, []byte(text)); ok {
-			t.Errorf("%s is %v", text, members)
+}
+
+// TestQuickTextIsJSON: what is no JSON is not accepted, whatever the schema allows.
+func TestQuickTextIsJSON(t *testing.T) {
+	t.Parallel()
+	var read quickText
+	for _, text := range []string{
+		``, `{`, `{"a"}`, `{"a":"b"`, `{"a":"b"}x`, `{"a":"b",}`, "{\"a\":\"\x01\"}", "{\"a\":\"\xff\"}", `{"a":"\x"}`, `{"a":"\`, `{"a":1,"a":2}`, `{"b":1,"a":2,"b":3}`,
+		`{"a":{"b":1,"b":2}}`, `{"a":01}`, `{"a":-}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e}`, `{"a":tru}`, `{"a":nul}`, `{"a":[1,]}`, `{"a":[1}`, `{"a":[1]]}`, `{,}`, `{"a":1 "b":2}`,
+	} {
+		var value any
+		if json.Unmarshal([]byte(text), &value) == nil {
+			t.Errorf("%s is JSON", text)
 		}
+		if read.accepts(nil, []byte(text)) {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+	for _, text := range []string{
+		`{}`, `{"a":"b"}`, `{"a":"\"\\\n","b":"ä","c":0,"d":-1.25,"e":[],"f":[{},[null,true,false]],"aa":{"a":{"a":1}}}`,
+	} {
+		if !read.accepts(nil, []byte(text)) {
+			t.Errorf("%s is not accepted", text)
+		}
+	}
+}
+
+// TestQuickTimes: the quick check takes no time that the validator refuses.
+func TestQuickTimes(t *testing.T) {
+	t.Parallel()
+	own, err := schemasOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := own[pack.SourceMapFile]
+	accepted := 0
+	var read quickText
+	for _, at := range []string{
+		"2026-03-02T09:00:00Z", "2026-03-31T09:00:00.25Z", "2026-03-02T09:00:00.Z", "2026-03-02T09:00:00", "2026-13-02T09:00:00Z", "2026-00-02T09:00:00Z", "2026-03-00T09:00:00Z",
+		"2026-02-31T09:00:00Z", "2026-04-31T09:00:00Z", "2026-03-02T24:00:00Z", "2026-03-02T09:60:00Z", "2026-03-02T09:00:61Z", "2026-03-02 09:00:00Z", "2026-03-02T9:00:00Z", "2026-03-02T09:00:00,5Z",
+		"2026-03-02T09:00:00.5xZ", "20260302T090000Z", "2026-03-02T09:00:00.ZZ", "2026-03-02", "", "Z",
+	} {
+		value := map[string]any{"source_id": "a", "reason": "b", "observed_at": at}
+		text, err := json.Marshal(value, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read.accepts(s.quick["omissions"], text) {
+			accepted++
+			if err := s.elements["omissions"].Validate(value); err != nil {
+				t.Errorf("%q: %v", at, err)
+			}
+		}
+	}
+	if accepted != 2 {
+		t.Errorf("%d times accepted", accepted)
 	}
 }
