@@ -173,18 +173,19 @@ func mediaContent(c *piece, b *claudeBlock) {
 	var source struct {
 		Type      string `json:"type"`
 		MediaType string `json:"media_type"`
-		Data      string `json:"data"`
+		Data      span   `json:"data"`
 	}
 	if b.Source.Kind() != '{' || json.Unmarshal(b.Source, &source, lenient) != nil {
 		return
 	}
 	c.mime = shortText(source.MediaType, 128)
+	data, _ := source.Data.text()
 	switch source.Type {
 	case "base64":
-		size := base64Bytes(source.Data)
+		size := base64Bytes(data)
 		c.size = &size
 	case "text":
-		size := int64(len(source.Data))
+		size := int64(len(data))
 		c.size = &size
 	}
 }

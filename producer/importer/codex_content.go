@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 type codexBlock struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
-	ImageURL string `json:"image_url"`
+	ImageURL span   `json:"image_url"`
 }
 
 // pieces turns a response item into pieces. typed says that a user message may
@@ -88,7 +89,7 @@ func (i *codexResponseItem) output(p piece, name string) []piece {
 		var texts []string
 		for n := range blocks {
 			if b := &blocks[n]; b.isImage() {
-				media = append(media, b.image(piece{id: p.id + ":" + strconv.Itoa(n+1), name: []string{strconv.Itoa(n + 1)}, role: "tool", toolCall: p.toolCall}))
+				media = append(media, imageAt(b.ImageURL, piece{id: p.id + ":" + strconv.Itoa(n+1), name: []string{strconv.Itoa(n + 1)}, role: "tool", toolCall: p.toolCall}))
 			} else {
 				texts = append(texts, b.Text)
 			}
@@ -116,7 +117,7 @@ func (i *codexResponseItem) message(record string, typed bool) (list []piece, pr
 		}
 		switch {
 		case b.isImage():
-			list = append(list, b.image(p))
+			list = append(list, imageAt(b.ImageURL, p))
 			continue
 		case b.Type != "input_text" && b.Type != "output_text" && b.Type != "text":
 			name := blockName(b.Type)
@@ -158,12 +159,14 @@ func isCodexContext(text string) bool {
 
 func (b *codexBlock) isImage() bool { return b.Type == "input_image" || b.Type == "image" }
 
-// image keeps the size of an image and nothing of it.
-func (b *codexBlock) image(p piece) piece {
+// imageAt makes p an image: its size, where the address holds the image itself,
+// and nothing of it.
+func imageAt(address span, p piece) piece {
 	p.kind, p.layer, p.itemType, p.title = "image", layerMedia, "codex:image", "Media"
-	if head, data, ok := strings.Cut(b.ImageURL, ";base64,"); ok {
+	text, _ := address.text()
+	if head, data, ok := bytes.Cut(text, []byte(";base64,")); ok {
 		size := base64Bytes(data)
-		p.mime, p.size = shortText(strings.TrimPrefix(head, "data:"), 128), &size
+		p.mime, p.size = shortText(string(bytes.TrimPrefix(head, []byte("data:"))), 128), &size
 	}
 	return p
 }

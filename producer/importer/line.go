@@ -4,13 +4,19 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
 // errLineTooLong stands for a line that was skipped because of its length.
 var errLineTooLong = errors.New("line too long")
 
-const readBufferBytes = 256 << 10
+const (
+	readBufferBytes = 256 << 10
+	// keptLineBytes is the room for a line that the next ones get, too. Logs hold
+	// images of megabytes, one line behind the other.
+	keptLineBytes = 16 << 20
+)
 
 // lineReader reads lines of any length up to a limit. Memory is bounded by
 // the limit; a longer line is skipped to its end.
@@ -45,7 +51,7 @@ func giveBack(r *bufio.Reader) {
 // The error is io.EOF after the last line, errLineTooLong for a line that was
 // skipped, or the reader's.
 func (l *lineReader) next() ([]byte, error) {
-	if cap(l.buf) > 4*readBufferBytes {
+	if cap(l.buf) > keptLineBytes {
 		l.buf = nil
 	}
 	l.buf = l.buf[:0]
@@ -69,6 +75,9 @@ func (l *lineReader) next() ([]byte, error) {
 			l.number++
 			return part, nil
 		} else {
+			if room := len(l.buf) + len(part); room > cap(l.buf) { // twice as much, where append adds a quarter
+				l.buf = slices.Grow(l.buf, min(max(2*cap(l.buf), room), l.limit)-len(l.buf))
+			}
 			l.buf = append(l.buf, part...)
 		}
 		started = true

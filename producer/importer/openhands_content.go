@@ -59,7 +59,7 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 		im.main.turn = o.record
 		pieces := []piece{textPiece(textOf(args.Content), "user_message", layerUser, "user", "User prompt")}
 		for _, url := range args.ImageURLs {
-			pieces = append(pieces, (&codexBlock{ImageURL: url}).image(piece{role: "user"}))
+			pieces = append(pieces, imageAt(url, piece{role: "user"}))
 			pieces[len(pieces)-1].itemType = "openhands:image"
 		}
 		return im.emitPieces(o, "", pieces...)

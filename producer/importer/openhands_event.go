@@ -158,20 +158,20 @@ func (e *ohEvent) kind() string {
 
 // args are the arguments of the actions that import reads.
 type ohArgs struct {
-	Content      span     `json:"content"`
-	Thought      span     `json:"thought"`
-	FinalThought string   `json:"final_thought"`
-	Command      span     `json:"command"`
-	Query        string   `json:"query"`
-	ImageURLs    []string `json:"image_urls"`
-	Tools        span     `json:"tools"`
-	Version      string   `json:"openhands_version"`
-	AgentClass   string   `json:"agent_class"`
-	Forgotten    []span   `json:"forgotten_event_ids"`
-	From         *int64   `json:"forgotten_events_start_id"`
-	To           *int64   `json:"forgotten_events_end_id"`
-	Summary      *string  `json:"summary"`
-	Offset       *int64   `json:"summary_offset"`
+	Content      span    `json:"content"`
+	Thought      span    `json:"thought"`
+	FinalThought string  `json:"final_thought"`
+	Command      span    `json:"command"`
+	Query        string  `json:"query"`
+	ImageURLs    []span  `json:"image_urls"`
+	Tools        span    `json:"tools"`
+	Version      string  `json:"openhands_version"`
+	AgentClass   string  `json:"agent_class"`
+	Forgotten    []span  `json:"forgotten_event_ids"`
+	From         *int64  `json:"forgotten_events_start_id"`
+	To           *int64  `json:"forgotten_events_end_id"`
+	Summary      *string `json:"summary"`
+	Offset       *int64  `json:"summary_offset"`
 }
 
 func (e *ohEvent) args() *ohArgs {

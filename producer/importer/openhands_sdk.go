@@ -57,8 +57,8 @@ type ohSDKEvent struct {
 
 // ohBlock is a block of a message.
 type ohBlock struct {
-	Text      span     `json:"text"`
-	ImageURLs []string `json:"image_urls"`
+	Text      span   `json:"text"`
+	ImageURLs []span `json:"image_urls"`
 }
 
 // ohThinking is what a model thought, in the words of its provider.
@@ -81,7 +81,7 @@ func (t *ohThinking) reasoning() string {
 }
 
 // ohTexts are the texts of a content, which is a string or blocks, and its images.
-func ohTexts(content span) (text string, images []string) {
+func ohTexts(content span) (text string, images []span) {
 	var blocks []ohBlock
 	if content.Kind() != '[' || json.Unmarshal(content, &blocks, streamed) != nil {
 		return textOf(content), nil
@@ -145,9 +145,9 @@ func (im *ohImport) sdkMessage(o *origin, e *ohEvent) error {
 }
 
 // extended adds images and what the program wrote beside the content.
-func (e *ohEvent) extended(pieces []piece, images []string) []piece {
+func (e *ohEvent) extended(pieces []piece, images []span) []piece {
 	for _, url := range images {
-		p := (&codexBlock{ImageURL: url}).image(piece{role: pieces[0].role})
+		p := imageAt(url, piece{role: pieces[0].role})
 		p.itemType = "openhands:image"
 		pieces = append(pieces, p)
 	}
@@ -159,7 +159,7 @@ func (e *ohEvent) extended(pieces []piece, images []string) []piece {
 
 // result is what a tool gave. The program puts notes of its own around it before
 // a model sees it, by templates that the log does not hold.
-func (s *ohSDKEvent) result() (text string, images []string) {
+func (s *ohSDKEvent) result() (text string, images []span) {
 	var result struct {
 		Content span `json:"content"`
 		Output  span `json:"output"` // in the first versions
@@ -175,7 +175,7 @@ func (s *ohSDKEvent) result() (text string, images []string) {
 
 // sdkResult imports what came of a tool call. The action that it names tells the
 // call from another one with the same id.
-func (im *ohImport) sdkResult(o *origin, e *ohEvent, text string, images []string) error {
+func (im *ohImport) sdkResult(o *origin, e *ohEvent, text string, images []span) error {
 	id, known := im.actions.of(ohHash(idText(e.sdk.ActionID)))
 	if !known || id == "" {
 		if id = im.usable(im.line, "tool_call_id", e.sdk.CallID); id == "" {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"encoding/base64"
 	"maps"
 	"strconv"
@@ -174,8 +175,8 @@ func blockName(blockType string) string {
 }
 
 // base64Bytes is how many bytes a base64 text stands for.
-func base64Bytes(data string) int64 {
-	return int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(data, "="))))
+func base64Bytes(data []byte) int64 {
+	return int64(base64.RawStdEncoding.DecodedLen(len(bytes.TrimRight(data, "="))))
 }
 
 // noteTruncated notes that the program shortened the piece before the model

@@ -12,7 +12,8 @@ import (
 // how many bytes were read.
 func (w *writer) eachLine(ctx context.Context, r io.Reader, report bool, progress func(int64), each func(line []byte, number int, last bool) error) (int64, error) {
 	lines := newLineReader(r, w.opts.maxLineBytes())
-	defer lines.close()
+	lines.buf = w.line
+	defer func() { w.line = lines.buf; lines.close() }()
 	for {
 		if err := ctx.Err(); err != nil {
 			return lines.read, err

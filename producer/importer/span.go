@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,17 +26,27 @@ func (s span) Kind() jsontext.Kind { return jsontext.Value(s).Kind() }
 
 // textOf is a string's text, and any other value as it stands in the log.
 func textOf(value span) string {
-	switch value.Kind() {
-	case '"':
-		inner := bytes.TrimSpace(value)
-		inner = inner[1 : len(inner)-1] // syntax is known to be right
-		if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-			return string(inner)
-		}
-		text, _ := jsontext.AppendUnquote(nil, bytes.TrimSpace(value)) // the error is of what U+FFFD stands for
-		return string(text)
-	case 'n':
-		return ""
+	text, own := value.text()
+	if own && len(text) > 0 { // nothing else has these bytes
+		return unsafe.String(unsafe.SliceData(text), len(text))
 	}
-	return string(value)
+	return string(text)
+}
+
+// text is what [textOf] returns, without a copy where the log holds it as it is;
+// own reports that there is one.
+func (s span) text() (text []byte, own bool) {
+	switch s.Kind() {
+	case '"':
+		quoted := bytes.TrimSpace(s)
+		inner := quoted[1 : len(quoted)-1] // syntax is known to be right
+		if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+			return inner, false
+		}
+		text, _ = jsontext.AppendUnquote(nil, quoted) // the error is of what U+FFFD stands for
+		return text, true
+	case 'n':
+		return nil, false
+	}
+	return s, false
 }

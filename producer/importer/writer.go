@@ -25,6 +25,7 @@ type writer struct {
 	failed   error             // emit's, which ends the import
 	name     []byte            // of the last fact, room for the next
 	dec      *jsontext.Decoder // of the last document, its buffer for the next
+	line     []byte            // of the last long line, room for the next
 	item     schema.ItemAdded
 	entry    schema.LogAppended
 }
