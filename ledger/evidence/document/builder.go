@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Builder makes the documents of a pack of the records that it is given, in log
@@ -149,10 +148,14 @@ func (b *Builder) askedScope() []byte {
 // Add goes on with the next record, which is of the log at this place of the header's
 // list. Records come in the order of their logs and indexes. An event that does not meet the contract, or is of a type that this
 // version does not know, is a record like any other that says nothing.
-func (b *Builder) Add(log int, r *pack.Record) error {
+func (b *Builder) Add(log int, r *pack.Record) error { return b.AddRead(log, Read(r)) }
+
+// AddRead is [Builder.Add] for a record that was read.
+func (b *Builder) AddRead(log int, read *Reading) error {
 	if b.err != nil {
 		return b.err
 	}
+	r, fact := read.Record, read.fact
 	b.log, b.record, b.edgeID = log, r, 0
 	b.node = recordID(log, r)
 	clear(b.drawn)
@@ -163,10 +166,6 @@ func (b *Builder) Add(log int, r *pack.Record) error {
 	}
 	b.tally.events++
 	b.scope.see(&r.Event.Correlation)
-	fact, found := schema.Validate(r.Event)
-	if len(found) > 0 {
-		fact = nil
-	}
 	b.addRecordNode(r.Event)
 	b.addTelemetry(r.Event)
 	b.addEventDocument(r.Event)
@@ -175,7 +174,7 @@ func (b *Builder) Add(log int, r *pack.Record) error {
 		return b.err
 	}
 	b.relate(r.Event, fact)
-	b.addDocuments(r.Event, fact)
+	b.addDocuments(read)
 	b.addRedaction(r.Event, fact)
 	b.gaps.see(log, r, fact)
 	b.conflict.see(b.node, fact)

@@ -66,9 +66,12 @@ func NewComparer(files fs.FS, h pack.Header) (*Comparer, error) {
 }
 
 // Add goes on with the next record.
-func (c *Comparer) Add(log int, r *pack.Record) error {
-	c.log, c.index = log, r.LogIndex
-	return c.builder.Add(log, r)
+func (c *Comparer) Add(log int, r *pack.Record) error { return c.AddRead(log, Read(r)) }
+
+// AddRead is [Comparer.Add] for a record that was read.
+func (c *Comparer) AddRead(log int, read *Reading) error {
+	c.log, c.index = log, read.Record.LogIndex
+	return c.builder.AddRead(log, read)
 }
 
 // Close ends the comparison and returns the first difference of each part.

@@ -16,34 +16,21 @@ var contextParts = map[schema.StandardKind]part{
 }
 
 // addDocuments adds what the fact states as documents of Agent Context.
-func (b *Builder) addDocuments(e *schema.Event, fact schema.Fact) {
-	var isItem bool
-	switch fact.(type) {
-	case *schema.ItemAdded, *schema.ItemUpdated:
-		isItem = true
-	case *schema.EnvelopeCreated, *schema.SurfaceCreated, *schema.SurfaceUpdated, *schema.SelectionCompleted, *schema.BudgetApplied,
-		*schema.AssemblyCreated, *schema.CompactionCompleted, *schema.MissingDetected, *schema.MissingRequested, *schema.MissingResolved:
-	default:
-		return
-	}
-	kind, document, err := schema.StandardDocumentOf(e, fact)
-	if err == nil {
-		document, err = b.cite(document, fact)
+func (b *Builder) addDocuments(read *Reading) {
+	document, err := read.document, read.err
+	if err == nil && document != nil {
+		document, err = b.cite(document, read.fact)
 	}
 	if err != nil {
 		b.tally.unread++ // it is in events.ndjson all the same
 		return
 	}
-	b.add(contextParts[kind], document)
-	if !isItem {
+	if document == nil {
 		return
 	}
-	list, err := schema.StandardSourcesOf(e, fact)
-	if err != nil {
-		return
-	}
-	for _, document := range list {
-		b.add(sourceRefs, document)
+	b.add(contextParts[read.kind], document)
+	for _, source := range read.sources {
+		b.add(sourceRefs, source)
 	}
 }
 

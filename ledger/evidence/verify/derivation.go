@@ -34,9 +34,9 @@ func (v *verifier) newDerivation() *derivation {
 	return d
 }
 
-func (d *derivation) add(r *pack.Record, log int) {
+func (d *derivation) add(read *document.Reading, log int) {
 	if d.comparer != nil && d.err == nil {
-		d.err = d.comparer.Add(log-1, r)
+		d.err = d.comparer.AddRead(log-1, read)
 	}
 }
 

@@ -24,19 +24,6 @@ func (f *facts) begin(v *verifier) {
 	f.erasures = erasures{found: v.found}
 }
 
-// wantedFact decodes the facts that [facts.see] looks into, and nil for others.
-func wantedFact(e *schema.Event) schema.Fact {
-	switch e.EventType() {
-	case schema.TypeSelectionStarted, schema.TypeSelectionCompleted, schema.TypeEnvelopeCreated, schema.TypeFactsDropped,
-		schema.TypeRedactionApplied, schema.TypeItemAdded, schema.TypeItemUpdated, schema.TypeErasureApplied:
-		fact, err := e.Decode()
-		if err == nil {
-			return fact
-		}
-	}
-	return nil
-}
-
 // see takes a record that is as the log has it.
 func (f *facts) see(l *line) {
 	e := l.record.Event
@@ -47,7 +34,7 @@ func (f *facts) see(l *line) {
 		return
 	}
 	f.sealed.sequence(e)
-	switch fact := l.fact.(type) {
+	switch fact := l.read.Fact.(type) {
 	case *schema.SelectionStarted:
 		f.choices.considered(e, &fact.Selection)
 	case *schema.SelectionCompleted:

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/proof"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // untilDone reads until its context is done.
@@ -30,9 +30,9 @@ type line struct {
 	number int64
 	digest uint64 // [pack.LineDigest]
 	record *pack.Record
-	err    error       // why it is no record
-	leaf   tlog.Hash   // of the record's bytes, or the stated one when they are not there
-	fact   schema.Fact // of an event that later checks look into
+	err    error     // why it is no record
+	leaf   tlog.Hash // of the record's bytes, or the stated one when they are not there
+	read   *document.Reading
 }
 
 // linesAtOnce and bytesAtOnce bound the lines that a worker gets at a time.
@@ -144,8 +144,8 @@ func readLine(text []byte, number int64) line {
 	l.leaf = l.record.Leaf
 	if e := l.record.Event; e != nil {
 		l.leaf = proof.Leaf(e, proof.Salt(l.record.Salt))
-		l.fact = wantedFact(e)
 	}
+	l.read = document.Read(l.record)
 	return l
 }
 

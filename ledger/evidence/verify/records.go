@@ -233,7 +233,7 @@ func (r *records) good(l *line, log int) {
 		r.v.totals.withheld++
 	}
 	r.v.facts.see(l)
-	r.derived.add(l.record, log)
+	r.derived.add(l.read, log)
 }
 
 // changed is a line that stands where another one should.
