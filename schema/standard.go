@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -138,32 +137,62 @@ func newRecord(value any) (record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the record: %w", err)
 	}
+	return membersOf(text), nil
+}
+
+// factRecord holds the members of e's fact.
+func factRecord(e *Event, fact Fact) (record, error) {
+	if text, ok := encodeQuickly(e, fact); ok {
+		return membersOf(text), nil
+	}
+	return newRecord(fact)
+}
+
+// membersOf holds the members of an object as an encoder writes it, with which they
+// share their bytes.
+func membersOf(text []byte) record {
 	r := make(record, 48)
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, fmt.Errorf("encode the record: %w", err)
-	}
-	for dec.PeekKind() == '"' {
-		quoted, err := dec.ReadValue()
-		if err != nil {
-			return nil, fmt.Errorf("encode the record: %w", err)
+	for at := 1; text[at] == '"'; {
+		colon := stringEnd(text, at) + 1
+		end := valueEnd(text, colon+1)
+		r[string(unquoted(text[at:colon]))] = jsontext.Value(text[colon+1 : end : end])
+		at = end
+		if text[at] == ',' {
+			at++
 		}
-		name := string(unquoted(quoted))
-		member, err := dec.ReadValue()
-		if err != nil {
-			return nil, fmt.Errorf("encode the record: %w", err)
-		}
-		end := int(dec.InputOffset()) // the text stays where it is, the decoder's value does not
-		r[name] = jsontext.Value(text[end-len(member) : end : end])
 	}
-	return r, nil
+	return r
+}
+
+// valueEnd returns where the value of a member ends that begins at start.
+func valueEnd(text []byte, start int) int {
+	depth := 0
+	for at := start; ; at++ {
+		switch text[at] {
+		case '"':
+			at = stringEnd(text, at)
+		case '{', '[':
+			depth++
+		case '}', ']', ',':
+			if depth == 0 {
+				return at
+			}
+			if text[at] != ',' {
+				depth--
+			}
+		}
+	}
 }
 
 // trace adds what leads back to e: its ids and which event it is. An id that
 // the record has already is the same, which rule 6 sees to.
 func (r record) trace(e *Event) {
 	r["schema_version"] = standardVersion
-	r["event_ref"] = map[string]string{"id": e.ID, "source": e.Source, "event_type": string(e.EventType())}
+	ref := make([]byte, 0, 256)
+	for _, m := range [...]Attribute{{`{"event_type":`, string(e.EventType())}, {`,"id":`, e.ID}, {`,"source":`, e.Source}} {
+		ref, _ = jsontext.AppendQuote(append(ref, m.Name...), m.Value) // the contract has no invalid UTF-8
+	}
+	r["event_ref"] = jsontext.Value(append(ref, '}'))
 	r.correlate(e)
 }
 
@@ -211,8 +240,10 @@ func (r record) wrap(name string, allowed ...jsontext.Kind) {
 
 // encode writes the members sorted by name. Those of a fact are JSON already.
 func (r record) encode() ([]byte, error) {
+	names := slices.AppendSeq(make([]string, 0, len(r)), maps.Keys(r))
+	slices.Sort(names)
 	b := append(make([]byte, 0, 2048), '{')
-	for i, name := range slices.Sorted(maps.Keys(r)) {
+	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -34,7 +34,7 @@ func standardRecord(e *Event, fact Fact) (StandardKind, record, error) {
 	default:
 		return "", nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoStandardShape)
 	}
-	r, err := newRecord(fact)
+	r, err := factRecord(e, fact)
 	if err != nil {
 		return "", nil, err
 	}

@@ -1,12 +1,12 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -54,26 +54,42 @@ func (s *lineScanner) number() uint64 {
 	return uint64(n)
 }
 
-// text reads a JSON string.
+// text reads a JSON string. What it returns may alias the line.
 func (s *lineScanner) text() []byte {
+	text, _ := s.string()
+	return text
+}
+
+// string reads a JSON string and reports whether the text aliases the line.
+func (s *lineScanner) string() (text []byte, aliases bool) {
 	from := s.at
 	s.expect(`"`)
+	aliases, sound := true, true
 	for s.err == nil && s.at < len(s.line) && s.line[s.at] != '"' {
-		if s.line[s.at] == '\\' {
+		switch c := s.line[s.at]; {
+		case c == '\\':
+			aliases = false
 			s.at++
+		case c < ' ':
+			sound = false
+		case c >= utf8.RuneSelf:
+			aliases = false // it may be no UTF-8
 		}
 		s.at++
 	}
 	s.expect(`"`)
 	if s.err != nil {
-		return nil
+		return nil, false
 	}
-	text, err := jsontext.AppendUnquote(nil, s.line[from:s.at])
-	if err != nil {
+	if aliases && sound {
+		return s.line[from+1 : s.at-1], true
+	}
+	text, err := unquote(s.line[from:s.at])
+	if err != nil || !sound {
 		s.at = from
 		s.fail("want a JSON string")
 	}
-	return text
+	return text, false
 }
 
 // hex reads a string of hexadecimal digits that fills to.
@@ -144,7 +160,10 @@ func (s *lineScanner) event(r *Record) {
 		}
 	} else {
 		s.expect(`,"data":`)
-		data = s.text()
+		var aliases bool
+		if data, aliases = s.string(); aliases {
+			data = bytes.Clone(data)
+		}
 	}
 	if s.err != nil {
 		return

@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -81,12 +80,6 @@ func appendEvent(b []byte, e *schema.Event) []byte {
 	}
 	b = append(b, `},"data":`...)
 	return appendText(b, e.Data)
-}
-
-// appendText quotes text, in which bytes that are not UTF-8 are replaced.
-func appendText[T []byte | string](b []byte, text T) []byte {
-	b, _ = jsontext.AppendQuote(b, text)
-	return b
 }
 
 // ErrNotCanonical says that a line holds a record and is not as [AppendRecord]

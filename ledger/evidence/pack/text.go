@@ -1,7 +1,9 @@
 package pack
 
 import (
+	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -14,4 +16,57 @@ func clip(s string) string {
 	}
 	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "�"))
 	return string(quoted[1 : len(quoted)-1])
+}
+
+// appendText quotes text, in which bytes that are not UTF-8 are replaced.
+func appendText[T []byte | string](b []byte, text T) []byte {
+	start, ascii := len(b), true
+	b = append(b, '"')
+	from := 0
+	for at := range len(text) {
+		c := text[at]
+		if c >= ' ' && c != '"' && c != '\\' {
+			ascii = ascii && c < utf8.RuneSelf
+			continue
+		}
+		b = append(b, text[from:at]...)
+		from = at + 1
+		if letter := escapeLetters[c]; letter != 0 {
+			b = append(b, '\\', letter)
+		} else {
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	b = append(append(b, text[from:]...), '"')
+	if !ascii && !utf8.Valid(b[start:]) {
+		b, _ = jsontext.AppendQuote(b[:start], text) // the error is that bytes were replaced
+	}
+	return b
+}
+
+// escapeLetters are what stands behind the backslash of short escapes.
+var escapeLetters = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+const hexDigits = "0123456789abcdef"
+
+// unescapes are the bytes that short escapes stand for, by their letter.
+var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquote returns the text of a JSON string.
+func unquote(quoted []byte) ([]byte, error) {
+	rest := quoted[1 : len(quoted)-1]
+	text := make([]byte, 0, len(rest))
+	for valid := utf8.Valid(rest); valid; {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 {
+			return append(text, rest...), nil
+		}
+		c := unescapes[rest[at+1]]
+		if c == 0 {
+			break // what stands for a rune
+		}
+		text = append(append(text, rest[:at]...), c)
+		rest = rest[at+2:]
+	}
+	return jsontext.AppendUnquote(text[:0], quoted)
 }
