@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
@@ -18,8 +19,9 @@ func (a *app) migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
 		Long: `Create what is missing and upgrade what is old: the JetStream streams and the
-lease bucket, and in ClickHouse the database with its tables and views. It changes
-no limit of a stream that exists, and may be run at any time.
+lease bucket, and in ClickHouse the database with its tables and views, whose
+columns DESCRIBE TABLE explains. It changes no limit of a stream that exists, and
+may be run at any time.
 
 With --partitions N the events are in N streams, CTX_0, CTX_1 and so on, by the
 bucket of their session; several projectors share them. N is a power of two up to
@@ -61,7 +63,7 @@ What was projected stays in the tables and still tells repeated events.`,
 				return err
 			}
 			defer l.Close()
-			applied, err := l.Migrate(cmd.Context())
+			applied, err := instance.Migrate(cmd.Context(), l)
 			for _, name := range applied {
 				fmt.Fprintf(a.out, "applied %s\n", name)
 			}

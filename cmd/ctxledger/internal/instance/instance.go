@@ -108,7 +108,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
 		return nil, err
 	}
-	if _, err = i.Ledger.Migrate(ctx); err != nil {
+	if _, err = Migrate(ctx, i.Ledger); err != nil {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
