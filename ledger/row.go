@@ -46,3 +46,12 @@ func rowEventType(e *schema.Event) string {
 	}
 	return e.Type
 }
+
+// each is a column of a list: what of gives for each element.
+func each[S, T any](list []S, of func(*S) T) []T {
+	column := make([]T, len(list))
+	for i := range list {
+		column[i] = of(&list[i])
+	}
+	return column
+}

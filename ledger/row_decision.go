@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/ctxledger/ctxledger/schema"
+import (
+	"slices"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
 
 // decisionRow is a row of the table decisions: a surface or a selection. The
 // arrays from ItemRefs on run over the candidates in parallel.
@@ -50,20 +54,18 @@ func selectionRow(h Head, verb string, c *schema.Common, s *schema.Selection) de
 func decidedRow(h Head, f *schema.SelectionCompleted) decisionRow {
 	row := selectionRow(h, "completed", &f.Common, &f.Selection)
 	row.Policy, row.Rationale, row.BudgetRef = f.Policy.ID(), f.Rationale, f.BudgetRef.ID()
-	row.addCandidates("selected", f.Selected)
-	row.addCandidates("omitted", f.Omitted)
+	row.addCandidates(f.Selected, f.Omitted)
 	return row
 }
 
-func (r *decisionRow) addCandidates(outcome string, list []schema.Candidate) {
-	for _, c := range list {
-		r.ItemRefs = append(r.ItemRefs, c.ItemRef.ID())
-		r.Outcomes = append(r.Outcomes, outcome)
-		r.Ranks = append(r.Ranks, c.Rank)
-		r.Scores = append(r.Scores, c.Score)
-		r.Tokens = append(r.Tokens, c.Tokens)
-		r.Reasons = append(r.Reasons, string(c.Reason))
-		r.Notes = append(r.Notes, c.Note)
-		r.Signals = append(r.Signals, c.Signals)
-	}
+func (r *decisionRow) addCandidates(selected, omitted []schema.Candidate) {
+	list := slices.Concat(selected, omitted)
+	r.Outcomes = slices.Concat(slices.Repeat([]string{"selected"}, len(selected)), slices.Repeat([]string{"omitted"}, len(omitted)))
+	r.ItemRefs = each(list, func(c *schema.Candidate) string { return c.ItemRef.ID() })
+	r.Ranks = each(list, func(c *schema.Candidate) *int64 { return c.Rank })
+	r.Scores = each(list, func(c *schema.Candidate) *float64 { return c.Score })
+	r.Tokens = each(list, func(c *schema.Candidate) *int64 { return c.Tokens })
+	r.Reasons = each(list, func(c *schema.Candidate) string { return string(c.Reason) })
+	r.Notes = each(list, func(c *schema.Candidate) string { return c.Note })
+	r.Signals = each(list, func(c *schema.Candidate) map[string]float64 { return c.Signals })
 }

@@ -28,12 +28,10 @@ func newRedactionRow(h Head, f *schema.RedactionApplied) redactionRow {
 		Method: f.Method, RedactedFields: f.RedactedFields, Reason: f.Reason, PolicyRefs: schema.RefIDs(f.PolicyRefs),
 		Actor: f.ActorRef.ID(), ReplacementRef: f.ReplacementRef.ID(), Metadata: jsonText(f.Metadata),
 	}
-	for _, p := range f.Fingerprints {
-		row.FingerprintKeys = append(row.FingerprintKeys, p.KeyID)
-		row.FingerprintLengths = append(row.FingerprintLengths, p.Length)
-		row.FingerprintPrefixes = append(row.FingerprintPrefixes, p.PrefixHash)
-		row.FingerprintHMACs = append(row.FingerprintHMACs, p.HMAC)
-	}
+	row.FingerprintKeys = each(f.Fingerprints, func(p *schema.Fingerprint) string { return p.KeyID })
+	row.FingerprintLengths = each(f.Fingerprints, func(p *schema.Fingerprint) int64 { return p.Length })
+	row.FingerprintPrefixes = each(f.Fingerprints, func(p *schema.Fingerprint) string { return p.PrefixHash })
+	row.FingerprintHMACs = each(f.Fingerprints, func(p *schema.Fingerprint) string { return p.HMAC })
 	return row
 }
 

@@ -42,11 +42,9 @@ func newItemRow(h Head, change string, c *schema.Common, i *schema.Item) itemRow
 		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
 		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: jsonText(c.Metadata),
 	}
-	for _, s := range i.SourceRefs {
-		row.SourceURIs = append(row.SourceURIs, s.URI)
-		row.SourceKinds = append(row.SourceKinds, s.SourceKind)
-		row.SourceDigests = append(row.SourceDigests, s.Digest)
-	}
+	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
+	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
+	row.SourceDigests = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.Digest })
 	return row
 }
 

@@ -43,17 +43,15 @@ func assemblyRow(h Head, f *schema.AssemblyCreated) placementRow {
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
 		Metadata: jsonText(f.Metadata),
 	}
-	for _, b := range f.OrderedBlocks {
-		row.Blocks = append(row.Blocks, b.Block)
-		row.BlockItems = append(row.BlockItems, schema.RefIDs(b.ItemRefs))
-		row.BlockPositions = append(row.BlockPositions, b.Position)
-		row.BlockLayers = append(row.BlockLayers, b.Layer)
-		row.BlockRoles = append(row.BlockRoles, b.Role)
-		row.BlockWrappers = append(row.BlockWrappers, b.Wrapper)
-		row.BlockTokens = append(row.BlockTokens, b.Tokens)
-		row.BlockDigests = append(row.BlockDigests, b.Digest)
-		row.BlockRedactions = append(row.BlockRedactions, string(b.RedactionState))
-	}
+	row.Blocks = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Block })
+	row.BlockItems = each(f.OrderedBlocks, func(b *schema.Block) []string { return schema.RefIDs(b.ItemRefs) })
+	row.BlockPositions = each(f.OrderedBlocks, func(b *schema.Block) *int64 { return b.Position })
+	row.BlockLayers = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Layer })
+	row.BlockRoles = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Role })
+	row.BlockWrappers = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Wrapper })
+	row.BlockTokens = each(f.OrderedBlocks, func(b *schema.Block) *int64 { return b.Tokens })
+	row.BlockDigests = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Digest })
+	row.BlockRedactions = each(f.OrderedBlocks, func(b *schema.Block) string { return string(b.RedactionState) })
 	return row
 }
 

@@ -68,11 +68,9 @@ func compactionRow(h Head, change string, c *schema.Common, f *schema.Compaction
 		row.SourceThreadID, row.FirstItemRef, row.LastItemRef = w.ThreadID, w.FirstItemRef.ID(), w.LastItemRef.ID()
 		row.FirstPosition, row.LastPosition, row.ItemCount, row.SourceTokens = w.FirstPosition, w.LastPosition, w.ItemCount, w.Tokens
 	}
-	for _, r := range f.Reinjected {
-		row.ReinjectedKinds = append(row.ReinjectedKinds, r.Kind)
-		row.ReinjectedRefs = append(row.ReinjectedRefs, r.Ref.ID())
-		row.ReinjectedTokens = append(row.ReinjectedTokens, r.Tokens)
-	}
+	row.ReinjectedKinds = each(f.Reinjected, func(r *schema.Reinjected) string { return r.Kind })
+	row.ReinjectedRefs = each(f.Reinjected, func(r *schema.Reinjected) string { return r.Ref.ID() })
+	row.ReinjectedTokens = each(f.Reinjected, func(r *schema.Reinjected) *int64 { return r.Tokens })
 	return row
 }
 
@@ -82,15 +80,13 @@ func elisionRow(h Head, change string, c *schema.Common, f *schema.Elision) repl
 		Level: string(f.Level), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, TokensSaved: f.TokensSaved,
 		FirstChangedPosition: f.FirstChangedPosition, Metadata: jsonText(c.Metadata),
 	}
-	for _, e := range f.ElidedItemRefs {
-		row.ElidedRefs = append(row.ElidedRefs, e.ItemRef.ID())
-		row.ElidedToolCallIDs = append(row.ElidedToolCallIDs, e.ToolCallID)
-		row.ElidedPositions = append(row.ElidedPositions, e.Position)
-		row.ElidedBefore = append(row.ElidedBefore, e.TokensBefore)
-		row.ElidedAfter = append(row.ElidedAfter, e.TokensAfter)
-		row.ElidedLevels = append(row.ElidedLevels, string(e.Level))
-		row.ElidedReloadRefs = append(row.ElidedReloadRefs, e.ReloadRef.ID())
-	}
+	row.ElidedRefs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ItemRef.ID() })
+	row.ElidedToolCallIDs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ToolCallID })
+	row.ElidedPositions = each(f.ElidedItemRefs, func(e *schema.Elided) *int64 { return e.Position })
+	row.ElidedBefore = each(f.ElidedItemRefs, func(e *schema.Elided) *int64 { return e.TokensBefore })
+	row.ElidedAfter = each(f.ElidedItemRefs, func(e *schema.Elided) *int64 { return e.TokensAfter })
+	row.ElidedLevels = each(f.ElidedItemRefs, func(e *schema.Elided) string { return string(e.Level) })
+	row.ElidedReloadRefs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ReloadRef.ID() })
 	return row
 }
 

@@ -59,23 +59,18 @@ func budgetRow(h Head, f *schema.BudgetApplied) windowRow {
 		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
 		OverflowStrategy: string(f.OverflowStrategy), Metadata: jsonText(f.Metadata),
 	}
-	for _, s := range f.WindowSegments {
-		items := int64(len(s.ItemRefs))
-		row.Segments = append(row.Segments, s.Segment)
-		row.SegmentRoles = append(row.SegmentRoles, s.Role)
-		row.SegmentLayers = append(row.SegmentLayers, s.Layer)
-		row.SegmentTokens = append(row.SegmentTokens, s.Actual)
-		row.SegmentItems = append(row.SegmentItems, &items)
-		row.SegmentReserved = append(row.SegmentReserved, s.Reserved)
-		row.SegmentPlacements = append(row.SegmentPlacements, "")
-		row.SegmentChanged = append(row.SegmentChanged, nil)
-	}
-	for _, t := range f.TruncationRecords {
-		row.TruncatedRefs = append(row.TruncatedRefs, t.ItemRef.ID())
-		row.TruncatedBefore = append(row.TruncatedBefore, t.TokensBefore)
-		row.TruncatedAfter = append(row.TruncatedAfter, t.TokensAfter)
-		row.TruncatedStrategies = append(row.TruncatedStrategies, t.Strategy)
-	}
+	row.Segments = each(f.WindowSegments, func(s *schema.Segment) string { return s.Segment })
+	row.SegmentRoles = each(f.WindowSegments, func(s *schema.Segment) string { return s.Role })
+	row.SegmentLayers = each(f.WindowSegments, func(s *schema.Segment) string { return s.Layer })
+	row.SegmentTokens = each(f.WindowSegments, func(s *schema.Segment) *int64 { return s.Actual })
+	row.SegmentItems = each(f.WindowSegments, func(s *schema.Segment) *int64 { return new(int64(len(s.ItemRefs))) })
+	row.SegmentReserved = each(f.WindowSegments, func(s *schema.Segment) *int64 { return s.Reserved })
+	row.SegmentPlacements = make([]string, len(f.WindowSegments))
+	row.SegmentChanged = make([]*bool, len(f.WindowSegments))
+	row.TruncatedRefs = each(f.TruncationRecords, func(t *schema.Truncation) string { return t.ItemRef.ID() })
+	row.TruncatedBefore = each(f.TruncationRecords, func(t *schema.Truncation) *int64 { return t.TokensBefore })
+	row.TruncatedAfter = each(f.TruncationRecords, func(t *schema.Truncation) *int64 { return t.TokensAfter })
+	row.TruncatedStrategies = each(f.TruncationRecords, func(t *schema.Truncation) string { return t.Strategy })
 	return row
 }
 
@@ -94,16 +89,14 @@ func usageRow(h Head, f *schema.UsageRecorded) windowRow {
 		SystemTokens: f.SystemTokens, ToolsTokens: f.ToolsTokens, HistoryTokens: f.HistoryTokens, TotalTokens: f.TotalTokens,
 		WindowFirst: f.WindowFirst, WindowNext: f.WindowNext, Metadata: jsonText(f.Metadata),
 	}
-	for _, l := range f.Layers {
-		row.Segments = append(row.Segments, l.Layer)
-		row.SegmentRoles = append(row.SegmentRoles, "")
-		row.SegmentLayers = append(row.SegmentLayers, l.Layer)
-		row.SegmentTokens = append(row.SegmentTokens, l.Tokens)
-		row.SegmentItems = append(row.SegmentItems, l.Items)
-		row.SegmentReserved = append(row.SegmentReserved, nil)
-		row.SegmentPlacements = append(row.SegmentPlacements, l.Placement)
-		row.SegmentChanged = append(row.SegmentChanged, l.Changed)
-	}
+	row.Segments = each(f.Layers, func(l *schema.LayerUsage) string { return l.Layer })
+	row.SegmentRoles = make([]string, len(f.Layers))
+	row.SegmentLayers = row.Segments
+	row.SegmentTokens = each(f.Layers, func(l *schema.LayerUsage) *int64 { return l.Tokens })
+	row.SegmentItems = each(f.Layers, func(l *schema.LayerUsage) *int64 { return l.Items })
+	row.SegmentReserved = make([]*int64, len(f.Layers))
+	row.SegmentPlacements = each(f.Layers, func(l *schema.LayerUsage) string { return l.Placement })
+	row.SegmentChanged = each(f.Layers, func(l *schema.LayerUsage) *bool { return l.Changed })
 	return row
 }
 
