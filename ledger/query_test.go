@@ -158,6 +158,11 @@ func TestKnownAnswers(t *testing.T) {
 		{"grants-denied", nil, "run_id outcome rule refused", []string{"run-child narrowed narrow [web:read]"}},
 		{"resource-access", nil, "resource_name operation allowed accesses paths", []string{"files write false 1 [/etc/passwd]"}},
 		{"open-gaps", map[string]string{"as_of": "2026-11-20T09:00:00Z"}, "owner missing_id status severity question requested_action", []string{"alice gap-1 requested high what is in big? upload it"}},
+		{"gaps", s1, "turn_id run_id missing_id is_open status severity question candidate_item_refs owner requested_action steps settled_seconds", []string{
+			"t1 run-root gap-1 true requested high what is in big? [item-big] alice upload it 2 NULL",
+			"t1 run-root gap-2 false resolved  which branch? [] bob say it 2 1"}},
+		{"gaps", map[string]string{"session_id": "s1", "turn_id": "t2"}, "missing_id", nil},
+		{"gaps", s2, "missing_id", nil},
 		{"injected-never-assembled", nil, "injection_id", nil},
 		{"checks", nil, "violations", []string{"0", "0", "0", "0", "0", "0", "0", "0"}},
 		{"event-types", s2, "event_type events", []string{"context.log.appended 7", "context.usage.recorded 5", "context.compaction.completed 2", "context.elision.applied 1", "context.summary.created 1"}},
