@@ -106,7 +106,8 @@ func (d *documentCheck) run(ctx context.Context) error {
 		}
 	}
 	for workers.ctx.Err() == nil {
-		text, err := lines.Next()
+		var text []byte
+		text, err = lines.Next()
 		if err == io.EOF {
 			break
 		}
@@ -132,7 +133,9 @@ func (d *documentCheck) run(ctx context.Context) error {
 	if err := workers.ctx.Err(); err != nil {
 		return err
 	}
-	d.checkSkeleton()
+	if err == io.EOF {
+		d.checkSkeleton()
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -11,10 +12,14 @@ type findings struct {
 	mu   sync.Mutex
 	most int
 	by   map[Question]*Verdict
+	// broken are the files that cannot be read to their end. What was packed and
+	// altered unpacks to anything, so that of their lines only the first wrong one
+	// is named, once a question.
+	broken map[string]map[Question]Fault
 }
 
 func newFindings(most int) *findings {
-	f := &findings{most: most, by: make(map[Question]*Verdict)}
+	f := &findings{most: most, by: make(map[Question]*Verdict), broken: make(map[string]map[Question]Fault)}
 	for _, q := range Questions() {
 		f.by[q] = &Verdict{Question: q}
 	}
@@ -25,6 +30,16 @@ func newFindings(most int) *findings {
 func (f *findings) fault(q Question, at Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if first, ok := f.broken[at.File]; ok && at.Line > 0 {
+		if before, ok := first[q]; !ok || at.Line < before.Line {
+			first[q] = at
+		}
+		return
+	}
+	f.count(q, at)
+}
+
+func (f *findings) count(q Question, at Fault) {
 	v := f.by[q]
 	if slices.Contains(v.Faults, at) {
 		return
@@ -33,6 +48,39 @@ func (f *findings) fault(q Question, at Fault) {
 	if len(v.Faults) < f.most {
 		v.Faults = append(v.Faults, at)
 	}
+}
+
+// breaks says that a file, which has a fault of its format, cannot be read to its end.
+func (f *findings) breaks(file string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[file] == nil {
+		f.broken[file] = make(map[Question]Fault)
+	}
+}
+
+// place adds the first faults of the lines of broken files, and puts that of the
+// format where the first of them is.
+func (f *findings) place() {
+	for _, file := range slices.Sorted(maps.Keys(f.broken)) {
+		first := f.broken[file]
+		var line int64
+		for _, q := range Questions() {
+			at, ok := first[q]
+			if ok && (line == 0 || at.Line < line) {
+				line = at.Line
+			}
+			if ok && q != Format {
+				f.count(q, at)
+			}
+		}
+		for i := range f.by[Format].Faults {
+			if at := &f.by[Format].Faults[i]; at.File == file && line > 0 && (at.Line == 0 || line < at.Line) {
+				at.Line = line
+			}
+		}
+	}
+	clear(f.broken)
 }
 
 // faultf adds a fault at a line of a file.
@@ -60,6 +108,7 @@ func (f *findings) note(q Question, format string, args ...any) {
 func (f *findings) verdicts() []Verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.place()
 	var list []Verdict
 	for _, q := range Questions() {
 		v := f.by[q]

@@ -122,11 +122,13 @@ func (v *verifier) unreadable(path string, line int64, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		v.found.faultf(Format, path, 0, "is missing")
+		return
 	case errors.As(err, &fault):
 		v.found.faultf(Format, path, line, "%s", fault.Reason)
 	default:
 		v.found.faultf(Format, path, line, "cannot be read: %v", err)
 	}
+	v.found.breaks(path)
 }
 
 func (v *verifier) report() *Report {
