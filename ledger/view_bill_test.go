@@ -72,15 +72,20 @@ func readElisionVectors(t *testing.T) (v elisionVectors) {
 var stubOf = map[string]string{"stub1": "res1", "stub": "read foo.py@t1"}
 
 // assembled records a window and the call that sees it. A window of more than two
-// pieces is recorded in two parts, the later blocks first.
-func (c *corpus) assembled(call, system string, window []piece) {
+// pieces is recorded in two parts, the later blocks first. Without digests its blocks
+// are told by their items, which a stub shares with what it stands for.
+func (c *corpus) assembled(call, system string, window []piece, digests bool) {
 	var blocks []schema.Block
 	for i, p := range window {
 		item := p.name
 		if of, ok := stubOf[item]; ok {
 			item = of
 		}
-		blocks = append(blocks, schema.Block{Block: fmt.Sprint("b", i), Tokens: num(p.tokens), Digest: "digest of " + p.name, ItemRefs: refs(item), Position: num(int64(i))})
+		b := schema.Block{Block: fmt.Sprint("b", i), Tokens: num(p.tokens), ItemRefs: refs(item), Position: num(int64(i))}
+		if digests {
+			b.Digest = "digest of " + p.name
+		}
+		blocks = append(blocks, b)
 	}
 	parts := [][]schema.Block{blocks}
 	if len(blocks) > 2 {
@@ -126,17 +131,23 @@ func takeOut(c *corpus) {
 
 func TestCacheBillOfTheVectors(t *testing.T) {
 	t.Parallel()
+	for _, digests := range []bool{true, false} {
+		t.Run(fmt.Sprint("digests ", digests), func(t *testing.T) { t.Parallel(); cacheBillOfTheVectors(t, digests) })
+	}
+}
+
+func cacheBillOfTheVectors(t *testing.T, digests bool) {
 	v := readElisionVectors(t)
 	c := newCorpus(t)
 	for _, k := range v.Cases {
 		c.in(k.ID, k.ID, "t1", "run-root")
-		c.assembled(k.ID+"-1", "system-1", k.RawBefore)
+		c.assembled(k.ID+"-1", "system-1", k.RawBefore, digests)
 		between[k.ID].fact(c)
 		system := "system-1"
 		if between[k.ID].cause == "system_change" {
 			system = "system-2"
 		}
-		c.assembled(k.ID+"-2", system, k.RawAfter)
+		c.assembled(k.ID+"-2", system, k.RawAfter, digests)
 	}
 	l := c.write()
 	const columns = "call_id cause window_expected prefix_tokens recomputed_expected new_tokens penalty_tokens lost_expected recomputed_billed"
@@ -189,7 +200,7 @@ func TestCacheBillOfElisionPolicies(t *testing.T) {
 				}
 			}
 			window = append(window, piece{s.Message, fmt.Sprint("message", turn)}, piece{s.Tool, fmt.Sprint("tool", turn)})
-			c.assembled(fmt.Sprint(session, "-", turn), "", window)
+			c.assembled(fmt.Sprint(session, "-", turn), "", window, true)
 		}
 	}
 	l := c.write()

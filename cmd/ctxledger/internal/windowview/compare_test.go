@@ -209,3 +209,28 @@ func TestDrawDifference(t *testing.T) {
 		t.Errorf("no colours: %q", text)
 	}
 }
+
+// TestCompareTellsContent: what a digest or a size says holds before what the passes
+// say that named the item.
+func TestCompareTellsContent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		before, after windowview.Block
+		want          string
+	}{
+		{"the same digest", windowview.Block{Digest: "d"}, windowview.Block{Digest: "d", Elided: true, ElidedBy: "pass-1"}, windowview.Kept},
+		{"another digest", windowview.Block{Digest: "d", Tokens: new(int64(5))}, windowview.Block{Digest: "e", Tokens: new(int64(5))}, windowview.Changed},
+		{"a stub now", windowview.Block{}, windowview.Block{Elided: true, ElidedBy: "pass-1"}, windowview.Shortened},
+		{"the whole again", windowview.Block{Elided: true, ElidedBy: "pass-1"}, windowview.Block{}, windowview.Grown},
+		{"a stub named again", windowview.Block{Tokens: new(int64(5)), Elided: true, ElidedBy: "pass-1"}, windowview.Block{Tokens: new(int64(5)), Elided: true, ElidedBy: "pass-2"}, windowview.Kept},
+		{"a stub of unknown size named again", windowview.Block{Elided: true, ElidedBy: "pass-1"}, windowview.Block{Elided: true, ElidedBy: "pass-2"}, windowview.Changed},
+		{"masked", windowview.Block{}, windowview.Block{Redaction: "masked"}, windowview.Changed},
+	} {
+		c.before.Items, c.after.Items = []string{"item"}, []string{"item"}
+		d := windowview.Compare(windowview.Window{Blocks: []windowview.Block{c.before}}, windowview.Window{Blocks: []windowview.Block{c.after}})
+		if got := d.Changes[0].Kind; got != c.want || (d.FirstChanged == nil) != (c.want == windowview.Kept) {
+			t.Errorf("%s: %s, first change at %v, want %s", c.name, got, d.FirstChanged, c.want)
+		}
+	}
+}

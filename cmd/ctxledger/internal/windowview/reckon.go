@@ -52,15 +52,24 @@ func change(before, after []Block, j, i int, stayed bool) Change {
 	return c
 }
 
-// became says what happened to the content of a block that is in both windows.
+// became says what happened to the content of a block that is in both windows. The
+// view cache_bill knows it by digest, or else items, and size, and no more; where
+// those are recorded, the two agree. A later elision pass that names a stub again
+// leaves it as it is, unless its size is not known.
 func became(a, b Block) string {
 	known := a.Tokens != nil && b.Tokens != nil
 	switch {
-	case known && *a.Tokens > *b.Tokens, b.Elided && !a.Elided:
+	case known && *a.Tokens > *b.Tokens:
 		return Shortened
-	case known && *a.Tokens < *b.Tokens, a.Elided && !b.Elided:
+	case known && *a.Tokens < *b.Tokens:
 		return Grown
-	case a.Digest != b.Digest && a.Digest != "" && b.Digest != "", a.isRedacted() != b.isRedacted(), a.ElidedBy != b.ElidedBy:
+	case a.Digest != "" && a.Digest == b.Digest:
+		return Kept
+	case b.Elided && !a.Elided:
+		return Shortened
+	case a.Elided && !b.Elided:
+		return Grown
+	case a.Digest != "" && b.Digest != "", a.isRedacted() != b.isRedacted(), !known && a.ElidedBy != b.ElidedBy:
 		return Changed
 	}
 	return Kept
