@@ -3,6 +3,7 @@
 --
 -- Billed and expected numbers stand side by side and are never mixed. An idle gap beyond the cache's lifetime is blamed on the gap.
 -- Money is by the price list (`ctxledger prices`); calls without a price are counted and not guessed at.
+-- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
@@ -39,6 +40,15 @@ FROM
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND ({days:UInt32} = 0 OR (tenant, session_id) IN
+        (
+            SELECT tenant, session_id
+            FROM calls
+            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                AND ({session_id:String} = '' OR session_id = {session_id:String})
+                AND {days:UInt32} > 0
+                AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
+        ))
 )
 GROUP BY tenant, cause
 ORDER BY lost_tokens DESC NULLS LAST, tenant, cause

@@ -1,6 +1,8 @@
 -- Which calls lost the most of the prompt cache?
 -- Section: What did the cache cost?
 --
+-- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice makes no difference there.
+--
 -- Parameters:
 --   tenant      String  id      = ''                   only this tenant; '' is all
 --   session_id  String  id      = ''                   only this session; '' is all
@@ -29,6 +31,15 @@ FROM cache_breaks
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND ({days:UInt32} = 0 OR (tenant, session_id) IN
+    (
+        SELECT tenant, session_id
+        FROM calls
+        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
+            AND {days:UInt32} > 0
+            AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
+    ))
     AND ifNull(lost_tokens, 0) >= {min_lost:UInt32}
 ORDER BY lost_tokens DESC NULLS LAST, recomputed_expected DESC NULLS LAST, tenant, session_id, thread_order
 LIMIT {limit:UInt32}

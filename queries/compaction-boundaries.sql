@@ -54,6 +54,7 @@ seen AS
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND (tenant, session_id) IN (SELECT tenant, session_id FROM boundaries)
         AND NOT synthetic AND NOT JSONExtractBool(metadata, 'background')
 )
 SELECT b.tenant AS tenant, b.session_id AS session_id, b.thread_id AS thread_id,

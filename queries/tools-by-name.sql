@@ -1,6 +1,8 @@
 -- Which tools were called, how often, and how much did their results fill?
 -- Section: What was used?
 --
+-- It reads the table itself, and groups the entries of a call by a hash of its id: a row that is stored twice makes no difference there.
+--
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
 --   session_id  String  id    = ''              only this session; '' is all
@@ -15,16 +17,16 @@
 SELECT tenant, session_id, tool, count() AS calls, sum(tokens) AS result_tokens, sum(bytes) AS result_bytes
 FROM
 (
-    SELECT tenant, session_id, tool_call_id, anyIf(name, item_type = 'function_call') AS tool,
+    SELECT tenant, session_id, anyIf(name, item_type = 'function_call') AS tool,
         countIf(item_type = 'function_call') AS used, maxIf(tokens, item_type = 'function_call_output') AS tokens,
         maxIf(byte_size, item_type = 'function_call_output') AS bytes
-    FROM log_entries
+    FROM log_items
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''
         AND item_type IN ('function_call', 'function_call_output')
-    GROUP BY tenant, session_id, tool_call_id
+    GROUP BY tenant, session_id, cityHash64(tool_call_id)
 )
 WHERE used > 0
 GROUP BY tenant, session_id, tool
