@@ -84,13 +84,17 @@ func (b *block) reset() {
 	}
 }
 
-// insert is the statement that the block answers.
-func (b tableBlock) insert() string {
-	names := make([]string, len(b.input))
+// sent is the statement that sends the block, and its columns, without those that
+// the server fills as well by itself: most are, in a block of few rows, and each
+// costs it as much as many values.
+func (b tableBlock) sent() (statement string, input proto.Input) {
+	names := make([]string, 0, len(b.input))
 	for i, c := range b.input {
-		names[i] = c.Name
+		if !b.columns[i].idle() {
+			names, input = append(names, c.Name), append(input, c)
+		}
 	}
-	return "INSERT INTO " + b.table + " (" + strings.Join(names, ", ") + ") VALUES"
+	return "INSERT INTO " + b.table + " (" + strings.Join(names, ", ") + ") VALUES", input
 }
 
 // A rowColumn is one column of a row struct: its name in the table, and the

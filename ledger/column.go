@@ -26,6 +26,9 @@ type column interface {
 	// take appends the value of a field, which it does not keep. The pointer must
 	// be to the Go type that the column was made for.
 	take(field unsafe.Pointer)
+	// idle reports whether every value is the one that the server gives a column
+	// which an insert leaves out.
+	idle() bool
 	// reset empties the column and keeps its room.
 	reset()
 	// alike returns an empty column of the same kind, with room for as much.
@@ -91,6 +94,7 @@ type fixedColumn struct {
 	bytes []byte
 }
 
+func (c *fixedColumn) idle() bool                   { return len(bytes.TrimLeft(c.bytes, "\x00")) == 0 }
 func (c *fixedColumn) reset()                       { c.bytes = c.bytes[:0] }
 func (c *fixedColumn) Rows() int                    { return len(c.bytes) / c.width }
 func (c *fixedColumn) EncodeState(*proto.Buffer)    {}
@@ -152,6 +156,8 @@ func (c *textColumn) add(s string) {
 		c.bytes = append(binary.AppendUvarint(c.bytes, uint64(n)), s...)
 	}
 }
+
+func (c *textColumn) idle() bool { return len(c.bytes) == c.rows } // an empty text is its length alone
 
 func (c *textColumn) reset()    { c.bytes, c.rows = c.bytes[:0], 0 }
 func (c *textColumn) Rows() int { return c.rows }
@@ -281,6 +287,8 @@ func (c *nullableColumn) take(field unsafe.Pointer) {
 	c.values.take(value)
 }
 
+func (c *nullableColumn) idle() bool { return bytes.IndexByte(c.nulls, 0) < 0 }
+
 func (c *nullableColumn) reset() {
 	c.nulls = c.nulls[:0]
 	c.values.reset()
@@ -323,6 +331,8 @@ func (c *arrayColumn) take(field unsafe.Pointer) {
 	}
 	c.ends = binary.LittleEndian.AppendUint64(c.ends, uint64(c.values.Rows()))
 }
+
+func (c *arrayColumn) idle() bool { return c.values.Rows() == 0 }
 
 func (c *arrayColumn) reset() {
 	c.ends = c.ends[:0]
@@ -376,6 +386,8 @@ func (c *mapColumn[V]) take(field unsafe.Pointer) {
 	}
 	c.ends = binary.LittleEndian.AppendUint64(c.ends, uint64(c.names.rows))
 }
+
+func (c *mapColumn[V]) idle() bool { return c.names.rows == 0 }
 
 func (c *mapColumn[V]) reset() {
 	c.ends = c.ends[:0]

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
@@ -82,7 +84,7 @@ func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want 
 	due := pace{begin: time.Now(), rate: want.Rate}
 	published := make(chan error, 1)
 	go func() { published <- s.publish(ctx, due, want.Events, messages) }()
-	waits, last, err := watch(ctx, l, level.Incarnation, level.Last, due, want.Events)
+	waits, last, err := s.watch(ctx, level, due, want.Events)
 	if err != nil {
 		end(err) // and the publisher with it
 	}
@@ -125,17 +127,30 @@ func (s *servers) publish(ctx context.Context, due pace, n int, messages *ring) 
 	return nil
 }
 
-// watch returns how long each event after sequence base took to be queryable,
-// in seconds, and when the last one was.
-func watch(ctx context.Context, l *ledger.Ledger, incarnation uuid.UUID, base uint64, due pace, n int) (waits []float64, last time.Time, err error) {
+// committed returns the last sequence that the table commits has, which is seen or
+// beyond. It asks for what is new alone and by as little as a query can take of the
+// processors, which belong to what is measured.
+func (s *servers) committed(ctx context.Context, incarnation uuid.UUID, seen uint64) (last uint64, err error) {
+	ctx = clickhouse.Context(ctx,
+		clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1, "send_profile_events": 0}),
+		clickhouse.WithParameters(clickhouse.Parameters{"incarnation": incarnation.String(), "seen": strconv.FormatUint(seen, 10)}))
+	if err := s.admin.QueryRow(ctx, statement("committed")).Scan(&last); err != nil {
+		return 0, fmt.Errorf("look for commits: %w", err)
+	}
+	return max(last, seen), nil
+}
+
+// watch returns how long each of n events after a level took to be queryable, in
+// seconds, and when the last one was.
+func (s *servers) watch(ctx context.Context, level projector.Level, due pace, n int) (waits []float64, last time.Time, err error) {
 	last = time.Now()
+	through := level.Last
 	for seen := 0; seen < n; {
-		commit, _, err := l.LastCommit(ctx, incarnation)
-		if err != nil {
+		if through, err = s.committed(ctx, level.Incarnation, through); err != nil {
 			return nil, last, err
 		}
 		now := time.Now()
-		switch visible := int(commit.Last) - int(base); {
+		switch visible := int(through) - int(level.Last); {
 		case visible > seen:
 			for ; seen < min(visible, n); seen++ {
 				if at := due.due(seen); at.Sub(due.begin) >= warmUp || n < int(2*due.rate) {

@@ -149,7 +149,7 @@ func (s *servers) soak(ctx context.Context, c SoakConfig, l *ledger.Ledger, mess
 	r.Parts = make(map[string]int)
 	published := make(chan error, 1)
 	go func() { published <- s.publish(ctx, w.due, r.Events, messages) }()
-	err = w.watch(ctx, l, level)
+	err = w.watch(ctx, level)
 	if err != nil {
 		end(err)
 	}
@@ -232,16 +232,15 @@ func (m *millis) percentiles() (p50, p99, most float64) {
 	return p50, p99, most
 }
 
-func (w *soakWatch) watch(ctx context.Context, l *ledger.Ledger, level projector.Level) error {
+func (w *soakWatch) watch(ctx context.Context, level projector.Level) (err error) {
 	w.began = w.due.begin
-	last, parts := w.began, w.began
+	last, parts, through := w.began, w.began, level.Last
 	for seen := 0; seen < w.report.Events; {
-		commit, _, err := l.LastCommit(ctx, level.Incarnation)
-		if err != nil {
+		if through, err = w.committed(ctx, level.Incarnation, through); err != nil {
 			return err
 		}
 		now := time.Now()
-		switch visible := min(int(commit.Last)-int(level.Last), w.report.Events); {
+		switch visible := min(int(through)-int(level.Last), w.report.Events); {
 		case visible > seen:
 			for ; seen < visible; seen++ {
 				wait := now.Sub(w.due.due(seen))
