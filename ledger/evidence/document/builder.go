@@ -1,14 +1,13 @@
 package document
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger/evidence/internal/idtable"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
@@ -17,10 +16,9 @@ import (
 type Builder struct {
 	header pack.Header
 	lists  [partCount]list
-	// known has what became of every id that the records named, by a hash of its
-	// evidence id.
-	known map[uint64]standing
-	err   error
+	// ids has the standing of every id that the records named, by its evidence id.
+	ids idtable.Table
+	err error
 
 	log      int
 	record   *pack.Record
@@ -59,7 +57,7 @@ func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
 	if err := validate(h); err != nil {
 		return nil, err
 	}
-	b := &Builder{header: h, known: make(map[uint64]standing), drawn: make(map[edge]struct{})}
+	b := &Builder{header: h, drawn: make(map[edge]struct{})}
 	for i := range parts {
 		b.lists[i].w = open(parts[i].Part)
 	}
@@ -212,11 +210,10 @@ func (b *Builder) recordRef() string {
 	return pack.EventsFile + "#" + strconv.Itoa(b.log) + "." + strconv.FormatInt(b.record.LogIndex, 10)
 }
 
-// hash shortens an evidence id.
-func hash(id string) uint64 {
-	sum := sha256.Sum256([]byte(id))
-	return binary.BigEndian.Uint64(sum[:])
-}
+// known returns what is known of an evidence id, 0 for nothing.
+func (b *Builder) known(id string) standing { return standing(b.ids.Get(idtable.Hash(id))) }
+
+func (b *Builder) stands(id string, s standing) { b.ids.Set(idtable.Hash(id), uint8(s)) }
 
 // Summary is what a finished pack holds.
 type Summary struct {

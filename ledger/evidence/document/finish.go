@@ -110,16 +110,8 @@ func (b *Builder) completeness() []byte {
 
 // sourceCompleteness says whether the facts that made what is named are in the pack.
 func (b *Builder) sourceCompleteness(o *object) {
-	var absent, all uint64
-	for _, s := range b.known {
-		switch s {
-		case named:
-			absent++
-			all++
-		case defined:
-			all++
-		}
-	}
+	absent := b.ids.Count(uint8(named))
+	all := absent + b.ids.Count(uint8(defined))
 	switch {
 	case all == 0:
 		entry(o, "sources", "not_collected", "", fact{what: "sources", reason: "not_collected"})

@@ -27,14 +27,14 @@ func (b *Builder) edge(from, to, relationship string) {
 // say where details does.
 func (b *Builder) thing(k kind, id string, details func(*object)) string {
 	mapped := evidenceID(k, id)
-	key := hash(mapped)
-	if b.known[key] != 0 {
+	if b.known(mapped) != 0 {
 		return mapped
 	}
 	t := things[k]
-	b.known[key] = named
 	if t.file == "" {
-		b.known[key] = outside
+		b.stands(mapped, outside)
+	} else {
+		b.stands(mapped, named)
 	}
 	o := b.line.begin().text("node_id", mapped).text("type", t.node).text(t.node+"_type", t.word)
 	escaped := mapped != string(k)+":"+id
@@ -73,7 +73,7 @@ func (b *Builder) thing(k kind, id string, details func(*object)) string {
 // makes says that the record made or changed a thing, and returns its evidence id.
 func (b *Builder) makes(k kind, id string, details func(*object)) string {
 	mapped := b.thing(k, id, details)
-	b.known[hash(mapped)] = defined
+	b.stands(mapped, defined)
 	b.edge(mapped, b.node, "generated_by")
 	return mapped
 }
@@ -101,7 +101,7 @@ func (b *Builder) derives(from string, k kind, refs ...schema.Ref) {
 func (b *Builder) derivesEntries(from string, refs []schema.Ref) {
 	for _, ref := range refs {
 		k := itemKind
-		if id := ref.ID(); b.known[hash(evidenceID(itemKind, id))] == 0 && b.known[hash(evidenceID(logKind, id))] != 0 {
+		if id := ref.ID(); b.known(evidenceID(itemKind, id)) == 0 && b.known(evidenceID(logKind, id)) != 0 {
 			k = logKind
 		}
 		b.derives(from, k, ref)
@@ -143,7 +143,7 @@ func (b *Builder) addRecordNode(e *schema.Event) {
 // run above it.
 func (b *Builder) run(e *schema.Event) string {
 	id := evidenceID(runKind, e.RunID)
-	if b.known[hash(id)] != 0 {
+	if b.known(id) != 0 {
 		return id
 	}
 	b.thing(runKind, e.RunID, nil)
@@ -163,11 +163,11 @@ func (b *Builder) addTelemetry(e *schema.Event) {
 		return
 	}
 	b.tally.traced++
-	key := hash("trace\x00" + trace)
-	if b.known[key] != 0 {
+	key := "trace\x00" + trace
+	if b.known(key) != 0 {
 		return
 	}
-	b.known[key] = outside
+	b.stands(key, outside)
 	ref := b.line.begin().text("trace_id", trace).text("span_id", span).text("event_id", e.ID).text("session_id", e.SessionID).
 		text("turn_id", e.TurnID).text("run_id", e.RunID).end()
 	b.add(telemetry, ref)

@@ -108,7 +108,7 @@ func (b *Builder) item(i *schema.Item) {
 			continue
 		}
 		source := b.thing(sourceKind, id, func(o *object) { describeSource(o, s) })
-		b.known[hash(source)] = defined
+		b.stands(source, defined)
 		b.edge(item, source, "derived_from")
 	}
 }
@@ -248,10 +248,10 @@ type takenItem struct{ item, erasure string }
 func (b *Builder) expireItems() {
 	for _, t := range b.taken {
 		id, erasure := evidenceID(itemKind, t.item), evidenceID(erasureKind, t.erasure)
-		if b.known[hash(id)] != named {
+		if b.known(id) != named {
 			continue
 		}
-		b.known[hash(id)] = defined // by what was erased
+		b.stands(id, defined) // by what was erased
 		b.edge(id, erasure, "redacted_from")
 		b.expire(id, erasure)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger/evidence/internal/idtable"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -90,7 +91,7 @@ func (g *gaps) see(log int, r *pack.Record, fact schema.Fact) {
 	default:
 		return
 	}
-	key := hash(m.MissingID)
+	key := idtable.Hash(m.MissingID)
 	before, known := g.open[key]
 	if m.Status == schema.StatusResolved {
 		delete(g.open, key)

@@ -2,23 +2,20 @@ package verify
 
 import (
 	"bytes"
-	"hash/maphash"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ctxledger/ctxledger/ledger/evidence/internal/idtable"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// references follows the references among the documents of Agent Evidence. It
-// holds some 16 bytes for each id.
+// references follows the references among the documents of Agent Evidence.
 type references struct {
 	v       *verifier
-	seed    maphash.Seed // of the hashes of ids, which nobody can foresee
 	mu      sync.Mutex
-	fresh   []uint64 // ids defined since next
-	ids     hashes   // all before
+	fresh   []uint64      // ids defined since next in a list that refers to ids, too
+	ids     idtable.Table // all before
 	checked int64
 	// torn says that ids may be missing because what defines them was altered,
 	// which is said elsewhere.
@@ -27,54 +24,7 @@ type references struct {
 
 func newReferences(v *verifier) *references {
 	torn := !v.pack.Has(pack.ProvenanceFile) || v.changed[pack.ProvenanceFile] || v.changed[pack.SourceMapFile]
-	return &references{v: v, seed: maphash.MakeSeed(), torn: torn}
-}
-
-// hashes is a set of hashes: a table that is at most two thirds full, in which a
-// hash stands at its place or at the next one that was free. 0 is no hash.
-type hashes struct {
-	table []uint64
-	count int
-}
-
-func (h *hashes) has(hash uint64) bool {
-	if h.count == 0 {
-		return false
-	}
-	for at := hash; ; at++ {
-		switch h.table[at&uint64(len(h.table)-1)] {
-		case hash:
-			return true
-		case 0:
-			return false
-		}
-	}
-}
-
-// add adds hashes.
-func (h *hashes) add(list []uint64) {
-	if room := 1 << bits.Len(uint(h.count+len(list))*3/2); room > len(h.table) {
-		old := h.table
-		h.table, h.count = make([]uint64, room), 0
-		for _, hash := range old {
-			h.put(hash)
-		}
-	}
-	for _, hash := range list {
-		h.put(hash)
-	}
-}
-
-func (h *hashes) put(hash uint64) {
-	if hash == 0 || h.has(hash) {
-		return
-	}
-	at := hash
-	for h.table[at&uint64(len(h.table)-1)] != 0 {
-		at++
-	}
-	h.table[at&uint64(len(h.table)-1)] = hash
-	h.count++
+	return &references{v: v, torn: torn}
 }
 
 // definitions and uses say which members of the elements of a list define an id,
@@ -109,16 +59,15 @@ func (r *references) batch(file, list string) *referenceBatch {
 	return &referenceBatch{of: r, file: file, define: definitions[key], use: uses[key]}
 }
 
-// hash shortens an id. It is not 0.
-func (r *references) hash(id []byte) uint64 { return max(1, maphash.Bytes(r.seed, id)) }
-
 // element follows the references of an element; text returns the text of a member.
 func (b *referenceBatch) element(line int64, text func(name string) ([]byte, bool)) {
 	if b.define == "" && b.use == nil {
 		return
 	}
 	if id, ok := text(b.define); ok {
-		b.fresh = append(b.fresh, b.of.hash(id))
+		if hash := idtable.HashBytes(id); b.use == nil || b.of.ids.Get(hash) == 0 {
+			b.fresh = append(b.fresh, hash)
+		}
 	}
 	for _, name := range b.use {
 		if b.of.torn {
@@ -161,19 +110,29 @@ func (r *references) lacks(path string) bool { return !r.v.pack.Has(path) && !r.
 func (b *referenceBatch) done() {
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
-	b.of.fresh = append(b.of.fresh, b.fresh...)
 	b.of.checked += b.checked
+	if b.use != nil {
+		b.of.fresh = append(b.of.fresh, b.fresh...)
+		return
+	}
+	b.of.define(b.fresh) // nobody reads what is defined
 }
 
 // defined reports whether an id was defined in a list before, or is the pack's.
 func (r *references) defined(id []byte) bool {
-	return r.ids.has(r.hash(id)) || string(id) == r.v.header.ID
+	return r.ids.Get(idtable.HashBytes(id)) != 0 || string(id) == r.v.header.ID
+}
+
+func (r *references) define(ids []uint64) {
+	for _, id := range ids {
+		r.ids.Set(id, 1)
+	}
 }
 
 // next makes what was defined in one list known to the next. No batch is being
 // worked on.
 func (r *references) next() {
-	r.ids.add(r.fresh)
+	r.define(r.fresh)
 	r.fresh = r.fresh[:0]
 }
 
