@@ -242,7 +242,14 @@ func (r record) wrap(name string, allowed ...jsontext.Kind) {
 func (r record) encode() ([]byte, error) {
 	names := slices.AppendSeq(make([]string, 0, len(r)), maps.Keys(r))
 	slices.Sort(names)
-	b := append(make([]byte, 0, 2048), '{')
+	size := 2
+	for name, value := range r {
+		size += len(name) + 64 // and a short value
+		if value, ok := value.(jsontext.Value); ok {
+			size += len(value)
+		}
+	}
+	b := append(make([]byte, 0, size), '{')
 	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')

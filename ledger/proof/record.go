@@ -13,7 +13,7 @@ func Record(e *schema.Event, salt Salt) []byte {
 	h := sha256.New()
 	h.Write(salt[:])
 	h.Write(e.Data)
-	return h.Sum(e.AppendAttributes(nil))
+	return h.Sum(e.AppendAttributes(make([]byte, 0, 1024)))
 }
 
 // Leaf returns the hash of the record of e.

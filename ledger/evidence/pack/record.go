@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -98,12 +99,17 @@ func ParseRecord(line []byte) (*Record, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	again := AppendRecord(make([]byte, 0, len(line)+1), r)
-	if !bytes.Equal(again[:len(again)-1], line) {
+	buffer := lineBuffers.Get().(*[]byte)
+	defer lineBuffers.Put(buffer)
+	*buffer = AppendRecord((*buffer)[:0], r)
+	if !bytes.Equal((*buffer)[:len(*buffer)-1], line) {
 		return nil, ErrNotCanonical
 	}
 	return r, nil
 }
+
+// lineBuffers spare a buffer a record.
+var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // A LeafLine is a line of proofs/N/leaves: which leaf stands where in the log,
 // and what the record's line in events.ndjson looks like, so that of the two

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
@@ -37,19 +36,20 @@ func (v *verifier) checkDocuments(ctx context.Context) error {
 		return fmt.Errorf("compile the schemas: %w", err)
 	}
 	refs := newReferences(v)
-	files, elements := 0, int64(0)
+	files, count := 0, int64(0)
+	done := make(chan *elements, 2*runtime.GOMAXPROCS(0))
 	for _, file := range documentFiles() {
 		if !v.pack.Has(file) {
 			continue // said where files are compared
 		}
-		d := documentCheck{v: v, file: file, schemas: schemas[file], refs: refs}
+		d := documentCheck{v: v, file: file, schemas: schemas[file], refs: refs, done: done}
 		if err := d.run(ctx); err != nil {
 			return err
 		}
 		files++
-		elements += d.elements
+		count += d.elements
 	}
-	v.found.settle(Schemas, Passed, "valid documents: %d in %d files", elements, files)
+	v.found.settle(Schemas, Passed, "valid documents: %d in %d files", count, files)
 	refs.settle()
 	return nil
 }
@@ -63,6 +63,7 @@ type documentCheck struct {
 	list     string // whose elements come
 	skeleton []byte // the text without elements
 	elements int64
+	done     chan *elements // checked, for those that come
 }
 
 // elements are lines that follow each other, each an element of a list.
@@ -76,8 +77,16 @@ type elements struct {
 // more bytes than bytesAtOnce.
 const elementsAtOnce = 512
 
-// elementBuffers are for elements that are done with.
-var elementBuffers = sync.Pool{New: func() any { return new(elements) }}
+// room returns elements to fill, that are done with if there are any.
+func (d *documentCheck) room() *elements {
+	select {
+	case e := <-d.done:
+		e.text, e.ends = e.text[:0], e.ends[:0]
+		return e
+	default:
+		return &elements{}
+	}
+}
 
 // add adds the next line and reports whether there is room for more.
 func (e *elements) add(number int64, text []byte) bool {
@@ -97,11 +106,11 @@ func (d *documentCheck) run(ctx context.Context) error {
 	}
 	defer lines.Close()
 	workers := newWorkers(ctx)
-	pending := elementBuffers.Get().(*elements)
+	pending := d.room()
 	flush := func() {
 		if len(pending.ends) > 0 {
 			batch, list := pending, d.list
-			pending = elementBuffers.Get().(*elements)
+			pending = d.room()
 			workers.do(func() { d.checkElements(list, batch) })
 		}
 	}
@@ -203,8 +212,10 @@ func (d *documentCheck) checkElements(list string, batch *elements) {
 		}
 	}
 	refs.done()
-	batch.text, batch.ends = batch.text[:0], batch.ends[:0]
-	elementBuffers.Put(batch)
+	select {
+	case d.done <- batch:
+	default:
+	}
 }
 
 // workers runs what is independent on all processors.
