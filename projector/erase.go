@@ -276,7 +276,7 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 	if err != nil {
 		return ids, err
 	}
-	level, err := AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.patience, erasePatience))
+	level, err := AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.patience, erasePatience), nil)
 	switch {
 	case err != nil:
 		return ids, fmt.Errorf("wait for the fact of the erasure: %w", err)

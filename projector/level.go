@@ -95,12 +95,13 @@ func ReadHeads(ctx context.Context, js jetstream.JetStream) (Heads, error) {
 
 // AwaitCommit waits until the ledger holds everything up to heads. It returns
 // false when the ledger made no progress with that for patience: no projector is
-// running.
-func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads Heads, patience time.Duration) (bool, error) {
-	var committed uint64
+// running. told is called now and then with how many of the messages that were
+// missing at first are in the ledger; nil is not.
+func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads Heads, patience time.Duration, told func(done, total int64)) (bool, error) {
+	var committed, total uint64
 	progress := time.Now()
 	for {
-		missing, sum := false, uint64(0)
+		missing, sum, left := false, uint64(0), uint64(0)
 		for name, last := range heads {
 			level, err := ReadLevel(ctx, js, l, name)
 			if err != nil {
@@ -108,9 +109,13 @@ func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, 
 			}
 			missing = missing || level.Committed < last && level.Behind() > 0
 			sum += level.Committed
+			left += last - min(last, level.Committed)
 		}
 		if !missing {
 			return true, nil
+		}
+		if total = max(total, left); told != nil {
+			told(int64(total-left), int64(total))
 		}
 		if sum != committed {
 			committed, progress = sum, time.Now()

@@ -72,7 +72,7 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	level, err := projector.AwaitCommit(ctx, i.JetStream, i.Ledger, last, 20*time.Second)
+	level, err := projector.AwaitCommit(ctx, i.JetStream, i.Ledger, last, 20*time.Second, nil)
 	if err != nil {
 		return err
 	}

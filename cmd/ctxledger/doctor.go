@@ -190,7 +190,7 @@ func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledge
 		return f
 	}
 	const patience = 2 * time.Second
-	level, err := projector.AwaitCommit(ctx, js, l, last, patience)
+	level, err := projector.AwaitCommit(ctx, js, l, last, patience, nil)
 	switch {
 	case err != nil:
 		f.err = err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -123,6 +124,12 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 	if report.MoreProblems > 0 {
 		fmt.Fprintf(a.err, "and %d more problems of the same files\n", report.MoreProblems)
 	}
+	if report.Facts == 0 && format != importer.FormatAuto && len(report.Problems) > 0 {
+		file := report.Problems[0].File
+		if other := formatOf(file); other != "" && other != format {
+			fmt.Fprintf(a.err, "%s is a log of %s: give that format, or auto\n", file, other)
+		}
+	}
 	if err != nil {
 		const advice = "a part may be stored; import again, and nothing is stored twice"
 		return interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
@@ -135,6 +142,8 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 		return err
 	}
 	switch {
+	case report.Facts == 0: // and what others published meanwhile is none of this import's
+		fmt.Fprintln(note, "nothing was imported")
 	case flags.noWait:
 	case blind:
 		fmt.Fprintln(a.err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
@@ -188,6 +197,20 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, fo
 		}
 	}
 	return report, others, publisher.Flush(ctx)
+}
+
+// formatOf is the format that a log turns out to have, "" for none.
+func formatOf(file string) importer.Format {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	format, _, err := importer.Detect(f)
+	if err != nil {
+		return ""
+	}
+	return format
 }
 
 // mostOthers is how many files that are no logs are listed.
@@ -256,7 +279,9 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before pr
 	}
 	defer l.Close()
 	const patience = 15 * time.Second
-	level, err := projector.AwaitCommit(ctx, js, l, last, patience)
+	bar := progress.New(a.err, isTerminal(a.err), "stored in the stream; projecting")
+	level, err := projector.AwaitCommit(ctx, js, l, last, patience, bar.Set)
+	bar.Done()
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func (r *replayer) outcome(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if level, err = projector.AwaitCommit(ctx, r.js, r.ledger, last, patience); err != nil {
+		if level, err = projector.AwaitCommit(ctx, r.js, r.ledger, last, patience, nil); err != nil {
 			return err
 		}
 	}

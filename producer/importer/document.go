@@ -287,7 +287,6 @@ func (w *writer) twiceDocuments(ctx context.Context, r io.ReadSeeker, index, fac
 		return err
 	}
 	progress := newProgress(w.opts.Progress, 2*size)
-	defer progress.done()
 	var read int64
 	count := func(n int) { read += int64(n); progress.at(read) }
 	if err := w.eachDocument(ctx, io.LimitReader(r, size), false, count, index); err != nil {
@@ -296,7 +295,11 @@ func (w *writer) twiceDocuments(ctx context.Context, r io.ReadSeeker, index, fac
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read %s again: %w", w.file, err)
 	}
-	return w.eachDocument(ctx, io.LimitReader(r, size), true, count, facts)
+	if err := w.eachDocument(ctx, io.LimitReader(r, size), true, count, facts); err != nil {
+		return err
+	}
+	progress.done()
+	return nil
 }
 
 // each calls read for every element of the array that comes next, which reads

@@ -229,6 +229,11 @@ func TestProgress(t *testing.T) {
 	if calls < 2 || last != total {
 		t.Errorf("%d calls, ends at %d of %d", calls, last, total)
 	}
+	last, text = 0, append(append(text, '\n'), good(2)...)
+	failing := func(*schema.Event) error { return errors.New("no") }
+	if _, err := importer.ClaudeCode(t.Context(), "f", bytes.NewReader(text), opts, failing); err == nil || last == total {
+		t.Errorf("an import that failed, %v, was told to be at %d of %d", err, last, total)
+	}
 }
 
 func TestMerge(t *testing.T) {

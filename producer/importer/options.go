@@ -16,8 +16,8 @@ type Options struct {
 	// StoreText puts text into the events, where it fits. Defaults to off:
 	// digests, sizes and token counts are stored, text is not.
 	StoreText bool
-	// Progress is called now and then, and once at the end. An import reads
-	// its log twice and total counts both passes.
+	// Progress is called now and then, and once more where the log was read to its
+	// end. An import reads its log twice and total counts both passes.
 	Progress func(bytesRead, total int64)
 	// MaxLineBytes is the length from which on a line is skipped and reported.
 	// Defaults to 64 MiB.

@@ -50,7 +50,6 @@ func (w *writer) twice(ctx context.Context, r io.ReadSeeker, index, facts func(l
 		return err
 	}
 	progress := newProgress(w.opts.Progress, 2*size)
-	defer progress.done()
 	read, err := w.eachLine(ctx, r, false, progress.at, index)
 	if err != nil {
 		return err
@@ -58,6 +57,9 @@ func (w *writer) twice(ctx context.Context, r io.ReadSeeker, index, facts func(l
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read %s again: %w", w.file, err)
 	}
-	_, err = w.eachLine(ctx, io.LimitReader(r, read), true, func(n int64) { progress.at(size + n) }, facts)
-	return err
+	if _, err = w.eachLine(ctx, io.LimitReader(r, read), true, func(n int64) { progress.at(size + n) }, facts); err != nil {
+		return err
+	}
+	progress.done()
+	return nil
 }

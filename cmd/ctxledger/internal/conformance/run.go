@@ -156,7 +156,7 @@ func (r *run) publish(ctx context.Context, later bool) error {
 	if len(last) == 0 {
 		return nil
 	}
-	committed, err := projector.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience)
+	committed, err := projector.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience, nil)
 	if err == nil && !committed {
 		err = ErrNotProjected
 	}
