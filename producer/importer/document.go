@@ -180,10 +180,14 @@ func (s *lineSource) Read(p []byte) (int, error) {
 }
 
 // isSpread reports whether a log that begins with head is one document over
-// several lines, rather than one a line.
+// several lines, rather than one a line. A line that is a whole document, with
+// something behind it, is one of several.
 func isSpread(head []byte) bool {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(bytes.TrimPrefix(head, byteOrderMark)), []byte("\n"))
 	first = bytes.TrimRight(first, " \t\r")
+	if len(rest) > 0 && jsontext.Value(first).IsValid(streamed) {
+		return false
+	}
 	return len(first) > 0 && (first[0] == '[' || string(first) == "{" || len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t'))
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // sniffBytes is how much of a file is looked at before it is read.
-const sniffBytes = 8 << 10
+const sniffBytes = 64 << 10
 
 // sizeOf returns the size of the log and leaves r at its start. ok is false,
 // and a problem says why, for a file that cannot be a log.
