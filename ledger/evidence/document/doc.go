@@ -4,7 +4,7 @@
 // byte follows from the records in log order and from the header of the pack.
 // Whoever exports writes the files; whoever verifies derives them again and compares
 // (see [Comparer]), so that a changed byte has a file, a line and a record. Everything
-// here is pure and streams: what is held is some eight bytes for each id that the
+// here is pure and streams: what is held is some sixteen bytes for each id that the
 // records name, the newest window of a number of turns for the README, and a bounded
 // number of open gaps.
 //

@@ -11,7 +11,9 @@
 // The records are looked at line by line beside the lines of proofs/N/leaves,
 // which hold each record's leaf and a digest of its line. Lines are matched by
 // digest, so a line that was dropped, doubled or moved is named without blaming
-// those after it. Where two files contradict each other, the one whose digest is
+// those after it. Of a file of a zip that does not unpack to what it was, where
+// everything behind an altered byte may be anything, a question names the first line
+// that is wrong. Where two files contradict each other, the one whose digest is
 // not that of the signed manifest is to blame. Documents are derived again from
 // the records and compared byte for byte; when records were altered, only
 // documents that were altered themselves are held against them.
