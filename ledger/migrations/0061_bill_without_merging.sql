@@ -1,6 +1,10 @@
 -- cache_bill: one row a model call, as before, without FINAL. Of an assembly each part
 -- counts once, of a call one version, and what elisions, compactions, rungs and
 -- removals say is when they were: a row that is stored twice makes no difference.
+--
+-- A block without a digest is told by its items, which it keeps when it is cut to a
+-- stub. So what both windows begin with ends where a size changes, too, as it does
+-- for `ctxledger diff` and for the runtime that plans by it.
 CREATE OR REPLACE VIEW cache_bill AS
 WITH
 marks AS
@@ -81,7 +85,8 @@ compared AS
 (
     SELECT *,
         notEmpty(keys) AND NOT has(sizes, NULL) AS sized,
-        arrayFirstIndex(x -> x = 0, arrayPushBack(arrayMap((k, p) -> k = p, keys, arrayResize(previous_keys, length(keys))), 0)) - 1 AS common
+        arrayFirstIndex(x -> x = 0, arrayPushBack(arrayMap((k, p, n, was) -> k = p AND ifNull(n = was, 1), keys, arrayResize(previous_keys, length(keys)),
+            sizes, arrayResize(previous_sizes, length(keys))), 0)) - 1 AS common
     FROM pairs
 ),
 rests AS
