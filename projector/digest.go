@@ -26,7 +26,7 @@ func (m *message) sum() []byte {
 type canonical struct {
 	bytes   []byte
 	headers []header
-	orders  []map[string]int // where the names of earlier messages stand; see order
+	orders  [][]string // names of earlier messages in their order; see order
 }
 
 // keptOrders bounds what is kept of the names of headers. What comes from one
@@ -74,8 +74,8 @@ func (c *canonical) append(b []byte, m *message) []byte {
 // order fills c.headers with headers in their order. Where an earlier message had
 // the same names, its order is taken, which costs a fraction of sorting them.
 func (c *canonical) order(headers map[string][]string) {
-	for i, places := range c.orders {
-		if len(places) == len(headers) && c.take(places, headers) {
+	for i, names := range c.orders {
+		if len(names) == len(headers) && c.take(names, headers) {
 			if i > 0 { // what is frequent comes to the front
 				c.orders[i], c.orders[i-1] = c.orders[i-1], c.orders[i]
 			}
@@ -87,26 +87,26 @@ func (c *canonical) order(headers map[string][]string) {
 		c.headers = append(c.headers, header{headerKey(name), name, values})
 	}
 	slices.SortFunc(c.headers, header.compare)
-	places := make(map[string]int, len(c.headers))
+	names := make([]string, len(c.headers))
 	for i, h := range c.headers {
-		places[strings.Clone(h.name)] = i
+		names[i] = strings.Clone(h.name)
 	}
 	if len(c.orders) == keptOrders {
 		c.orders = c.orders[:keptOrders-1]
 	}
-	c.orders = append(c.orders, places)
+	c.orders = append(c.orders, names)
 }
 
-// take puts headers, of which there are as many as places, where their names have
-// one, and reports whether all do.
-func (c *canonical) take(places map[string]int, headers map[string][]string) bool {
-	c.headers = slices.Grow(c.headers[:0], len(places))[:len(places)]
-	for name, values := range headers {
-		at, ok := places[name]
+// take puts headers, of which there are as many as names, in the order of these, and
+// reports whether they have the same names.
+func (c *canonical) take(names []string, headers map[string][]string) bool {
+	c.headers = slices.Grow(c.headers[:0], len(names))[:len(names)]
+	for i, name := range names {
+		values, ok := headers[name]
 		if !ok {
 			return false
 		}
-		c.headers[at] = header{name: name, values: values}
+		c.headers[i] = header{name: name, values: values}
 	}
 	return true
 }
