@@ -36,7 +36,7 @@ func (l *Ledger) uncommented(ctx context.Context, comments []Comment) (changes [
 	for _, c := range comments {
 		relations, columns, texts = append(relations, c.Relation), append(columns, c.Column), append(texts, c.Text)
 	}
-	params := clickhouse.Parameters{"relations": textsParameter(relations), "columns": textsParameter(columns), "comments": textsParameter(texts)}
+	params := clickhouse.Parameters{"relations": TextsParameter(relations), "columns": TextsParameter(columns), "comments": TextsParameter(texts)}
 	rows, err := l.conn.Query(l.with(ctx, params), statement("uncommented"))
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // knew them at a time; the empty one is now.
 func (l *Ledger) InlineContents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
 	params := clickhouse.Parameters{
-		"tenant": parameterEscapes.Replace(tenant), "session": parameterEscapes.Replace(session), "as_of": asOf, "ids": textsParameter(ids),
+		"tenant": parameterEscapes.Replace(tenant), "session": parameterEscapes.Replace(session), "as_of": asOf, "ids": TextsParameter(ids),
 	}
 	rows, err := l.conn.Query(l.with(ctx, params), statement("inline_contents"))
 	if err != nil {
@@ -42,8 +42,8 @@ func (l *Ledger) InlineContents(ctx context.Context, tenant, session, asOf strin
 // literalEscapes are those of a text in a list that is a parameter.
 var literalEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
 
-// textsParameter writes texts as the server takes a list of them.
-func textsParameter(list []string) string {
+// TextsParameter writes texts as the server takes a list of them, as a parameter.
+func TextsParameter(list []string) string {
 	var b strings.Builder
 	b.WriteByte('[')
 	for i, text := range list {

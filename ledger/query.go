@@ -71,6 +71,16 @@ func (l *Ledger) Query(ctx context.Context, sql string, parameters map[string]st
 	return r, nil
 }
 
+// Select is Query with all rows read into list, which points to a slice of structs
+// whose fields name their columns by the tag ch.
+func (l *Ledger) Select(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
+	options, err := l.readOptions(ctx, sql, parameters, limits)
+	if err == nil {
+		err = l.conn.Select(clickhouse.Context(ctx, options...), list, sql)
+	}
+	return queryError(err, limits)
+}
+
 // QueryFormat is Query with the result encoded by the server, in one of its
 // formats such as Parquet, JSON or CSVWithNames. The caller closes the stream.
 // Only ClickHouse's HTTP protocol can do it: the ledger must have been opened

@@ -30,7 +30,7 @@
 --   redacted_stand_in  id      what stands there instead
 WITH
 (
-    SELECT (max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs), groupArrayArray(truncated_before), groupArrayArray(truncated_after), groupArrayArray(truncated_strategies))
+    SELECT (max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs), arrayFlatten(groupArray(truncated_before)), arrayFlatten(groupArray(truncated_after)), groupArrayArray(truncated_strategies))
     FROM
     (
         SELECT model, max_tokens, reserved_tokens, truncated_refs, truncated_before, truncated_after, truncated_strategies

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	}
 	bound, err := q.Bind(arguments)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, asUsage(err)
 	}
 	result, err := l.Query(ctx, q.SQL, bound, ledger.DefaultLimits())
 	if err != nil {
@@ -39,6 +40,14 @@ func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 		list = append(list, row)
 	}
 	return list, result.Close()
+}
+
+// asUsage says of a parameter that is wrong that the user gave it.
+func asUsage(err error) error {
+	if wrong := new(queries.ParameterError); errors.As(err, &wrong) {
+		return &exitError{exitUsage, err}
+	}
+	return err
 }
 
 // text returns a column as text, empty for NULL.
@@ -82,37 +91,6 @@ func (r answer) count(column string) int64 {
 		return *n
 	}
 	return 0
-}
-
-// numbers returns a column that is a list of numbers, nil for each NULL.
-func (r answer) numbers(column string) []*int64 {
-	switch v := r[column].(type) {
-	case []*int64:
-		return v
-	case []uint64:
-		list := make([]*int64, len(v))
-		for i, n := range v {
-			list[i] = new(int64(n))
-		}
-		return list
-	}
-	return nil
-}
-
-// truth returns a column that is true or false, nil for NULL.
-func (r answer) truth(column string) *bool {
-	if v, ok := r[column].(bool); ok {
-		return &v
-	}
-	return nil
-}
-
-// fraction returns a column that is a number with a point, nil for NULL.
-func (r answer) fraction(column string) *float64 {
-	if v, ok := r[column].(float64); ok {
-		return &v
-	}
-	return nil
 }
 
 // moment returns a column that is a time, zero for NULL.

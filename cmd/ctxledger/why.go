@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
 )
 
 func (a *app) whyCommand() *cobra.Command {
@@ -100,13 +101,10 @@ func (a *app) readWay(ctx context.Context, l *ledger.Ledger, t turnFlags, item s
 	if err != nil {
 		return w, err
 	}
-	for _, r := range steps {
-		signals, _ := r["signals"].(map[string]float64)
+	for _, s := range steps {
 		w.Steps = append(w.Steps, itemway.Step{
-			Recorded: r.moment("recorded_at"), Happened: r.moment("event_time"), Turn: r.text("turn_id"), InTurn: r["in_turn"] == true, Call: r.text("call_id"), Step: r.text("step"),
-			Record: r.text("record_id"), Position: r.number("position"), Rank: r.number("rank"), Score: r.fraction("score"), Before: r.number("tokens_before"), After: r.number("tokens_after"),
-			Reason: r.text("reason"), Note: r.text("note"), Policy: r.text("policy"), StandIn: r.text("stand_in"), Signals: signals,
-			Stream: r.text("incarnation"), Sequence: uint64(r.count("stream_seq")),
+			Recorded: s.Recorded, Happened: s.Happened, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
+			Before: s.Before, After: s.After, Reason: s.Reason, Note: s.Note, Policy: s.Policy, StandIn: s.StandIn, Signals: s.Signals, Stream: s.Stream, Sequence: s.Sequence,
 		})
 	}
 	if err := a.checkTurn(ctx, l, t, &w); err != nil {
@@ -148,13 +146,14 @@ func (a *app) checkTurn(ctx context.Context, l *ledger.Ledger, t turnFlags, w *i
 	return nil
 }
 
-func (t turnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]answer, error) {
+func (t turnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]turn.Step, error) {
 	arguments, err := t.arguments("why")
 	if err != nil {
 		return nil, err
 	}
 	arguments["item_id"] = item
-	return ask(ctx, l, "why", arguments)
+	steps, err := turn.Way(ctx, l, arguments)
+	return steps, asUsage(err)
 }
 
 // findItem returns the one item whose id begins with what was given.

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
 )
 
 func (a *app) windowCommand() *cobra.Command {
@@ -113,66 +114,55 @@ func (a *app) queryCSV(ctx context.Context, query string, t turnFlags, more map[
 
 // readWindow asks for a window's blocks and for what is known about its call.
 func (a *app) readWindow(ctx context.Context, l *ledger.Ledger, t turnFlags) (windowview.Window, error) {
-	blocks, err := t.ask(ctx, l, "window")
+	arguments, err := t.arguments("window")
 	if err != nil {
 		return windowview.Window{}, err
+	}
+	blocks, size, err := turn.Window(ctx, l, arguments)
+	if err != nil {
+		return windowview.Window{}, asUsage(err)
 	}
 	if len(blocks) == 0 {
 		return windowview.Window{}, a.noWindow(ctx, l, t)
 	}
-	t.call = blocks[0].text("call_id")
-	w := windowview.Window{Session: t.session, Turn: t.turn, Call: t.call, AsOf: t.asOf, Previous: blocks[0].text("previous_call_id"), PreviousTurn: blocks[0].text("previous_turn_id")}
-	for _, r := range blocks {
-		w.Blocks = append(w.Blocks, blockOf(r))
+	w := windowview.Window{Session: t.session, Turn: t.turn, Call: blocks[0].Call, AsOf: t.asOf, Previous: blocks[0].PreviousCall, PreviousTurn: blocks[0].PreviousTurn}
+	for _, b := range blocks {
+		w.Blocks = append(w.Blocks, blockOf(b))
 	}
-	if t.call != "" {
-		size, err := t.ask(ctx, l, "call-size")
-		if err != nil || len(size) == 0 {
-			return w, err
-		}
-		addSize(&w, size[0])
+	if size != nil {
+		addSize(&w, *size)
 	}
 	w.Reckon()
 	return w, nil
 }
 
-func blockOf(r answer) windowview.Block {
-	name := r.text("name")
-	if name == "" {
-		name = r.text("block")
-	}
+func blockOf(b turn.Block) windowview.Block {
 	return windowview.Block{
-		Position: r.count("position"), Layer: r.text("layer"), Role: r.text("role"), Title: r.text("title"), Tokens: r.number("tokens"), Full: r.number("tokens_full"),
-		Elided: r["elided"] == true, ElidedBy: r.text("elided_by"), Level: r.text("elided_level"), Stub: r.text("reload_ref"), Redaction: r.text("redaction_state"),
-		New: r.truth("is_new"), Items: r.texts("item_refs"), Name: name, Digest: r.text("digest"), Origin: r.text("origin"), Injected: r.truth("injected"), Target: r.text("target"),
-		Assembly: r.text("assembly_id"), Block: r.text("block"),
+		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,
+		Elided: b.Elided, ElidedBy: b.ElidedBy, Level: b.ElidedLevel, Stub: b.Reload, Redaction: b.RedactionState,
+		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target,
+		Assembly: b.Assembly, Block: b.Block,
 	}
 }
 
 // addSize adds what is known about the call, and about its items, to a window.
-func addSize(w *windowview.Window, r answer) {
-	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = r.text("model"), r.number("max_tokens"), r.number("reserved_tokens"), r.number("billed_tokens"), r.number("cache_read")
-	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = r.count("omitted"), r.number("omitted_tokens"), r.count("omitted_unknown")
-	by := r.numbers("omitted_by")
-	for i, reason := range r.texts("omission_reasons") {
-		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: *by[i]})
+func addSize(w *windowview.Window, s turn.Size) {
+	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = s.Model, s.Max, s.Reserved, s.Billed, s.CacheRead
+	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = int64(s.Omitted), s.OmittedTokens, int64(s.OmittedUnknown)
+	for i, reason := range s.OmissionReasons {
+		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: int64(s.OmittedBy[i])})
 	}
-	shortened, before, how := r.texts("shortened_refs"), r.numbers("shortened_before"), r.texts("shortened_how")
-	redacted, policies, standIn := r.texts("redacted_refs"), r.texts("redacted_policies"), r.texts("redacted_stand_in")
 	for i := range w.Blocks {
 		b := &w.Blocks[i]
 		for _, item := range b.Items {
-			if j := slices.Index(shortened, item); j >= 0 {
-				b.Shortened = how[j]
-				if b.Shortened == "" {
-					b.Shortened = "to fit"
-				}
-				if !b.Elided && before[j] != nil {
-					b.Full = before[j]
+			if j := slices.Index(s.Shortened, item); j >= 0 {
+				b.Shortened = cmp.Or(s.ShortenedHow[j], "to fit")
+				if !b.Elided && s.ShortenedBefore[j] != nil {
+					b.Full = s.ShortenedBefore[j]
 				}
 			}
-			if j := slices.Index(redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
-				b.Policies, b.StandIn = policies[j], standIn[j]
+			if j := slices.Index(s.Redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
+				b.Policies, b.StandIn = s.RedactedPolicies[j], s.RedactedStandIn[j]
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -245,15 +246,18 @@ type cost struct {
 	result      int    // rows of the last
 }
 
-// query asks one query and adds what it took to all.
-func (a *asker) query(ctx context.Context, one asked, all *cost) error {
-	given, err := one.query.Bind(one.arguments)
-	if err != nil {
-		return err
-	}
+// query asks one query, or what a command asks, and adds what it took to all.
+func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
+	var lock sync.Mutex // a command asks side by side
 	ctx = clickhouse.Context(ctx,
-		clickhouse.WithProgress(func(p *clickhouse.Progress) { all.rows, all.bytes = all.rows+p.Rows, all.bytes+p.Bytes }),
+		clickhouse.WithProgress(func(p *clickhouse.Progress) {
+			lock.Lock()
+			defer lock.Unlock()
+			all.rows, all.bytes = all.rows+p.Rows, all.bytes+p.Bytes
+		}),
 		clickhouse.WithProfileEvents(func(events []clickhouse.ProfileEvent) {
+			lock.Lock()
+			defer lock.Unlock()
 			for _, e := range events {
 				switch e.Name {
 				case "UserTimeMicroseconds", "SystemTimeMicroseconds":
@@ -263,6 +267,14 @@ func (a *asker) query(ctx context.Context, one asked, all *cost) error {
 				}
 			}
 		}))
+	if one.command != nil {
+		all.result, err = one.command(ctx, a.ledger)
+		return err
+	}
+	given, err := one.query.Bind(one.arguments)
+	if err != nil {
+		return err
+	}
 	limits := ledger.DefaultLimits()
 	limits.Time = a.config.MaxTime
 	result, err := a.ledger.Query(ctx, one.query.SQL, given, limits)

@@ -11,6 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"github.com/ctxledger/ctxledger/ledger"
+	answer "github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -44,10 +46,11 @@ type questions struct {
 	problem error     // why there are none
 }
 
-// asked is a query with its arguments.
+// asked is a query with its arguments, or what a command asks.
 type asked struct {
 	query     queries.Query
 	arguments map[string]string
+	command   func(ctx context.Context, l *ledger.Ledger) (rows int, err error)
 }
 
 // drawn is what queries are asked about. The same tables give the same draw.
@@ -101,7 +104,7 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 	add := func(scope Scope, arguments []map[string]string, problem error) {
 		one := questions{name: q.Name, scope: scope, bar: bars[scope], problem: problem}
 		for _, given := range arguments {
-			one.samples = append(one.samples, []asked{{q, given}})
+			one.samples = append(one.samples, []asked{{query: q, arguments: given}})
 		}
 		list = append(list, one)
 	}
@@ -179,16 +182,16 @@ func (t turn) value(p queries.Parameter) (string, bool) {
 	return "", false
 }
 
-// commands are what a person asks about a turn of a session, and the queries that
-// this takes.
+// commands are what a person asks about a turn of a session, and how: they return
+// how many rows the answer has.
 var commands = []struct {
 	name    string
 	windows int // how many are shown: the bar is for each
-	queries []string
+	ask     func(turn, context.Context, *ledger.Ledger) (int, error)
 }{
-	{"window", 1, []string{"window", "call-size"}},
-	{"why", 1, []string{"why"}},
-	{"diff", 2, []string{"window", "call-size", "window", "call-size"}},
+	{"window", 1, turn.askWindow},
+	{"why", 1, turn.askWay},
+	{"diff", 2, turn.askBoth},
 }
 
 func isCommand(name string) bool {
@@ -208,43 +211,32 @@ func (d drawn) commands(wanted func(name string) bool) (list []questions) {
 		}
 		one := questions{name: "ctxledger " + c.name, scope: ScopeTurn, bar: time.Duration(c.windows) * bars[ScopeTurn]}
 		for _, t := range d.turns {
-			sample, problem := t.command(c.queries)
-			if problem != nil {
-				one.samples, one.problem = nil, problem
-				break
-			}
-			one.samples = append(one.samples, sample)
+			one.samples = append(one.samples, []asked{{command: func(ctx context.Context, l *ledger.Ledger) (int, error) { return c.ask(t, ctx, l) }}})
 		}
 		list = append(list, one)
 	}
 	return list
 }
 
-// command fills the parameters of a command's queries. A query that stands there
-// twice is asked about another turn of the session the second time.
-func (t turn) command(names []string) (sample []asked, problem error) {
-	seen := make(map[string]bool)
-	for _, name := range names {
-		q, err := queries.Get(name)
-		if err != nil {
-			return nil, err
-		}
-		about := t
-		if seen[name] {
-			about.turn = t.otherTurn
-		}
-		seen[name] = true
-		given := make(map[string]string)
-		for _, p := range q.Parameters {
-			if p.Required || p.Name == "turn_id" {
-				value, ok := about.value(p)
-				if !ok {
-					return nil, fmt.Errorf("there is no value to ask about for the parameter %s", p.Name)
-				}
-				given[p.Name] = value
-			}
-		}
-		sample = append(sample, asked{q, given})
+// The commands find the tenant themselves, as where a person names the session.
+
+func (t turn) askWindow(ctx context.Context, l *ledger.Ledger) (int, error) {
+	blocks, _, err := answer.Window(ctx, l, map[string]string{"session_id": t.session, "turn_id": t.turn})
+	return len(blocks), err
+}
+
+func (t turn) askWay(ctx context.Context, l *ledger.Ledger) (int, error) {
+	steps, err := answer.Way(ctx, l, map[string]string{"session_id": t.session, "turn_id": t.turn, "item_id": t.item})
+	return len(steps), err
+}
+
+// askBoth asks for two windows, as a comparison does.
+func (t turn) askBoth(ctx context.Context, l *ledger.Ledger) (int, error) {
+	first, err := t.askWindow(ctx, l)
+	if err != nil {
+		return 0, err
 	}
-	return sample, nil
+	t.turn = t.otherTurn
+	second, err := t.askWindow(ctx, l)
+	return first + second, err
 }

@@ -1,0 +1,106 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// selected are the rows of a named query.
+func selected[T any](t *testing.T, l *ledger.Ledger, name string, arguments map[string]string) (list []T) {
+	t.Helper()
+	q, err := queries.Get(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := q.Bind(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Select(t.Context(), &list, q.SQL, given, ledger.DefaultLimits()); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// same compares by what is in the columns: a list without elements is one.
+func same(t *testing.T, about any, got, want any) {
+	t.Helper()
+	g, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(g) != string(w) {
+		t.Errorf("%v\n got %s\nwant %s", about, g, w)
+	}
+}
+
+// TestTurnIsThatOfTheQueries holds what the package turn makes of the rows against
+// the queries window and call-size, for every call, and for every turn at an earlier
+// time.
+func TestTurnIsThatOfTheQueries(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.runtimeSession()
+	c.importedSession()
+	c.manyWindows()
+	l := c.write()
+	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
+	windows := 0
+	for _, call := range rows(t, l, "SELECT DISTINCT session_id, turn_id, arrayJoin(['', call_id]) FROM turn_window ORDER BY ALL", nil) {
+		arguments := map[string]string{"session_id": call[0], "turn_id": call[1], "call_id": call[2]}
+		if call[2] == "" {
+			arguments["as_of"] = half
+		}
+		want := selected[turn.Block](t, l, "window", arguments)
+		got, size, err := turn.Window(t.Context(), l, arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, arguments, got, want)
+		if len(want) == 0 || want[0].Call == "" {
+			continue
+		}
+		windows++
+		same(t, arguments, []*turn.Size{size}, selected[turn.Size](t, l, "call-size", map[string]string{"session_id": call[0], "call_id": want[0].Call, "as_of": arguments["as_of"]}))
+	}
+	if windows < 12 {
+		t.Errorf("only %d windows were compared", windows)
+	}
+}
+
+// TestWayIsThatOfTheQuery holds the steps of every item against those of the query
+// why, at two times.
+func TestWayIsThatOfTheQuery(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.runtimeSession()
+	c.importedSession()
+	c.manyWindows()
+	l := c.write()
+	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
+	steps := 0
+	for _, item := range rows(t, l, "SELECT session_id, item_id, max(turn_id) FROM (SELECT session_id, item_id, turn_id FROM items UNION ALL SELECT session_id, arrayJoin([item_ref, log_item_id]), turn_id FROM log_items) WHERE item_id != '' GROUP BY ALL ORDER BY ALL", nil) {
+		for _, asOf := range []string{half, ""} {
+			arguments := map[string]string{"session_id": item[0], "item_id": item[1], "turn_id": item[2], "as_of": asOf}
+			want := selected[turn.Step](t, l, "why", arguments)
+			got, err := turn.Way(t.Context(), l, arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, arguments, got, want)
+			steps += len(want)
+		}
+	}
+	if steps < 60 {
+		t.Errorf("only %d steps were compared", steps)
+	}
+}

@@ -1,0 +1,5 @@
+SELECT target_ref, redaction_state, policy_refs, replacement_ref
+FROM redactions
+PREWHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+LIMIT 1 BY incarnation, stream_seq
