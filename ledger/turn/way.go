@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -41,6 +42,7 @@ const (
 	orderLogged    = 1
 	orderAssembled = 6
 	orderInjected  = 7
+	orderElided    = 8
 	orderCompacted = 9
 	orderSeen      = 12
 )
@@ -91,6 +93,40 @@ type shownRow struct {
 	Sequence  uint64    `ch:"stream_seq"`
 }
 
+// cutRow is an elision pass or a compaction of the session.
+type cutRow struct {
+	Recorded  time.Time `ch:"recorded_at"`
+	Happened  time.Time `ch:"event_time"`
+	Turn      string    `ch:"turn_id"`
+	Call      string    `ch:"call_id"`
+	Place     int64     `ch:"place"`
+	Kind      string    `ch:"record_kind"`
+	Change    string    `ch:"change"`
+	Record    string    `ch:"record_id"`
+	Trigger   string    `ch:"trigger"`
+	Refs      []string  `ch:"elided_refs"`
+	Tools     []string  `ch:"elided_tool_call_ids"`
+	Positions []*int64  `ch:"elided_positions"`
+	Befores   []*int64  `ch:"elided_before"`
+	Afters    []*int64  `ch:"elided_after"`
+	Levels    []string  `ch:"elided_levels"`
+	Reload    []string  `ch:"elided_reload_refs"`
+	Level     string    `ch:"level"`
+	Policy    string    `ch:"policy"`
+	Before    *int64    `ch:"tokens_before"`
+	After     *int64    `ch:"tokens_after"`
+	Lost      []string  `ch:"loss_notes"`
+	Method    string    `ch:"method"`
+	Summary   string    `ch:"summary_ref"`
+	Named     bool      `ch:"named"` // the compaction names the item as its source
+	Kept      bool      `ch:"kept"`
+	First     *int64    `ch:"first_position"`
+	Last      *int64    `ch:"last_position"`
+	Thread    string    `ch:"thread_id"`
+	Stream    string    `ch:"incarnation"`
+	Sequence  uint64    `ch:"stream_seq"`
+}
+
 // Way answers as the query why does, with its arguments.
 func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]Step, error) {
 	r, err := newReader(ctx, l, "why", arguments)
@@ -100,30 +136,30 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 	var entries []entryRow
 	var placed []shownRow
 	var gaps []stepRow
-	parts := make([][]stepRow, 7)
+	var cuts []cutRow
+	parts := make([][]stepRow, 6)
 	err = together(into(ctx, r, &entries, "way_log", "context.log."), into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."), into(ctx, r, &parts[0], "way_items", "context.item.", "context.erasure."), into(ctx, r, &parts[1], "way_erased"),
-		into(ctx, r, &parts[2], "way_decisions", "context.surface.", "context.selection."), into(ctx, r, &parts[3], "way_budgets", "context.budget."), into(ctx, r, &parts[4], "way_redactions", "context.redaction."), into(ctx, r, &gaps, "way_missing", "context.missing."))
+		into(ctx, r, &parts[2], "way_decisions", "context.surface.", "context.selection."), into(ctx, r, &parts[3], "way_budgets", "context.budget."), into(ctx, r, &parts[4], "way_redactions", "context.redaction."), into(ctx, r, &gaps, "way_missing", "context.missing."),
+		into(ctx, r, &cuts, "way_replacements", "context.elision.", "context.compaction."))
 	if err != nil {
 		return nil, err
 	}
 	steps, inLog := logged(entries)
 	shown, visible := shownIn(placed)
-	r = r.with("tool_call_id", inLog.tool, "thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10))
-	reads := []func() error{into(ctx, r, &parts[5], "way_replacements", "context.elision.", "context.compaction.")}
 	if inLog.position != nowhere && !visible {
-		reads = append(reads, into(ctx, r, &parts[6], "way_calls", "context.usage."))
+		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10))
+		if err := into(ctx, r, &parts[5], "way_calls", "context.usage.")(); err != nil {
+			return nil, err
+		}
 	}
-	if err := together(reads...); err != nil {
-		return nil, err
-	}
-	for i := range parts[6] {
-		parts[6][i].Position = &inLog.position
+	for i := range parts[5] {
+		parts[5][i].Position = &inLog.position
 	}
 	limit, err := strconv.Atoi(r.given["limit"])
 	if err != nil {
 		return nil, fmt.Errorf("limit: %w", err)
 	}
-	return inOrder(slices.Concat(steps, shown, naming(gaps), slices.Concat(parts...)), r.given["turn_id"], limit), nil
+	return inOrder(slices.Concat(steps, shown, naming(gaps), replaced(cuts, r.given["item_id"], inLog), slices.Concat(parts...)), r.given["turn_id"], limit), nil
 }
 
 // nowhere is the position of an item that has none in the log.
@@ -181,6 +217,41 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 		steps = append(steps, stepRow{Step: s, Order: orderInjected})
 	}
 	return steps, len(positions) > 0
+}
+
+// replaced are the steps of the passes that elided the item or read it again, and of
+// the compactions that it went into.
+func replaced(cuts []cutRow, item string, in place) (steps []stepRow) {
+	for _, c := range cuts {
+		row := stepRow{Order: orderElided, Place: c.Place, Step: Step{
+			Recorded: c.Recorded, Happened: c.Happened, Turn: c.Turn, Call: c.Call, Record: c.Record, Reason: c.Trigger, Stream: c.Stream, Sequence: c.Sequence,
+		}}
+		s := &row.Step
+		if c.Kind == "compaction" {
+			covered := in.position != nowhere && c.First != nil && c.Last != nil && *c.First <= in.position && in.position <= *c.Last && c.Thread == in.thread
+			if c.Kept || !c.Named && !covered {
+				continue
+			}
+			row.Order = orderCompacted
+			s.Step, s.Before, s.After, s.Note, s.Policy, s.StandIn = "compacted", c.Before, c.After, strings.Join(c.Lost, " · "), c.Method, c.Summary
+			steps = append(steps, row)
+			continue
+		}
+		i := slices.Index(c.Refs, item) + 1
+		if in.tool != "" {
+			i = max(i, slices.Index(c.Tools, in.tool)+1)
+		}
+		if i == 0 {
+			continue
+		}
+		s.Step = "elided"
+		if c.Change == "reloaded" {
+			s.Step = "reloaded"
+		}
+		s.Position, s.Before, s.After, s.Note, s.Policy, s.StandIn = at(c.Positions, i), at(c.Befores, i), at(c.Afters, i), cmp.Or(at(c.Levels, i), c.Level), c.Policy, at(c.Reload, i)
+		steps = append(steps, row)
+	}
+	return steps
 }
 
 // naming are the steps of the gaps that name the item in one of them.

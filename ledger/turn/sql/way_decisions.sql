@@ -5,7 +5,8 @@ SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time
     CAST(signals[decided], 'Map(String, Float64)') AS signals
 FROM
 (
-    SELECT *, startsWith(record_kind, 'surface') AS surface, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
+    SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_id, surface_id, surface_kind, candidate_refs, outcomes, ranks, scores, tokens, reasons, notes, query, intent, policy, signals,
+        startsWith(record_kind, 'surface') AS surface, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
     FROM decisions
     PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
         AND if(record_kind = 'selection_completed' AND has(item_refs, {item_id:String}), 1, has(candidate_refs, {item_id:String}) AND (startsWith(record_kind, 'surface') OR NOT has(item_refs, {item_id:String})))
