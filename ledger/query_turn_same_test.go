@@ -8,7 +8,21 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
+	"github.com/ctxledger/ctxledger/schema"
 )
+
+// callsOnly adds a stub that is known by its tool call alone, which the window after
+// it holds, and a compaction that is known by its stretch of the log alone.
+func (c *corpus) callsOnly() {
+	c.in("s5", "s5", "z1", "run-root")
+	c.entry("ask", "function_call", "Read", "tool-z", 0, 5)
+	c.entry("reply", "function_call_output", "Read", "tool-z", 1, 500)
+	c.add(&schema.ElisionApplied{Elision: schema.Elision{PassID: "pass-z", Level: schema.ElideOffloaded,
+		ElidedItemRefs: []schema.Elided{{ItemRef: "other", TokensBefore: num(7)}, {ItemRef: "tool-z:result", ToolCallID: "tool-z", TokensBefore: num(500), TokensAfter: num(20)}}}})
+	c.add(&schema.UsageRecorded{CallID: "z1", WindowFirst: num(0), WindowNext: num(2)})
+	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "cut-z", Scope: "thread", SummaryRef: "sum-z", SourceItemRefs: refs("ask"),
+		SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(1)}}})
+}
 
 // selected are the rows of a named query.
 func selected[T any](t *testing.T, l *ledger.Ledger, name string, arguments map[string]string) (list []T) {
@@ -52,6 +66,7 @@ func TestTurnIsThatOfTheQueries(t *testing.T) {
 	c.runtimeSession()
 	c.importedSession()
 	c.manyWindows()
+	c.callsOnly()
 	l := c.write()
 	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
 	windows := 0
@@ -85,6 +100,7 @@ func TestWayIsThatOfTheQuery(t *testing.T) {
 	c.runtimeSession()
 	c.importedSession()
 	c.manyWindows()
+	c.callsOnly()
 	l := c.write()
 	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
 	steps := 0
