@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -226,9 +228,16 @@ func rows(t *testing.T, l *ledger.Ledger, sql string, parameters map[string]stri
 	for r.Next() {
 		var row []string
 		for _, v := range r.Values() {
-			if v == nil {
+			switch list := v.(type) {
+			case nil:
 				row = append(row, "NULL")
-			} else {
+			case []*int64: // printed, it is addresses
+				text, err := json.Marshal(list)
+				if err != nil {
+					t.Fatal(err)
+				}
+				row = append(row, string(text))
+			default:
 				row = append(row, fmt.Sprint(v))
 			}
 		}

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -199,7 +202,7 @@ func TestNearestTurnsAndItems(t *testing.T) {
 }
 
 // TestQueriesOfRowsThatAreStoredTwice: the queries that read tables are as exact as
-// the views.
+// the views, and so is what the package turn makes of the tables' rows.
 func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -223,6 +226,21 @@ func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			answers = append(answers, fmt.Sprint(name, rows(t, l, q.SQL, values)))
+		}
+		blocks, size, err := turn.Window(t.Context(), l, map[string]string{"session_id": "s1", "turn_id": "t1", "call_id": "call-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := turn.Way(t.Context(), l, map[string]string{"session_id": "s1", "turn_id": "t1", "item_id": "item-big"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range []any{blocks, size, steps} {
+			text, err := json.Marshal(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers = append(answers, string(text))
 		}
 		return answers
 	}

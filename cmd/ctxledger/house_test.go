@@ -41,9 +41,10 @@ type room struct {
 // house is the design's table. The first room whose path fits holds.
 var house = []room{
 	{path: "ledger/proof", may: []string{"schema"}},
-	{path: "ledger/evidence/document", may: []string{"schema", "ledger/evidence/pack"}},
+	{path: "ledger/evidence/internal"},
+	{path: "ledger/evidence/document", may: []string{"schema", "ledger/evidence/pack", "ledger/evidence/internal"}},
 	{path: "ledger/evidence/pack", may: []string{"schema"}},
-	{path: "ledger/evidence/verify", may: []string{"schema", "ledger/proof", "ledger/evidence/document", "ledger/evidence/pack"}},
+	{path: "ledger/evidence/verify", may: []string{"schema", "ledger/proof", "ledger/evidence/document", "ledger/evidence/pack", "ledger/evidence/internal"}},
 	{path: "schema", may: []string{"cloudevents"}},
 	{path: "producer/grant", may: []string{"schema"}},
 	{path: "producer/window", may: []string{"schema", "tokenizer"}},
