@@ -194,13 +194,13 @@ func TestPermanentErrorEndsRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 10)
-	f.must(f.sql.Exec(t.Context(), "ALTER TABLE log_items DROP COLUMN name"))
+	f.must(f.sql.Exec(t.Context(), "ALTER TABLE log_items DROP COLUMN item_type"))
 	err := f.run(f.projector())
 	if err == nil || transient(err) {
 		t.Errorf("ended with %v", err)
 	}
 	t.Log(err)
-	f.must(f.sql.Exec(t.Context(), "ALTER TABLE log_items ADD COLUMN name LowCardinality(String) AFTER role"))
+	f.must(f.sql.Exec(t.Context(), "ALTER TABLE log_items ADD COLUMN item_type LowCardinality(String) AFTER position"))
 	f.project()
 	f.exact("")
 }
