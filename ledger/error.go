@@ -73,8 +73,11 @@ var connectionFailures = []error{
 	clickhouse.ErrBatchAlreadySent, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded,
 }
 
-// NotMigrated reports whether err says that tables are missing.
-func NotMigrated(err error) bool { return hasCode(err, codeUnknownTable, codeUnknownDatabase) }
+// NotMigrated reports whether err says that tables are missing, or columns of them:
+// a migration that is under way has made the one and not yet the other.
+func NotMigrated(err error) bool {
+	return hasCode(err, codeUnknownTable, codeUnknownDatabase, codeUnknownIdentifier, codeNoSuchColumn)
+}
 
 // AccessDenied reports whether err says that the user may not do it.
 func AccessDenied(err error) bool { return hasCode(err, codeAccessDenied) }
