@@ -76,8 +76,11 @@ var connectionFailures = []error{
 // NotMigrated reports whether err says that tables are missing, or columns of them:
 // a migration that is under way has made the one and not yet the other.
 func NotMigrated(err error) bool {
-	return hasCode(err, codeUnknownTable, codeUnknownDatabase, codeUnknownIdentifier, codeNoSuchColumn)
+	return gone(err) || hasCode(err, codeUnknownIdentifier, codeNoSuchColumn)
 }
+
+// gone reports whether err says that the table or its database is not there.
+func gone(err error) bool { return hasCode(err, codeUnknownTable, codeUnknownDatabase) }
 
 // AccessDenied reports whether err says that the user may not do it.
 func AccessDenied(err error) bool { return hasCode(err, codeAccessDenied) }

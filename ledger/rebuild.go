@@ -93,7 +93,7 @@ func (b *Beside) state(ctx context.Context) (s besideState, err error) {
 		return s, err
 	}
 	rows, err := b.live.conn.Query(b.with(ctx, nil), statement("beside_state"))
-	if NotMigrated(err) {
+	if gone(err) {
 		return s, nil // dropped meanwhile
 	}
 	if err != nil {

@@ -119,7 +119,7 @@ func (b *Beside) finish(ctx context.Context, s besideState, reached func(string)
 		}
 		reached("exchanged")
 	}
-	if err := b.mark(ctx, besideState{name: stateSwapped}); err != nil && !NotMigrated(err) {
+	if err := b.mark(ctx, besideState{name: stateSwapped}); err != nil && !gone(err) {
 		return err
 	}
 	reached("swapped")

@@ -99,7 +99,7 @@ func TestALateExchangeFindsNothing(t *testing.T) {
 	}
 	for _, name := range []string{"events", before[s.ids["events"]].name} {
 		err := set.exec(t.Context(), "beside_exchange", clickhouse.Parameters{"table": "events", "other": name})
-		if !NotMigrated(err) {
+		if !gone(err) {
 			t.Errorf("a late exchange ended with %v", err)
 		}
 	}

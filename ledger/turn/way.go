@@ -13,13 +13,20 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
+// Fact is what the rows of every fact of a session have.
+type Fact struct {
+	Recorded time.Time `ch:"recorded_at"`
+	Happened time.Time `ch:"event_time"`
+	Turn     string    `ch:"turn_id"`
+	Call     string    `ch:"call_id"`
+	Stream   string    `ch:"incarnation"`
+	Sequence uint64    `ch:"stream_seq"`
+}
+
 // Step is a row of the query why, and its fields are documented there.
 type Step struct {
-	Recorded time.Time          `ch:"recorded_at"`
-	Happened time.Time          `ch:"event_time"`
-	Turn     string             `ch:"turn_id"`
+	Fact
 	InTurn   bool               `ch:"in_turn"`
-	Call     string             `ch:"call_id"`
 	Step     string             `ch:"step"`
 	Record   string             `ch:"record_id"`
 	Position *int64             `ch:"position"`
@@ -32,8 +39,6 @@ type Step struct {
 	Policy   string             `ch:"policy"`
 	StandIn  string             `ch:"stand_in"`
 	Signals  map[string]float64 `ch:"signals"`
-	Stream   string             `ch:"incarnation"`
-	Sequence uint64             `ch:"stream_seq"`
 }
 
 // The orders of the steps of one event, for those that are made here or tell
@@ -57,74 +62,59 @@ type stepRow struct {
 
 // entryRow is an entry of the log that is the item, or holds it.
 type entryRow struct {
-	Recorded time.Time `ch:"recorded_at"`
-	Happened time.Time `ch:"event_time"`
-	Turn     string    `ch:"turn_id"`
-	Call     string    `ch:"call_id"`
-	ID       string    `ch:"log_item_id"`
-	Position *int64    `ch:"position"`
-	Tokens   *int64    `ch:"tokens"`
-	Type     string    `ch:"item_type"`
-	Thread   string    `ch:"thread_id"`
-	Tool     string    `ch:"tool_call_id"`
-	Stream   string    `ch:"incarnation"`
-	Sequence uint64    `ch:"stream_seq"`
+	Fact
+	ID       string `ch:"log_item_id"`
+	Position *int64 `ch:"position"`
+	Tokens   *int64 `ch:"tokens"`
+	Type     string `ch:"item_type"`
+	Thread   string `ch:"thread_id"`
+	Tool     string `ch:"tool_call_id"`
 }
 
 // shownRow is an assembly that holds the item, or any injection or removal.
 type shownRow struct {
-	Recorded  time.Time `ch:"recorded_at"`
-	Happened  time.Time `ch:"event_time"`
-	Turn      string    `ch:"turn_id"`
-	Call      string    `ch:"call_id"`
-	Kind      string    `ch:"record_kind"`
-	Record    string    `ch:"record_id"`
-	Assembly  string    `ch:"assembly_id"`
-	Place     int64     `ch:"place"`
-	Tokens    *int64    `ch:"tokens"`
-	Redaction string    `ch:"redaction"`
-	Layer     string    `ch:"layer"`
-	Pass      string    `ch:"removed_by_pass"`
-	Injected  string    `ch:"injected"`
-	Target    string    `ch:"target"`
-	Replaced  string    `ch:"replaced_by"`
-	Named     bool      `ch:"named"`
-	Stream    string    `ch:"incarnation"`
-	Sequence  uint64    `ch:"stream_seq"`
+	Fact
+	Kind      string `ch:"record_kind"`
+	Record    string `ch:"record_id"`
+	Assembly  string `ch:"assembly_id"`
+	Place     int64  `ch:"place"`
+	Tokens    *int64 `ch:"tokens"`
+	Redaction string `ch:"redaction"`
+	Layer     string `ch:"layer"`
+	Pass      string `ch:"removed_by_pass"`
+	Injected  string `ch:"injected"`
+	Target    string `ch:"target"`
+	Replaced  string `ch:"replaced_by"`
+	Named     bool   `ch:"named"`
 }
 
 // cutRow is an elision pass or a compaction of the session.
 type cutRow struct {
-	Recorded  time.Time `ch:"recorded_at"`
-	Happened  time.Time `ch:"event_time"`
-	Turn      string    `ch:"turn_id"`
-	Call      string    `ch:"call_id"`
-	Place     int64     `ch:"place"`
-	Kind      string    `ch:"record_kind"`
-	Change    string    `ch:"change"`
-	Record    string    `ch:"record_id"`
-	Trigger   string    `ch:"trigger"`
-	Refs      []string  `ch:"elided_refs"`
-	Tools     []string  `ch:"elided_tool_call_ids"`
-	Positions []*int64  `ch:"elided_positions"`
-	Befores   []*int64  `ch:"elided_before"`
-	Afters    []*int64  `ch:"elided_after"`
-	Levels    []string  `ch:"elided_levels"`
-	Reload    []string  `ch:"elided_reload_refs"`
-	Level     string    `ch:"level"`
-	Policy    string    `ch:"policy"`
-	Before    *int64    `ch:"tokens_before"`
-	After     *int64    `ch:"tokens_after"`
-	Lost      []string  `ch:"loss_notes"`
-	Method    string    `ch:"method"`
-	Summary   string    `ch:"summary_ref"`
-	Named     bool      `ch:"named"` // the compaction names the item as its source
-	Kept      bool      `ch:"kept"`
-	First     *int64    `ch:"first_position"`
-	Last      *int64    `ch:"last_position"`
-	Thread    string    `ch:"thread_id"`
-	Stream    string    `ch:"incarnation"`
-	Sequence  uint64    `ch:"stream_seq"`
+	Fact
+	Place     int64    `ch:"place"`
+	Kind      string   `ch:"record_kind"`
+	Change    string   `ch:"change"`
+	Record    string   `ch:"record_id"`
+	Trigger   string   `ch:"trigger"`
+	Refs      []string `ch:"elided_refs"`
+	Tools     []string `ch:"elided_tool_call_ids"`
+	Positions []*int64 `ch:"elided_positions"`
+	Befores   []*int64 `ch:"elided_before"`
+	Afters    []*int64 `ch:"elided_after"`
+	Levels    []string `ch:"elided_levels"`
+	Reload    []string `ch:"elided_reload_refs"`
+	Level     string   `ch:"level"`
+	Policy    string   `ch:"policy"`
+	Before    *int64   `ch:"tokens_before"`
+	After     *int64   `ch:"tokens_after"`
+	Lost      []string `ch:"loss_notes"`
+	Method    string   `ch:"method"`
+	Summary   string   `ch:"summary_ref"`
+	Named     bool     `ch:"named"` // the compaction names the item as its source
+	Kept      bool     `ch:"kept"`
+	First     *int64   `ch:"first_position"`
+	Last      *int64   `ch:"last_position"`
+	Thread    string   `ch:"thread_id"`
 }
 
 // Way answers as the query why does, with its arguments.
@@ -184,8 +174,7 @@ func logged(entries []entryRow) (steps []stepRow, at place) {
 			at.tool = e.Tool
 		}
 		steps = append(steps, stepRow{Order: orderLogged, Step: Step{
-			Recorded: e.Recorded, Happened: e.Happened, Turn: e.Turn, Call: e.Call, Step: "logged", Record: e.ID, Position: e.Position, Before: e.Tokens, After: e.Tokens, Note: e.Type,
-			Stream: e.Stream, Sequence: e.Sequence,
+			Fact: e.Fact, Step: "logged", Record: e.ID, Position: e.Position, Before: e.Tokens, After: e.Tokens, Note: e.Type,
 		}})
 	}
 	return steps, at
@@ -201,7 +190,7 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 		}
 	}
 	for _, p := range placed {
-		s := Step{Recorded: p.Recorded, Happened: p.Happened, Turn: p.Turn, Call: p.Call, Position: positions[p.Assembly], Stream: p.Stream, Sequence: p.Sequence}
+		s := Step{Fact: p.Fact, Position: positions[p.Assembly]}
 		if p.Kind == "assembly" {
 			s.Step, s.Record, s.Position, s.Before, s.After, s.Reason, s.Note, s.StandIn = "assembled", p.Assembly, &p.Place, p.Tokens, p.Tokens, p.Redaction, p.Layer, p.Target
 			steps = append(steps, stepRow{Step: s, Order: orderAssembled})
@@ -223,9 +212,7 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 // the compactions that it went into.
 func replaced(cuts []cutRow, item string, in place) (steps []stepRow) {
 	for _, c := range cuts {
-		row := stepRow{Order: orderElided, Place: c.Place, Step: Step{
-			Recorded: c.Recorded, Happened: c.Happened, Turn: c.Turn, Call: c.Call, Record: c.Record, Reason: c.Trigger, Stream: c.Stream, Sequence: c.Sequence,
-		}}
+		row := stepRow{Order: orderElided, Place: c.Place, Step: Step{Fact: c.Fact, Record: c.Record, Reason: c.Trigger}}
 		s := &row.Step
 		if c.Kind == "compaction" {
 			covered := in.position != nowhere && c.First != nil && c.Last != nil && *c.First <= in.position && in.position <= *c.Last && c.Thread == in.thread

@@ -268,6 +268,8 @@ func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
 			}
 		}))
 	if one.command != nil {
+		ctx, cancel := context.WithTimeout(ctx, a.config.MaxTime)
+		defer cancel()
 		all.result, err = one.command(ctx, a.ledger)
 		return err
 	}
