@@ -318,7 +318,9 @@ type Compared struct {
 // all columns that no order of rows changes, table by table, with what came twice
 // collapsed. Both must be committed up to the end of each stretch. With others the
 // rows of streams without a stretch are compared, too. The commits themselves are
-// not: the two sets may have been cut into other batches.
+// not: the two sets may have been cut into other batches. The digest is of 128 bits
+// and finds what went wrong; it is no defence against someone who writes the tables
+// and knows it, as the transparency log is.
 func (b *Beside) Compare(ctx context.Context, stretches []Stretch, others bool) (c Compared, err error) {
 	began := time.Now()
 	var incarnations []string

@@ -1,4 +1,4 @@
-SELECT count(), toString(sum(reinterpretAsUInt128(sipHash128(formatRow('RowBinary', *)))))
+SELECT count(), toString(sum(xxh3_128(tuple(*))))
 FROM
 (
     SELECT * FROM {table:Identifier} FINAL
