@@ -46,7 +46,7 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 	}
 	options.DialTimeout = 10 * time.Second
 	options.ReadTimeout = 30 * time.Second
-	options.MaxOpenConns = 8
+	options.MaxOpenConns, options.MaxIdleConns = 8, 8 // else side by side costs a new connection each time
 	if options.Compression == nil && !loopback(options.Addr) {
 		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	}

@@ -169,6 +169,7 @@ func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[str
 	settings := clickhouse.Settings{}
 	if readonly != "1" {
 		limits.addTo(settings)
+		settings["use_skip_indexes_on_data_read"] = 0 // else every part that an index rules out is opened first
 	}
 	if readonly == "0" {
 		settings["readonly"] = 1

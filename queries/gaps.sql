@@ -1,6 +1,8 @@
 -- Which gaps did a session or turn meet, where, and what became of them?
 -- Section: What was withheld, granted or missing?
 --
+-- Which gaps a session has is asked first: where a gap begins shows only when all its steps are read.
+--
 -- Parameters:
 --   tenant      String  id    = ''                   only this tenant; '' is all
 --   session_id  String  id    required               the session
@@ -32,6 +34,7 @@ SELECT detected_at, turn_id, run_id, call_id, tool_call_id, missing_id, is_open,
 FROM gaps
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND session_id = {session_id:String}
+    AND missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String})
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
 ORDER BY detected_at, missing_id
 LIMIT {limit:UInt32}

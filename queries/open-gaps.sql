@@ -1,6 +1,8 @@
 -- What is missing and not resolved, who owns it, and how old is it?
 -- Section: What was withheld, granted or missing?
 --
+-- Which gaps a session has is asked first: where a gap begins shows only when all its steps are read.
+--
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
 --   session_id  String  id    = ''                only this session; '' is all
@@ -26,6 +28,7 @@ SELECT tenant, owner, session_id, turn_id, missing_id, status, severity, questio
 FROM open_gaps
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({session_id:String} = '' OR missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String}))
     AND ({as_of:String} = '' OR detected_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ORDER BY owner, detected_at, missing_id
 LIMIT {limit:UInt32}

@@ -1,6 +1,8 @@
 -- Which turns has a session, and how did its window grow?
 -- Section: What did the model see?
 --
+-- It reads the tables of assemblies and calls itself: a row that is stored twice makes no difference there.
+--
 -- Parameters:
 --   tenant      String  id  = ''      only this tenant; '' is all
 --   session_id  String  id  required  the session
@@ -25,11 +27,11 @@ FROM
     WHERE ({tenant:String} = '' OR tenant = {tenant:String})
         AND session_id = {session_id:String}
     UNION ALL
-    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, NULL, if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
-    FROM assemblies
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-        AND session_id = {session_id:String}
-        AND call_id NOT IN (SELECT call_id FROM model_calls WHERE session_id = {session_id:String})
+    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL, if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
+    FROM placements
+    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        AND session_id = {session_id:String} AND record_kind = 'assembly'
+        AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
 )
 GROUP BY tenant, session_id, thread_id, turn_id
 ORDER BY started_at, turn_id

@@ -3,33 +3,41 @@ package turn
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
-// callRow is a usage record of a model call. They come with the most output first.
+// callRow is a usage record of a model call.
 type callRow struct {
-	Tenant      string `ch:"tenant"`
-	Turn        string `ch:"turn_id"`
-	Thread      string `ch:"thread_id"`
-	Call        string `ch:"call_id"`
-	Place       int64  `ch:"place"` // in the thread
-	Lineage     string `ch:"lineage_id"`
-	First       *int64 `ch:"window_first"`
-	Next        *int64 `ch:"window_next"`
-	Model       string `ch:"model"`
-	WindowSize  *int64 `ch:"window_tokens"`
-	CacheRead   *int64 `ch:"cache_read"`
-	Output      *int64 `ch:"output"`
-	IsSynthetic bool   `ch:"synthetic"`
+	sequenced
+	Tenant     string    `ch:"tenant"`
+	Turn       string    `ch:"turn_id"`
+	Thread     string    `ch:"thread_id"`
+	Call       string    `ch:"call_id"`
+	Recorded   time.Time `ch:"recorded_at"`
+	Lineage    string    `ch:"lineage_id"`
+	First      *int64    `ch:"window_first"`
+	Next       *int64    `ch:"window_next"`
+	Model      string    `ch:"model"`
+	WindowSize *int64    `ch:"window_tokens"`
+	CacheRead  *int64    `ch:"cache_read"`
+	Output     *int64    `ch:"output"`
+	Metadata   string    `ch:"metadata"`
 }
 
 type assemblyRow struct {
+	sequenced
 	Tenant   string `ch:"tenant"`
 	Turn     string `ch:"turn_id"`
 	Thread   string `ch:"thread_id"`
 	Call     string `ch:"call_id"`
-	Place    int64  `ch:"place"`
 	Target   string `ch:"target"`
 	Assembly string `ch:"assembly_id"`
+}
+
+// compare orders the records of one call: the one that counts, which has the most
+// output, comes first.
+func (u callRow) compare(o callRow) int {
+	return cmp.Or(-compareKnown(u.Output, o.Output), u.Recorded.Compare(o.Recorded), cmp.Compare(u.StreamSeq, o.StreamSeq))
 }
 
 // call is a model call, or an assembly that names none, with what its window is made
@@ -61,24 +69,25 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 		if a.Call == "" {
 			k.assembly = a.Assembly
 		}
-		c := of(k, a.Turn, a.Thread, a.Place)
+		c := of(k, a.Turn, a.Thread, a.place())
 		c.made = append(c.made, a)
 	}
-	seen := make(map[key]bool)
+	latest := make(map[key]callRow)
 	for _, u := range usage {
 		k := key{u.Tenant, u.Call, ""}
-		if u.IsSynthetic || seen[k] {
-			continue
+		if old, ok := latest[k]; !readMetadata(u.Metadata).Synthetic && (!ok || u.compare(old) < 0) {
+			latest[k] = u
 		}
-		seen[k] = true
-		c := of(k, u.Turn, u.Thread, u.Place)
+	}
+	for k, u := range latest {
+		c := of(k, u.Turn, u.Thread, u.place())
 		c.lineage, c.first, c.next = u.Lineage, u.First, u.Next
 	}
 	var list []*call
 	for _, c := range calls {
 		c.lineage = cmp.Or(c.lineage, c.thread)
 		for _, a := range c.made {
-			if !slices.ContainsFunc(c.made, func(b assemblyRow) bool { return b.Target == a.Target && b.Place > a.Place }) {
+			if !slices.ContainsFunc(c.made, func(b assemblyRow) bool { return b.Target == a.Target && b.place() > a.place() }) {
 				c.assemblies = append(c.assemblies, a.Assembly)
 			}
 		}

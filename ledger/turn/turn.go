@@ -4,7 +4,9 @@
 //
 // The server takes longer to plan the three queries, which join and nest a dozen
 // selects, than to run them. They stay in the catalogue for people who write SQL, and
-// tests hold the answers of both together, column by column.
+// tests hold the answers of both together, column by column. Of a simple select half
+// is planning, too, so each has columns as they are and as few functions as may be:
+// what can be made of a row is made here.
 package turn
 
 import (
@@ -14,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -30,34 +33,34 @@ type reader struct {
 	kinds  []string          // types of the session's events
 }
 
-// newReader checks the arguments as those of a query, and finds out which tables can
-// have rows of the session: each that need not be asked saves as much as the reading
-// itself. It finds the tenant, too, where none is given: without it the tables' key is
-// of little use. A session id that several tenants have is read in all of them, as the
-// query does.
-func newReader(ctx context.Context, l *ledger.Ledger, query string, arguments map[string]string) (reader, error) {
-	r := reader{ledger: l}
+// newReader checks the arguments as those of a query.
+func newReader(l *ledger.Ledger, query string, arguments map[string]string) (reader, error) {
 	q, err := queries.Get(query)
 	if err != nil {
-		return r, err
+		return reader{}, err
 	}
-	if r.given, err = q.Bind(arguments); err != nil {
-		return r, err
-	}
-	var tenants []struct {
-		Tenant string   `ch:"tenant"`
-		Kinds  []string `ch:"kinds"`
-	}
-	if err := into(ctx, r, &tenants, "kinds")(); err != nil {
-		return r, err
-	}
+	given, err := q.Bind(arguments)
+	return reader{ledger: l, given: given}, err
+}
+
+// kindRow is what a tenant's session of this id has.
+type kindRow struct {
+	Tenant string   `ch:"tenant"`
+	Kinds  []string `ch:"kinds"`
+}
+
+// knowing returns a reader that knows which tables can have rows of the session: each
+// that need not be asked saves as much as the reading itself. It knows the tenant, too,
+// without which the tables' key is of little use. A session id that several tenants have
+// is read in all of them, as the query does.
+func (r reader) knowing(tenants []kindRow) reader {
 	for _, one := range tenants {
 		r.kinds = append(r.kinds, one.Kinds...)
 	}
 	if len(tenants) == 1 {
-		r.given["tenant"] = tenants[0].Tenant
+		r = r.with("tenant", tenants[0].Tenant)
 	}
-	return r, nil
+	return r
 }
 
 // with returns a reader with more parameters, names and values by turns.
@@ -85,6 +88,33 @@ func into[T any](ctx context.Context, r reader, list *[]T, name string, from ...
 		}
 		return r.ledger.Select(ctx, list, string(sql), r.given, ledger.DefaultLimits())
 	}
+}
+
+// sequenced is what tells where in its thread a row is.
+type sequenced struct {
+	Sequence  *int64 `ch:"sequence"`
+	StreamSeq uint64 `ch:"stream_seq"`
+}
+
+// place is the producer's sequence, or the stream's for a producer that keeps none.
+func (s sequenced) place() int64 {
+	if s.Sequence != nil {
+		return *s.Sequence
+	}
+	return int64(s.StreamSeq)
+}
+
+// metadata is what an answer needs of the metadata of rows.
+type metadata struct {
+	Synthetic bool   `json:"synthetic"`
+	Part      uint64 `json:"part"`
+}
+
+func readMetadata(text string) (m metadata) {
+	if strings.Contains(text, `"synthetic"`) || strings.Contains(text, `"part"`) {
+		_ = json.Unmarshal([]byte(text), &m) // what is no such value says nothing
+	}
+	return m
 }
 
 // together runs reads side by side.

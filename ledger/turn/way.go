@@ -44,12 +44,15 @@ type Step struct {
 // The orders of the steps of one event, for those that are made here or tell
 // something apart.
 const (
-	orderLogged    = 1
-	orderAssembled = 6
-	orderInjected  = 7
-	orderElided    = 8
-	orderCompacted = 9
-	orderSeen      = 12
+	orderLogged     = 1
+	orderAvailable  = 2
+	orderConsidered = 3
+	orderDecided    = 4
+	orderAssembled  = 6
+	orderInjected   = 7
+	orderElided     = 8
+	orderCompacted  = 9
+	orderSeen       = 12
 )
 
 // stepRow is a step with its order among those of one event.
@@ -77,21 +80,61 @@ type shownRow struct {
 	Kind      string `ch:"record_kind"`
 	Record    string `ch:"record_id"`
 	Assembly  string `ch:"assembly_id"`
-	Place     int64  `ch:"place"`
+	Block     uint32 `ch:"block"` // of the item; 1 is first
+	Position  *int64 `ch:"position"`
 	Tokens    *int64 `ch:"tokens"`
 	Redaction string `ch:"redaction"`
 	Layer     string `ch:"layer"`
 	Pass      string `ch:"removed_by_pass"`
-	Injected  string `ch:"injected"`
+	Injection string `ch:"injection_kind"`
+	Point     string `ch:"injection_point"`
 	Target    string `ch:"target"`
 	Replaced  string `ch:"replaced_by"`
 	Named     bool   `ch:"named"`
 }
 
+// place is where the item stands in the assembly; 0 is first.
+func (s shownRow) place() *int64 {
+	if s.Position != nil {
+		return s.Position
+	}
+	return new(int64(s.Block) - 1)
+}
+
+// how says of what kind an injection was, and where.
+func (s shownRow) how() string {
+	if s.Point == "" {
+		return s.Injection
+	}
+	return s.Injection + " at " + s.Point
+}
+
+// decisionRow is a surface that offers the item, or a selection that had it as a
+// candidate.
+type decisionRow struct {
+	Fact
+	Kind        string             `ch:"record_kind"`
+	Record      string             `ch:"record_id"`
+	Surface     string             `ch:"surface_id"`
+	SurfaceKind string             `ch:"surface_kind"`
+	Query       string             `ch:"query"`
+	Intent      string             `ch:"intent"`
+	Policy      string             `ch:"policy"`
+	Offered     uint64             `ch:"offered"` // its place among the candidates; 1 is first, 0 is not
+	Decided     uint64             `ch:"decided"` // among those decided
+	Outcome     string             `ch:"outcome"`
+	Rank        *int64             `ch:"rank"`
+	Score       *float64           `ch:"score"`
+	Tokens      *int64             `ch:"tokens"`
+	Reason      string             `ch:"reason"`
+	Note        string             `ch:"note"`
+	Signals     map[string]float64 `ch:"signals"`
+}
+
 // cutRow is an elision pass or a compaction of the session.
 type cutRow struct {
 	Fact
-	Place     int64    `ch:"place"`
+	Order     *int64   `ch:"sequence"`
 	Kind      string   `ch:"record_kind"`
 	Change    string   `ch:"change"`
 	Record    string   `ch:"record_id"`
@@ -115,25 +158,33 @@ type cutRow struct {
 	First     *int64   `ch:"first_position"`
 	Last      *int64   `ch:"last_position"`
 	Thread    string   `ch:"thread_id"`
+	Source    string   `ch:"source_thread_id"`
 }
 
 // Way answers as the query why does, with its arguments.
 func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]Step, error) {
-	r, err := newReader(ctx, l, "why", arguments)
+	r, err := newReader(l, "why", arguments)
 	if err != nil {
 		return nil, err
 	}
+	var tenants []kindRow
 	var entries []entryRow
 	var placed []shownRow
 	var gaps []stepRow
 	var cuts []cutRow
+	var decisions []decisionRow
 	parts := make([][]stepRow, 6)
-	err = together(into(ctx, r, &entries, "way_log", "context.log."), into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."), into(ctx, r, &parts[0], "way_items", "context.item.", "context.erasure."), into(ctx, r, &parts[1], "way_erased"),
-		into(ctx, r, &parts[2], "way_decisions", "context.surface.", "context.selection."), into(ctx, r, &parts[3], "way_budgets", "context.budget."), into(ctx, r, &parts[4], "way_redactions", "context.redaction."), into(ctx, r, &gaps, "way_missing", "context.missing."),
+	if err := together(into(ctx, r, &tenants, "kinds"), into(ctx, r, &entries, "way_log"), into(ctx, r, &parts[0], "way_items")); err != nil {
+		return nil, err
+	}
+	r = r.knowing(tenants)
+	err = together(into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."), into(ctx, r, &parts[1], "way_erased"),
+		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."), into(ctx, r, &parts[3], "way_budgets", "context.budget."), into(ctx, r, &parts[4], "way_redactions", "context.redaction."), into(ctx, r, &gaps, "way_missing", "context.missing."),
 		into(ctx, r, &cuts, "way_replacements", "context.elision.", "context.compaction."))
 	if err != nil {
 		return nil, err
 	}
+	parts[2] = decided(decisions)
 	steps, inLog := logged(entries)
 	shown, visible := shownIn(placed)
 	if inLog.position != nowhere && !visible {
@@ -186,20 +237,20 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 	positions := make(map[string]*int64) // by assembly
 	for _, p := range placed {
 		if _, ok := positions[p.Assembly]; !ok && p.Kind == "assembly" {
-			positions[p.Assembly] = &p.Place
+			positions[p.Assembly] = p.place()
 		}
 	}
 	for _, p := range placed {
 		s := Step{Fact: p.Fact, Position: positions[p.Assembly]}
 		if p.Kind == "assembly" {
-			s.Step, s.Record, s.Position, s.Before, s.After, s.Reason, s.Note, s.StandIn = "assembled", p.Assembly, &p.Place, p.Tokens, p.Tokens, p.Redaction, p.Layer, p.Target
+			s.Step, s.Record, s.Position, s.Before, s.After, s.Reason, s.Note, s.StandIn = "assembled", p.Assembly, p.place(), p.Tokens, p.Tokens, p.Redaction, p.Layer, p.Target
 			steps = append(steps, stepRow{Step: s, Order: orderAssembled})
 			continue
 		}
 		if _, ok := positions[p.Assembly]; !p.Named && (!ok || p.Assembly == "") {
 			continue
 		}
-		s.Step, s.Record, s.Reason, s.Note, s.StandIn = "injected", p.Record, p.Pass, p.Injected, p.Assembly
+		s.Step, s.Record, s.Reason, s.Note, s.StandIn = "injected", p.Record, p.Pass, p.how(), p.Assembly
 		if p.Kind == "removal" {
 			s.Step, s.StandIn = "withdrawn", p.Replaced
 		}
@@ -208,15 +259,39 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 	return steps, len(positions) > 0
 }
 
+// decided are the steps of the surfaces that offered the item, and of the selections
+// that considered or decided it.
+func decided(rows []decisionRow) (steps []stepRow) {
+	for _, d := range rows {
+		s := Step{Fact: d.Fact, Record: d.Record, Policy: d.Policy, StandIn: d.Surface}
+		row := stepRow{Order: orderConsidered}
+		switch surface := strings.HasPrefix(d.Kind, "surface"); {
+		case d.Kind == "selection_completed" && d.Decided > 0:
+			row.Order = orderDecided
+			s.Step, s.Rank, s.Score, s.Before, s.After, s.Reason, s.Note, s.Signals = d.Outcome, d.Rank, d.Score, d.Tokens, d.Tokens, d.Reason, d.Note, d.Signals
+		case d.Offered > 0 && surface:
+			row.Order = orderAvailable
+			s.Step, s.Record, s.Position, s.Note, s.StandIn = "available", d.Surface, new(int64(d.Offered)-1), d.SurfaceKind, ""
+		case d.Offered > 0 && d.Decided == 0:
+			s.Step, s.Note = "considered", cmp.Or(d.Query, d.Intent)
+		default:
+			continue
+		}
+		row.Step = s
+		steps = append(steps, row)
+	}
+	return steps
+}
+
 // replaced are the steps of the passes that elided the item or read it again, and of
 // the compactions that it went into.
 func replaced(cuts []cutRow, item string, in place) (steps []stepRow) {
 	for _, c := range cuts {
-		row := stepRow{Order: orderElided, Place: c.Place, Step: Step{Fact: c.Fact, Record: c.Record, Reason: c.Trigger}}
+		row := stepRow{Order: orderElided, Place: sequenced{c.Order, c.Sequence}.place(), Step: Step{Fact: c.Fact, Record: c.Record, Reason: c.Trigger}}
 		s := &row.Step
 		if c.Kind == "compaction" {
-			covered := in.position != nowhere && c.First != nil && c.Last != nil && *c.First <= in.position && in.position <= *c.Last && c.Thread == in.thread
-			if c.Kept || !c.Named && !covered {
+			covered := in.position != nowhere && c.First != nil && c.Last != nil && *c.First <= in.position && in.position <= *c.Last && cmp.Or(c.Source, c.Thread) == in.thread
+			if c.Change != "completed" || c.Kept || !c.Named && !covered {
 				continue
 			}
 			row.Order = orderCompacted

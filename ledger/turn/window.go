@@ -43,13 +43,13 @@ type Block struct {
 // Window answers as the queries window and call-size do, with the arguments of the
 // first. The size is nil where there is no window or it is of no call.
 func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]Block, *Size, error) {
-	r, err := newReader(ctx, l, "window", arguments)
+	r, err := newReader(l, "window", arguments)
 	if err != nil {
 		return nil, nil, err
 	}
 	var usage []callRow
 	var made []assemblyRow
-	if err := together(into(ctx, r, &usage, "calls", "context.usage."), into(ctx, r, &made, "assemblies", "context.assembly.")); err != nil {
+	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies")); err != nil {
 		return nil, nil, err
 	}
 	c, before := choose(usage, made, r.given["turn_id"], r.given["call_id"])
@@ -59,20 +59,28 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	w := window{call: c, before: before}
 	var s size
 	r = r.with("tenant", c.tenant, "thread_id", c.thread, "call_id", c.call)
-	reads := []func() error{into(ctx, r, &w.replaced, "replacements", "context.elision.", "context.compaction."), into(ctx, r, &w.items, "items", "context.item.", "context.erasure."), into(ctx, r, &w.erased, "erased")}
+	reads := []func() error{into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items")}
 	if len(c.assemblies) > 0 {
-		r := r.with("chosen", ledger.TextsParameter(c.assemblies), "assemblies", ledger.TextsParameter(slices.Concat(c.assemblies, before.assemblies)))
-		reads = append(reads, into(ctx, r, &w.placed, "placements", "context.assembly.", "context.injection."))
+		r := r.with("assemblies", ledger.TextsParameter(slices.Concat(c.assemblies, before.assemblies)))
+		reads = append(reads, into(ctx, r, &w.placed, "placements"))
 	} else if c.first != nil && c.next != nil {
-		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log", "context.log."))
+		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log"))
 	}
 	if c.call != "" {
-		reads = append(reads, into(ctx, r, &s.budgets, "budgets", "context.budget."), into(ctx, r, &s.selections, "selections", "context.selection."), into(ctx, r, &s.redactions, "redactions", "context.redaction."))
+		reads = append(reads, into(ctx, r, &s.budgets, "budgets"), into(ctx, r, &s.selections, "selections"), into(ctx, r, &s.redactions, "redactions"))
 	}
 	if err := together(reads...); err != nil {
 		return nil, nil, err
 	}
-	blocks := w.blocks()
+	drafts, known := w.drafts(), w.known()
+	if slices.ContainsFunc(drafts, func(d draft) bool { return len(d.Items) > 0 && known[d.Items[0]].ID == "" }) {
+		var erased []erasedRow
+		if err := into(ctx, r, &erased, "erased")(); err != nil {
+			return nil, nil, err
+		}
+		known.expire(erased)
+	}
+	blocks := w.blocks(drafts, known)
 	if len(blocks) == 0 || c.call == "" {
 		return blocks, nil, nil
 	}
@@ -91,14 +99,15 @@ type window struct {
 	placed       []placedRow
 	log          []logRow
 	items        []itemRow
-	erased       []erasedRow
 }
 
 // replacedRow is an elision pass, or a compaction, of the thread.
 type replacedRow struct {
+	sequenced
 	Kind     string   `ch:"record_kind"`
-	Applied  bool     `ch:"applied"`
-	Place    int64    `ch:"place"`
+	Change   string   `ch:"change"`
+	Thread   string   `ch:"thread_id"`
+	Source   string   `ch:"source_thread_id"`
 	Record   string   `ch:"record_id"`
 	Level    string   `ch:"level"`
 	Refs     []string `ch:"elided_refs"`
@@ -107,19 +116,32 @@ type replacedRow struct {
 	After    []*int64 `ch:"elided_after"`
 	Levels   []string `ch:"elided_levels"`
 	Reload   []string `ch:"elided_reload_refs"`
-	First    int64    `ch:"first"`
-	Last     int64    `ch:"last"`
+	First    *int64   `ch:"first_position"`
+	Last     *int64   `ch:"last_position"`
 	Retained []string `ch:"retained_tail_refs"`
+}
+
+// applied reports whether it elided something and did not read it again.
+func (r replacedRow) applied() bool { return r.Change == "applied" }
+
+// compacts reports whether it is a compaction of a thread's log that came to its end.
+func (r replacedRow) compacts(thread string) bool {
+	return r.Kind == "compaction" && r.Change == "completed" && cmp.Or(r.Source, r.Thread) == thread
+}
+
+// covers reports whether a compaction's stretch of the log has the position.
+func (r replacedRow) covers(position int64) bool {
+	return (r.First == nil || *r.First <= position) && r.Last != nil && position <= *r.Last
 }
 
 // placedRow is an assembly, or a part of one, or an injection.
 type placedRow struct {
+	sequenced
 	Kind       string     `ch:"record_kind"`
 	Call       string     `ch:"call_id"`
-	Place      int64      `ch:"place"`
 	Target     string     `ch:"target"`
 	Assembly   string     `ch:"assembly_id"`
-	Part       uint64     `ch:"part"`
+	Metadata   string     `ch:"metadata"`
 	Tool       string     `ch:"tool_call_id"`
 	Blocks     []string   `ch:"blocks"`
 	Items      [][]string `ch:"block_items"`
@@ -150,12 +172,12 @@ type logRow struct {
 }
 
 type itemRow struct {
+	sequenced
 	ID        string `ch:"item_id"`
 	Title     string `ch:"title"`
 	Layer     string `ch:"layer"`
 	Tokens    *int64 `ch:"token_estimate"`
 	Redaction string `ch:"redaction_state"`
-	Place     int64  `ch:"place"`
 }
 
 type erasedRow struct {
@@ -172,8 +194,8 @@ type draft struct {
 // lastPlace is that of a block without a position: behind the others.
 const lastPlace = 1_000_000_000
 
-// blocks puts the window together, in order of target and position.
-func (w *window) blocks() []Block {
+// drafts are what the window holds, in order of assembly and place.
+func (w *window) drafts() []draft {
 	var drafts []draft
 	if len(w.call.assemblies) > 0 {
 		drafts = w.assembled()
@@ -183,7 +205,11 @@ func (w *window) blocks() []Block {
 	slices.SortStableFunc(drafts, func(a, b draft) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Assembly, b.Assembly), cmp.Compare(a.place, b.place))
 	})
-	known := w.known()
+	return drafts
+}
+
+// blocks puts the window together, in order of target and position.
+func (w *window) blocks(drafts []draft, known items) []Block {
 	passes := w.passes()
 	var position int64
 	var blocks []Block
@@ -230,13 +256,15 @@ func (w *window) assembled() (drafts []draft) {
 		part     uint64
 	}
 	seen := make(map[part]bool)
+	slices.SortStableFunc(w.placed, func(a, b placedRow) int { return cmp.Compare(b.place(), a.place()) })
 	for _, p := range w.placed {
-		if p.Kind != "assembly" || !slices.Contains(w.call.assemblies, p.Assembly) || seen[part{p.Assembly, p.Part}] {
+		this := part{p.Assembly, readMetadata(p.Metadata).Part}
+		if p.Kind != "assembly" || !slices.Contains(w.call.assemblies, p.Assembly) || seen[this] {
 			continue
 		}
-		seen[part{p.Assembly, p.Part}] = true
+		seen[this] = true
 		for i, name := range p.Blocks {
-			d := draft{order: p.Place, place: lastPlace, key: p.key(i), Block: Block{
+			d := draft{order: p.place(), place: lastPlace, key: p.key(i), Block: Block{
 				Call: p.Call, Layer: p.Layers[i], Role: p.Roles[i], Tokens: p.Tokens[i], RedactionState: p.Redactions[i], Items: p.Items[i], ToolCall: p.Tool,
 				Origin: "assembly", Injected: new(shown[p.Assembly]), Assembly: p.Assembly, Target: p.Target, Digest: p.Digests[i], Block: name,
 			}}
@@ -258,7 +286,7 @@ func (w *window) logged() (drafts []draft) {
 	for _, e := range w.log {
 		item := cmp.Or(e.Item, e.ID)
 		if slices.ContainsFunc(w.replaced, func(r replacedRow) bool {
-			return r.Kind == "compaction" && r.Place < w.call.place && r.First <= e.Position && e.Position <= r.Last && !slices.Contains(r.Retained, item)
+			return r.compacts(w.call.thread) && r.place() < w.call.place && r.covers(e.Position) && !slices.Contains(r.Retained, item)
 		}) {
 			continue
 		}
@@ -277,31 +305,37 @@ func (w *window) logged() (drafts []draft) {
 	return drafts
 }
 
-// known is what was said last of each item, and that it expired where nothing else is
-// left.
-func (w *window) known() map[string]itemRow {
-	known := make(map[string]itemRow, len(w.items))
+// items are what is known of items, by their ids.
+type items map[string]itemRow
+
+// known is what was said last of each item.
+func (w *window) known() items {
+	known := make(items, len(w.items))
 	for _, row := range w.items {
-		if old, ok := known[row.ID]; !ok || row.Place > old.Place {
+		if old, ok := known[row.ID]; !ok || row.place() > old.place() {
 			known[row.ID] = row
-		}
-	}
-	for _, e := range w.erased {
-		if _, ok := known[e.ID]; !ok {
-			known[e.ID] = itemRow{ID: e.ID, Redaction: "expired"}
 		}
 	}
 	return known
 }
 
+// expire adds items of which nothing else is left than that they expired.
+func (known items) expire(erased []erasedRow) {
+	for _, e := range erased {
+		if _, ok := known[e.ID]; !ok {
+			known[e.ID] = itemRow{ID: e.ID, Redaction: "expired"}
+		}
+	}
+}
+
 // passes are those that elided something or read it again, the last one first.
 func (w *window) passes() []replacedRow {
-	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool { return r.Kind != "elision" })
+	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool { return r.Kind != "elision" || r.Thread != w.call.thread })
 	slices.SortStableFunc(passes, func(b, a replacedRow) int {
-		order := cmp.Compare(a.Place, b.Place)
-		if order == 0 && a.Applied != b.Applied {
+		order := cmp.Compare(a.place(), b.place())
+		if order == 0 && a.applied() != b.applied() {
 			order = 1
-			if b.Applied {
+			if b.applied() {
 				order = -1
 			}
 		}
@@ -313,10 +347,10 @@ func (w *window) passes() []replacedRow {
 // elide says of a block what the last pass before it did to it.
 func elide(b *Block, passes []replacedRow, order int64, item itemRow) {
 	i := slices.IndexFunc(passes, func(p replacedRow) bool {
-		return p.Place < order && (slices.ContainsFunc(b.Items, func(item string) bool { return slices.Contains(p.Refs, item) }) ||
+		return p.place() < order && (slices.ContainsFunc(b.Items, func(item string) bool { return slices.Contains(p.Refs, item) }) ||
 			b.Type == "function_call_output" && slices.Contains(p.Tools, b.ToolCall))
 	})
-	if i < 0 || !passes[i].Applied {
+	if i < 0 || !passes[i].applied() {
 		return
 	}
 	p := passes[i]
