@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
 	"strings"
@@ -169,7 +170,7 @@ func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[str
 	settings := clickhouse.Settings{}
 	if readonly != "1" {
 		limits.addTo(settings)
-		settings["use_skip_indexes_on_data_read"] = 0 // else every part that an index rules out is opened first
+		maps.Copy(settings, planning)
 	}
 	if readonly == "0" {
 		settings["readonly"] = 1
@@ -178,6 +179,18 @@ func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[str
 		clickhouse.WithSettings(settings),
 		clickhouse.WithParameters(escapeParameters(sql, parameters)),
 	}, nil
+}
+
+// planning are settings that a view cannot give itself, because they count for the plan
+// of a whole query.
+var planning = clickhouse.Settings{
+	// Else every part that an index rules out is opened first.
+	"use_skip_indexes_on_data_read": 0,
+	// Window functions go through one session after the other in the order of the
+	// tables' keys, and do not sort all of them first: what is asked of everything then
+	// fits into its memory.
+	"optimize_read_in_window_order": 1,
+	"read_in_order_use_buffering":   0,
 }
 
 // askReadonly returns the user's setting. It belongs to the user, who is the same

@@ -2,8 +2,9 @@
 -- Section: What was shortened or summarised?
 --
 -- Parameters:
---   tenant      String  id  = ''  only this tenant; '' is all
---   session_id  String  id  = ''  only this session; '' is all
+--   tenant      String  id    = ''                  only this tenant; '' is all
+--   session_id  String  id    = ''                  only this session; '' is all
+--   limit       UInt32  rows  = 10000  [1..100000]  most rows to return
 -- Columns:
 --   tenant                   id        the tenant
 --   session_id               id        the session
@@ -22,3 +23,4 @@ FROM compaction_lineage
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
 ORDER BY tenant, session_id, thread_id, compaction_id, generation, ancestor_id
+LIMIT {limit:UInt32}
