@@ -10,24 +10,37 @@ import (
 func TestEveryTableOfFactsFindsASession(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
-	list := func(sql string) (names []string) {
-		rows, err := l.conn.Query(t.Context(), sql)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, name)
-		}
-		return names
-	}
-	facts := list("SELECT t.name FROM system.tables AS t INNER JOIN system.columns AS c ON c.database = t.database AND c.table = t.name WHERE t.database = currentDatabase() AND t.engine = 'ReplacingMergeTree' AND c.name = 'thread_id' ORDER BY 1")
-	indexed := list("SELECT table FROM system.data_skipping_indices WHERE database = currentDatabase() AND name = 'by_session' AND expr = 'session_id' ORDER BY 1")
+	facts := namesOf(t, l, "SELECT t.name FROM system.tables AS t INNER JOIN system.columns AS c ON c.database = t.database AND c.table = t.name WHERE t.database = currentDatabase() AND t.engine = 'ReplacingMergeTree' AND c.name = 'thread_id' ORDER BY 1")
+	indexed := namesOf(t, l, "SELECT table FROM system.data_skipping_indices WHERE database = currentDatabase() AND name = 'by_session' AND expr = 'session_id' ORDER BY 1")
 	if len(facts) < 11 || !slices.Equal(facts, indexed) {
 		t.Errorf("the tables of facts are %s; those with by_session are %s", facts, indexed)
 	}
+}
+
+// TestNoTableKeepsStatistics: a tenth of the server's time, and nothing asks for them.
+func TestNoTableKeepsStatistics(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	all := namesOf(t, l, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY 1")
+	without := namesOf(t, l, "SELECT name FROM system.tables WHERE database = currentDatabase() AND position(engine_full, 'auto_statistics_types = ''''') > 0 ORDER BY 1")
+	if len(all) == 0 || !slices.Equal(all, without) {
+		t.Errorf("the tables are %s; those without statistics are %s", all, without)
+	}
+}
+
+// namesOf returns the only column of a query's answer.
+func namesOf(t *testing.T, l *Ledger, sql string) (names []string) {
+	rows, err := l.conn.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
 }
