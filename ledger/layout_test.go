@@ -17,7 +17,7 @@ func TestEveryTableOfFactsFindsASession(t *testing.T) {
 	}
 }
 
-// TestNoTableKeepsStatistics: a tenth of the server's time, and nothing asks for them.
+// TestNoTableKeepsStatistics: about a twentieth of the time of a batch, and nothing asks for them.
 func TestNoTableKeepsStatistics(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
