@@ -197,6 +197,7 @@ func TestClickHouse(t *testing.T) {
 		for sql, want := range map[string]string{
 			"SELECT value FROM system.merge_tree_settings WHERE name = 'fsync_after_insert'":           "1",
 			"SELECT value FROM system.merge_tree_settings WHERE name = 'fsync_part_directory'":         "1",
+			"SELECT value FROM system.merge_tree_settings WHERE name = 'old_parts_lifetime'":           "480",
 			"SELECT value FROM system.merge_tree_settings WHERE name = 'parts_to_throw_insert'":        "1000",
 			"SELECT value FROM system.server_settings WHERE name = 'max_concurrent_queries'":           "100",
 			"SELECT value FROM system.server_settings WHERE name = 'mark_cache_size'":                  "268435456",

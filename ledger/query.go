@@ -186,6 +186,9 @@ func (l *Ledger) readOptions(ctx context.Context, sql string, parameters map[str
 var planning = clickhouse.Settings{
 	// Else every part that an index rules out is opened first.
 	"use_skip_indexes_on_data_read": 0,
+	// With FINAL, what an index has found is not looked for once more in all parts: rows
+	// of one key are of one message and the same, so it is no matter which is found.
+	"use_skip_indexes_if_final_exact_mode": 0,
 	// Window functions go through one session after the other in the order of the
 	// tables' keys, and do not sort all of them first: what is asked of everything then
 	// fits into its memory.
