@@ -82,7 +82,7 @@ func serverError(e *clickhouse.Exception, limits Limits) error {
 	case codeConstraint:
 		return fmt.Errorf("%w: this user's own bounds are tighter than the limits asked for; ask for less: %s", ErrLimit, said)
 	case codeUnknownTable, codeUnknownDatabase:
-		return fmt.Errorf("%w: %s; `ctxledger query views` lists what there is, and `ctxledger migrate` makes what is missing of it", ErrNotMigrated, said)
+		return fmt.Errorf("%w: %s; `ctxledger query views` lists what there is: if it should be there, run `ctxledger migrate`", ErrNotMigrated, said)
 	case codeUnknownParameter, codeBadParameter:
 		return fmt.Errorf("%w: a parameter has no value or one of another type; give it with --param name=value: %s", ErrStatement, said)
 	case codeReadonly, codeProhibited:
