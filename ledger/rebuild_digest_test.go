@@ -24,6 +24,11 @@ func TestDigestOfARowSeesEveryColumn(t *testing.T) {
 	if err := l.Write(t.Context(), goldenBatch(t, uuid.New(), 1), 1); err != nil {
 		t.Fatal(err)
 	}
+	var mixed uint64
+	err := l.conn.QueryRow(t.Context(), "SELECT uniqExact("+fmt.Sprintf(digest, "a, b")+") FROM values('a Array(String), b Array(String)', (['x'], ['y']), (['y'], ['x']), (['x', 'y'], []), ([], ['x', 'y']), (['xy'], []))").Scan(&mixed)
+	if err != nil || mixed != 5 {
+		t.Errorf("rows that differ by where their values stand have %d digests instead of 5, %v", mixed, err)
+	}
 	var seen int
 	for _, table := range new(Batch).tables() {
 		var columns []struct {

@@ -170,37 +170,41 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 	var tenants []kindRow
 	var entries []entryRow
 	var placed []shownRow
-	var gaps []stepRow
-	var cuts []cutRow
 	var decisions []decisionRow
-	parts := make([][]stepRow, 6)
-	if err := together(into(ctx, r, &tenants, "kinds"), into(ctx, r, &entries, "way_log"), into(ctx, r, &parts[0], "way_items")); err != nil {
+	var cuts []cutRow
+	var items, erased, budgets, redactions, gaps, calls []stepRow
+	if err := together(into(ctx, r, &tenants, "kinds"), into(ctx, r, &entries, "way_log"), into(ctx, r, &items, "way_items")); err != nil {
 		return nil, err
 	}
 	r = r.knowing(tenants)
-	err = together(into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."), into(ctx, r, &parts[1], "way_erased"),
-		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."), into(ctx, r, &parts[3], "way_budgets", "context.budget."), into(ctx, r, &parts[4], "way_redactions", "context.redaction."), into(ctx, r, &gaps, "way_missing", "context.missing."),
+	err = together(
+		into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."),
+		into(ctx, r, &erased, "way_erased"),
+		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."),
+		into(ctx, r, &budgets, "way_budgets", "context.budget."),
+		into(ctx, r, &redactions, "way_redactions", "context.redaction."),
+		into(ctx, r, &gaps, "way_missing", "context.missing."),
 		into(ctx, r, &cuts, "way_replacements", "context.elision.", "context.compaction."))
 	if err != nil {
 		return nil, err
 	}
-	parts[2] = decided(decisions)
 	steps, inLog := logged(entries)
 	shown, visible := shownIn(placed)
 	if inLog.position != nowhere && !visible {
 		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10))
-		if err := into(ctx, r, &parts[5], "way_calls", "context.usage.")(); err != nil {
+		if err := into(ctx, r, &calls, "way_calls", "context.usage.")(); err != nil {
 			return nil, err
 		}
 	}
-	for i := range parts[5] {
-		parts[5][i].Position = &inLog.position
+	for i := range calls {
+		calls[i].Position = &inLog.position
 	}
 	limit, err := strconv.Atoi(r.given["limit"])
 	if err != nil {
 		return nil, fmt.Errorf("limit: %w", err)
 	}
-	return inOrder(slices.Concat(steps, shown, naming(gaps), replaced(cuts, r.given["item_id"], inLog), slices.Concat(parts...)), r.given["turn_id"], limit), nil
+	rows := slices.Concat(steps, shown, naming(gaps), replaced(cuts, r.given["item_id"], inLog), items, erased, decided(decisions), budgets, redactions, calls)
+	return inOrder(rows, r.given["turn_id"], limit), nil
 }
 
 // nowhere is the position of an item that has none in the log.
