@@ -102,13 +102,18 @@ func killedBeforeTheReply(t *testing.T) {
 	r.faultless()
 }
 
-func await(t *testing.T, what <-chan struct{}, name string) {
+// testPatience is how long a test waits for what should be there long before, so that
+// what never comes fails the test that waits for it and not all of them.
+const testPatience = 4 * time.Minute
+
+func await[T any](t testing.TB, what <-chan T, name string) (got T) {
 	t.Helper()
 	select {
-	case <-what:
-	case <-time.After(2 * time.Minute):
+	case got = <-what:
+	case <-time.After(testPatience):
 		t.Fatalf("waited in vain for %s", name)
 	}
+	return got
 }
 
 // Killed and started again, at random moments, while more is published.

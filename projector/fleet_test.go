@@ -46,7 +46,7 @@ func (f *fixture) start(fleet *Fleet) (stop func() error) {
 	go func() { done <- fleet.Run(ctx) }()
 	stop = func() error {
 		cancel()
-		err := <-done
+		err := await(f.t, done, "the fleet's end")
 		done <- err
 		return err
 	}

@@ -48,7 +48,7 @@ func TestBusy(t *testing.T) {
 	f.follow(p)
 	f.await("it waits for messages", func() bool { return p.Health().State == Projecting && !p.busy() })
 	f.publishMix(0, 3)
-	<-hanging
+	await(t, hanging, "the journal")
 	if !p.busy() {
 		t.Error("a batch in hand is no work")
 	}

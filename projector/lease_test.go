@@ -78,7 +78,7 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 	case <-time.After(testTiming.expiry + testTiming.expiry/2):
 	}
 	first.cancel(nil) // no more heartbeats: it is dead, or stopped
-	l := <-second
+	l := await(t, second, "the second holder")
 	if l.Epoch() != 2 || l.Pending() == nil || !l.Pending().Same(pending) {
 		t.Errorf("epoch %d, pending %v", l.Epoch(), l.Pending())
 	}

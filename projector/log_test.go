@@ -375,7 +375,7 @@ func TestHeadSinkThatHangs(t *testing.T) {
 	}}}}
 	stop := f.follow(p)
 	f.publishMix(1, 20)
-	<-asked
+	await(t, asked, "a head at the place outside")
 	f.publishMix(21, 20)
 	f.awaitLevel()
 	began := time.Now()

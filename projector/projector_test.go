@@ -150,7 +150,7 @@ func (f *fixture) projector() *Projector {
 
 func (f *fixture) run(p *Projector) error {
 	f.flush()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(f.t.Context(), testPatience)
 	defer cancel()
 	err := p.Run(ctx)
 	if err == nil && ctx.Err() != nil {
@@ -198,7 +198,7 @@ func (f *fixture) follow(p *Projector) (stop func() error) {
 	go func() { done <- p.Run(ctx) }()
 	stop = func() error {
 		cancel()
-		err := <-done
+		err := await(f.t, done, "the projector's end")
 		done <- err
 		return err
 	}
@@ -208,7 +208,7 @@ func (f *fixture) follow(p *Projector) (stop func() error) {
 
 func (f *fixture) await(what string, ok func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("waited in vain until %s", what)
 		}
@@ -225,7 +225,9 @@ func (f *fixture) awaitLevel() {
 }
 
 func (f *fixture) child(env ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), testPatience)
+	f.t.Cleanup(cancel) // kills it, if it still runs
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	at := f.through
 	if at == nil {
 		at = &addresses{f.js.Conn().ConnectedUrl(), f.servers.ClickHouseDSN()}

@@ -264,7 +264,7 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
-	<-stopped
+	await(t, stopped, "a commit")
 	// More than the client and two batches have in hand.
 	f.publishMix(100, prefetch+5000)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(prefetch+4000)))
@@ -273,7 +273,7 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 		for range stopped {
 		}
 	}()
-	if err := <-done; !errors.Is(err, ErrEventsExpired) {
+	if err := await(t, done, "the projector's end"); !errors.Is(err, ErrEventsExpired) {
 		t.Errorf("ended with %v", err)
 	}
 	close(stopped)
