@@ -19,12 +19,13 @@ func (a *app) benchQueriesCommand() *cobra.Command {
 print how long it took, cold and warm, and what it read and needed; and of the
 commands window, why and diff all that they ask about a turn of a session:
 
-  turn            what the query cannot do without, such as a turn     bar   50 ms
-                  (diff asks for two windows: 100 ms)
-  session         one session, without its tenant                      bar  100 ms
+  turn            what the query cannot do without, such as a turn      bar   1 s
+                  (window and why: 50 ms; diff asks for two windows: 100 ms)
+  session         one session, without its tenant                       bar   1 s
+                  (sessions, its summary: 100 ms)
   tenant 30 days  one tenant, the last 30 days where the query has days bar   1 s
   everything      the defaults of all parameters, or a turn that may
-                  be of any session                                    bar    5 s
+                  be of any session                                     bar   5 s
 
 What is asked about is drawn from the ledger, the same each time. A figure is over
 the bar if its 95th percentile, warm, is. Cold is right after the server has dropped

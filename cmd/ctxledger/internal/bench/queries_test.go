@@ -127,7 +127,7 @@ func TestFailedQueryIsOverTheBar(t *testing.T) {
 	defer l.Close()
 	a := asker{config: DefaultQueriesConfig(), ledger: l, conn: conn}
 	ask := func(sql string) QueryFigures {
-		return a.ask(t.Context(), questions{name: "q", scope: ScopeAll, bar: bars[ScopeAll], samples: [][]asked{{{query: queries.Query{Name: "q", SQL: sql}}}}})
+		return a.ask(t.Context(), questions{name: "q", scope: ScopeAll, bar: barAll, samples: [][]asked{{{query: queries.Query{Name: "q", SQL: sql}}}}})
 	}
 	if f := ask("SELECT * FROM not_there"); !f.Over || !strings.Contains(f.Error, "not_there") {
 		t.Errorf("%+v", f)
