@@ -105,8 +105,11 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 	}
 }
 
-// simulate runs the schedule of a seed to its end, after plant has changed it.
+// simulate runs the schedule of a seed to its end, after plant has changed it. One
+// that does not end, as virtual time can go on for ever, ends the process and is named.
 func simulate(t *testing.T, seed uint64, plant func(*schedule)) (w *world) {
+	watchdog := time.AfterFunc(testPatience, func() { panic(fmt.Sprintf("the schedule of seed %d does not end", seed)) })
+	defer watchdog.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w = newWorld(t, seed)
 		s := newSchedule(w)
