@@ -12,7 +12,8 @@ import (
 )
 
 // callsOnly adds a stub that is known by its tool call alone, which the window after
-// it holds, and a compaction that is known by its stretch of the log alone.
+// it holds, and a compaction that is known by its stretch of the log alone. Another
+// tenant has a session of the same id.
 func (c *corpus) callsOnly() {
 	c.in("s5", "s5", "z1", "run-root")
 	c.entry("ask", "function_call", "Read", "tool-z", 0, 5)
@@ -22,6 +23,9 @@ func (c *corpus) callsOnly() {
 	c.add(&schema.UsageRecorded{CallID: "z1", WindowFirst: num(0), WindowNext: num(2)})
 	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "cut-z", Scope: "thread", SummaryRef: "sum-z", SourceItemRefs: refs("ask"),
 		SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(1)}}})
+	c.ids.Tenant = "globex"
+	c.entry("ask", "function_call", "Write", "tool-y", 0, 6)
+	c.add(&schema.UsageRecorded{CallID: "y1", WindowFirst: num(0), WindowNext: num(1)})
 }
 
 // selected are the rows of a named query.
@@ -70,10 +74,10 @@ func TestTurnIsThatOfTheQueries(t *testing.T) {
 	l := c.write()
 	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
 	windows := 0
-	for _, call := range rows(t, l, "SELECT DISTINCT session_id, turn_id, arrayJoin(['', call_id]) FROM turn_window ORDER BY ALL", nil) {
-		arguments := map[string]string{"session_id": call[0], "turn_id": call[1], "call_id": call[2]}
+	for _, call := range rows(t, l, "SELECT DISTINCT session_id, turn_id, arrayJoin(['', call_id]), tenant FROM turn_window ORDER BY ALL", nil) {
+		arguments := map[string]string{"session_id": call[0], "turn_id": call[1], "call_id": call[2], "tenant": call[3]}
 		if call[2] == "" {
-			arguments["as_of"] = half
+			arguments["as_of"], arguments["tenant"] = half, ""
 		}
 		want := selected[turn.Block](t, l, "window", arguments)
 		got, size, err := turn.Window(t.Context(), l, arguments)
@@ -104,9 +108,12 @@ func TestWayIsThatOfTheQuery(t *testing.T) {
 	l := c.write()
 	half := rows(t, l, "SELECT formatDateTime(quantile(0.7)(recorded_at), '%Y-%m-%dT%H:%i:%SZ') FROM events", nil)[0][0]
 	steps := 0
-	for _, item := range rows(t, l, "SELECT session_id, item_id, max(turn_id) FROM (SELECT session_id, item_id, turn_id FROM items UNION ALL SELECT session_id, arrayJoin([item_ref, log_item_id]), turn_id FROM log_items) WHERE item_id != '' GROUP BY ALL ORDER BY ALL", nil) {
+	for _, item := range rows(t, l, "SELECT session_id, item_id, max(turn_id), tenant FROM (SELECT session_id, item_id, turn_id, tenant FROM items UNION ALL SELECT session_id, arrayJoin([item_ref, log_item_id]), turn_id, tenant FROM log_items) WHERE item_id != '' GROUP BY ALL ORDER BY ALL", nil) {
 		for _, asOf := range []string{half, ""} {
 			arguments := map[string]string{"session_id": item[0], "item_id": item[1], "turn_id": item[2], "as_of": asOf}
+			if asOf == "" {
+				arguments["tenant"] = item[3]
+			}
 			want := selected[turn.Step](t, l, "why", arguments)
 			got, err := turn.Way(t.Context(), l, arguments)
 			if err != nil {

@@ -1,4 +1,5 @@
 SELECT tenant, turn_id, thread_id, call_id, sequence, stream_seq, recorded_at, lineage_id, window_first, window_next, model, window_tokens, cache_read, output, metadata
 FROM calls
-PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
-    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

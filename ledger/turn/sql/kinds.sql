@@ -1,4 +1,5 @@
 SELECT tenant, groupUniqArray(event_type) AS kinds
 FROM events
-PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
 GROUP BY tenant

@@ -1,5 +1,6 @@
 SELECT target_ref, redaction_state, policy_refs, replacement_ref
 FROM redactions
-PREWHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
 LIMIT 1 BY incarnation, stream_seq

@@ -1,5 +1,7 @@
 SELECT record_kind, change, thread_id, source_thread_id, sequence, stream_seq, record_id, level, elided_refs, elided_tool_call_ids, elided_before, elided_after, elided_levels, elided_reload_refs,
     first_position, last_position, retained_tail_refs
 FROM replacements
-PREWHERE tenant = {tenant:String} AND session_id = {session_id:String} AND record_kind IN ('elision', 'compaction')
-    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
+    AND record_kind IN ('elision', 'compaction')
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

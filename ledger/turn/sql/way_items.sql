@@ -2,5 +2,7 @@ SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time
     multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS reason, if(title = '', toString(context_kind), title) AS note,
     arrayStringConcat(policy_refs, ', ') AS policy, arrayStringConcat(source_uris, ', ') AS stand_in
 FROM items
-PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND item_id = {item_id:String}
-    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
+    AND item_id = {item_id:String}
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

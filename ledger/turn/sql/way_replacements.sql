@@ -3,5 +3,7 @@ SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, seque
     tokens_before, tokens_after, loss_notes, method, summary_ref, has(source_item_refs, {item_id:String}) AS named, has(retained_tail_refs, {item_id:String}) AS kept,
     first_position, last_position, thread_id, source_thread_id
 FROM replacements
-PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind IN ('elision', 'compaction')
-    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+PREWHERE session_id = {session_id:String}
+    AND tenant = {tenant:String}
+    AND record_kind IN ('elision', 'compaction')
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
