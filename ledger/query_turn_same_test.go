@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"errors"
+	"regexp"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -126,4 +128,65 @@ func TestWayIsThatOfTheQuery(t *testing.T) {
 	if steps < 60 {
 		t.Errorf("only %d steps were compared", steps)
 	}
+}
+
+// TestQueryAnswersAsItsStatement holds the columns and values of the named queries that
+// the package turn answers against those of their statements.
+func TestQueryAnswersAsItsStatement(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.runtimeSession()
+	l := c.write()
+	for name, arguments := range map[string]map[string]string{
+		"window":   {"session_id": "s1", "turn_id": "t1"},
+		"why":      {"session_id": "s1", "turn_id": "t1", "item_id": "item-doc"},
+		"sessions": {},
+	} {
+		q, err := queries.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given, err := q.Bind(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := l.Query(t.Context(), q.SQL, given, ledger.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := turn.Query(t.Context(), l, q, given, ledger.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, name, columns(got), columns(want))
+		rows := 0
+		for want.Next() {
+			if !got.Next() {
+				t.Fatalf("%s: only %d rows: %v", name, rows, got.Err())
+			}
+			rows++
+			same(t, name, got.Values(), want.Values())
+		}
+		if got.Next() || rows == 0 {
+			t.Errorf("%s: more than %d rows", name, rows)
+		}
+		if err := errors.Join(got.Close(), want.Close()); err != nil {
+			t.Error(err)
+		}
+		limits := ledger.DefaultLimits()
+		limits.Rows = uint64(rows) - 1
+		var limit *ledger.LimitError
+		if _, err := turn.Query(t.Context(), l, q, given, limits); rows > 1 && (!errors.As(err, &limit) || limit.Limit != "rows") {
+			t.Errorf("%s: %d rows where %d may be: %v", name, rows, rows-1, err)
+		}
+	}
+}
+
+// columns are the names and types, without how the server stores them.
+func columns(r turn.Rows) (list []string) {
+	stored := regexp.MustCompile(`LowCardinality\((\w+)\)|Enum8\([^)]*\)`)
+	for _, c := range r.Columns() {
+		list = append(list, c.Name+" "+stored.ReplaceAllString(c.Type, "$1"))
+	}
+	return list
 }

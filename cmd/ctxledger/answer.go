@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -27,7 +28,7 @@ func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	result, err := l.Query(ctx, q.SQL, bound, ledger.DefaultLimits())
+	result, err := turn.Query(ctx, l, q, bound, ledger.DefaultLimits())
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -170,28 +171,27 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 		}
 		given[name] = value
 	}
-	sql := flags.sql
-	if sql == "" {
-		q, err := queries.Get(args[0])
-		if err == nil {
-			given, err = q.Bind(given)
+	asked := queries.Query{SQL: flags.sql}
+	if flags.sql == "" {
+		var err error
+		if asked, err = queries.Get(args[0]); err == nil {
+			given, err = asked.Bind(given)
 		}
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		sql = q.SQL
 	}
 	limits := ledger.DefaultLimits()
 	limits.Time, limits.Rows, limits.Memory = flags.maxTime, flags.maxRows, flags.maxMemory<<20
 	if flags.output == "parquet" {
-		return a.queryParquet(ctx, sql, given, limits)
+		return a.queryParquet(ctx, asked.SQL, given, limits)
 	}
 	l, err := a.openReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	result, err := l.Query(ctx, sql, given, limits)
+	result, err := turn.Query(ctx, l, asked, given, limits)
 	if err != nil {
 		return queryExit(err)
 	}

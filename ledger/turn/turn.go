@@ -3,8 +3,8 @@
 // by side, and puts them together here.
 //
 // The server takes longer to plan the three queries, which join and nest a dozen
-// selects, than to run them. They stay in the catalogue for people who write SQL, and
-// tests hold the answers of both together, column by column. Of a simple select half
+// selects, than to run them. They stay in the catalogue for people who write SQL, while
+// [Query] answers window and why as here, and tests hold both together, column by column. Of a simple select half
 // is planning, too, so each has columns as they are and as few functions as may be:
 // what can be made of a row is made here.
 package turn
@@ -31,6 +31,7 @@ type reader struct {
 	ledger *ledger.Ledger
 	given  map[string]string // parameters
 	kinds  []string          // types of the session's events
+	limits ledger.Limits     // of each select
 }
 
 // newReader checks the arguments as those of a query.
@@ -40,7 +41,7 @@ func newReader(l *ledger.Ledger, query string, arguments map[string]string) (rea
 		return reader{}, err
 	}
 	given, err := q.Bind(arguments)
-	return reader{ledger: l, given: given}, err
+	return reader{ledger: l, given: given, limits: ledger.DefaultLimits()}, err
 }
 
 // kindRow is what a tenant's session of this id has.
@@ -86,7 +87,7 @@ func into[T any](ctx context.Context, r reader, list *[]T, name string, from ...
 		if err != nil {
 			return err
 		}
-		return r.ledger.SelectSession(ctx, list, sql, r.given, ledger.DefaultLimits())
+		return r.ledger.SelectSession(ctx, list, sql, r.given, r.limits)
 	}
 }
 

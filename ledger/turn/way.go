@@ -167,6 +167,10 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 	if err != nil {
 		return nil, err
 	}
+	return r.way(ctx)
+}
+
+func (r reader) way(ctx context.Context) ([]Step, error) {
 	var tenants []kindRow
 	var entries []entryRow
 	var placed []shownRow
@@ -177,7 +181,7 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 		return nil, err
 	}
 	r = r.knowing(tenants)
-	err = together(
+	err := together(
 		into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."),
 		into(ctx, r, &erased, "way_erased"),
 		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."),

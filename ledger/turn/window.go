@@ -47,6 +47,11 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	if err != nil {
 		return nil, nil, err
 	}
+	return r.window(ctx, true)
+}
+
+// window answers as Window does, without the size unless it is wanted.
+func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) {
 	var usage []callRow
 	var made []assemblyRow
 	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies")); err != nil {
@@ -66,7 +71,7 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	} else if c.first != nil && c.next != nil {
 		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log"))
 	}
-	if c.call != "" {
+	if sized = sized && c.call != ""; sized {
 		reads = append(reads, into(ctx, r, &s.budgets, "budgets"), into(ctx, r, &s.selections, "selections"), into(ctx, r, &s.redactions, "redactions"))
 	}
 	if err := together(reads...); err != nil {
@@ -81,7 +86,7 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 		known.expire(erased)
 	}
 	blocks := w.blocks(drafts, known)
-	if len(blocks) == 0 || c.call == "" {
+	if len(blocks) == 0 || !sized {
 		return blocks, nil, nil
 	}
 	for _, u := range usage {

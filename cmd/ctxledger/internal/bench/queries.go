@@ -12,6 +12,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	answer "github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -279,7 +280,7 @@ func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
 	}
 	limits := ledger.DefaultLimits()
 	limits.Time = a.config.MaxTime
-	result, err := a.ledger.Query(ctx, one.query.SQL, given, limits)
+	result, err := answer.Query(ctx, a.ledger, one.query, given, limits)
 	if err != nil {
 		return err
 	}
