@@ -210,6 +210,11 @@ var planning = clickhouse.Settings{
 	// Deriving comparisons from others took a quarter of the time of the queries about
 	// caches, and no other was slower without.
 	"optimize_and_compare_chain": 0,
+	// Else a query has one thread where the server is left with less memory than this
+	// for each: the embedded one has two gibibytes for everything, so all had one.
+	"max_threads_min_free_memory_per_thread": 0,
+	// What is sorted goes to disk before a query on two threads reaches its limit.
+	"max_bytes_ratio_before_external_sort": 0.2,
 }
 
 // simple are settings beside those for a select of one session's rows from one table.

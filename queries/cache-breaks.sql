@@ -2,6 +2,7 @@
 -- Section: What did the cache cost?
 --
 -- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice makes no difference there.
+-- What is lost is known from the calls alone: only the sessions of those that lost the most are asked for their windows.
 --
 -- Parameters:
 --   tenant      String  id      = ''                   only this tenant; '' is all
@@ -31,15 +32,38 @@ FROM cache_breaks
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    AND ({days:UInt32} = 0 OR (tenant, session_id) IN
+    AND (tenant, session_id) IN
     (
         SELECT tenant, session_id
-        FROM calls
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-            AND ({session_id:String} = '' OR session_id = {session_id:String})
-            AND {days:UInt32} > 0
-            AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
-    ))
+        FROM
+        (
+            SELECT *, if(number = 1 OR read IS NULL AND written IS NULL, NULL, ifNull(read, 0) + ifNull(written, 0)) AS reusable,
+                if(reusable < cache_read, 0, reusable - cache_read) AS lost
+            FROM
+            (
+                SELECT tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number, lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
+                FROM model_calls
+                WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                    AND ({session_id:String} = '' OR session_id = {session_id:String})
+                    AND ({days:UInt32} = 0 OR (tenant, session_id) IN
+                    (
+                        SELECT tenant, session_id
+                        FROM calls
+                        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                            AND ({session_id:String} = '' OR session_id = {session_id:String})
+                            AND {days:UInt32} > 0
+                            AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
+                    ))
+                    AND NOT synthetic
+                WINDOW lineage AS (PARTITION BY tenant, session_id, thread_id, lineage_id ORDER BY thread_order, stream_seq ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+            )
+        )
+        WHERE number > 1
+            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+            AND ifNull(lost, 0) >= {min_lost:UInt32}
+        ORDER BY lost DESC NULLS LAST
+        LIMIT {limit:UInt32} WITH TIES
+    )
     AND ifNull(lost_tokens, 0) >= {min_lost:UInt32}
 ORDER BY lost_tokens DESC NULLS LAST, recomputed_expected DESC NULLS LAST, tenant, session_id, thread_order
 LIMIT {limit:UInt32}
