@@ -3,10 +3,11 @@
 // by side, and puts them together here.
 //
 // The server takes longer to plan the three queries, which join and nest a dozen
-// selects, than to run them. They stay in the catalogue for people who write SQL, while
-// [Query] answers window and why as here, and tests hold both together, column by column. Of a simple select half
-// is planning, too, so each has columns as they are and as few functions as may be:
-// what can be made of a row is made here.
+// selects, than to run them. Their statements stay in the catalogue for people who
+// write SQL, while [Query] answers window and why as the commands do, and tests hold
+// both together, column by column. Of a simple select half is planning, too, so each
+// has columns as they are and as few functions as may be: what can be made of a row is
+// made here.
 package turn
 
 import (
