@@ -1,13 +1,5 @@
 -- The bill of everything, without holding all windows at once.
 
--- The bill reads the blocks of all assemblies, and to unpack them was a tenth of its
--- time. LZ4 needs less than half of it and makes them larger by one or two bytes an
--- event. Parts that are there keep theirs until a merge.
-ALTER TABLE placements
-    MODIFY COLUMN blocks Array(String) CODEC(LZ4), MODIFY COLUMN block_items Array(Array(String)) CODEC(LZ4),
-    MODIFY COLUMN block_positions Array(Nullable(Int64)) CODEC(LZ4), MODIFY COLUMN block_tokens Array(Nullable(Int64)) CODEC(LZ4),
-    MODIFY COLUMN block_digests Array(String) CODEC(LZ4);
-
 -- model_rates: one row a model and a stretch of time in which the same prices hold for
 -- it, so that a call looks for one row and not for the price of each bucket.
 CREATE OR REPLACE VIEW model_rates AS
