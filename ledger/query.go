@@ -213,8 +213,10 @@ var planning = clickhouse.Settings{
 	// Else a query has one thread where the server is left with less memory than this
 	// for each: the embedded one has two gibibytes for everything, so all had one.
 	"max_threads_min_free_memory_per_thread": 0,
-	// What is sorted goes to disk before a query on two threads reaches its limit.
-	"max_bytes_ratio_before_external_sort": 0.2,
+	// What is sorted or grouped goes to disk before a query on two threads reaches its
+	// limit: the ratio is of the server's memory.
+	"max_bytes_ratio_before_external_sort":     0.2,
+	"max_bytes_ratio_before_external_group_by": 0.2,
 }
 
 // simple are settings beside those for a select of one session's rows from one table.
