@@ -91,10 +91,10 @@ facts AS
     FROM calls
     UNION ALL
     SELECT
-        toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'), toDateTime64(0, 9, 'UTC'), '', '', '', NULL,
-        tenant, '', '', '', session_id, '', '', '', '', '', '', '', '', '', '', '', '',
-        call_id, CAST('', 'LowCardinality(String)'), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        '', 0, 0, NULL, NULL, NULL, CAST('', 'LowCardinality(String)'), false,
+        toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'), toDateTime64(0, 9, 'UTC'), '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
+        tenant, word, '', word, session_id, '', '', '', '', '', '', '', '', '', '', '', '',
+        call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        '', 0, 0, NULL, NULL, NULL, word, false,
         false, ifNull(sequence, toInt64(stream_seq)), -toInt64(part), assembly_id, part, part > 1 OR JSONExtractUInt(metadata, 'parts') > 1,
         if(shuffled, arraySort((x, p, n) -> (p, n), given_keys, places, arrayEnumerate(places)), given_keys) AS keys,
         if(shuffled, arraySort((x, p, n) -> (p, n), given_sizes, places, arrayEnumerate(places)), given_sizes) AS sizes,
