@@ -222,7 +222,7 @@ func TestErasedContentCannotBeGuessed(t *testing.T) {
 	p := f.guarded(new(logbook))
 	p.config.BatchMessages = 1
 	f.follow(p)
-	f.awaitLevel()
+	f.await("each event is a commit", func() bool { return f.count("SELECT count() FROM commits") == 2 })
 	msg, err := f.stream().GetMsg(t.Context(), 2)
 	f.must(err)
 	_, incarnation, err := openStream(t.Context(), f.js, StreamName)
