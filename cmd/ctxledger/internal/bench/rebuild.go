@@ -58,7 +58,6 @@ func RunRebuild(ctx context.Context, c Config) (r RebuildReport, err error) {
 		return r, err
 	}
 	var drains, rebuilds []Round
-	var ratios []float64
 	for i := range c.Rounds {
 		c.progress("draining and rebuilding", int64(2*i), int64(2*c.Rounds))
 		drain, l, err := s.drainRound(ctx, DrainWay, c, "")
@@ -81,9 +80,8 @@ func RunRebuild(ctx context.Context, c Config) (r RebuildReport, err error) {
 			return r, err
 		}
 		drains, rebuilds, r.Steps = append(drains, drain), append(rebuilds, rebuild), append(r.Steps, steps)
-		ratios = append(ratios, rebuild.Seconds/drain.Seconds)
 	}
-	r.Drain, r.Rebuild, r.Ratio = summarise(drains, c.Events), summarise(rebuilds, c.Events), middle(ratios)
+	r.Drain, r.Rebuild, r.Ratio = summarise(drains, c.Events), summarise(rebuilds, c.Events), middle(ratios(drains, rebuilds))
 	return r, nil
 }
 

@@ -58,12 +58,19 @@ func writeRates(w io.Writer, ways ...rate) {
 }
 
 func (r *Report) writeRatio(w io.Writer) {
-	fmt.Fprintf(w, "ratio\t%.3f\t(", r.Ratio)
-	for i, d := range r.Drain.Rounds {
-		fmt.Fprintf(w, "%s%.2f", strings.Repeat(" ", min(i, 1)), d.PerSecond/r.Raw.Rounds[i].PerSecond)
+	fmt.Fprintln(w, "ratio of rates\tmedian\tby round")
+	for _, line := range []struct {
+		name     string
+		median   float64
+		of, over Summary
+	}{
+		{"drain to raw copy", r.Ratio, r.Drain, r.Raw},
+		{"drain without a log to raw copy", r.UnloggedRatio, r.Unlogged, r.Raw},
+		{"drain to drain without a log", r.LogRatio, r.Drain, r.Unlogged},
+	} {
+		fmt.Fprintf(w, "%s\t%.3f\t%.2f\n", line.name, line.median, ratios(line.of.Rounds, line.over.Rounds))
 	}
-	fmt.Fprintln(w, " by round)")
-	fmt.Fprintf(w, "ratio to the drain without a log\t%.3f\n\n", r.LogRatio)
+	fmt.Fprintln(w)
 }
 
 // figure words a number that may be unknown.

@@ -18,12 +18,13 @@ type Report struct {
 	// Unlogged is a drain that builds no transparency log.
 	Unlogged Summary `json:"unlogged"`
 	Drain    Summary `json:"drain"`
-	// Ratio is the drain's rate over the raw copy's, the median of the rounds', and
-	// LogRatio that over the rate of the drain without a log.
-	Ratio    float64   `json:"ratio"`
-	LogRatio float64   `json:"log_ratio"`
-	Storage  Storage   `json:"storage"`
-	Latency  []Latency `json:"latency"` // empty when it was left out
+	// Ratio is the drain's rate over the raw copy's, the median of the rounds',
+	// UnloggedRatio that of the drain without a log, and LogRatio is of both drains.
+	Ratio         float64   `json:"ratio"`
+	UnloggedRatio float64   `json:"unlogged_ratio"`
+	LogRatio      float64   `json:"log_ratio"`
+	Storage       Storage   `json:"storage"`
+	Latency       []Latency `json:"latency"` // empty when it was left out
 }
 
 // Machine is what the figures were made on.
@@ -106,7 +107,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 			continue
 		}
 		r.Raw, r.Unlogged, r.Drain = summarise(raws, c.Events), summarise(unlogged, c.Events), summarise(drains, c.Events)
-		r.Ratio, r.LogRatio = ratio(drains, raws), ratio(drains, unlogged)
+		r.Ratio, r.UnloggedRatio, r.LogRatio = middle(ratios(drains, raws)), middle(ratios(unlogged, raws)), middle(ratios(drains, unlogged))
 		c.progress("weighing the tables", 0, 1)
 		if r.Storage, err = s.storage(ctx, c.Events, drain.parts); err != nil {
 			return nil, errors.Join(err, l.Close())
@@ -116,13 +117,13 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 	return nil, errors.New("no round")
 }
 
-// ratio is the middle of the ratios by round.
-func ratio(of, to []Round) float64 {
-	ratios := make([]float64, len(of))
-	for i := range ratios {
-		ratios[i] = of[i].PerSecond / to[i].PerSecond
+// ratios are those of the rates, round by round.
+func ratios(of, to []Round) []float64 {
+	list := make([]float64, len(of))
+	for i := range list {
+		list[i] = of[i].PerSecond / to[i].PerSecond
 	}
-	return middle(ratios)
+	return list
 }
 
 func (s *servers) latencies(ctx context.Context, c Config, l *ledger.Ledger, r *Report) error {

@@ -151,7 +151,7 @@ func SeedQuickly(ctx context.Context, c SeedConfig, dsn string) (s Seeded, err e
 	q := &quickSeed{config: c, conn: conn, base: min(c.Base, c.Events)}
 	q.copies = (c.Events + q.base - 1) / q.base
 	q.incarnation = q.identity()
-	defer func() { err = errors.Join(err, q.drop(context.WithoutCancel(ctx), seedBase)) }()
+	defer func() { err = errors.Join(err, dropDatabase(context.WithoutCancel(ctx), q.conn, seedBase)) }()
 	if err := q.project(ctx, dsn); err != nil {
 		return s, err
 	}
@@ -183,9 +183,9 @@ func (q *quickSeed) identity() uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "ctxledger bench seed %d %d %d %d %d", c.Seed, c.Events, c.Tenants, c.Days, q.base))
 }
 
-func (q *quickSeed) drop(ctx context.Context, database string) error {
-	if err := q.conn.Exec(withParameters(ctx, clickhouse.Parameters{"database": database}), statement("seed_drop")); err != nil {
-		return fmt.Errorf("drop the database %s: %w", database, err)
+func dropDatabase(ctx context.Context, conn driver.Conn, name string) error {
+	if err := conn.Exec(withParameters(ctx, clickhouse.Parameters{"database": name}), statement("drop_database")); err != nil {
+		return fmt.Errorf("drop the database %s: %w", name, err)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (q *quickSeed) freshTables(ctx context.Context, dsn, database string) (*led
 	if err != nil {
 		return nil, err
 	}
-	if err := q.drop(ctx, database); err != nil {
+	if err := dropDatabase(ctx, q.conn, database); err != nil {
 		return nil, err
 	}
 	if err := ledger.CreateDatabase(ctx, dsn); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"time"
 
@@ -25,6 +24,8 @@ type servers struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	admin  driver.Conn // outside of the database that is measured
+
+	databases int // made by this run
 }
 
 func startServers(ctx context.Context, c Config) (_ *servers, err error) {
@@ -70,22 +71,41 @@ func (s *servers) close() error {
 	return errors.Join(errs...)
 }
 
-// database is the one that every round has anew.
+// database is the one that every round has anew; the earlier rounds' have its name
+// with a number.
 const database = "ctxledger_bench"
 
-// freshDatabase drops the last round's and returns the address of an empty one.
+// freshDatabase returns the address of an empty one. The last round's is put aside,
+// and dropped by the next run: for minutes after thousands of files are gone, ext4
+// looks for inodes that are free for longer, and the next round would pay for it.
 func (s *servers) freshDatabase(ctx context.Context) (dsn string, err error) {
-	for _, name := range []string{"drop_database", "create_database"} {
-		if err := s.admin.Exec(ctx, statement(name)); err != nil {
-			return "", fmt.Errorf("make a fresh database: %w", err)
+	if s.databases == 0 {
+		err = s.dropDatabases(ctx)
+	} else {
+		err = s.admin.Exec(withParameters(ctx, clickhouse.Parameters{"aside": fmt.Sprint(database, "_", s.databases)}), statement("put_database_aside"))
+	}
+	if err == nil {
+		err = s.admin.Exec(ctx, statement("create_database"))
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a fresh database: %w", err)
+	}
+	s.databases++
+	return InDatabase(s.engine.ClickHouseDSN(), database)
+}
+
+// dropDatabases drops what an earlier run with the same data left.
+func (s *servers) dropDatabases(ctx context.Context) error {
+	var names []string
+	if err := s.admin.QueryRow(ctx, statement("databases")).Scan(&names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := dropDatabase(ctx, s.admin, name); err != nil {
+			return err
 		}
 	}
-	u, err := url.Parse(s.engine.ClickHouseDSN())
-	if err != nil {
-		return "", errors.New("make a fresh database: the address is none") // the parser's words hold the password
-	}
-	u.Path = "/" + database
-	return u.String(), nil
+	return nil
 }
 
 // connect opens ClickHouse as the ledger does on one machine: without compression

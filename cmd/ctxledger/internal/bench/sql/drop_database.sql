@@ -1,1 +1,1 @@
-DROP DATABASE IF EXISTS ctxledger_bench SYNC
+DROP DATABASE IF EXISTS {database:Identifier} SYNC

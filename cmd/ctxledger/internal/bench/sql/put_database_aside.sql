@@ -1,0 +1,1 @@
+RENAME DATABASE ctxledger_bench TO {aside:Identifier}
