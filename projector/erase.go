@@ -316,7 +316,8 @@ func (d *doomed) byIncarnation() map[uuid.UUID][]uint64 {
 	return by
 }
 
-// deleteMessages takes the messages out of the streams, and overwrites them there.
+// deleteMessages takes the messages out of the streams, and overwrites them there. It
+// returns no error only once the streams say that they have none of them.
 func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	for _, m := range d.list {
 		stream := d.streams[m.Incarnation]
@@ -326,7 +327,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 		msg, err := stream.GetMsg(ctx, m.StreamSeq)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
-			continue
+			continue // deleted already, which is proven below
 		case err != nil:
 			return fmt.Errorf("look up message %d: %w", m.StreamSeq, err)
 		case !msg.Time.Equal(m.RecordedAt):
@@ -334,6 +335,13 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 		}
 		if err := overwrite(ctx, stream, m.StreamSeq); err != nil {
 			return err
+		}
+	}
+	for incarnation, sequences := range d.byIncarnation() {
+		if stream := d.streams[incarnation]; stream != nil {
+			if err := proveDeleted(ctx, stream, sequences); err != nil {
+				return err
+			}
 		}
 	}
 	if len(d.copies) == 0 {
@@ -348,7 +356,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 			return err
 		}
 	}
-	return nil
+	return proveDeleted(ctx, quarantine, d.copies)
 }
 
 // overwrite deletes a message that another may be deleting, too.
@@ -357,7 +365,7 @@ func overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) er
 	if err == nil {
 		return nil
 	}
-	if _, gone := stream.GetMsg(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+	if proveDeleted(ctx, stream, []uint64{sequence}) == nil {
 		return nil
 	}
 	return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Level compares a stream with the ledger.
@@ -54,14 +53,14 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	if err != nil || level.Behind() == 0 {
 		return level, err
 	}
-	_, err = stream.GetMsg(ctx, commit.Last+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		level.Last, err = commit.Last, nil
+	next, err := nextMessage(ctx, stream, commit.Last)
+	if errors.Is(err, errNotFound) {
+		return level, nil // it is there
 	}
-	if err != nil {
-		return level, fmt.Errorf("look at the stream: %w", err)
+	if err == nil && next == nil {
+		level.Last = commit.Last
 	}
-	return level, nil
+	return level, err
 }
 
 // Heads are sequences by stream: where the streams of events end, or something of

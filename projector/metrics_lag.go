@@ -2,15 +2,10 @@ package projector
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Lag is how far the ledger is behind the stream.
@@ -102,12 +97,12 @@ func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
 	if lag.Events == 0 {
 		return lag, nil
 	}
-	oldest, err := stream.GetMsg(ctx, l.committed+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return Lag{Committed: l.committed}, nil // deleted messages, up to the end
-	}
+	oldest, err := nextMessage(ctx, stream, l.committed)
 	if err != nil {
-		return Lag{}, fmt.Errorf("look at the stream: %w", err)
+		return Lag{}, err
+	}
+	if oldest == nil {
+		return Lag{Committed: l.committed}, nil // deleted messages, up to the end
 	}
 	lag.Age = max(0, info.TimeStamp.Sub(oldest.Time))
 	return lag, nil

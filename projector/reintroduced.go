@@ -31,9 +31,11 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 	if p.beside != nil && p.beside.harmless {
 		return nil
 	}
+	var unfound []uint64
 	for _, at := range places {
 		msg, err := p.stream.GetMsg(ctx, at.StreamSeq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			unfound = append(unfound, at.StreamSeq)
 			continue
 		}
 		if err != nil {
@@ -54,7 +56,7 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 			return fmt.Errorf("delete message %d: %w", at.StreamSeq, err)
 		}
 	}
-	return nil
+	return proveDeleted(ctx, p.stream, unfound)
 }
 
 // removeLeft deletes what the writer of the last committed range did not get to.

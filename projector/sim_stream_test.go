@@ -179,9 +179,15 @@ func (s *simStream) replace(seq uint64, m simSent) {
 }
 
 func (s *simStream) info() *jetstream.StreamInfo {
+	var deleted []uint64
+	for seq := s.first; seq <= s.last; seq++ {
+		if s.holds(seq) == nil {
+			deleted = append(deleted, seq)
+		}
+	}
 	return &jetstream.StreamInfo{
 		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{incarnationKey: s.incarnation.String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
-		State:  jetstream.StreamState{FirstSeq: s.first, LastSeq: s.last, Msgs: uint64(len(s.messages))},
+		State:  jetstream.StreamState{FirstSeq: s.first, LastSeq: s.last, Msgs: uint64(len(s.messages)), Deleted: deleted},
 	}
 }
 
