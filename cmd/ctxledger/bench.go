@@ -88,7 +88,7 @@ the files of the last; it is removed at the end.`,
 
 // register adds the flags that every benchmark with servers of its own has.
 func (f *benchFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.keep, "keep", "", "use this folder for the servers' data and keep it")
+	cmd.Flags().StringVar(&f.keep, "keep", "", "use this folder for the servers' data and keep it; what an earlier run left there is replaced")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "table or json")
 }
 

@@ -44,6 +44,9 @@ func startServers(ctx context.Context, c Config) (_ *servers, err error) {
 	if s.js, err = jetstream.New(s.nc); err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
+	if err := dropStreams(ctx, s.js); err != nil {
+		return nil, err
+	}
 	ec := embedded.DefaultConfig(filepath.Join(c.Dir, "tables"))
 	ec.NoNATS, ec.Progress, ec.Log = true, c.Fetch, c.Log
 	if s.engine, err = embedded.Start(ctx, ec); err != nil {
@@ -92,6 +95,21 @@ func (s *servers) freshDatabase(ctx context.Context) (dsn string, err error) {
 	}
 	s.databases++
 	return InDatabase(s.engine.ClickHouseDSN(), database)
+}
+
+// dropStreams drops those that an earlier run with the same data left: they have other
+// events than this run preloads, and what the earlier one published after its own.
+func dropStreams(ctx context.Context, js jetstream.JetStream) error {
+	names := js.StreamNames(ctx)
+	for name := range names.Name() {
+		if err := js.DeleteStream(ctx, name); err != nil {
+			return fmt.Errorf("drop the stream %s of an earlier run: %w", name, err)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("look for the streams of an earlier run: %w", err)
+	}
+	return nil
 }
 
 // dropDatabases drops what an earlier run with the same data left.
