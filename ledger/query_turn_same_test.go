@@ -14,8 +14,9 @@ import (
 )
 
 // callsOnly adds a stub that is known by its tool call alone, which the window after
-// it holds, and a compaction that is known by its stretch of the log alone. Another
-// tenant has a session of the same id.
+// it holds, and a compaction that is known by its stretch of the log alone. An erasure
+// took what stood behind the reply, and items of other sessions. Another tenant has a
+// session of the same id.
 func (c *corpus) callsOnly() {
 	c.in("s5", "s5", "z1", "run-root")
 	c.entry("ask", "function_call", "Read", "tool-z", 0, 5)
@@ -25,7 +26,10 @@ func (c *corpus) callsOnly() {
 	c.add(&schema.UsageRecorded{CallID: "z1", WindowFirst: num(0), WindowNext: num(2)})
 	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "cut-z", Scope: "thread", SummaryRef: "sum-z", SourceItemRefs: refs("ask"),
 		SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(1)}}})
-	c.ids.Tenant = "globex"
+	c.ids = schema.Correlation{Tenant: "acme", Agent: "coder", RuntimeID: "bench"}
+	c.add(&schema.ErasureApplied{Common: schema.Common{PolicyRefs: refs("policy-a", "policy-b")}, ErasureID: "erasure-z", ErasedSubject: "user-z", Reason: "request",
+		Records: []schema.ErasedRecord{{SessionID: "s5", ItemID: "reply"}, {SessionID: "s1", ItemID: "item-doc"}, {SessionID: "s1", ItemID: "ask"}, {SessionID: "s5"}}})
+	c.in("s5", "s5", "z1", "run-root").ids.Tenant = "globex"
 	c.entry("ask", "function_call", "Write", "tool-y", 0, 6)
 	c.add(&schema.UsageRecorded{CallID: "y1", WindowFirst: num(0), WindowNext: num(1)})
 }
@@ -183,7 +187,7 @@ func TestQueryAnswersAsItsStatement(t *testing.T) {
 }
 
 // columns are the names and types, without how the server stores them.
-func columns(r turn.Rows) (list []string) {
+func columns(r ledger.Rows) (list []string) {
 	stored := regexp.MustCompile(`LowCardinality\((\w+)\)|Enum8\([^)]*\)`)
 	for _, c := range r.Columns() {
 		list = append(list, c.Name+" "+stored.ReplaceAllString(c.Type, "$1"))

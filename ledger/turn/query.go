@@ -10,37 +10,25 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// Rows are those of a query, read one after the other as those of [ledger.Result].
-type Rows interface {
-	Columns() []ledger.ResultColumn
-	Next() bool
-	Values() []any
-	Err() error
-	Close() error
-}
-
 // Query answers a named query with the values of [queries.Query.Bind]: window and why
 // as this package does, every other by its statement. Of the first two the limits of
 // time and memory are those of each select.
-func Query(ctx context.Context, l *ledger.Ledger, q queries.Query, bound map[string]string, limits ledger.Limits) (Rows, error) {
+func Query(ctx context.Context, l *ledger.Ledger, q queries.Query, bound map[string]string, limits ledger.Limits) (ledger.Rows, error) {
 	answer, ok := answers[q.Name]
 	if !ok {
 		return l.Query(ctx, q.SQL, bound, limits)
 	}
-	r, err := newReader(l, q.Name, bound)
-	if err != nil {
-		return nil, err
-	}
-	r.limits.Time, r.limits.Memory = limits.Time, limits.Memory
-	return answer(ctx, r, q, limits.Rows)
+	most := limits.Rows
+	limits.Rows = ledger.DefaultLimits().Rows
+	return answer(ctx, reader{ledger: l, given: bound, limits: limits}, q, most)
 }
 
-var answers = map[string]func(ctx context.Context, r reader, q queries.Query, most uint64) (Rows, error){
-	"window": func(ctx context.Context, r reader, q queries.Query, most uint64) (Rows, error) {
+var answers = map[string]func(ctx context.Context, r reader, q queries.Query, most uint64) (ledger.Rows, error){
+	"window": func(ctx context.Context, r reader, q queries.Query, most uint64) (ledger.Rows, error) {
 		blocks, _, err := r.window(ctx, false)
 		return listed(q, blocks, most, err)
 	},
-	"why": func(ctx context.Context, r reader, q queries.Query, most uint64) (Rows, error) {
+	"why": func(ctx context.Context, r reader, q queries.Query, most uint64) (ledger.Rows, error) {
 		steps, err := r.way(ctx)
 		return listed(q, steps, most, err)
 	},
@@ -55,7 +43,7 @@ type list struct {
 }
 
 // listed returns rows in the query's order of columns, unless there are more than may be.
-func listed[T any](q queries.Query, rows []T, most uint64, err error) (Rows, error) {
+func listed[T any](q queries.Query, rows []T, most uint64, err error) (ledger.Rows, error) {
 	if err == nil && most > 0 && uint64(len(rows)) > most {
 		err = &ledger.LimitError{Limit: "rows", Value: fmt.Sprint(most)}
 	}
@@ -92,16 +80,16 @@ func columnType(t reflect.Type) string {
 	return strings.ToUpper(t.Kind().String()[:1]) + t.Kind().String()[1:]
 }
 
-// Columns implements [Rows].
+// Columns implements [ledger.Rows].
 func (r *list) Columns() []ledger.ResultColumn { return r.columns }
 
-// Next implements [Rows].
+// Next implements [ledger.Rows].
 func (r *list) Next() bool {
 	r.next++
 	return r.next <= r.rows.Len()
 }
 
-// Values implements [Rows].
+// Values implements [ledger.Rows].
 func (r *list) Values() []any {
 	row, values := r.rows.Index(r.next-1), make([]any, len(r.fields))
 	for i, field := range r.fields {
@@ -117,8 +105,8 @@ func (r *list) Values() []any {
 	return values
 }
 
-// Err implements [Rows].
+// Err implements [ledger.Rows].
 func (r *list) Err() error { return nil }
 
-// Close implements [Rows].
+// Close implements [ledger.Rows].
 func (r *list) Close() error { return nil }

@@ -176,14 +176,15 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	var placed []shownRow
 	var decisions []decisionRow
 	var cuts []cutRow
-	var items, erased, budgets, redactions, gaps, calls []stepRow
+	var erasures []erasureRow
+	var items, budgets, redactions, gaps, calls []stepRow
 	if err := together(into(ctx, r, &tenants, "kinds"), into(ctx, r, &entries, "way_log"), into(ctx, r, &items, "way_items")); err != nil {
 		return nil, err
 	}
 	r = r.knowing(tenants)
 	err := together(
 		into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."),
-		into(ctx, r, &erased, "way_erased"),
+		into(ctx, r, &erasures, "erasures"),
 		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."),
 		into(ctx, r, &budgets, "way_budgets", "context.budget."),
 		into(ctx, r, &redactions, "way_redactions", "context.redaction."),
@@ -203,11 +204,15 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	for i := range calls {
 		calls[i].Position = &inLog.position
 	}
+	gone, err := erased(erasures, r.given["session_id"])
+	if err != nil {
+		return nil, err
+	}
 	limit, err := strconv.Atoi(r.given["limit"])
 	if err != nil {
 		return nil, fmt.Errorf("limit: %w", err)
 	}
-	rows := slices.Concat(steps, shown, naming(gaps), replaced(cuts, r.given["item_id"], inLog), items, erased, decided(decisions), budgets, redactions, calls)
+	rows := slices.Concat(steps, shown, naming(gaps), replaced(cuts, r.given["item_id"], inLog), items, expired(gone, r.given["item_id"]), decided(decisions), budgets, redactions, calls)
 	return inOrder(rows, r.given["turn_id"], limit), nil
 }
 
@@ -265,6 +270,16 @@ func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 		steps = append(steps, stepRow{Step: s, Order: orderInjected})
 	}
 	return steps, len(positions) > 0
+}
+
+// expired are the steps of the erasures that took the item.
+func expired(gone []expiry, item string) (steps []stepRow) {
+	for _, e := range gone {
+		if e.item == item {
+			steps = append(steps, stepRow{Step: Step{Fact: e.Fact, Step: "expired", Record: item, Reason: e.reason, Policy: e.policy}})
+		}
+	}
+	return steps
 }
 
 // decided are the steps of the surfaces that offered the item, and of the selections

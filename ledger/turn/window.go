@@ -64,7 +64,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	w := window{call: c, before: before}
 	var s size
 	r = r.with("tenant", c.tenant, "thread_id", c.thread, "call_id", c.call)
-	reads := []func() error{into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items")}
+	reads := []func() error{into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures")}
 	if len(c.assemblies) > 0 {
 		r := r.with("assemblies", ledger.TextsParameter(slices.Concat(c.assemblies, before.assemblies)))
 		reads = append(reads, into(ctx, r, &w.placed, "placements"))
@@ -77,15 +77,11 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	if err := together(reads...); err != nil {
 		return nil, nil, err
 	}
-	drafts, known := w.drafts(), w.known()
-	if slices.ContainsFunc(drafts, func(d draft) bool { return len(d.Items) > 0 && known[d.Items[0]].ID == "" }) {
-		var erased []erasedRow
-		if err := into(ctx, r, &erased, "erased")(); err != nil {
-			return nil, nil, err
-		}
-		known.expire(erased)
+	expired, err := erased(w.erasures, r.given["session_id"])
+	if err != nil {
+		return nil, nil, err
 	}
-	blocks := w.blocks(drafts, known)
+	blocks := w.blocks(w.drafts(), w.known(expired))
 	if len(blocks) == 0 || !sized {
 		return blocks, nil, nil
 	}
@@ -104,6 +100,7 @@ type window struct {
 	placed       []placedRow
 	log          []logRow
 	items        []itemRow
+	erasures     []erasureRow
 }
 
 // replacedRow is an elision pass, or a compaction, of the thread.
@@ -183,10 +180,6 @@ type itemRow struct {
 	Layer     string `ch:"layer"`
 	Tokens    *int64 `ch:"token_estimate"`
 	Redaction string `ch:"redaction_state"`
-}
-
-type erasedRow struct {
-	ID string `ch:"item_id"`
 }
 
 // draft is a block on its way, with what its place is found by.
@@ -313,24 +306,21 @@ func (w *window) logged() (drafts []draft) {
 // items are what is known of items, by their ids.
 type items map[string]itemRow
 
-// known is what was said last of each item.
-func (w *window) known() items {
+// known is what was said last of each item, or that it expired where nothing else is
+// left of it.
+func (w *window) known(expired []expiry) items {
 	known := make(items, len(w.items))
 	for _, row := range w.items {
 		if old, ok := known[row.ID]; !ok || row.place() > old.place() {
 			known[row.ID] = row
 		}
 	}
-	return known
-}
-
-// expire adds items of which nothing else is left than that they expired.
-func (known items) expire(erased []erasedRow) {
-	for _, e := range erased {
-		if _, ok := known[e.ID]; !ok {
-			known[e.ID] = itemRow{ID: e.ID, Redaction: "expired"}
+	for _, e := range expired {
+		if _, ok := known[e.item]; !ok {
+			known[e.item] = itemRow{ID: e.item, Redaction: "expired"}
 		}
 	}
+	return known
 }
 
 // passes are those that elided something or read it again, the last one first.

@@ -18,7 +18,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/turn"
 )
 
 // Formats are the names that Write takes.
@@ -27,7 +26,7 @@ var Formats = []string{"table", "json", "csv"}
 // Write writes the rows of r in the named format and returns how many there
 // were. JSON is one array of objects, CSV has a header line, and NULL is null
 // in JSON, empty in CSV and a dash in a table.
-func Write(w io.Writer, r turn.Rows, format string) (int, error) {
+func Write(w io.Writer, r ledger.Rows, format string) (int, error) {
 	switch format {
 	case "table":
 		return writeTable(w, r)
@@ -39,7 +38,7 @@ func Write(w io.Writer, r turn.Rows, format string) (int, error) {
 	return 0, fmt.Errorf("output format %q: there are %s", format, strings.Join(Formats, ", "))
 }
 
-func writeJSON(w io.Writer, r turn.Rows) (n int, err error) {
+func writeJSON(w io.Writer, r ledger.Rows) (n int, err error) {
 	enc := jsontext.NewEncoder(w)
 	err = enc.WriteToken(jsontext.BeginArray)
 	for err == nil && r.Next() {
@@ -85,7 +84,7 @@ func plain(value any) any {
 	return value
 }
 
-func writeCSV(w io.Writer, r turn.Rows) (n int, err error) {
+func writeCSV(w io.Writer, r ledger.Rows) (n int, err error) {
 	out := csv.NewWriter(w)
 	record := make([]string, len(r.Columns()))
 	for i, c := range r.Columns() {
@@ -112,7 +111,7 @@ func writeCSV(w io.Writer, r turn.Rows) (n int, err error) {
 // page is how many rows a table aligns at a time.
 const page = 500
 
-func writeTable(w io.Writer, r turn.Rows) (n int, err error) {
+func writeTable(w io.Writer, r ledger.Rows) (n int, err error) {
 	columns := r.Columns()
 	widths := make([]int, len(columns))
 	header := make([]string, len(columns))

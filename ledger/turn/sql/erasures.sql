@@ -1,0 +1,6 @@
+SELECT recorded_at, incarnation, stream_seq, event_time, data
+FROM events
+PREWHERE session_id = ''
+    AND tenant = {tenant:String}
+    AND event_type = 'context.erasure.applied'
+    AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
