@@ -143,6 +143,8 @@ var (
 		compaction_lineage gaps open_gaps run_tree session_summary
 		check_conservation check_injected_without_assembly check_redaction_reintroduced check_lost_runtime_ids
 		check_sequence_gaps check_unsealed_scopes check_reasoning_reinjected check_compaction_dropped_open_gap
+		check_conservation_of check_injected_without_assembly_of check_redaction_reintroduced_of check_lost_runtime_ids_of
+		check_sequence_gaps_of check_unsealed_scopes_of check_reasoning_reinjected_of check_compaction_dropped_open_gap_of
 		price_list model_prices model_rates call_costs cache_bill call_layers`)
 	// What has no tenant and is everybody's to read.
 	sharedTables = []string{"prices"}

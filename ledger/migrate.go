@@ -193,9 +193,18 @@ func (l *Ledger) migrated(ctx context.Context) ([]uint32, error) {
 	return versions, rows.Err()
 }
 
+// ownDatabase stands in a migration for the ledger's database: where a view gives another
+// its parameters, the server does not complete the name as it does that of a table, and
+// would look for it in the database of whoever asks.
+const ownDatabase = "{database}"
+
 func (l *Ledger) exec(ctx context.Context, statements []string) error {
+	var database string
+	if err := l.conn.QueryRow(ctx, "SELECT currentDatabase()").Scan(&database); err != nil {
+		return err
+	}
 	for _, s := range statements {
-		if err := l.conn.Exec(ctx, s); err != nil {
+		if err := l.conn.Exec(ctx, strings.ReplaceAll(s, ownDatabase, database)); err != nil {
 			return err
 		}
 	}
