@@ -1,7 +1,7 @@
 -- Which sessions are there, and how big are they?
 -- Section: What was used?
 --
--- The newest come first. It reads the table itself to find which they are: a row that is stored twice makes no difference there.
+-- The newest come first. It reads the table itself to find which they are, unless one is asked for: a row that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
@@ -34,15 +34,14 @@ SELECT tenant, session_id, agents, models, started_at, ended_at, turns, runs, ca
 FROM session_summary
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})
     AND ({session_id:String} = '' OR session_id = {session_id:String})
-    AND (tenant, session_id) IN
+    AND ({session_id:String} != '' OR (tenant, session_id) IN
     (
         SELECT tenant, session_id
         FROM events
         WHERE ({tenant:String} = '' OR tenant = {tenant:String})
-            AND ({session_id:String} = '' OR session_id = {session_id:String})
         GROUP BY tenant, session_id
         ORDER BY max(event_time) DESC, tenant, session_id
         LIMIT {limit:UInt32}
-    )
+    ))
 ORDER BY ended_at DESC, tenant, session_id
 LIMIT {limit:UInt32}
