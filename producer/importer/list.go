@@ -48,9 +48,10 @@ func (l *list[T]) cut(n int) {
 	}
 }
 
-// forget gives back elements before n, which are not asked for again.
+// forget gives back elements before n, which are not asked for again. The last chunk
+// stays, since it tells how many there are.
 func (l *list[T]) forget(n int) {
-	for c := n/listChunk - 1; c >= 0 && l.chunks[c] != nil; c-- {
+	for c := min(n/listChunk, len(l.chunks)-1) - 1; c >= 0 && l.chunks[c] != nil; c-- {
 		l.chunks[c] = nil
 	}
 }

@@ -50,6 +50,24 @@ func TestList(t *testing.T) {
 	})
 }
 
+// TestListForgetsItsEnd: who has read a list to its end may ask how long it is.
+func TestListForgetsItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, listChunk, 2 * listChunk, 2*listChunk + 1} {
+		var l list[int]
+		for i := range n {
+			l.add(i)
+		}
+		l.forget(n)
+		if l.len() != n {
+			t.Errorf("%d elements of %d", l.len(), n)
+		}
+		if l.add(n); *l.at(n) != n {
+			t.Errorf("the one behind %d is %d", n, *l.at(n))
+		}
+	}
+}
+
 // TestIDSet holds a set to a map.
 func TestIDSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
