@@ -81,34 +81,35 @@ func (im *ohImport) action(o *origin, e *ohEvent, args *ohArgs) error {
 func (im *ohImport) chosen(o *origin, e *ohEvent, args *ohArgs) error {
 	call := im.callID
 	var pieces []piece
-	text := textOf(args.Thought)
-	switch {
-	case e.Action == "message":
-		text = textOf(args.Content)
-	case e.Action == "finish" && text == "":
-		text = args.FinalThought
-	}
-	arguments := string(e.Args)
+	var text string
+	var written *chosenCall // as the model wrote it
 	if choice := e.choice(); choice != nil {
-		m := &choice.Message
-		text = ""
 		if im.answer != nil { // the other events of the answer repeat it
-			text = textOf(m.Content)
-			pieces = reasoningPiece(o, textOf(m.Reasoning))
+			text = textOf(choice.Content)
+			pieces = reasoningPiece(o, textOf(choice.Reasoning))
 		}
-		for i := range m.ToolCalls {
-			if m.ToolCalls[i].ID == e.Tool.CallID {
-				arguments = textOf(m.ToolCalls[i].Function.Arguments)
+		for i := range choice.ToolCalls {
+			if choice.ToolCalls[i].ID == e.Tool.CallID {
+				written = &choice.ToolCalls[i]
 			}
 		}
+	} else if e.Action == "message" {
+		text = textOf(args.Content)
+	} else if text = textOf(args.Thought); e.Action == "finish" && text == "" {
+		text = args.FinalThought
 	}
 	pieces = append(pieces, answerPiece(o, text)...)
 	if e.Tool == nil && (e.Action == "message" || e.Action == "finish") {
 		return im.emitPieces(o, call, pieces...)
 	}
-	function := string(e.Action)
+	function, arguments := string(e.Action), ""
 	if e.Tool != nil {
 		function = e.Tool.Function
+	}
+	if written != nil {
+		arguments = textOf(written.Arguments)
+	} else {
+		arguments = string(e.Args)
 	}
 	return im.emitPieces(o, call, append(pieces, im.callPiece(o, e, function, arguments))...)
 }

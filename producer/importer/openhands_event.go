@@ -5,71 +5,177 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ohEvent is one event of an OpenHands log, as versions 0.9 to 0.6x write it:
 // an action or an observation; or one of the SDK, which has a kind.
 type ohEvent struct {
-	ID          span        `json:"id"` // a number, or a string
-	Timestamp   string      `json:"timestamp"`
-	Source      string      `json:"source"` // agent, user, environment
-	Action      ohWord      `json:"action"`
-	Observation ohWord      `json:"observation"`
-	Cause       span        `json:"cause"` // id of the action that an observation answers
-	Args        span        `json:"args"`
-	Content     span        `json:"content"`
-	Extras      span        `json:"extras"`
-	Tool        *ohTool     `json:"tool_call_metadata"`
-	Metrics     *ohMetrics  `json:"llm_metrics"`
-	Kind        ohWord      `json:"kind"`
+	ID          span // a number, or a string
+	Timestamp   string
+	Source      string // agent, user, environment
+	Action      ohWord
+	Observation ohWord
+	Cause       span // id of the action that an observation answers
+	Args        span
+	Content     span
+	Extras      span
+	Tool        *ohTool
+	Metrics     *ohMetrics
+	Kind        ohWord
 	sdk         *ohSDKEvent // what else an event of the SDK has, nil for another
+}
+
+func (e *ohEvent) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.span(&e.ID)
+		case "timestamp":
+			return c.string(&e.Timestamp)
+		case "source":
+			return c.string(&e.Source)
+		case "action":
+			return e.Action.read(c)
+		case "observation":
+			return e.Observation.read(c)
+		case "cause":
+			return c.span(&e.Cause)
+		case "args":
+			return c.span(&e.Args)
+		case "content":
+			return c.span(&e.Content)
+		case "extras":
+			return c.span(&e.Extras)
+		case "tool_call_metadata":
+			return readNew(c, &e.Tool, (*ohTool).read)
+		case "llm_metrics":
+			return c.into(&e.Metrics)
+		case "kind":
+			return e.Kind.read(c)
+		}
+		return c.skip()
+	})
 }
 
 // ohWord is a string, and "" where the log has a value of another form.
 type ohWord string
 
-// UnmarshalJSONFrom reads the next value.
-func (w *ohWord) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if *w = ""; err == nil && value.Kind() == '"' {
-		*w = ohWord(textOf(span(value)))
+func (w *ohWord) read(c *cursor) bool {
+	value := c.value()
+	if *w = ""; value[0] == '"' {
+		*w = ohWord(textOf(value))
 	}
-	return err
+	return true
 }
 
 // ohTool is the model's own call of a tool, and the answer that it stands in.
 // Observations repeat it.
 type ohTool struct {
-	Function string      `json:"function_name"`
-	CallID   string      `json:"tool_call_id"`
-	Response *ohResponse `json:"model_response"`
+	Function string
+	CallID   string
+	Response *ohResponse
+}
+
+func (t *ohTool) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "function_name":
+			return c.string(&t.Function)
+		case "tool_call_id":
+			return c.string(&t.CallID)
+		case "model_response":
+			return readNew(c, &t.Response, (*ohResponse).read)
+		}
+		return c.skip()
+	})
 }
 
 type ohResponse struct {
-	ID      string `json:"id"`
-	Model   string `json:"model"`
-	Choices span   `json:"choices"`
-	Usage   span   `json:"usage"`
+	ID      string
+	Model   string
+	Choices span
+	Usage   span
+}
+
+func (r *ohResponse) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.string(&r.ID)
+		case "model":
+			return c.string(&r.Model)
+		case "choices":
+			return c.span(&r.Choices)
+		case "usage":
+			return c.span(&r.Usage)
+		}
+		return c.skip()
+	})
 }
 
 // ohChoice is what the model answered.
 type ohChoice struct {
-	FinishReason string `json:"finish_reason"`
-	Message      struct {
-		Content   span         `json:"content"`
-		Reasoning span         `json:"reasoning_content"`
-		ToolCalls []chosenCall `json:"tool_calls"`
-	} `json:"message"`
+	FinishReason string
+	Content      span
+	Reasoning    span
+	ToolCalls    []chosenCall
+}
+
+func (o *ohChoice) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "finish_reason":
+			return c.string(&o.FinishReason)
+		case "message":
+			return c.null() || o.message(c)
+		}
+		return c.skip()
+	})
+}
+
+func (o *ohChoice) message(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "content":
+			return c.span(&o.Content)
+		case "reasoning_content":
+			return c.span(&o.Reasoning)
+		case "tool_calls":
+			return readList(c, &o.ToolCalls, (*chosenCall).read)
+		}
+		return c.skip()
+	})
 }
 
 // chosenCall is a tool call as the chat completions of a provider have it.
 type chosenCall struct {
-	ID       string `json:"id"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments span   `json:"arguments"`
-	} `json:"function"`
+	ID        string
+	Name      string
+	Arguments span
+}
+
+func (t *chosenCall) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.string(&t.ID)
+		case "function":
+			return c.null() || t.function(c)
+		}
+		return c.skip()
+	})
+}
+
+func (t *chosenCall) function(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "name":
+			return c.string(&t.Name)
+		case "arguments":
+			return c.span(&t.Arguments)
+		}
+		return c.skip()
+	})
 }
 
 // choice is the first choice of the answer that the event stands in, nil where the
@@ -80,7 +186,8 @@ func (e *ohEvent) choice() *ohChoice {
 		return nil
 	}
 	var choices []ohChoice
-	if json.Unmarshal(e.Tool.Response.Choices, &choices, streamed) != nil || len(choices) == 0 {
+	list := func(c *cursor) bool { return readList(c, &choices, (*ohChoice).read) }
+	if !decode(e.Tool.Response.Choices, list) || len(choices) == 0 {
 		return nil
 	}
 	return &choices[0]
@@ -156,33 +263,70 @@ func (e *ohEvent) kind() string {
 	return ""
 }
 
-// args are the arguments of the actions that import reads.
+// ohArgs are the arguments of the actions that import reads.
 type ohArgs struct {
-	Content      span    `json:"content"`
-	Thought      span    `json:"thought"`
-	FinalThought string  `json:"final_thought"`
-	Command      span    `json:"command"`
-	Query        string  `json:"query"`
-	ImageURLs    []span  `json:"image_urls"`
-	Tools        span    `json:"tools"`
-	Version      string  `json:"openhands_version"`
-	AgentClass   string  `json:"agent_class"`
-	Forgotten    []span  `json:"forgotten_event_ids"`
-	From         *int64  `json:"forgotten_events_start_id"`
-	To           *int64  `json:"forgotten_events_end_id"`
-	Summary      *string `json:"summary"`
-	Offset       *int64  `json:"summary_offset"`
+	Content      span
+	Thought      span
+	FinalThought string
+	Command      span
+	Query        string
+	ImageURLs    []span
+	Tools        span
+	Version      string
+	AgentClass   string
+	Forgotten    []span
+	From         *int64
+	To           *int64
+	Summary      *string
+	Offset       *int64
 }
 
+// args are empty from the first one of another form on.
 func (e *ohEvent) args() *ohArgs {
 	if e.sdk != nil {
 		return &ohArgs{Forgotten: e.sdk.Forgotten, Summary: e.sdk.Summary, Offset: e.sdk.Offset}
 	}
 	args := new(ohArgs)
-	if e.Args.Kind() == '{' {
-		_ = json.Unmarshal(e.Args, args, streamed) // what is of another form stays empty
+	if e.Args != nil {
+		decode(e.Args, args.read)
 	}
 	return args
+}
+
+func (a *ohArgs) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "content":
+			return c.span(&a.Content)
+		case "thought":
+			return c.span(&a.Thought)
+		case "final_thought":
+			return c.string(&a.FinalThought)
+		case "command":
+			return c.span(&a.Command)
+		case "query":
+			return c.string(&a.Query)
+		case "image_urls":
+			return c.into(&a.ImageURLs)
+		case "tools":
+			return c.span(&a.Tools)
+		case "openhands_version":
+			return c.string(&a.Version)
+		case "agent_class":
+			return c.string(&a.AgentClass)
+		case "forgotten_event_ids":
+			return c.into(&a.Forgotten)
+		case "forgotten_events_start_id":
+			return c.into(&a.From)
+		case "forgotten_events_end_id":
+			return c.into(&a.To)
+		case "summary":
+			return c.into(&a.Summary)
+		case "summary_offset":
+			return c.into(&a.Offset)
+		}
+		return c.skip()
+	})
 }
 
 // ohActionNoModel are the actions that no model chose or saw.

@@ -207,7 +207,7 @@ func eachEvent(value jsontext.Value, each func(e *ohEvent)) bool {
 		return true
 	}
 	e := new(ohEvent)
-	if value.Kind() != '{' || json.Unmarshal(value, e, streamed) != nil {
+	if !decode(value, e.read) {
 		return false
 	}
 	if e.Kind != "" && e.Action == "" && e.Observation == "" {

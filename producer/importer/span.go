@@ -33,6 +33,19 @@ func textOf(value span) string {
 	return string(text)
 }
 
+// textIn is what [textOf] returns, in room where the log does not hold it as it is. It
+// holds until the next record is read or room is used again.
+func (s span) textIn(room *[]byte) string {
+	var text []byte
+	if s.Kind() == '"' && bytes.IndexByte(s, '\\') >= 0 {
+		*room, _ = jsontext.AppendUnquote((*room)[:0], bytes.TrimSpace(s)) // the error is of what U+FFFD stands for
+		text = *room
+	} else {
+		text, _ = s.text()
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text))
+}
+
 // text is what [textOf] returns, without a copy where the log holds it as it is;
 // own reports that there is one.
 func (s span) text() (text []byte, own bool) {

@@ -150,7 +150,7 @@ func (im *sweImport) begin(d *document) {
 // messageOf imports one element of the history.
 func (im *sweImport) messageOf(n int, value jsontext.Value) error {
 	m := new(sweMessage)
-	if value.Kind() != '{' || json.Unmarshal(value, m, streamed) != nil {
+	if !decode(value, m.read) {
 		im.problem(im.line, &lineError{ReasonUnexpectedValue, "message " + strconv.Itoa(n) + " has another form"})
 		return nil
 	}
@@ -161,7 +161,7 @@ func (im *sweImport) messageOf(n int, value jsontext.Value) error {
 // shown first, what it answered and what came of it.
 func (im *sweImport) stepOf(n int, value jsontext.Value) error {
 	s := new(sweStep)
-	if value.Kind() != '{' || json.Unmarshal(value, s, streamed) != nil {
+	if !decode(value, s.read) {
 		im.problem(im.line, &lineError{ReasonUnexpectedValue, "step " + strconv.Itoa(n) + " has another form"})
 		return nil
 	}
@@ -355,7 +355,7 @@ func (im *sweImport) end() error {
 	if o == nil {
 		return nil
 	}
-	if t := im.trial; t.history && t.observation != nil && len(im.pending) > 0 {
+	if t := im.trial; t.history && len(im.pending) > 0 {
 		if step := t.answered; step >= 0 && step == t.steps.len()-1 {
 			result := *o
 			result.record, result.hash, result.place = stepCallID(step), 0, ""
@@ -363,7 +363,7 @@ func (im *sweImport) end() error {
 			if o.thread.untimed {
 				result.extra["time_unknown"] = true
 			}
-			if err := im.result(&result, im.pending, *t.observation, "after_the_last_call"); err != nil {
+			if err := im.result(&result, im.pending, textOf(t.observation), "after_the_last_call"); err != nil {
 				return err
 			}
 		}

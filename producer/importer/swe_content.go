@@ -68,9 +68,9 @@ func (im *sweImport) toolCalls(o *origin, m *sweMessage) (calls []piece) {
 		if id == "" || !o.thread.first(hashOf(id)) {
 			id = o.record + ":call:" + strconv.Itoa(i)
 		}
-		name := shortText(c.Function.Name, 256)
+		name := shortText(c.Name, 256)
 		p := piece{id: id, toolCall: id, kind: "tool_call", layer: layerToolCalls, itemType: itemFunctionCall, role: "assistant", function: name, title: toolTitle(name, "call"), mime: "application/json"}
-		p.setText(textOf(c.Function.Arguments))
+		p.setText(textOf(c.Arguments))
 		calls = append(calls, p)
 	}
 	return calls

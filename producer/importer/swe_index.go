@@ -18,8 +18,9 @@ type sweTrial struct {
 	configText  string
 	info        sweInfo
 	place       string
-	history     bool    // the log holds messages; else they are taken from the steps
-	observation *string // of the last step
+	history     bool   // the log holds messages; else they are taken from the steps
+	observation span   // of the last step
+	room        []byte // for a text
 
 	told bool // it has elements, of whatever form
 
@@ -108,15 +109,14 @@ func (t *sweTrial) readConfig(d *document) error {
 func (t *sweTrial) step(value jsontext.Value, opts Options) {
 	var s sweStep
 	t.told = true
-	if value.Kind() != '{' || json.Unmarshal(value, &s, streamed) != nil {
+	if !decode(value, s.read) {
 		return
 	}
 	if t.steps.len() == 0 {
 		t.place = s.place()
 	}
-	observation := textOf(s.Observation)
-	t.observation = &observation
-	response := textOf(s.Response)
+	t.observation = append(t.observation[:0], s.Observation...)
+	response := s.Response.textIn(&t.room)
 	if t.absorbed < identifyingAnswers {
 		t.absorb("step", response)
 		t.absorbed++
@@ -147,7 +147,7 @@ func (t *sweTrial) step(value jsontext.Value, opts Options) {
 func (t *sweTrial) message(value jsontext.Value) {
 	var m sweMessage
 	t.told = true
-	if value.Kind() != '{' || json.Unmarshal(value, &m, streamed) != nil {
+	if !decode(value, m.read) {
 		return
 	}
 	if !t.history {
@@ -155,7 +155,7 @@ func (t *sweTrial) message(value jsontext.Value) {
 		t.identity.Reset() // messages say more than steps
 		t.absorbed = 0
 	}
-	text := m.text()
+	text := m.textIn(&t.room)
 	if t.absorbed < identifyingAnswers {
 		t.absorb(m.Role, text)
 	}
@@ -176,7 +176,7 @@ func (t *sweTrial) absorb(kind, text string) {
 func (t *sweTrial) link() {
 	t.identity.Write([]byte(t.environment + "\x00" + t.configText))
 	t.key = hex.EncodeToString(t.identity.Sum(nil)[:6])
-	t.identity, t.shown, t.answered = nil, nil, -1
+	t.identity, t.shown, t.room, t.answered = nil, nil, nil, -1
 	if !t.history {
 		for _, s := range t.steps.all() {
 			t.answers.add(s.answer)

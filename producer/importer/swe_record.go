@@ -11,35 +11,104 @@ import (
 // sweMessage is one message of a trajectory's history, as SWE-agent 0.2 to 1.1
 // write it, or of mini-swe-agent's messages.
 type sweMessage struct {
-	Role        string       `json:"role"`
-	Content     span         `json:"content"` // a string, or blocks
-	Agent       string       `json:"agent"`
-	Kind        string       `json:"message_type"`
-	IsDemo      bool         `json:"is_demo"`
-	Thought     span         `json:"thought"`
-	Action      span         `json:"action"`
-	ToolCalls   []chosenCall `json:"tool_calls"`
-	ToolCallIDs []string     `json:"tool_call_ids"`
-	ToolCallID  string       `json:"tool_call_id"`
+	Role        string
+	Content     span // a string, or blocks
+	Agent       string
+	Kind        string
+	IsDemo      bool
+	Thought     span
+	Action      span
+	ToolCalls   []chosenCall
+	ToolCallIDs []string
+	ToolCallID  string
 	Thinking    []struct {
 		Thinking string `json:"thinking"`
-	} `json:"thinking_blocks"`
-	Extra *struct { // of mini-swe-agent
-		Response  *ohResponse `json:"response"`
-		Cost      *float64    `json:"cost"`
-		Timestamp *float64    `json:"timestamp"`
-	} `json:"extra"`
+	}
+	Extra *sweExtra
+}
+
+// sweExtra is what mini-swe-agent adds to a message.
+type sweExtra struct {
+	Response  *ohResponse
+	Cost      *float64
+	Timestamp *float64
+}
+
+func (m *sweMessage) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "role":
+			return c.string(&m.Role)
+		case "content":
+			return c.span(&m.Content)
+		case "agent":
+			return c.string(&m.Agent)
+		case "message_type":
+			return c.string(&m.Kind)
+		case "is_demo":
+			return c.into(&m.IsDemo)
+		case "thought":
+			return c.span(&m.Thought)
+		case "action":
+			return c.span(&m.Action)
+		case "tool_calls":
+			return readList(c, &m.ToolCalls, (*chosenCall).read)
+		case "tool_call_ids":
+			return c.into(&m.ToolCallIDs)
+		case "tool_call_id":
+			return c.string(&m.ToolCallID)
+		case "thinking_blocks":
+			return c.into(&m.Thinking)
+		case "extra":
+			return readNew(c, &m.Extra, (*sweExtra).read)
+		}
+		return c.skip()
+	})
+}
+
+func (e *sweExtra) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "response":
+			return readNew(c, &e.Response, (*ohResponse).read)
+		case "cost":
+			return c.into(&e.Cost)
+		case "timestamp":
+			return c.into(&e.Timestamp)
+		}
+		return c.skip()
+	})
 }
 
 // sweStep is one step of a trajectory: what the model was asked, what it
 // answered and what came of it.
 type sweStep struct {
-	Action      string       `json:"action"`
-	Observation span         `json:"observation"`
-	Response    span         `json:"response"`
-	State       span         `json:"state"`    // an object, or its text
-	Query       []sweMessage `json:"query"`    // what the model was shown
-	Messages    []sweMessage `json:"messages"` // the same, before 1.1
+	Action      string
+	Observation span
+	Response    span
+	State       span         // an object, or its text
+	Query       []sweMessage // what the model was shown
+	Messages    []sweMessage // the same, before 1.1
+}
+
+func (s *sweStep) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "action":
+			return c.string(&s.Action)
+		case "observation":
+			return c.span(&s.Observation)
+		case "response":
+			return c.span(&s.Response)
+		case "state":
+			return c.span(&s.State)
+		case "query":
+			return readList(c, &s.Query, (*sweMessage).read)
+		case "messages":
+			return readList(c, &s.Messages, (*sweMessage).read)
+		}
+		return c.skip()
+	})
 }
 
 // shown are the messages that the model saw, nil when the log does not hold
@@ -113,6 +182,14 @@ func (m *sweMessage) text() string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// textIn is text that holds until room is used again.
+func (m *sweMessage) textIn(room *[]byte) string {
+	if m.Content.Kind() == '[' {
+		return m.text()
+	}
+	return m.Content.textIn(room)
 }
 
 // calls are the ids of the tool calls that the message answers.
