@@ -26,9 +26,14 @@ func (c *corpus) callsOnly() {
 	c.add(&schema.UsageRecorded{CallID: "z1", WindowFirst: num(0), WindowNext: num(2)})
 	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "cut-z", Scope: "thread", SummaryRef: "sum-z", SourceItemRefs: refs("ask"),
 		SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(1)}}})
+	c.in(`s"6`, "s6", "z2", "run-root")
+	c.entry("answer", "function_call_output", "Read", "tool-q", 0, 50)
+	c.add(&schema.UsageRecorded{CallID: "z2", WindowFirst: num(0), WindowNext: num(1)})
 	c.ids = schema.Correlation{Tenant: "acme", Agent: "coder", RuntimeID: "bench"}
 	c.add(&schema.ErasureApplied{Common: schema.Common{PolicyRefs: refs("policy-a", "policy-b")}, ErasureID: "erasure-z", ErasedSubject: "user-z", Reason: "request",
 		Records: []schema.ErasedRecord{{SessionID: "s5", ItemID: "reply"}, {SessionID: "s1", ItemID: "item-doc"}, {SessionID: "s1", ItemID: "ask"}, {SessionID: "s5"}}})
+	c.add(&schema.ErasureApplied{Common: schema.Common{PolicyRefs: refs("policy-a")}, ErasureID: "erasure-y", ErasedSubject: "user-y", Reason: "request",
+		Records: []schema.ErasedRecord{{SessionID: `s"6`, ItemID: "answer"}}})
 	c.in("s5", "s5", "z1", "run-root").ids.Tenant = "globex"
 	c.entry("ask", "function_call", "Write", "tool-y", 0, 6)
 	c.add(&schema.UsageRecorded{CallID: "y1", WindowFirst: num(0), WindowNext: num(1)})

@@ -9,7 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// erasureRow is an erasure of the tenant: what it took stands in the data alone.
+// erasureRow is an erasure: what it took stands in the data alone. Those are read that
+// have the session's id in them, or anything that JSON escapes.
 type erasureRow struct {
 	Fact
 	Data string `ch:"data"`

@@ -7,7 +7,8 @@
 // write SQL, while [Query] answers window and why as the commands do, and tests hold
 // both together, column by column. Of a simple select half is planning, too, so each
 // has columns as they are and as few functions as may be: what can be made of a row is
-// made here.
+// made here. Nothing is asked first to save selects, such as which tables have rows of
+// the session: finding that out takes as long as it saves.
 package turn
 
 import (
@@ -31,7 +32,6 @@ var files embed.FS
 type reader struct {
 	ledger *ledger.Ledger
 	given  map[string]string // parameters
-	kinds  []string          // types of the session's events
 	limits ledger.Limits     // of each select
 }
 
@@ -45,26 +45,6 @@ func newReader(l *ledger.Ledger, query string, arguments map[string]string) (rea
 	return reader{ledger: l, given: given, limits: ledger.DefaultLimits()}, err
 }
 
-// kindRow is what a tenant's session of this id has.
-type kindRow struct {
-	Tenant string   `ch:"tenant"`
-	Kinds  []string `ch:"kinds"`
-}
-
-// knowing returns a reader that knows which tables can have rows of the session: each
-// that need not be asked saves as much as the reading itself. It knows the tenant, too,
-// without which the tables' key is of little use. A session id that several tenants have
-// is read in all of them, as the query does.
-func (r reader) knowing(tenants []kindRow) reader {
-	for _, one := range tenants {
-		r.kinds = append(r.kinds, one.Kinds...)
-	}
-	if len(tenants) == 1 {
-		r = r.with("tenant", tenants[0].Tenant)
-	}
-	return r
-}
-
 // with returns a reader with more parameters, names and values by turns.
 func (r reader) with(more ...string) reader {
 	r.given = maps.Clone(r.given)
@@ -74,16 +54,9 @@ func (r reader) with(more ...string) reader {
 	return r
 }
 
-// into returns what reads all rows of a statement into list, if the session has any
-// event whose type begins with one of those that such rows come from. Without any, it
-// is read in any case.
-func into[T any](ctx context.Context, r reader, list *[]T, name string, from ...string) func() error {
+// into returns what reads all rows of a statement into list.
+func into[T any](ctx context.Context, r reader, list *[]T, name string) func() error {
 	return func() error {
-		if len(from) > 0 && !slices.ContainsFunc(r.kinds, func(kind string) bool {
-			return slices.ContainsFunc(from, func(begin string) bool { return strings.HasPrefix(kind, begin) })
-		}) {
-			return nil
-		}
 		sql, err := r.statement(name)
 		if err != nil {
 			return err

@@ -171,25 +171,22 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 }
 
 func (r reader) way(ctx context.Context) ([]Step, error) {
-	var tenants []kindRow
 	var entries []entryRow
 	var placed []shownRow
 	var decisions []decisionRow
 	var cuts []cutRow
 	var erasures []erasureRow
 	var items, budgets, redactions, gaps, calls []stepRow
-	if err := together(into(ctx, r, &tenants, "kinds"), into(ctx, r, &entries, "way_log"), into(ctx, r, &items, "way_items")); err != nil {
-		return nil, err
-	}
-	r = r.knowing(tenants)
 	err := together(
-		into(ctx, r, &placed, "way_placements", "context.assembly.", "context.injection."),
+		into(ctx, r, &entries, "way_log"),
+		into(ctx, r, &items, "way_items"),
+		into(ctx, r, &placed, "way_placements"),
+		into(ctx, r, &decisions, "way_decisions"),
+		into(ctx, r, &cuts, "way_replacements"),
 		into(ctx, r, &erasures, "erasures"),
-		into(ctx, r, &decisions, "way_decisions", "context.surface.", "context.selection."),
-		into(ctx, r, &budgets, "way_budgets", "context.budget."),
-		into(ctx, r, &redactions, "way_redactions", "context.redaction."),
-		into(ctx, r, &gaps, "way_missing", "context.missing."),
-		into(ctx, r, &cuts, "way_replacements", "context.elision.", "context.compaction."))
+		into(ctx, r, &budgets, "way_budgets"),
+		into(ctx, r, &redactions, "way_redactions"),
+		into(ctx, r, &gaps, "way_missing"))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +194,7 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	shown, visible := shownIn(placed)
 	if inLog.position != nowhere && !visible {
 		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10))
-		if err := into(ctx, r, &calls, "way_calls", "context.usage.")(); err != nil {
+		if err := into(ctx, r, &calls, "way_calls")(); err != nil {
 			return nil, err
 		}
 	}

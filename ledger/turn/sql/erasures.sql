@@ -4,3 +4,4 @@ PREWHERE session_id = ''
     AND tenant = {tenant:String}
     AND event_type = 'context.erasure.applied'
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
+    AND (position(data, {session_id:String}) > 0 OR position(data, '\\') > 0)
