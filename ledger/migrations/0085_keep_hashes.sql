@@ -45,11 +45,12 @@ ALTER TABLE events ADD COLUMN IF NOT EXISTS declaration String MATERIALIZED
     if(event_type IN ('context.facts.dropped', 'context.erasure.applied'), data, '') AFTER correlation_hash;
 
 -- What a selection decided, for check_conservation: the sums of the hashes of its
--- candidates and of the items that it decided, and whether it contradicts itself.
+-- candidates and of the items that it decided, and whether it contradicts itself. Lists of
+-- unlike length must not make an insert fail: a reason that is not there is none.
 ALTER TABLE decisions ADD COLUMN IF NOT EXISTS candidates_hash UInt64 MATERIALIZED arraySum(i -> cityHash64(i), candidate_refs) AFTER correlation_hash;
 ALTER TABLE decisions ADD COLUMN IF NOT EXISTS items_hash UInt64 MATERIALIZED arraySum(i -> cityHash64(i), item_refs) AFTER candidates_hash;
 ALTER TABLE decisions ADD COLUMN IF NOT EXISTS contradicts Bool MATERIALIZED
-    length(arrayDistinct(item_refs)) < length(item_refs) OR arrayExists((o, r) -> o = 'omitted' AND r = '', outcomes, reasons) AFTER items_hash;
+    length(arrayDistinct(item_refs)) < length(item_refs) OR arrayExists((o, r) -> o = 'omitted' AND r = '', outcomes, arrayResize(reasons, length(outcomes))) AFTER items_hash;
 
 ALTER TABLE events MATERIALIZE COLUMN correlation_hash;
 ALTER TABLE scopes MATERIALIZE COLUMN correlation_hash;
