@@ -19,7 +19,7 @@ func TestCreateDatabase(t *testing.T) {
 		u.Path = database
 		return u.String()
 	}
-	dsn := named(s.ClickHouseDSN(), "ctxledger_new")
+	dsn := named(s.ClickHouseDSN(), "ctxledger-new")
 	if _, err := ledger.Open(t.Context(), dsn); !ledger.NotMigrated(err) {
 		t.Fatalf("without a database: %v", err)
 	}

@@ -204,7 +204,7 @@ func (l *Ledger) exec(ctx context.Context, statements []string) error {
 		return err
 	}
 	for _, s := range statements {
-		if err := l.conn.Exec(ctx, strings.ReplaceAll(s, ownDatabase, database)); err != nil {
+		if err := l.conn.Exec(ctx, strings.ReplaceAll(s, ownDatabase, "`"+database+"`")); err != nil {
 			return err
 		}
 	}
