@@ -77,6 +77,7 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 		fact.GapSeconds = &gap
 	}
 	layers := *t.log.layers()
+	fact.Layers = make([]schema.LayerUsage, 0, layers.used())
 	history, known := int64(0), w.opts.Count != nil && !t.log.partial
 	for of, size := range layers {
 		if size.items == 0 {

@@ -13,6 +13,8 @@ type claudeImport struct {
 	*writer
 	index  *claudeIndex
 	finder *threadFinder
+	record record       // the last, room for the next
+	native claudeRecord // as above
 }
 
 var claudeTool = newTool(FormatClaudeCode)
@@ -41,8 +43,9 @@ func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
 
 // line imports one line. The error is emit's; problems go to the report.
 func (im *claudeImport) line(line []byte, number int, last bool) error {
-	var rec claudeRecord
-	err := decodeRecord(line, &rec, last)
+	rec := &im.native
+	*rec = claudeRecord{}
+	err := decodeRecord(line, rec, last)
 	if err == errBlank {
 		return nil
 	}
@@ -53,7 +56,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		im.problem(number, err)
 		return nil
 	}
-	key, hasSession := im.finder.find(&rec)
+	key, hasSession := im.finder.find(rec)
 	class := claudeTypes[rec.kind()]
 	if class == classAttachment && !rec.queuedPrompt() {
 		class = classIgnored
@@ -72,11 +75,12 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		im.problem(number, &lineError{ReasonNoSession, "neither this record nor one before it names a session"})
 		return nil
 	}
-	at, ok := im.time(&rec, key, number)
+	at, ok := im.time(rec, key, number)
 	if !ok {
 		return nil
 	}
-	f := &record{claudeRecord: &rec, origin: origin{thread: im.claudeThread(key, number), record: rec.id(key, number), parent: rec.ParentUUID, at: at, line: number}}
+	f := &im.record
+	*f = record{claudeRecord: rec, origin: origin{thread: im.claudeThread(key, number), record: rec.id(key, number), parent: rec.ParentUUID, at: at, line: number}}
 	if rec.UUID == "" {
 		im.problem(number, &lineError{ReasonNoUUID, ""})
 	} else {

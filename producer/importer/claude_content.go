@@ -9,31 +9,62 @@ import (
 
 // claudeBlock is one block of a message's content.
 type claudeBlock struct {
-	Type      string `json:"type"`
-	Text      string `json:"text"`
-	Thinking  string `json:"thinking"`
-	Data      string `json:"data"` // of redacted thinking, encrypted
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Input     span   `json:"input"`
-	ToolUseID string `json:"tool_use_id"`
-	Content   span   `json:"content"` // of a tool result: a string or an array of blocks
-	Source    span   `json:"source"`  // of an image or a document
+	Type      string
+	Text      string
+	Thinking  string
+	ID        string
+	Name      string
+	Input     span
+	ToolUseID string
+	Content   span // of a tool result: a string or an array of blocks
+	Source    span // of an image or a document
+}
+
+func (b *claudeBlock) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&b.Type)
+		case "text":
+			return c.string(&b.Text)
+		case "thinking":
+			return c.string(&b.Thinking)
+		case "data": // of redacted thinking, encrypted
+			return c.aString()
+		case "id":
+			return c.string(&b.ID)
+		case "name":
+			return c.string(&b.Name)
+		case "input":
+			return c.span(&b.Input)
+		case "tool_use_id":
+			return c.string(&b.ToolUseID)
+		case "content":
+			return c.span(&b.Content)
+		case "source":
+			return c.span(&b.Source)
+		}
+		return c.skip()
+	})
+}
+
+// readBlocks reads an array of blocks.
+func readBlocks(value span) (blocks []claudeBlock, ok bool) {
+	ok = decode(value, func(c *cursor) bool { return readList(c, &blocks, (*claudeBlock).read) })
+	return blocks, ok
 }
 
 // decodeBlocks reads a message's content. A string is one text block.
-func decodeBlocks(value span) ([]claudeBlock, error) {
+func decodeBlocks(value span) ([]claudeBlock, bool) {
 	switch value.Kind() {
 	case '"':
-		return []claudeBlock{{Type: "text", Text: textOf(value)}}, nil
+		return []claudeBlock{{Type: "text", Text: textOf(value)}}, true
 	case '[':
-		var blocks []claudeBlock
-		err := json.Unmarshal(value, &blocks, lenient)
-		return blocks, err
+		return readBlocks(value)
 	case 'n', 0:
-		return nil, nil
+		return nil, true
 	}
-	return nil, &lineError{ReasonUnexpectedValue, "message.content is neither a string nor an array"}
+	return nil, false
 }
 
 // contents turns the blocks of a record into pieces. toolName finds the name
@@ -145,8 +176,8 @@ func toolResultContents(c piece, b *claudeBlock, name string) []piece {
 		c.setText(text)
 		return []piece{c}
 	}
-	var parts []claudeBlock
-	if json.Unmarshal(b.Content, &parts, lenient) != nil {
+	parts, ok := readBlocks(b.Content)
+	if !ok {
 		c.setText(string(b.Content))
 		return []piece{c}
 	}

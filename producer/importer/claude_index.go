@@ -13,6 +13,8 @@ type claudeIndex struct {
 	firstTime map[string]time.Time // of each session
 	threads   *threadFinder
 	boundary  map[threadKey]string // the last one, while nothing but ignored records follows
+	short     indexRecord          // the last, room for the next
+	long      claudeRecord         // as above
 }
 
 type callKey struct{ session, call string }
@@ -31,11 +33,53 @@ type indexRecord struct {
 	Message          *indexMessage `json:"message"`
 }
 
+func (r *indexRecord) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&r.Type)
+		case "subtype":
+			return c.string(&r.Subtype)
+		case "uuid":
+			return c.string(&r.UUID)
+		case "parentUuid":
+			return c.string(&r.ParentUUID)
+		case "sessionId":
+			return c.string(&r.SessionID)
+		case "agentId":
+			return c.string(&r.AgentID)
+		case "timestamp":
+			return c.string(&r.Timestamp)
+		case "isSidechain":
+			return c.bool(&r.IsSidechain)
+		case "isCompactSummary":
+			return c.bool(&r.IsCompactSummary)
+		case "message":
+			return readNew(c, &r.Message, (*indexMessage).read)
+		}
+		return c.skip()
+	})
+}
+
 // indexMessage is [claudeMessage] without its content.
 type indexMessage struct {
 	ID         string `json:"id"`
 	StopReason string `json:"stop_reason"`
 	Usage      span   `json:"usage"`
+}
+
+func (m *indexMessage) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.string(&m.ID)
+		case "stop_reason":
+			return c.string(&m.StopReason)
+		case "usage":
+			return c.span(&m.Usage)
+		}
+		return c.skip()
+	})
 }
 
 func newClaudeIndex() *claudeIndex {
@@ -50,15 +94,16 @@ func newClaudeIndex() *claudeIndex {
 
 // line learns from one line. Lines that cannot be read are pass 2's to report.
 func (x *claudeIndex) line(line []byte, number int, _ bool) error {
-	var short indexRecord
-	if decodeRecord(line, &short, false) == nil {
-		x.add(&short, number)
+	x.short = indexRecord{}
+	if decodeRecord(line, &x.short, false) == nil {
+		x.add(number)
 	}
 	return nil
 }
 
-func (x *claudeIndex) add(short *indexRecord, number int) {
-	rec := short.record()
+func (x *claudeIndex) add(number int) {
+	rec := &x.long
+	*rec = x.short.record()
 	if rec.checkIDs() != nil {
 		return
 	}
@@ -114,8 +159,8 @@ func (x *claudeIndex) take(session, call string) *claudeUsage {
 	return parseUsage(&claudeMessage{Usage: best.usage, StopReason: best.stop}, best.line)
 }
 
-func (r *indexRecord) record() *claudeRecord {
-	rec := &claudeRecord{
+func (r *indexRecord) record() claudeRecord {
+	rec := claudeRecord{
 		Type: r.Type, Subtype: r.Subtype, UUID: r.UUID, ParentUUID: r.ParentUUID, SessionID: r.SessionID,
 		AgentID: r.AgentID, Timestamp: r.Timestamp, IsSidechain: r.IsSidechain, IsCompactSummary: r.IsCompactSummary,
 	}

@@ -17,8 +17,8 @@ func (im *claudeImport) message(r *record) error {
 		im.problem(r.line, &lineError{ReasonNoMessage, ""})
 		return nil
 	}
-	blocks, err := decodeBlocks(r.Message.Content)
-	if err != nil {
+	blocks, ok := decodeBlocks(r.Message.Content)
+	if !ok {
 		im.problem(r.line, &lineError{ReasonUnexpectedValue, "message.content holds blocks of another form"})
 		return nil
 	}

@@ -28,6 +28,56 @@ type claudeRecord struct {
 	Microcompact      *claudeElision `json:"microcompactMetadata"`
 }
 
+func (r *claudeRecord) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&r.Type)
+		case "subtype":
+			return c.string(&r.Subtype)
+		case "uuid":
+			return c.string(&r.UUID)
+		case "parentUuid":
+			return c.string(&r.ParentUUID)
+		case "logicalParentUuid":
+			return c.string(&r.LogicalParentUUID)
+		case "sessionId":
+			return c.string(&r.SessionID)
+		case "agentId":
+			return c.string(&r.AgentID)
+		case "timestamp":
+			return c.string(&r.Timestamp)
+		case "version":
+			return c.string(&r.Version)
+		case "cwd":
+			return c.string(&r.Cwd)
+		case "gitBranch":
+			return c.string(&r.GitBranch)
+		case "slug":
+			return c.string(&r.Slug)
+		case "requestId":
+			return c.string(&r.RequestID)
+		case "sourceToolUseID":
+			return c.string(&r.SourceToolUseID)
+		case "isSidechain":
+			return c.bool(&r.IsSidechain)
+		case "isMeta":
+			return c.bool(&r.IsMeta)
+		case "isCompactSummary":
+			return c.bool(&r.IsCompactSummary)
+		case "message":
+			return readNew(c, &r.Message, (*claudeMessage).read)
+		case "attachment":
+			return c.span(&r.Attachment)
+		case "compactMetadata":
+			return c.into(&r.Compact)
+		case "microcompactMetadata":
+			return c.into(&r.Microcompact)
+		}
+		return c.skip()
+	})
+}
+
 type claudeMessage struct {
 	ID         string `json:"id"`
 	Model      string `json:"model"`
@@ -35,6 +85,26 @@ type claudeMessage struct {
 	StopReason string `json:"stop_reason"`
 	Content    span   `json:"content"` // a string or an array of blocks
 	Usage      span   `json:"usage"`
+}
+
+func (m *claudeMessage) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.string(&m.ID)
+		case "model":
+			return c.string(&m.Model)
+		case "role":
+			return c.string(&m.Role)
+		case "stop_reason":
+			return c.string(&m.StopReason)
+		case "content":
+			return c.span(&m.Content)
+		case "usage":
+			return c.span(&m.Usage)
+		}
+		return c.skip()
+	})
 }
 
 type claudeCompact struct {

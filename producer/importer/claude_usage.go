@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/ctxledger/ctxledger/schema"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -26,13 +25,16 @@ func outputOf(m *claudeMessage) int64 {
 	if m.Usage.Kind() != '{' {
 		return -1
 	}
-	var u struct {
-		Output span `json:"output_tokens"`
-	}
-	if json.Unmarshal(m.Usage, &u, lenient) != nil {
-		return -1
-	}
-	n, err := strconv.ParseInt(string(u.Output), 10, 64)
+	var output span
+	decode(m.Usage, func(c *cursor) bool {
+		return c.members(func(name []byte) bool {
+			if string(name) == "output_tokens" {
+				return c.span(&output)
+			}
+			return c.skip()
+		})
+	})
+	n, err := strconv.ParseInt(string(output), 10, 64)
 	if err != nil || n < 0 || n >= 1<<53 {
 		return -1
 	}
@@ -46,19 +48,42 @@ func parseUsage(m *claudeMessage, line int) *claudeUsage {
 	if m.Usage.Kind() != '{' {
 		return u
 	}
-	var members map[string]jsontext.Value
-	if json.Unmarshal(m.Usage, &members, lenient) != nil {
-		u.problems = append(u.problems, &lineError{ReasonBadUsage, "the usage object cannot be read"})
-		return u
-	}
-	u.raw = rawNumbers(members)
-	u.buckets.UncachedInput = u.count(members, "input_tokens")
-	u.buckets.CacheRead = u.count(members, "cache_read_input_tokens")
-	u.buckets.Output = u.count(members, "output_tokens")
-	written := u.count(members, "cache_creation_input_tokens")
-	var lifetimes map[string]jsontext.Value
-	if v := members["cache_creation"]; v.Kind() == '{' && json.Unmarshal(v, &lifetimes, lenient) == nil {
-		short, long := u.count(lifetimes, "ephemeral_5m_input_tokens"), u.count(lifetimes, "ephemeral_1h_input_tokens")
+	u.raw = rawNumbers(m.Usage, true)
+	var input, cacheRead, output, allWritten, lifetimes, short, long span
+	decode(m.Usage, func(c *cursor) bool {
+		return c.members(func(name []byte) bool {
+			switch string(name) {
+			case "input_tokens":
+				return c.span(&input)
+			case "cache_read_input_tokens":
+				return c.span(&cacheRead)
+			case "output_tokens":
+				return c.span(&output)
+			case "cache_creation_input_tokens":
+				return c.span(&allWritten)
+			case "cache_creation":
+				return c.span(&lifetimes)
+			}
+			return c.skip()
+		})
+	})
+	u.buckets.UncachedInput = u.count("input_tokens", input)
+	u.buckets.CacheRead = u.count("cache_read_input_tokens", cacheRead)
+	u.buckets.Output = u.count("output_tokens", output)
+	written := u.count("cache_creation_input_tokens", allWritten)
+	if lifetimes.Kind() == '{' {
+		decode(lifetimes, func(c *cursor) bool {
+			return c.members(func(name []byte) bool {
+				switch string(name) {
+				case "ephemeral_5m_input_tokens":
+					return c.span(&short)
+				case "ephemeral_1h_input_tokens":
+					return c.span(&long)
+				}
+				return c.skip()
+			})
+		})
+		short, long := u.count("ephemeral_5m_input_tokens", short), u.count("ephemeral_1h_input_tokens", long)
 		if short != nil && long != nil && (written == nil || *short+*long == *written) {
 			u.buckets.CacheWrite5m, u.buckets.CacheWrite1h = short, long
 			return u
@@ -68,9 +93,8 @@ func parseUsage(m *claudeMessage, line int) *claudeUsage {
 	return u
 }
 
-func (u *claudeUsage) count(members map[string]jsontext.Value, name string) *int64 {
-	value, ok := members[name]
-	if !ok || value.Kind() == 'n' {
+func (u *claudeUsage) count(name string, value span) *int64 {
+	if value == nil || value.Kind() == 'n' {
 		return nil
 	}
 	n, err := strconv.ParseInt(string(value), 10, 64)
@@ -88,39 +112,29 @@ func (u *claudeUsage) count(members map[string]jsontext.Value, name string) *int
 // maxRawNumbers bounds what a foreign usage object adds to an event.
 const maxRawNumbers = 64
 
-// rawNumbers keeps the numbers of a usage object verbatim, those of nested
-// objects too. Everything else stays out.
-func rawNumbers(members map[string]jsontext.Value) map[string]any {
-	if len(members) > maxRawNumbers {
-		return nil
-	}
-	numbers := make(map[string]any, len(members))
-	for name, value := range members {
-		if len(name) > 64 || len(value) > 4096 {
-			continue
-		}
-		switch value.Kind() {
-		case '0':
-			if len(value) <= 32 {
-				numbers[name] = value
+// rawNumbers keeps the numbers of a usage object verbatim, those of the objects in it,
+// too, where nested is set. Everything else stays out.
+func rawNumbers(object span, nested bool) map[string]any {
+	numbers, members := make(map[string]any), 0
+	decode(object, func(c *cursor) bool {
+		return c.members(func(name []byte) bool {
+			members++
+			value := c.value()
+			if len(name) > 64 || len(value) > 4096 {
+				return true
 			}
-		case '{':
-			var nested map[string]jsontext.Value
-			if json.Unmarshal(value, &nested, lenient) != nil {
-				continue
-			}
-			inner := make(map[string]any)
-			for name, value := range nested {
-				if value.Kind() == '0' && len(name) <= 64 && len(value) <= 32 && len(nested) <= maxRawNumbers {
-					inner[name] = value
+			switch kind := value.Kind(); {
+			case kind == '0' && len(value) <= 32:
+				numbers[string(name)] = jsontext.Value(value)
+			case kind == '{' && nested:
+				if inner := rawNumbers(value, false); inner != nil {
+					numbers[string(name)] = inner
 				}
 			}
-			if len(inner) > 0 {
-				numbers[name] = inner
-			}
-		}
-	}
-	if len(numbers) == 0 {
+			return true
+		})
+	})
+	if members > maxRawNumbers || len(numbers) == 0 {
 		return nil
 	}
 	return numbers

@@ -69,16 +69,16 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 	if problem := im.index.wrong[number]; problem != nil {
 		im.problem(number, problem)
 	}
-	switch o := im.origin(e, number); {
+	switch {
 	case e.item != nil:
-		return im.item(o, e, number)
+		return im.item(e, number)
 	case e.compacted != nil:
-		return im.compacted(o, e)
+		return im.compacted(im.origin(e, number), e)
 	case e.turn != nil:
 		im.turn(e.turn.TurnID, number)
 		im.thread.model = shortText(e.turn.Model, 128)
 	case e.event != nil:
-		return im.event(o, e, number)
+		return im.event(e, number)
 	}
 	im.report.ignore(e.kind)
 	return nil
@@ -150,7 +150,7 @@ func (im *codexImport) turn(id string, number int) {
 
 // event imports what the program told its interface, as far as no response
 // item says it too.
-func (im *codexImport) event(o *origin, e *codexEntry, number int) error {
+func (im *codexImport) event(e *codexEntry, number int) error {
 	switch e.event.Type {
 	case "task_started", "turn_started":
 		im.turn(e.event.TurnID, number)
@@ -159,7 +159,7 @@ func (im *codexImport) event(o *origin, e *codexEntry, number int) error {
 		im.calls = ""
 	case "token_count":
 		if im.index.calls.begins(number) { // a call without an answer in the log
-			return im.startCall(o, number)
+			return im.startCall(im.origin(e, number), number)
 		}
 		im.calls = ""
 	case "thread_rolled_back":
@@ -195,7 +195,7 @@ func (im *codexImport) startCall(o *origin, number int) error {
 }
 
 // item imports a response item.
-func (im *codexImport) item(o *origin, e *codexEntry, number int) error {
+func (im *codexImport) item(e *codexEntry, number int) error {
 	class := e.item.class()
 	if class == codexIgnored || number == im.index.held {
 		im.report.ignore(e.kind)
@@ -205,7 +205,7 @@ func (im *codexImport) item(o *origin, e *codexEntry, number int) error {
 		im.problem(number, problem)
 		return nil
 	}
-	call := ""
+	o, call := im.origin(e, number), ""
 	if class == codexOutput && !e.replay {
 		if err := im.startCall(o, number); err != nil {
 			return err

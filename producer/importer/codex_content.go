@@ -10,9 +10,29 @@ import (
 
 // codexBlock is one block of a message or of a tool's output.
 type codexBlock struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	ImageURL span   `json:"image_url"`
+	Type     string
+	Text     string
+	ImageURL span
+}
+
+func (b *codexBlock) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&b.Type)
+		case "text":
+			return c.string(&b.Text)
+		case "image_url":
+			return c.span(&b.ImageURL)
+		}
+		return c.skip()
+	})
+}
+
+// readCodexBlocks reads an array of blocks.
+func readCodexBlocks(value span) (blocks []codexBlock, ok bool) {
+	ok = decode(value, func(c *cursor) bool { return readList(c, &blocks, (*codexBlock).read) })
+	return blocks, ok
 }
 
 // pieces turns a response item into pieces. typed says that a user message may
@@ -84,8 +104,7 @@ func (i *codexResponseItem) output(p piece, name string) []piece {
 		}
 	}
 	var media []piece
-	var blocks []codexBlock
-	if output.Kind() == '[' && json.Unmarshal(output, &blocks, lenient) == nil {
+	if blocks, ok := readCodexBlocks(output); ok {
 		var texts []string
 		for n := range blocks {
 			if b := &blocks[n]; b.isImage() {
@@ -176,8 +195,8 @@ func decodeCodexBlocks(value span) ([]codexBlock, *lineError) {
 	case '"':
 		return []codexBlock{{Type: "text", Text: textOf(value)}}, nil
 	case '[':
-		var blocks []codexBlock
-		if json.Unmarshal(value, &blocks, lenient) != nil {
+		blocks, ok := readCodexBlocks(value)
+		if !ok {
 			return nil, &lineError{ReasonUnexpectedValue, "content holds blocks of another form"}
 		}
 		return blocks, nil

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 )
 
@@ -91,7 +90,7 @@ func (r *codexReader) read(text []byte, number int, last bool) (*codexEntry, err
 
 // target is what the payload of a line of the given type is decoded into, nil
 // for a type without facts.
-func (e *codexEntry) target(kind string) any {
+func (e *codexEntry) target(kind string) codexPayload {
 	switch kind {
 	case codexMeta:
 		e.head = new(codexHead)
@@ -144,7 +143,7 @@ func (e *codexEntry) decode(text []byte, line *codexLine) error {
 			e.kind, e.unknown = line.kind(""), !codexNoFacts[line.Type]
 			return nil
 		}
-		if payload.Kind() != '{' || json.Unmarshal(payload, into, streamed) != nil {
+		if !decode(payload, into.read) {
 			return &lineError{ReasonUnexpectedValue, "the payload of a " + quoteType(line.Type) + " has another form"}
 		}
 	}
@@ -164,13 +163,6 @@ func (e *codexEntry) decode(text []byte, line *codexLine) error {
 		e.unknown = true
 	}
 	return nil
-}
-
-// codexBrief is what pass 1 reads of an item. An item that has another form in
-// what it leaves out is pass 2's to report.
-type codexBrief struct {
-	Type string `json:"type"`
-	Role string `json:"role"`
 }
 
 // codexNoFacts are types of lines without context facts.

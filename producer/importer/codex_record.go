@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -17,16 +16,18 @@ import (
 type codexLine struct {
 	Timestamp  string
 	Type       string
-	RecordType string         // of a bare state line
-	Payload    jsontext.Value // a part of the line's own bytes, nil for a bare line
-	taken      bool           // the payload was decoded on the way
+	RecordType string // of a bare state line
+	Payload    span   // nil for a bare line
+	taken      bool   // the payload was read on the way
 }
 
-// read reads one line, as [decodeRecord] does: it is what most of the time goes
-// into, and needs no copy of the payload. An object is decoded on the way into
-// what target returns for the line's type, where the type stands before it and
-// nothing is wrong with the line.
-func (l *codexLine) read(text []byte, last bool, target func(kind string) any) error {
+// codexPayload is what a line wraps.
+type codexPayload interface{ read(c *cursor) bool }
+
+// read reads one line, as [decodeRecord] does. An object is read on the way into what
+// target returns for the line's type, where the type stands before it and nothing is
+// wrong with the line.
+func (l *codexLine) read(text []byte, last bool, target func(kind string) codexPayload) error {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))
 	if len(text) == 0 {
 		return errBlank
@@ -34,19 +35,17 @@ func (l *codexLine) read(text []byte, last bool, target func(kind string) any) e
 	if !utf8.Valid(text) {
 		return &lineError{ReasonInvalidUTF8, ""}
 	}
-	room := lineDecoders.Get().(*lineDecoder)
-	defer lineDecoders.Put(room)
-	dec := room.begin(text)
+	if readLine(text, func(c *cursor) bool { return l.members(c, target) }) {
+		return nil
+	}
+	*l = codexLine{} // which payloads are not the form says less than what is wrong with the line
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), lenient)
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if err := dec.SkipValue(); err == nil {
 			return &lineError{ReasonNotAnObject, "JSON " + kind.String()}
 		}
 	}
-	err := l.members(dec, target)
-	if err != nil && l.taken { // which payloads are not the form says less than what is wrong with the line
-		*l = codexLine{}
-		err = l.members(room.begin(text), nil)
-	}
+	err := l.decode(dec)
 	if err == nil {
 		if _, err = dec.ReadToken(); err == io.EOF {
 			return nil
@@ -67,21 +66,30 @@ func (l *codexLine) read(text []byte, last bool, target func(kind string) any) e
 	return &lineError{ReasonMalformedJSON, ""}
 }
 
-// lineDecoder decodes one line after another in place.
-type lineDecoder struct {
-	dec  *jsontext.Decoder
-	text bytes.Buffer
+func (l *codexLine) members(c *cursor, target func(kind string) codexPayload) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "timestamp":
+			return c.string(&l.Timestamp)
+		case "type":
+			return c.string(&l.Type)
+		case "record_type":
+			return c.string(&l.RecordType)
+		case "payload":
+			if c.next() == '{' {
+				if into := target(l.Type); into != nil {
+					l.taken = true
+					return into.read(c)
+				}
+			}
+			return c.span(&l.Payload)
+		}
+		return c.skip()
+	})
 }
 
-var lineDecoders = sync.Pool{New: func() any { return &lineDecoder{dec: jsontext.NewDecoder(new(bytes.Buffer))} }}
-
-func (d *lineDecoder) begin(text []byte) *jsontext.Decoder {
-	d.text = *bytes.NewBuffer(text)
-	d.dec.Reset(&d.text, lenient)
-	return d.dec
-}
-
-func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any) error {
+// decode is members for a line of which the decoder has to say what is wrong with it.
+func (l *codexLine) decode(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
@@ -99,21 +107,13 @@ func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any)
 		case `"record_type"`:
 			into = &l.RecordType
 		case `"payload"`:
-			if target != nil && l.Type != "" && dec.PeekKind() == '{' {
-				if into := target(l.Type); into != nil {
-					l.taken = true
-					if err = json.UnmarshalDecode(dec, into); err != nil {
-						return err
-					}
-					continue
-				}
-			}
-			if l.Payload, err = dec.ReadValue(); err != nil {
+			value, err := dec.ReadValue()
+			if err != nil {
 				return err
 			}
+			l.Payload = span(value)
 			continue
-		}
-		if into == nil {
+		default:
 			if err := dec.SkipValue(); err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any)
 		}
 		switch kind := value.Kind(); kind {
 		case '"':
-			*into = lineWord(value)
+			*into = textOf(span(value))
 		case 'n':
 		default:
 			return &lineError{ReasonUnexpectedValue, "JSON " + kind.String() + " for a string of the record"}
@@ -133,19 +133,6 @@ func (l *codexLine) members(dec *jsontext.Decoder, target func(kind string) any)
 	}
 	_, err := dec.ReadToken()
 	return err
-}
-
-// lineWord is the text of a string. That of most types needs no copy.
-func lineWord(value jsontext.Value) string {
-	switch string(value) {
-	case `"` + codexItem + `"`:
-		return codexItem
-	case `"` + codexEvent + `"`:
-		return codexEvent
-	case `"` + codexContext + `"`:
-		return codexContext
-	}
-	return textOf(span(value))
 }
 
 // bare reports whether the line is of the form before wrapping.
@@ -170,17 +157,17 @@ const (
 
 // codexHead is the payload of a session_meta line.
 type codexHead struct {
-	ID           string         `json:"id"`
-	Timestamp    string         `json:"timestamp"`
-	ForkedFrom   string         `json:"forked_from_id"`
-	ParentThread string         `json:"parent_thread_id"`
-	Cwd          string         `json:"cwd"`
-	Originator   string         `json:"originator"`
-	Version      string         `json:"cli_version"`
-	Provider     string         `json:"model_provider"`
-	Source       jsontext.Value `json:"source"`            // a word, or an object of a sub-agent
-	Instructions jsontext.Value `json:"base_instructions"` // {text}
-	Git          *codexGit      `json:"git"`
+	ID           string
+	Timestamp    string
+	ForkedFrom   string
+	ParentThread string
+	Cwd          string
+	Originator   string
+	Version      string
+	Provider     string
+	Source       span // a word, or an object of a sub-agent
+	Instructions span // {text}
+	Git          *codexGit
 	subagent     bool
 	depth        *int64
 	baseText     *string
@@ -189,6 +176,36 @@ type codexHead struct {
 type codexGit struct {
 	Commit string `json:"commit_hash"`
 	Branch string `json:"branch"`
+}
+
+func (h *codexHead) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "id":
+			return c.string(&h.ID)
+		case "timestamp":
+			return c.string(&h.Timestamp)
+		case "forked_from_id":
+			return c.string(&h.ForkedFrom)
+		case "parent_thread_id":
+			return c.string(&h.ParentThread)
+		case "cwd":
+			return c.string(&h.Cwd)
+		case "originator":
+			return c.string(&h.Originator)
+		case "cli_version":
+			return c.string(&h.Version)
+		case "model_provider":
+			return c.string(&h.Provider)
+		case "source":
+			return c.span(&h.Source)
+		case "base_instructions":
+			return c.span(&h.Instructions)
+		case "git":
+			return c.into(&h.Git)
+		}
+		return c.skip()
+	})
 }
 
 // complete reads what of the head has several forms.
@@ -220,41 +237,125 @@ func (h *codexHead) complete() {
 	}
 }
 
-// codexResponseItem is what the model's API was sent or answered.
+// codexResponseItem is what the model's API was sent or answered. What it holds
+// besides is encrypted, or no model sees it.
 type codexResponseItem struct {
-	Type      string `json:"type"`
-	ID        span   `json:"id"`
-	Role      string `json:"role"`
-	Content   span   `json:"content"` // blocks, or null
-	Summary   span   `json:"summary"` // of reasoning
-	Encrypted span   `json:"encrypted_content"`
-	Name      string `json:"name"`
-	Arguments span   `json:"arguments"` // a string of JSON
-	Input     span   `json:"input"`     // of a custom tool call
-	Action    span   `json:"action"`    // of a shell call or a search
-	CallID    string `json:"call_id"`
-	Output    span   `json:"output"` // a string, blocks, or an object with content
-	Result    span   `json:"result"` // of an image generation
+	Type      string
+	Role      string
+	Content   span // blocks, or null
+	Name      string
+	Arguments span // a string of JSON
+	Input     span // of a custom tool call
+	Action    span // of a shell call or a search
+	CallID    string
+	Output    span // a string, blocks, or an object with content
+}
+
+func (i *codexResponseItem) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&i.Type)
+		case "role":
+			return c.string(&i.Role)
+		case "content":
+			return c.span(&i.Content)
+		case "name":
+			return c.string(&i.Name)
+		case "arguments":
+			return c.span(&i.Arguments)
+		case "input":
+			return c.span(&i.Input)
+		case "action":
+			return c.span(&i.Action)
+		case "call_id":
+			return c.string(&i.CallID)
+		case "output":
+			return c.span(&i.Output)
+		}
+		return c.skip()
+	})
+}
+
+// codexBrief is what pass 1 reads of an item. An item that has another form in
+// what it leaves out is pass 2's to report.
+type codexBrief struct {
+	Type string
+	Role string
+}
+
+func (b *codexBrief) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&b.Type)
+		case "role":
+			return c.string(&b.Role)
+		}
+		return c.skip()
+	})
 }
 
 // codexEventMessage is what the program told its interface. Most of it repeats
 // response items.
 type codexEventMessage struct {
-	Type     string `json:"type"`
-	TurnID   string `json:"turn_id"`
-	Window   *int64 `json:"model_context_window"`
-	Info     span   `json:"info"` // of a token_count
-	NumTurns *int64 `json:"num_turns"`
+	Type     string
+	TurnID   string
+	Window   *int64
+	Info     span // of a token_count
+	NumTurns *int64
+}
+
+func (e *codexEventMessage) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "type":
+			return c.string(&e.Type)
+		case "turn_id":
+			return c.string(&e.TurnID)
+		case "model_context_window":
+			return c.count(&e.Window)
+		case "info":
+			return c.span(&e.Info)
+		case "num_turns":
+			return c.count(&e.NumTurns)
+		}
+		return c.skip()
+	})
 }
 
 type codexTurn struct {
-	TurnID string `json:"turn_id"`
-	Model  string `json:"model"`
+	TurnID string
+	Model  string
+}
+
+func (t *codexTurn) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "turn_id":
+			return c.string(&t.TurnID)
+		case "model":
+			return c.string(&t.Model)
+		}
+		return c.skip()
+	})
 }
 
 type codexCompaction struct {
-	Message     string              `json:"message"`
-	Replacement []codexResponseItem `json:"replacement_history"`
+	Message     string
+	Replacement []codexResponseItem
+}
+
+func (m *codexCompaction) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "message":
+			return c.string(&m.Message)
+		case "replacement_history":
+			return readList(c, &m.Replacement, (*codexResponseItem).read)
+		}
+		return c.skip()
+	})
 }
 
 // codexClass says what a response item is to an import.

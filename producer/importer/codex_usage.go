@@ -2,17 +2,30 @@ package importer
 
 import (
 	"github.com/ctxledger/ctxledger/schema"
-	"github.com/go-json-experiment/json"
 )
 
 // codexTokens are counts as Codex writes them: cached input is a part of the
 // input, reasoning a part of the output.
 type codexTokens struct {
-	Input     *int64 `json:"input_tokens"`
-	Cached    *int64 `json:"cached_input_tokens"`
-	Output    *int64 `json:"output_tokens"`
-	Reasoning *int64 `json:"reasoning_output_tokens"`
-	Total     *int64 `json:"total_tokens"`
+	Input, Cached, Output, Reasoning, Total *int64
+}
+
+func (c *codexTokens) read(at *cursor) bool {
+	return at.members(func(name []byte) bool {
+		switch string(name) {
+		case "input_tokens":
+			return at.count(&c.Input)
+		case "cached_input_tokens":
+			return at.count(&c.Cached)
+		case "output_tokens":
+			return at.count(&c.Output)
+		case "reasoning_output_tokens":
+			return at.count(&c.Reasoning)
+		case "total_tokens":
+			return at.count(&c.Total)
+		}
+		return at.skip()
+	})
 }
 
 func (c *codexTokens) fields() []**int64 {
@@ -68,9 +81,23 @@ func (c *codexTokens) negative() bool {
 
 // codexInfo is the info of a token_count event.
 type codexInfo struct {
-	Total  *codexTokens `json:"total_token_usage"`
-	Last   *codexTokens `json:"last_token_usage"`
-	Window *int64       `json:"model_context_window"`
+	Total  *codexTokens
+	Last   *codexTokens
+	Window *int64
+}
+
+func (i *codexInfo) read(c *cursor) bool {
+	return c.members(func(name []byte) bool {
+		switch string(name) {
+		case "total_token_usage":
+			return readNew(c, &i.Total, (*codexTokens).read)
+		case "last_token_usage":
+			return readNew(c, &i.Last, (*codexTokens).read)
+		case "model_context_window":
+			return c.count(&i.Window)
+		}
+		return c.skip()
+	})
 }
 
 // codexMeter tells the token_count events that count a new call from those that
@@ -150,7 +177,7 @@ func (m *codexMeter) read(value span, replay bool) (*codexCount, *lineError) {
 	if value.Kind() != '{' {
 		return nil, nil
 	}
-	if json.Unmarshal(value, &info, lenient) != nil {
+	if !decode(value, info.read) {
 		return nil, &lineError{ReasonBadUsage, "the token counts cannot be read"}
 	}
 	for _, c := range []*codexTokens{info.Total, info.Last} {

@@ -20,16 +20,27 @@ var lenient = jsontext.AllowInvalidUTF8(true)
 // errBlank stands for a line of white space.
 var errBlank = errors.New("blank line")
 
-// decodeRecord reads one line into rec, which should be zero. The error is
-// errBlank or a *lineError.
-func decodeRecord(line []byte, rec any, last bool) error {
-	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")))
+// lineRecord is what a line is decoded into: a struct with the names of its members, and a
+// way to read it that takes the same.
+type lineRecord[T any] interface {
+	*T
+	read(c *cursor) bool
+}
+
+// decodeRecord reads one line into rec, which is zero. The error is errBlank or a
+// *lineError.
+func decodeRecord[T any, R lineRecord[T]](line []byte, rec R, last bool) error {
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark))
 	if len(line) == 0 {
 		return errBlank
 	}
 	if !utf8.Valid(line) {
 		return &lineError{ReasonInvalidUTF8, ""}
 	}
+	if readLine(line, rec.read) {
+		return nil
+	}
+	*rec = *new(T)
 	err := json.Unmarshal(line, rec, lenient)
 	var syntactic *jsontext.SyntacticError
 	var semantic *json.SemanticError

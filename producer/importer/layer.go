@@ -57,3 +57,13 @@ func (s *layerSize) add(e *entry) {
 
 // layerSizes are those of a window; a layer without items is not in it.
 type layerSizes [layerCount]layerSize
+
+// used is how many layers have items.
+func (s *layerSizes) used() (n int) {
+	for of := range s {
+		if s[of].items > 0 {
+			n++
+		}
+	}
+	return n
+}
