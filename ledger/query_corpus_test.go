@@ -83,12 +83,6 @@ func (c *corpus) in(session, thread, turn, run string) *corpus {
 	return c
 }
 
-// later adds a fact of another session, days after all others.
-func (c *corpus) later(days uint64) {
-	c.batch.Last += days * 24 * 3600
-	c.in("later", "later", "", "run-root").add(&schema.ItemAdded{Item: schema.Item{ItemID: "item-later"}})
-}
-
 // entry appends an entry of the item log.
 func (c *corpus) entry(id, itemType, name, tool string, position, tokens int64) {
 	before := c.ids.ToolCallID

@@ -1,14 +1,10 @@
 -- Which standing checks find something?
 -- Section: Is the ledger sound?
 --
--- Each check is a view of its own that lists what breaks the rule; with _of after its name, a tenant and days it is that of one tenant, as here.
--- With days, what broke a rule then counts: the last fact of a selection, an injection, what shows a redacted item or replays reasoning, a row
--- without the ids of its event, the fact after missing sequences, the last fact of a session without an envelope, a compaction, recorded in these days.
--- What it is looked up against may be older.
+-- Each check is a view of its own that lists what breaks the rule; with _of after its name and a tenant it is that of one, as here.
 --
 -- Parameters:
---   tenant  String  id    = ''              only this tenant; '' is all
---   days    UInt32  days  = 0   [0..36500]  broken in the last days before the newest fact; 0 is all
+--   tenant  String  id  = ''  only this tenant; '' is all
 -- Columns:
 --   check_name          text   the view that holds the details
 --   violations          count  its rows; 0 is as it must be
@@ -19,14 +15,14 @@ SELECT check_name, countIf(said != '') AS violations, uniqExactIf(session_id, sa
     anyIf(said, said != '') AS problem
 FROM
 (
-    SELECT 'check_conservation' AS check_name, session_id, problem AS said FROM check_conservation_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_injected_without_assembly', session_id, problem FROM check_injected_without_assembly_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_redaction_reintroduced', session_id, problem FROM check_redaction_reintroduced_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_lost_runtime_ids', session_id, problem FROM check_lost_runtime_ids_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_sequence_gaps', session_id, problem FROM check_sequence_gaps_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_unsealed_scopes', session_id, problem FROM check_unsealed_scopes_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_reasoning_reinjected', session_id, problem FROM check_reasoning_reinjected_of(tenant = {tenant:String}, days = {days:UInt32})
-    UNION ALL SELECT 'check_compaction_dropped_open_gap', session_id, problem FROM check_compaction_dropped_open_gap_of(tenant = {tenant:String}, days = {days:UInt32})
+    SELECT 'check_conservation' AS check_name, session_id, problem AS said FROM check_conservation_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_injected_without_assembly', session_id, problem FROM check_injected_without_assembly_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_redaction_reintroduced', session_id, problem FROM check_redaction_reintroduced_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_lost_runtime_ids', session_id, problem FROM check_lost_runtime_ids_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_sequence_gaps', session_id, problem FROM check_sequence_gaps_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_unsealed_scopes', session_id, problem FROM check_unsealed_scopes_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_reasoning_reinjected', session_id, problem FROM check_reasoning_reinjected_of(tenant = {tenant:String})
+    UNION ALL SELECT 'check_compaction_dropped_open_gap', session_id, problem FROM check_compaction_dropped_open_gap_of(tenant = {tenant:String})
     UNION ALL SELECT arrayJoin(['check_conservation', 'check_injected_without_assembly', 'check_redaction_reintroduced', 'check_lost_runtime_ids', 'check_sequence_gaps', 'check_unsealed_scopes', 'check_reasoning_reinjected', 'check_compaction_dropped_open_gap']), '', ''
 )
 GROUP BY check_name
