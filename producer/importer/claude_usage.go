@@ -118,7 +118,9 @@ func rawNumbers(object span, nested bool) map[string]any {
 	numbers, members := make(map[string]any), 0
 	decode(object, func(c *cursor) bool {
 		return c.members(func(name []byte) bool {
-			members++
+			if members++; members > maxRawNumbers {
+				return false // so many are no usage
+			}
 			value := c.value()
 			if len(name) > 64 || len(value) > 4096 {
 				return true

@@ -62,10 +62,10 @@ type ohWord string
 
 func (w *ohWord) read(c *cursor) bool {
 	value := c.value()
-	if *w = ""; value[0] == '"' {
+	if *w = ""; value.Kind() == '"' {
 		*w = ohWord(textOf(value))
 	}
-	return true
+	return value != nil
 }
 
 // ohTool is the model's own call of a tool, and the answer that it stands in.

@@ -96,6 +96,37 @@ func same[T any](t *testing.T, text []byte, read func(*T, *cursor) bool) {
 	}
 }
 
+// TestReadersTakeEveryMember: the members that a struct names for the decoder are those
+// that its reader takes.
+func TestReadersTakeEveryMember(t *testing.T) {
+	t.Parallel()
+	everyMember(t, (*claudeRecord).read)
+	everyMember(t, (*claudeMessage).read)
+	everyMember(t, (*indexRecord).read)
+	everyMember(t, (*indexMessage).read)
+}
+
+func everyMember[T any](t *testing.T, read func(*T, *cursor) bool) {
+	t.Helper()
+	of := reflect.TypeFor[T]()
+	for i := range of.NumField() {
+		name, named := of.Field(i).Tag.Lookup("json")
+		if !named {
+			continue
+		}
+		taken := false
+		for _, value := range []string{`null`, `"x"`, `true`, `{"id":"m","trigger":"auto"}`, `[]`} {
+			text := []byte(`{"` + name + `":` + value + `}`)
+			same(t, text, read)
+			var one T
+			taken = taken || json.Unmarshal(text, &one, lenient) == nil && !reflect.ValueOf(one).IsZero()
+		}
+		if !taken {
+			t.Errorf("no value sets %s of %s", name, of)
+		}
+	}
+}
+
 // TestWords: a text is what it was before there were words.
 func TestWords(t *testing.T) {
 	t.Parallel()

@@ -27,12 +27,11 @@ import (
 // 200 batches a second, for each of which NATS makes, fsyncs and removes a folder,
 // which on two cores took a seventh of what the projector reached. An event counts
 // from the moment at which it was due, so that a publisher that falls behind does
-// not hide a wait. It counts as
-// queryable when a query, asked every 20 ms, sees its range in the table commits,
-// which is written after the rows of every other table. So the figures are up to
-// 40 ms and one query's time too long, and never too short; asked more often, the
-// query takes the time of the processors that it is to measure. The first second is
-// left out.
+// not hide a wait. It counts as queryable when a query, asked every 20 ms, sees its
+// range in the table commits, which is written after the rows of every other table.
+// So the figures are up to 40 ms and one query's time too long, and never too short;
+// asked more often, the query takes the time of the processors that it is to measure.
+// The first second is left out.
 type Latency struct {
 	Setting string  `json:"setting"`  // of the projector: default, or low latency
 	Load    float64 `json:"load"`     // part of the drain rate; 0 for a fixed rate
