@@ -9,11 +9,6 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ProjectionVersion names how events become rows. It is part of every
-// deduplication token, so that rows of another version are never taken for a
-// repeat.
-const ProjectionVersion = 3
-
 // Range is a stretch of one stream: the messages with sequences from First to
 // Last, of which Messages exist, and a digest over their exact bytes. A range
 // can be read again, and its digest says whether it still is what it was.
@@ -55,6 +50,8 @@ type Batch struct {
 	duplicates   rowsOf[duplicateRow]
 	replays      rowsOf[replayRow]
 	logHashes    rowsOf[logRow]
+	// Rules are those that the rows were made by. The zero value is NewestRules.
+	Rules Rules
 	// Log is the transparency log with the batch's leaves. The zero Log is none.
 	Log Log
 }
@@ -75,7 +72,7 @@ func (b *Batch) tables() []tableBlock {
 // Reset empties the batch for another range. It keeps the room of the last one,
 // so that a batch that is used again allocates little. Nothing may be writing it.
 func (b *Batch) Reset(r Range) {
-	b.Range, b.Log = r, Log{}
+	b.Range, b.Log, b.Rules = r, Log{}, 0
 	for _, t := range b.tables() {
 		t.reset()
 	}
@@ -96,20 +93,22 @@ func (b *Batch) Rows() map[string]uint64 {
 // this version does not know: it is kept in events and nowhere else. Nothing of
 // event or fact is kept but copies.
 func (b *Batch) Add(e *schema.Event, fact schema.Fact, at Position) {
-	b.AddDerived(e, fact, at, Derived{Digest: e.Digest(), Identity: e.Identity()})
+	b.AddDerived(e, fact, at, Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity()})
 }
 
-// Derived is what follows from an event and is kept beside it.
+// Derived is what follows from an event and is kept with it.
 type Derived struct {
+	Tenant   string // of the rows; see [Rules]
 	Digest   [32]byte
 	Identity uint64
 	Salt     proof.Salt // of its leaf in the log; zero where it has none
 }
 
-// AddDerived is Add for who has what follows from the event already.
+// AddDerived is Add for callers that have already computed what follows from the event.
 func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
 	b.events.add(newEventRow(e, at, &d))
 	h := headOf(e, at)
+	h.Tenant = d.Tenant
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
 		b.scopes.add(runRow(h, f))
@@ -192,11 +191,11 @@ func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Der
 	}
 }
 
-// AddDuplicate records that e was in the ledger already, as first.
-func (b *Batch) AddDuplicate(e *schema.Event, at, first Position) {
+// AddDuplicate records that an event of the tenant was in the ledger already, as first.
+func (b *Batch) AddDuplicate(e *schema.Event, tenant string, at, first Position) {
 	b.duplicates.add(duplicateRow{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
-		Tenant: e.Tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
+		Tenant: tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
 		FirstIncarnation: first.Incarnation, FirstSeq: first.StreamSeq,
 	})
 }

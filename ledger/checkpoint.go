@@ -34,6 +34,7 @@ func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, 
 // Known is an identity that the ledger holds: the event's position, and the
 // digest that tells a repeat from a conflict.
 type Known struct {
+	Tenant   string // as stored: "" and "default" are one
 	Source   string
 	EventID  string
 	Position Position
@@ -41,7 +42,7 @@ type Known struct {
 }
 
 // Lookup returns every event whose identity hash is among identities. Hashes
-// collide; the caller compares source and id.
+// collide; the caller compares tenant, source and id.
 func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, error) {
 	rows, err := l.conn.Query(l.with(ctx, clickhouse.Parameters{"identities": arrayParameter(identities)}), statement("lookup_identities"))
 	if err != nil {
@@ -52,7 +53,7 @@ func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, erro
 	for rows.Next() {
 		var k Known
 		var digest string
-		if err := rows.Scan(&k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
+		if err := rows.Scan(&k.Tenant, &k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
 			return nil, fmt.Errorf("look up identities: %w", err)
 		}
 		copy(k.Digest[:], digest)

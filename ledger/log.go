@@ -3,7 +3,9 @@ package ledger
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,15 +25,20 @@ type logRow struct {
 	RecordedAt  time.Time `ch:"recorded_at"` // start of its month
 	Hash        string    `ch:"hash"`        // 32 bytes
 	Above       string    `ch:"above"`       // 32 bytes a tile, of level 8 first
+	Tenant      string    `ch:"tenant"`      // of the event; empty before SubjectRules
 }
 
-// AddLeaf appends the leaf of the event at to the log, which becomes tree. Leaves
-// come in the order of the stream, after those of the batches before.
-func (b *Batch) AddLeaf(tree *proof.Tree, leaf tlog.Hash, at Position) {
+// AddLeaf appends the leaf of the tenant's event at to the log, which becomes tree.
+// Leaves come in the order of the stream, after those of the batches before. The log
+// keeps no tenant of events that were recorded before [SubjectRules].
+func (b *Batch) AddLeaf(tree *proof.Tree, leaf tlog.Hash, tenant string, at Position) {
 	year, month, _ := at.RecordedAt.UTC().Date()
 	row := logRow{
 		Incarnation: at.Incarnation, Index: uint64(tree.Size), StreamSeq: at.StreamSeq,
 		RecordedAt: time.Date(year, month, 1, 0, 0, 0, 0, time.UTC), Hash: string(leaf[:]),
+	}
+	if b.rules() >= SubjectRules {
+		row.Tenant = tenant
 	}
 	tree.Append(leaf, func(level int, _ int64, h tlog.Hash) {
 		if level > 0 {
@@ -159,4 +166,44 @@ func (l Log) parameters() clickhouse.Parameters {
 		"tree_size": unsigned(uint64(l.Tree.Size)), "tree_root": hex.EncodeToString(l.Root[:]),
 		"tree_frontier": hex.EncodeToString(l.Tree.FrontierBytes()),
 	}
+}
+
+// Leaf is a leaf of a stream's log.
+type Leaf struct {
+	Hash   tlog.Hash
+	Tenant string // whose; "" for one that was made by EnvelopeRules
+}
+
+// Leaves returns the leaves that a log has at sequences of its stream.
+func (l *Ledger) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]Leaf, error) {
+	found := make(map[uint64]Leaf)
+	for part := range slices.Chunk(sequences, erasePart) {
+		params := clickhouse.Parameters{"incarnation": incarnation.String(), "sequences": arrayParameter(part)}
+		rows, err := l.conn.Query(l.with(ctx, params), statement("leaves"))
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		for rows.Next() {
+			var sequence uint64
+			var hash, tenant string
+			if err = rows.Scan(&sequence, &hash, &tenant); err != nil {
+				break
+			}
+			found[sequence] = Leaf{tlog.Hash([]byte(hash)), tenant}
+		}
+		if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// LogWhole returns up to which sequence the table has every leaf of a stream's log, so
+// that a sequence without one has none. It is 0 where leaves are missing.
+func (l *Ledger) LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
+	params := clickhouse.Parameters{"incarnation": incarnation.String()}
+	if err := l.conn.QueryRow(l.with(ctx, params), statement("log_whole")).Scan(&through); err != nil {
+		return 0, fmt.Errorf("count the leaves of the log: %w", err)
+	}
+	return through, nil
 }

@@ -90,10 +90,12 @@ type Replay struct {
 	Outcome     string    `json:"outcome"` // recorded, repeated or refused
 }
 
-// Replays returns the projected replays of the refused message at of, oldest
-// first.
-func (l *Ledger) Replays(ctx context.Context, of Position) ([]Replay, error) {
-	params := clickhouse.Parameters{"incarnation": of.Incarnation.String(), "sequence": unsigned(of.StreamSeq)}
+// Replays returns the projected replays of a refused message, oldest first. What
+// another tenant says to be one is none.
+func (l *Ledger) Replays(ctx context.Context, of Refusal) ([]Replay, error) {
+	params := clickhouse.Parameters{
+		"incarnation": of.Incarnation.String(), "sequence": unsigned(of.StreamSeq), "tenant": parameterEscapes.Replace(of.Tenant),
+	}
 	rows, err := l.conn.Query(l.with(ctx, params), statement("replays"))
 	if err != nil {
 		return nil, fmt.Errorf("read replays: %w", err)
@@ -112,6 +114,7 @@ func (l *Ledger) Replays(ctx context.Context, of Position) ([]Replay, error) {
 
 // Refused is a message that the projector would not apply.
 type Refused struct {
+	Tenant     string
 	Subject    string
 	Header     map[string][]string
 	Data       []byte
@@ -123,16 +126,13 @@ type Refused struct {
 func RefusalOf(m Refused, at Position) Refusal {
 	r := Refusal{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
-		Subject: m.Subject, Header: m.Header, Data: m.Data, Reason: m.Violations.Error(),
+		Tenant: m.Tenant, Subject: m.Subject, Header: m.Header, Data: m.Data, Reason: m.Violations.Error(),
 	}
 	for i, v := range m.Violations {
 		if i == 0 {
 			r.Code, r.Pointer = string(v.Code), v.Pointer
 		}
 		r.Codes = append(r.Codes, string(v.Code))
-	}
-	if s, err := schema.ParseSubject(m.Subject); err == nil {
-		r.Tenant = s.Tenant
 	}
 	if m.Event != nil {
 		r.Source, r.EventID = m.Event.Source, m.Event.ID

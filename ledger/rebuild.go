@@ -228,7 +228,9 @@ func (b *Beside) carry(ctx context.Context, starts []Start) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"async_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0, "do_not_merge_across_partitions_select_final": 1,
 	}))
-	params := clickhouse.Parameters{"incarnations": textParameter(incarnations), "firsts": arrayParameter(firsts)}
+	params := clickhouse.Parameters{
+		"incarnations": textParameter(incarnations), "firsts": arrayParameter(firsts), "rules": unsigned(uint64(NewestRules)),
+	}
 	for _, t := range new(Batch).tables() {
 		params["table"] = t.table
 		if err := b.exec(ctx, "beside_carry", params); err != nil {
@@ -273,7 +275,7 @@ func (b *Beside) carryRange(ctx context.Context, s Start) error {
 	}
 	params := log.parameters()
 	params["incarnation"], params["last"], params["messages"] = s.Incarnation.String(), unsigned(s.First-1), unsigned(messages)
-	params["names"], params["counts"] = textParameter(names), arrayParameter(counts)
+	params["names"], params["counts"], params["rules"] = textParameter(names), arrayParameter(counts), unsigned(uint64(NewestRules))
 	return b.exec(ctx, "beside_carry_range", params)
 }
 

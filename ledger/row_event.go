@@ -28,6 +28,7 @@ type eventRow struct {
 	Identity           uint64            `ch:"identity"`
 	Salt               string            `ch:"salt"`           // 16 bytes
 	TypeAttribute      string            `ch:"type_attribute"` // as it came
+	TenantAbsent       bool              `ch:"tenant_absent"`  // the event had no tenant; the column tenant has the default one
 }
 
 // textOf returns bytes as text, which it aliases.
@@ -42,8 +43,9 @@ func newEventRow(e *schema.Event, at Position, d *Derived) eventRow {
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
 		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
 		Extensions: e.Extensions, Data: textOf(e.Data), Digest: textOf(d.Digest[:]), Identity: d.Identity,
-		Salt: textOf(d.Salt[:]), TypeAttribute: e.Type,
+		Salt: textOf(d.Salt[:]), TypeAttribute: e.Type, TenantAbsent: e.Tenant == "" && d.Tenant != "",
 	}
+	row.Tenant = d.Tenant
 	if !e.RecordedTime.IsZero() {
 		row.RecordedTime = &e.RecordedTime
 	}
@@ -58,6 +60,9 @@ func (r *eventRow) event() *schema.Event {
 		PartitionKey: r.PartitionKey, CorrelationID: r.CorrelationID, CausationID: r.CausationID,
 		TraceParent: r.TraceParent, TraceState: r.TraceState, DataClassification: r.DataClassification,
 		Extensions: r.Extensions, Data: []byte(r.Data),
+	}
+	if r.TenantAbsent {
+		e.Tenant = ""
 	}
 	if t := schema.Type(r.EventType); r.TypeAttribute != "" {
 		e.Type = r.TypeAttribute
@@ -116,4 +121,5 @@ type commitRow struct {
 	TreeSize          uint64            `ch:"tree_size"`
 	TreeRoot          string            `ch:"tree_root"` // 32 bytes
 	TreeFrontier      string            `ch:"tree_frontier"`
+	WriterRules       uint32            `ch:"writer_rules"` // the newest that the writer knew
 }

@@ -100,21 +100,30 @@ func (l *Ledger) ScopeEvents(ctx context.Context, s Scope, incarnation uuid.UUID
 	params["incarnation"] = incarnation.String()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events, err := l.conn.Query(l.with(ctx, params), statement("scope_events"))
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
+	var events eventCursors
+	for _, tenant := range StoredTenants(s.Tenant) {
+		params["tenant"] = parameterEscapes.Replace(tenant)
+		rows, err := l.conn.Query(l.with(ctx, params), statement("scope_events"))
+		if err != nil {
+			return fmt.Errorf("read events: %w", err)
+		}
+		defer rows.Close()
+		events = append(events, &eventCursor{rows: rows, incarnation: incarnation})
 	}
-	defer events.Close()
+	params["tenant"] = parameterEscapes.Replace(s.Tenant)
 	rows, err := l.conn.Query(l.with(ctx, params), statement("scope_leaves"))
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	defer rows.Close()
 	leaves := leafCursor{rows: rows}
-	for events.Next() {
-		e := Logged{Projected: Projected{Position: Position{Incarnation: incarnation}}, Index: -1}
-		if err := scanLogged(events, &e); err != nil {
+	for {
+		e, more, err := events.next()
+		if err != nil {
 			return fmt.Errorf("read events: %w", err)
+		}
+		if !more {
+			return nil
 		}
 		if err := leaves.find(&e); err != nil {
 			return fmt.Errorf("read the log: %w", err)
@@ -123,7 +132,47 @@ func (l *Ledger) ScopeEvents(ctx context.Context, s Scope, incarnation uuid.UUID
 			return err
 		}
 	}
-	return events.Err()
+}
+
+// eventCursor goes through events in the order of the stream.
+type eventCursor struct {
+	rows        driver.Rows
+	incarnation uuid.UUID
+	head        *Logged // read, and not yet taken
+}
+
+// peek returns the next event, and nil after the last.
+func (c *eventCursor) peek() (*Logged, error) {
+	if c.head != nil || !c.rows.Next() {
+		return c.head, c.rows.Err()
+	}
+	e := Logged{Projected: Projected{Position: Position{Incarnation: c.incarnation}}, Index: -1}
+	if err := scanLogged(c.rows, &e); err != nil {
+		return nil, err
+	}
+	c.head = &e
+	return c.head, nil
+}
+
+// eventCursors merge events that are stored under several names of one tenant.
+type eventCursors []*eventCursor
+
+func (all eventCursors) next() (e Logged, more bool, err error) {
+	var first *eventCursor
+	for _, c := range all {
+		head, err := c.peek()
+		switch {
+		case err != nil:
+			return e, false, err
+		case head != nil && (first == nil || head.StreamSeq < first.head.StreamSeq):
+			first = c
+		}
+	}
+	if first == nil {
+		return e, false, nil
+	}
+	e, first.head = *first.head, nil
+	return e, true, nil
 }
 
 // leafCursor goes through leaves in the order of the stream.
@@ -163,7 +212,7 @@ func scanLogged(rows driver.Rows, e *Logged) error {
 		&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,
 		&c.StepID, &c.ToolCallID, &c.ActionID, &c.EvidenceID, &c.ContextID, &c.ParentRunID, &c.RootRunID, &r.Subject,
 		&r.DataContentType, &r.DataSchema, &r.PartitionKey, &r.CorrelationID, &r.CausationID, &r.RecordedTime,
-		&r.TraceParent, &r.TraceState, &r.DataClassification, &r.Extensions, &r.Data, &r.Salt)
+		&r.TraceParent, &r.TraceState, &r.DataClassification, &r.Extensions, &r.Data, &r.Salt, &r.TenantAbsent)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64, tables .
 	inserts.SetLimit(parallelInserts)
 	for _, t := range b.tables() {
 		if t.rows > 0 && (len(tables) == 0 || slices.Contains(tables, t.table)) {
-			inserts.Go(func() error { return l.insert(ctx, t, b.Range, epoch) })
+			inserts.Go(func() error { return l.insert(ctx, t, b.Range, b.rules(), epoch) })
 		}
 	}
 	return inserts.Wait()
@@ -58,7 +58,7 @@ func (l *Ledger) WriteLacking(ctx context.Context, b *Batch, epoch uint64, lacki
 		for _, lack := range lacking {
 			if lack.Table == t.table {
 				some := tableBlock{t.table, t.pick(among(t.numbers("stream_seq"), lack.Sequences))}
-				inserts.Go(func() error { return l.insert(ctx, some, b.Range, epoch) })
+				inserts.Go(func() error { return l.insert(ctx, some, b.Range, b.rules(), epoch) })
 			}
 		}
 	}
@@ -83,10 +83,10 @@ func among(all, some []uint64) []bool {
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	commit := blockOf("commits", commitRow{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
-		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: ProjectionVersion, RecordedAt: b.RecordedAt,
+		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,
 		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),
 	})
-	return l.insert(ctx, commit, b.Range, epoch)
+	return l.insert(ctx, commit, b.Range, b.rules(), epoch)
 }
 
 // Discard removes the rows of a range that was written and never committed from every
@@ -116,8 +116,8 @@ func OfRefused(table string) bool { return table == "quarantine" || table == "re
 // bytes, projected how, and by which journal entry. It can never name other
 // rows, and no later entry has it: where rows were removed or a table restored,
 // the server would drop their like for as long as it remembers the token.
-func token(table string, r Range) string {
-	return fmt.Sprintf("%s:%s:%d-%d:%s:%d:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), ProjectionVersion, r.Epoch)
+func token(table string, r Range, rules Rules) string {
+	return fmt.Sprintf("%s:%s:%d-%d:%s:%d:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), rules, r.Epoch)
 }
 
 // queryPrefix starts the query id of every insert of an incarnation, so that
@@ -127,12 +127,12 @@ func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 // insert stores a table's rows of a range under its token. A send must not be
 // cut off by the caller's cancellation: its outcome would be unknown for no
 // reason.
-func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, epoch uint64) (err error) {
+func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, rules Rules, epoch uint64) (err error) {
 	ctx, done := traced(ctx, "insert into "+b.table)
 	defer func() { done(err) }()
 	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.table, r.First, r.Last, nonce())
 	return l.send(context.WithoutCancel(ctx), b, id, []ch.Setting{
-		{Key: "insert_deduplication_token", Value: token(b.table, r), Important: true},
+		{Key: "insert_deduplication_token", Value: token(b.table, r, rules), Important: true},
 		{Key: "insert_deduplicate", Value: "1", Important: true},
 		{Key: "async_insert", Value: "0", Important: true},
 		{Key: "max_execution_time", Value: insertTimeLimit, Important: true},

@@ -91,7 +91,7 @@ func goldenBatch(t *testing.T, incarnation uuid.UUID, first uint64) *Batch {
 	}
 	e.Type = "dev.ctxledger.context.invented.later.v1"
 	b.Add(e, nil, next())
-	b.AddDuplicate(e, next(), Position{incarnation, 1, recordedAt})
+	b.AddDuplicate(e, e.Tenant, next(), Position{incarnation, 1, recordedAt})
 	b.AddRefused(Refused{Subject: "ctx.x", Data: []byte{0xff, 0}, Violations: schema.Violations{{Code: schema.CodeMalformed}}}, next())
 	return b
 }
@@ -270,7 +270,7 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 	// The first attempt stops after some tables, as a crash would have it.
 	for i, table := range b.tables() {
 		if i%2 == 0 && table.rows > 0 {
-			if err := l.insert(t.Context(), table, b.Range, 1); err != nil {
+			if err := l.insert(t.Context(), table, b.Range, b.rules(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}

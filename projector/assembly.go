@@ -97,6 +97,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 	p.noteUnknown(fingerprintsOf(all))
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = all[0].position, messages[0].arrived, began
+		a.batch.Rules = max(all[0].rules, ledger.EnvelopeRules)
 	}
 	a.last = all[len(all)-1].position
 	a.decoding += time.Since(began)
@@ -127,7 +128,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 // knownRedactions looks up the redactions among messages whose identity may be
 // known. They cannot wait for the end of the batch like others: whether they count
 // decides what becomes of the messages behind them.
-func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uint64) (map[pair]ledger.Known, error) {
+func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uint64) (map[eventIdentity]ledger.Known, error) {
 	var unsure []parsed
 	for _, m := range all {
 		if len(m.violations) == 0 && p.seen.maybe(m.identity) && len(withheldBy(m.event, m.fact)) > 0 {
@@ -143,8 +144,8 @@ func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uin
 
 // conflicts reports whether another event has the id of m: one that is known, or
 // one of this batch, of which those in earlier are not yet placed.
-func (a *assembly) conflicts(known map[pair]ledger.Known, earlier []parsed, m parsed) bool {
-	id := pair{m.event.Source, m.event.ID}
+func (a *assembly) conflicts(known map[eventIdentity]ledger.Known, earlier []parsed, m parsed) bool {
+	id := m.eventIdentity()
 	first, again := a.firsts.of(m)
 	if !again {
 		first, again = known[id]
@@ -154,7 +155,7 @@ func (a *assembly) conflicts(known map[pair]ledger.Known, earlier []parsed, m pa
 	}
 	for _, some := range [][]parsed{a.unsure, earlier} {
 		for _, other := range some {
-			if len(other.violations) == 0 && (pair{other.event.Source, other.event.ID}) == id {
+			if len(other.violations) == 0 && other.eventIdentity() == id {
 				return other.digest != m.digest
 			}
 		}
@@ -242,7 +243,7 @@ func (p *Projector) depart(b built) built {
 // when it was derived for the first time. What the ledger has of this stream beyond
 // what has landed counts for nothing: it is in flight or in the batch as well, or is
 // of messages that the stream no longer holds.
-func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) (map[pair]ledger.Known, error) {
+func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) (map[eventIdentity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -257,22 +258,23 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 	if len(p.flights) > 0 {
 		first = min(first, p.flights[0].first)
 	}
-	known := make(map[pair]ledger.Known, len(found))
+	known := make(map[eventIdentity]ledger.Known, len(found))
 	for _, k := range found {
 		own := k.Position.Incarnation == p.incarnation
 		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
-		id := pair{k.Source, k.EventID}
-		earlier, again := known[id]
-		if !again || own && (earlier.Position.Incarnation != p.incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
-			known[id] = k
+		for _, id := range []eventIdentity{{"", k.Source, k.EventID}, {keyTenant(k.Tenant), k.Source, k.EventID}} {
+			earlier, again := known[id]
+			if !again || own && (earlier.Position.Incarnation != p.incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
+				known[id] = k
+			}
 		}
 	}
 	for _, f := range p.flights {
 		for _, m := range messages {
 			if first, ok := f.firsts.of(m); ok {
-				known[pair{first.Source, first.EventID}] = first
+				known[m.eventIdentity()] = first
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package projector
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -17,9 +19,10 @@ import (
 type parsed struct {
 	*message
 	event      *schema.Event // nil when not even the envelope could be read
+	tenant     string        // whose message it is, by the rules of its place
 	fact       schema.Fact
 	violations schema.Violations
-	sameness   [32]byte // see [schema.Event.IdentitySum]
+	sameness   [32]byte // of its event with others: the hash of its eventIdentity
 	identity   uint64
 	digest     [32]byte
 	// logged says that it has a leaf in the log if it becomes an event.
@@ -68,7 +71,7 @@ func parse(m *message) parsed {
 
 // parseIn parses a message in room that is used again, and returns that.
 func parseIn(room []byte, m *message, log leaves) (parsed, []byte) {
-	p := parsed{message: m}
+	p := parsed{message: m, tenant: m.subjectTenant()}
 	if m.erased != nil {
 		p.violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
 		return p, room
@@ -85,9 +88,18 @@ func parseIn(room []byte, m *message, log leaves) (parsed, []byte) {
 	if unread {
 		return p, room
 	}
+	sum := p.event.IdentitySum()
+	p.sameness, p.identity = sum, schema.IdentityOf(sum)
+	if m.rules >= ledger.SubjectRules {
+		p.sameness = ownedSum(sum, p.tenant)
+		if v := p.event.CheckSubject(m.subject); v != nil {
+			p.violations = slices.Insert(p.violations, 0, v)
+		}
+	} else {
+		p.tenant = p.event.Tenant
+	}
 	room = p.event.AppendAttributes(room[:0])
-	p.sameness, p.digest = p.event.IdentitySum(), p.event.DigestWith(room)
-	p.identity = schema.IdentityOf(p.sameness)
+	p.digest = p.event.DigestWith(room)
 	if log.salter != nil && len(p.violations) == 0 && m.position.StreamSeq >= log.first {
 		p.logged = true
 		p.salt, p.leaf = log.salter.Leaf(p.event, room)
@@ -95,10 +107,25 @@ func parseIn(room []byte, m *message, log leaves) (parsed, []byte) {
 	return p, room
 }
 
-// pair is the identity of an event in full.
-type pair struct{ source, id string }
+// eventIdentity is the identity of an event in full. By [ledger.EnvelopeRules] it has
+// no tenant: all tenants share them.
+type eventIdentity struct{ tenant, source, id string }
 
-// firsts are the first messages with their identities, by [schema.Event.IdentitySum].
+// eventIdentity is that of m's event, by the rules of its place.
+func (m *parsed) eventIdentity() eventIdentity {
+	if m.rules < ledger.SubjectRules {
+		return eventIdentity{"", m.event.Source, m.event.ID}
+	}
+	return eventIdentity{m.tenant, m.event.Source, m.event.ID}
+}
+
+// ownedSum is the hash of an identity that is a tenant's, of the hash of (source, id).
+func ownedSum(sum [32]byte, tenant string) [32]byte {
+	room := make([]byte, 0, 128)
+	return sha256.Sum256(append(append(room, sum[:]...), keyTenant(tenant)...))
+}
+
+// firsts are the first messages with their identities, by [parsed.sameness].
 // Without a pointer in it, the collector passes over what may be tens of thousands.
 type firsts map[[32]byte]first
 
@@ -115,7 +142,7 @@ func (f firsts) of(m parsed) (ledger.Known, bool) {
 		return ledger.Known{}, false
 	}
 	at := ledger.Position{Incarnation: m.position.Incarnation, StreamSeq: one.sequence}
-	return ledger.Known{Source: m.event.Source, EventID: m.event.ID, Position: at, Digest: one.digest}, true
+	return ledger.Known{Tenant: m.tenant, Source: m.event.Source, EventID: m.event.ID, Position: at, Digest: one.digest}, true
 }
 
 // outcome is what becomes of messages: rows, and beside them the refused ones
@@ -129,7 +156,7 @@ type outcome struct {
 
 // build places messages in an empty batch. known holds what is known about their
 // identities. It is a pure function: the same arguments give the same outcome.
-func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) outcome {
+func build(batch *ledger.Batch, messages []parsed, known map[eventIdentity]ledger.Known) outcome {
 	o := outcome{batch: batch, firsts: make(firsts)}
 	for _, m := range messages {
 		o.place(m, known)
@@ -139,15 +166,15 @@ func build(batch *ledger.Batch, messages []parsed, known map[pair]ledger.Known) 
 
 // place adds what becomes of a message. Of a message that is not refused it keeps
 // nothing but copies.
-func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
+func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
 	if m.erased != nil {
-		if *m.erased != (tlog.Hash{}) {
-			o.leaves = append(o.leaves, leafAt{*m.erased, m.position})
+		if m.erased.hash != (tlog.Hash{}) {
+			o.leaves = append(o.leaves, leafAt{m.erased.hash, m.erased.tenant, m.position})
 		}
 		return
 	}
 	if of, ok := m.replayOf(); ok {
-		o.batch.AddReplay(m.tenant(), m.position, of)
+		o.batch.AddReplay(m.replayTenant(), m.position, of)
 	}
 	if len(m.violations) > 0 {
 		o.refuse(m)
@@ -155,17 +182,20 @@ func (o *outcome) place(m parsed, known map[pair]ledger.Known) {
 	}
 	earlier, again := o.firsts.of(m)
 	if !again {
-		earlier, again = known[pair{m.event.Source, m.event.ID}]
+		earlier, again = known[m.eventIdentity()]
 	}
 	switch {
 	case !again || !before(earlier.Position, m.position):
-		o.batch.AddDerived(m.event, m.fact, m.position, ledger.Derived{Digest: m.digest, Identity: m.identity, Salt: m.salt})
+		o.batch.AddDerived(m.event, m.fact, m.position, ledger.Derived{Tenant: m.tenant, Digest: m.digest, Identity: m.identity, Salt: m.salt})
 		if m.logged {
-			o.leaves = append(o.leaves, leafAt{m.leaf, m.position})
+			o.leaves = append(o.leaves, leafAt{m.leaf, m.tenant, m.position})
 		}
 		o.firsts[m.sameness] = first{m.position.StreamSeq, m.digest}
+		if m.rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
+			o.firsts[ownedSum(m.sameness, m.tenant)] = first{m.position.StreamSeq, m.digest}
+		}
 	case earlier.Digest == m.digest:
-		o.batch.AddDuplicate(m.event, m.position, earlier.Position)
+		o.batch.AddDuplicate(m.event, m.tenant, m.position, earlier.Position)
 	default:
 		m.violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
@@ -182,7 +212,24 @@ func (o *outcome) refuse(m parsed) {
 		o.batch.AddRefusal(*m.kept)
 		return
 	}
-	o.batch.AddRefused(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
+	o.batch.AddRefused(m.refused(), m.position)
+}
+
+// refused is what quarantine gets of a message, under the tenant of its subject.
+func (m *parsed) refused() ledger.Refused {
+	return ledger.Refused{
+		Tenant: m.subjectTenant(), Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations,
+	}
+}
+
+// subjectTenant is the tenant of the message's subject, "" where it has none. By
+// [ledger.EnvelopeRules] a subject that is none of the contract's has none.
+func (m *message) subjectTenant() string {
+	if m.rules >= ledger.SubjectRules {
+		return schema.SubjectTenant(m.subject)
+	}
+	s, _ := schema.ParseSubject(m.subject)
+	return s.Tenant
 }
 
 // before reports whether what the ledger has at first stands before the

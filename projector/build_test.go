@@ -34,7 +34,7 @@ func event(id, variant int) *schema.Event {
 // at puts a message into the stream of the tests.
 func at(seq uint64, m schema.Message) *message {
 	return &message{
-		subject: m.Subject, header: m.Header, data: m.Data,
+		subject: m.Subject, header: m.Header, data: m.Data, rules: ledger.NewestRules,
 		position: ledger.Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: stored.Add(time.Duration(seq) * time.Millisecond)},
 	}
 }
@@ -69,7 +69,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		// Some identities are in the ledger: from this stream or another, as they
 		// are here or with other data, or from these very positions, written by a
 		// projector that did not get to commit.
-		known := make(map[pair]ledger.Known)
+		known := make(map[eventIdentity]ledger.Known)
 		for id := range 6 {
 			position := ledger.Position{Incarnation: incarnation, StreamSeq: uint64(id + 1)}
 			switch rapid.IntRange(0, 3).Draw(t, "known") {
@@ -79,7 +79,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 				position.Incarnation, position.StreamSeq = uuid.Nil, 1_000_000
 			}
 			e := event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
-			known[pair{e.Source, e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
+			known[eventIdentity{e.Tenant, e.Source, e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
 		}
 		var messages []parsed
 		model := make(map[string][32]byte) // first digest by id
@@ -146,9 +146,9 @@ func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 	r := ledger.Range{Incarnation: incarnation, First: 1, Last: 5, Messages: 5}
 	fresh := &ledger.Batch{Range: r}
 	build(fresh, messages, nil)
-	known := make(map[pair]ledger.Known)
+	known := make(map[eventIdentity]ledger.Known)
 	for _, m := range []parsed{messages[0], messages[1], messages[4]} {
-		known[pair{m.event.Source, m.event.ID}] = ledger.Known{Position: m.position, Digest: m.digest}
+		known[m.eventIdentity()] = ledger.Known{Position: m.position, Digest: m.digest}
 	}
 	again := &ledger.Batch{Range: r}
 	build(again, messages, known)

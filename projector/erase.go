@@ -80,6 +80,7 @@ type Erased struct {
 
 // Find counts what Run would erase. It changes nothing.
 func (e Erasure) Find(ctx context.Context) (Erasable, error) {
+	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 	d, err := e.find(ctx)
 	if err != nil {
 		return Erasable{}, err
@@ -94,9 +95,7 @@ func (e Erasure) Run(ctx context.Context) (done Erased, err error) {
 	if e.Subject.IsZero() || e.Reason == "" || len(e.PolicyRefs) == 0 {
 		return done, errors.New("projector: an erasure needs a subject, a reason and a policy ref")
 	}
-	if e.Log == nil {
-		e.Log = slog.New(slog.DiscardHandler)
-	}
+	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 	// Once is enough, unless a producer repeats an event at the same time or a projector
 	// was just mending a table.
 	for {
@@ -156,11 +155,12 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	}
 	events := make(map[recordPlace]bool)
 	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
+		of.tenant = keyTenant(of.tenant)
 		if at.StreamSeq > committed[at.Incarnation] {
 			return // of a projector that is just writing, or has died of it
 		}
 		*count++
-		d.list = append(d.list, doomedMessage{at, of, left, told[d.recordAt(at)]})
+		d.list = append(d.list, doomedMessage{at, of, left, told.has(d.recordAt(at), of.tenant, left.Leaf)})
 	}
 	err = e.Ledger.Erasable(ctx, e.Subject, e.Tenant, func(m ledger.Erasable) {
 		switch {
@@ -175,7 +175,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 			left := m.Record
 			left.Leaf = strings.ToLower(m.Leaf)
 			add(m.Position, of, left, &d.Events)
-		case told[d.recordAt(*m.First)] || events[d.recordAt(*m.First)]:
+		case told.any(d.recordAt(*m.First), keyTenant(m.Tenant)) || events[d.recordAt(*m.First)]:
 			add(m.Position, owner{tenant: m.Tenant}, schema.ErasedRecord{}, &d.Repeats)
 		}
 	})
@@ -224,22 +224,42 @@ func (e Erasure) notRebuilding(ctx context.Context) error {
 	return err
 }
 
+// toldLeaves are the leaves that the facts in the streams name, in hex, by message. A
+// fact tells of its own tenant's messages only.
+type toldLeaves map[recordPlace][]toldLeaf
+
+type toldLeaf struct{ tenant, leaf string }
+
+func (t toldLeaves) has(at recordPlace, tenant, leaf string) bool {
+	return slices.Contains(t[at], toldLeaf{tenant, leaf})
+}
+
+// any reports whether a fact of the tenant names the message, whatever its leaf.
+func (t toldLeaves) any(at recordPlace, tenant string) bool {
+	return slices.ContainsFunc(t[at], func(l toldLeaf) bool { return l.tenant == tenant })
+}
+
 // open finds the streams of events, and which messages the facts in them tell of.
-func (e Erasure) open(ctx context.Context, d *doomed) (told map[recordPlace]bool, err error) {
+func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err error) {
 	n, err := ReadPartitions(ctx, e.JetStream)
 	if err != nil {
 		return nil, err
 	}
-	d.streams, told = make(map[uuid.UUID]jetstream.Stream, n), make(map[recordPlace]bool)
+	d.streams, told = make(map[uuid.UUID]jetstream.Stream, n), make(toldLeaves)
 	for _, s := range n.EventStreams() {
 		stream, incarnation, err := openStream(ctx, e.JetStream, s.Name)
 		if err != nil {
 			return nil, err
 		}
 		d.streams[incarnation] = stream
-		err = readErasures(ctx, stream, func(fact *schema.ErasureApplied, _ time.Time) {
+		rules, err := readRules(ctx, stream.CachedInfo().Config, incarnation, e.Ledger, e.Log)
+		if err != nil {
+			return nil, err
+		}
+		err = readErasures(ctx, stream, rules, func(fact *schema.ErasureApplied, tenant string, _ time.Time) {
 			for _, r := range fact.Records {
-				told[recordPlace{r.Stream, uint64(r.Sequence)}] = true
+				at := recordPlace{r.Stream, uint64(r.Sequence)}
+				told[at] = append(told[at], toldLeaf{keyTenant(tenant), strings.ToLower(r.Leaf)})
 			}
 		})
 		if err != nil {

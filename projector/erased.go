@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,9 +17,40 @@ import (
 )
 
 // An erasure deletes messages from the stream and leaves a fact that says where
-// they stood and what their leaves in the log are. Who reads the stream again, from
+// they stood and what their leaves in the log are. Whoever reads the stream again, from
 // the start or a part of it, takes the leaves from there, so that the log comes out
-// the same. The fact has no say where the message still is: the message counts.
+// the same.
+//
+// A fact is believed only where it cannot do harm: the message must be gone, the leaf
+// must be the one in the log of the live tables, and it must be a leaf of the fact's
+// tenant. Of several such facts the first counts. Where the tables have lost that part
+// of the log, the first fact counts.
+
+// erasedLeaf is what is left of an erased message. The zero hash is no leaf.
+type erasedLeaf struct {
+	hash   tlog.Hash
+	tenant string
+}
+
+// A claim is what a fact says of one message that it erased.
+type claim struct {
+	erasedLeaf
+	at time.Time // when the stream stored the fact
+}
+
+// counting returns the claim that counts for a message, of several in the order in
+// which they came. logged says that the log has the leaf for it; lost, that nobody
+// knows whether it has one.
+func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool) {
+	for _, c := range claims {
+		owned := leaf.Tenant == "" || leaf.Tenant == keyTenant(c.tenant)
+		switch {
+		case logged && c.hash == leaf.Hash && owned, !logged && (lost || c.hash == tlog.Hash{}):
+			return c, true
+		}
+	}
+	return claim{}, false
+}
 
 // erasureSubject matches every fact of an erasure.
 var erasureSubject = func() string {
@@ -29,51 +61,100 @@ var erasureSubject = func() string {
 // readErased reads what was erased from this stream, as the facts in all streams of
 // events have it.
 func (p *Projector) readErased(ctx context.Context) error {
-	erased := make(map[uint64]*message)
-	partitions, err := schema.ParsePartitions(p.info.Config.Metadata[schema.PartitionsKey])
+	claims, err := p.readClaims(ctx)
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", p.config.Stream, err)
-	}
-	for _, s := range partitions.EventStreams() {
-		stream := p.stream
-		if s.Name != p.config.Stream {
-			if stream, err = p.config.JetStream.Stream(ctx, s.Name); err != nil {
-				return fmt.Errorf("look up stream %s: %w", s.Name, err)
-			}
-		}
-		err := readErasures(ctx, stream, func(fact *schema.ErasureApplied, at time.Time) {
-			for _, r := range fact.Records {
-				leaf, err := hex.DecodeString(r.Leaf)
-				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
-					continue
-				}
-				var hash tlog.Hash
-				copy(hash[:], leaf)
-				erased[uint64(r.Sequence)] = &message{
-					position: ledger.Position{Incarnation: p.incarnation, StreamSeq: uint64(r.Sequence), RecordedAt: at}, erased: &hash,
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
+		return err
 	}
 	p.absent = nil
 	if p.beside != nil {
 		p.absent = slices.Clone(p.beside.gone)
 	}
-	for _, m := range erased {
-		p.absent = append(p.absent, m)
+	for _, m := range p.absent {
+		m.rules = p.rules.at(m.position.StreamSeq)
+		delete(claims, m.position.StreamSeq) // it was refused, so it had no leaf
+	}
+	leaves, err := p.live().Leaves(ctx, p.incarnation, slices.Sorted(maps.Keys(claims)))
+	if err != nil {
+		return err
+	}
+	var whole uint64
+	if len(leaves) < len(claims) {
+		if whole, err = p.live().LogWhole(ctx, p.incarnation); err != nil {
+			return err
+		}
+	}
+	unfounded := 0
+	for sequence, list := range claims {
+		leaf, logged := leaves[sequence]
+		c, ok := counting(list, leaf, logged, sequence > whole)
+		if !ok {
+			unfounded++
+			continue
+		}
+		p.absent = append(p.absent, &message{
+			position: ledger.Position{Incarnation: p.incarnation, StreamSeq: sequence, RecordedAt: c.at},
+			rules:    p.rules.at(sequence), erased: &erasedLeaf{c.hash, keyTenant(c.tenant)},
+		})
 	}
 	slices.SortStableFunc(p.absent, bySequence)
+	if unfounded > 0 {
+		p.config.Log.Warn("facts of erasures name messages with a leaf that is not theirs, or another tenant's messages: they do not count for these",
+			"event", "erasure_unfounded", "messages", unfounded)
+	}
 	return nil
+}
+
+// readClaims reads what facts of erasures say of messages that this stream no longer
+// has, by sequence and in the order in which they came.
+func (p *Projector) readClaims(ctx context.Context) (map[uint64][]claim, error) {
+	claims := make(map[uint64][]claim)
+	partitions, err := schema.ParsePartitions(p.info.Config.Metadata[schema.PartitionsKey])
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", p.config.Stream, err)
+	}
+	for _, s := range partitions.EventStreams() {
+		stream, rules := p.stream, p.rules
+		if s.Name != p.config.Stream {
+			if stream, rules, err = p.sibling(ctx, s.Name); err != nil {
+				return nil, err
+			}
+		}
+		err := readErasures(ctx, stream, rules, func(fact *schema.ErasureApplied, tenant string, at time.Time) {
+			for _, r := range fact.Records {
+				leaf, err := hex.DecodeString(r.Leaf)
+				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
+					continue
+				}
+				c := claim{erasedLeaf{tenant: tenant}, at}
+				copy(c.hash[:], leaf)
+				claims[uint64(r.Sequence)] = append(claims[uint64(r.Sequence)], c)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, list := range claims {
+		slices.SortStableFunc(list, func(a, b claim) int { return a.at.Compare(b.at) })
+	}
+	return claims, nil
+}
+
+// sibling opens another of the streams of events.
+func (p *Projector) sibling(ctx context.Context, name string) (jetstream.Stream, rules, error) {
+	stream, incarnation, err := openStream(ctx, p.config.JetStream, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := readRules(ctx, stream.CachedInfo().Config, incarnation, p.live(), p.config.Log)
+	return stream, r, err
 }
 
 func bySequence(a, b *message) int { return cmp.Compare(a.position.StreamSeq, b.position.StreamSeq) }
 
-// readErasures calls visit with each fact of an erasure that a stream has, and when
-// the stream stored it. Facts that are not valid are passed over.
-func readErasures(ctx context.Context, stream jetstream.Stream, visit func(*schema.ErasureApplied, time.Time)) error {
+// readErasures calls visit with each fact of an erasure that a stream has, whose it is,
+// and when the stream stored it. Facts that are not valid are passed over.
+func readErasures(ctx context.Context, stream jetstream.Stream, r rules, visit func(*schema.ErasureApplied, string, time.Time)) error {
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
 	if err != nil {
 		return fmt.Errorf("look for erasures: %w", err)
@@ -102,9 +183,9 @@ func readErasures(ctx context.Context, stream jetstream.Stream, visit func(*sche
 		if err != nil {
 			return fmt.Errorf("read erasures: %w", err)
 		}
-		m := parse(&message{subject: msg.Subject(), header: msg.Headers(), data: msg.Data()})
+		m := parse(&message{subject: msg.Subject(), header: msg.Headers(), data: msg.Data(), rules: r.at(meta.Sequence.Stream)})
 		if fact, ok := m.fact.(*schema.ErasureApplied); ok && len(m.violations) == 0 {
-			visit(fact, meta.Timestamp.UTC())
+			visit(fact, m.tenant, meta.Timestamp.UTC())
 		}
 	}
 	return nil

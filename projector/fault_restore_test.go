@@ -2,9 +2,12 @@ package projector
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
 )
 
 // forget removes what the server remembers of tokens; it must be stopped.
@@ -68,8 +71,12 @@ func tokenWindowExhausted(t *testing.T) {
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
 	for table := range r.folders() {
 		r.exec("ALTER TABLE " + table + " MODIFY SETTING non_replicated_deduplication_window = 2")
+		columns, values := "incarnation, recorded_at", "'00000000-0000-0000-0000-000000000000', now()"
+		if table == "commits" {
+			columns, values = columns+", writer_rules", values+fmt.Sprint(", ", ledger.NewestRules)
+		}
 		for range 4 {
-			r.exec("INSERT INTO " + table + " (incarnation, recorded_at) VALUES ('00000000-0000-0000-0000-000000000000', now())")
+			r.exec("INSERT INTO " + table + " (" + columns + ") VALUES (" + values + ")")
 		}
 		r.exec("ALTER TABLE " + table + " DELETE WHERE incarnation = '00000000-0000-0000-0000-000000000000' SETTINGS mutations_sync = 1")
 	}
@@ -196,7 +203,7 @@ func leaseEntryLost(t *testing.T) {
 	r.must(err)
 	p, stop := r.followed()
 	r.catchUp()
-	r.must(kv.Delete(t.Context(), StreamName))
+	r.must(kv.Delete(t.Context(), leaseKeyOf(StreamName)))
 	r.publishMix(1000, 20)
 	r.await("its holder has stopped", func() bool { return p.Health().State == Stopped })
 	if err := stop(); !errors.Is(err, ErrLeaseLost) {
@@ -208,7 +215,7 @@ func leaseEntryLost(t *testing.T) {
 	r.publishMix(2000, 100)
 	last := r.count("SELECT max(last_seq) FROM commits")
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
-	r.must(kv.Purge(t.Context(), StreamName))
+	r.must(kv.Purge(t.Context(), leaseKeyOf(StreamName)))
 	p = r.projector()
 	p.config.BatchMessages = 7
 	r.must(r.run(p))

@@ -73,7 +73,7 @@ func (f *fixture) owners(n schema.Partitions) []string {
 	f.must(err)
 	var list []string
 	for _, s := range n.EventStreams() {
-		_, entry, err := (&Lease{kv: kv, key: s.Name}).read(f.t.Context())
+		_, entry, err := (&Lease{kv: kv, key: leaseKeyOf(s.Name)}).read(f.t.Context())
 		f.must(err)
 		list = append(list, entry.Owner)
 	}
@@ -163,7 +163,7 @@ func TestFleetOfOneStream(t *testing.T) {
 	kv, err := openBucket(t.Context(), f.js)
 	f.must(err)
 	keys, err := kv.Keys(t.Context())
-	if f.must(err); !slices.Equal(keys, []string{StreamName}) {
+	if f.must(err); !slices.Equal(keys, []string{StreamName, leaseKeyOf(StreamName)}) {
 		t.Errorf("the bucket has %v", keys)
 	}
 }

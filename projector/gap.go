@@ -27,7 +27,7 @@ type openedGap struct {
 }
 
 // producerSession is what a producer counts its sequences in.
-type producerSession struct{ source, session string }
+type producerSession struct{ tenant, source, session string }
 
 // usedSequences are the sequences of one session from the first that was seen on.
 type usedSequences struct {
@@ -65,8 +65,9 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		if m.event == nil || m.reintroduced {
 			continue
 		}
+		tenant := keyTenant(m.tenant)
 		if m.event.Sequence != nil {
-			g.use(producerSession{m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
+			g.use(producerSession{tenant, m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
 		}
 		if len(m.violations) > 0 {
 			continue
@@ -75,13 +76,13 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		case *schema.FactsDropped:
 			for _, of := range fact.Sequences {
 				for _, r := range of.Ranges {
-					g.use(producerSession{of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
+					g.use(producerSession{tenant, of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
 				}
 			}
 		case *schema.ErasureApplied:
 			for _, r := range fact.Records {
 				if r.SourceSequence != nil {
-					g.close(producerSession{r.Source, r.SessionID}, *r.SourceSequence, *r.SourceSequence)
+					g.close(producerSession{tenant, r.Source, r.SessionID}, *r.SourceSequence, *r.SourceSequence)
 				}
 			}
 		}

@@ -22,7 +22,7 @@ func numbered(sequence int64, after time.Duration, fact schema.Fact) parsed {
 func TestGapsThatStayAreLost(t *testing.T) {
 	t.Parallel()
 	dropped := &schema.FactsDropped{Sequences: []schema.SequenceRanges{{Source: "urn:p", Ranges: [][2]int64{{13, 14}}}}}
-	key := producerSession{"urn:p", "s"}
+	key := producerSession{"default", "urn:p", "s"}
 	for name, c := range map[string]struct {
 		messages []parsed
 		want     []lostSequences

@@ -42,7 +42,7 @@ func acquire(t *testing.T, kv jetstream.KeyValue, owner string) (*Lease, context
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 60*time.Second)
 	t.Cleanup(cancel)
-	l, held, err := acquireLease(ctx, kv, StreamName, owner, testTiming, nil, slog.New(slog.NewTextHandler(t.Output(), nil)), func(step string, err error) { t.Log(step, err) })
+	l, held, err := acquireLease(ctx, kv, leaseKeyOf(StreamName), owner, testTiming, nil, slog.New(slog.NewTextHandler(t.Output(), nil)), func(step string, err error) { t.Log(step, err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	slow := testTiming
 	slow.expiry = time.Hour
 	take := func(owner string) (*Lease, context.Context) {
-		l, held, err := acquireLease(t.Context(), kv, StreamName, owner, slow, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+		l, held, err := acquireLease(t.Context(), kv, leaseKeyOf(StreamName), owner, slow, nil, slog.New(slog.DiscardHandler), func(string, error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestLeaseEntryLost(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
 	l, held := acquire(t, kv, "first")
-	if err := kv.Delete(t.Context(), StreamName); err != nil {
+	if err := kv.Delete(t.Context(), leaseKeyOf(StreamName)); err != nil {
 		t.Fatal(err)
 	}
 	<-held.Done()
@@ -204,10 +204,10 @@ func TestLeaseEntryLost(t *testing.T) {
 	if l, _ := acquire(t, kv, "second"); l.Epoch() != 1 {
 		t.Errorf("epoch %d", l.Epoch())
 	}
-	if _, err := kv.Put(t.Context(), StreamName, []byte("{")); err != nil {
+	if _, err := kv.Put(t.Context(), leaseKeyOf(StreamName), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := acquireLease(t.Context(), kv, StreamName, "third", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); err == nil || !strings.Contains(err.Error(), "delete its key") {
+	if _, _, err := acquireLease(t.Context(), kv, leaseKeyOf(StreamName), "third", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); err == nil || !strings.Contains(err.Error(), "delete its key") {
 		t.Errorf("a broken entry: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
 	_, held := acquire(t, kv, "first")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := acquireLease(ctx, kv, StreamName, "second", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); !errors.Is(err, context.Canceled) {
+	if _, _, err := acquireLease(ctx, kv, leaseKeyOf(StreamName), "second", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
 	if isDone(held.Done()) {

@@ -76,8 +76,9 @@ func (k *book) done(l leaves) {
 
 // leafAt is the leaf of an event, and where that stands.
 type leafAt struct {
-	leaf tlog.Hash
-	at   ledger.Position
+	leaf   tlog.Hash
+	tenant string
+	at     ledger.Position
 }
 
 // enter appends the leaves of a batch, of which all messages are placed.
@@ -88,7 +89,7 @@ func (k *book) enter(b *ledger.Batch, leaves []leafAt) {
 	slices.SortFunc(leaves, func(a, b leafAt) int { return cmp.Compare(a.at.StreamSeq, b.at.StreamSeq) })
 	tree := k.log.Tree.Clone()
 	for _, l := range leaves {
-		b.AddLeaf(&tree, l.leaf, l.at)
+		b.AddLeaf(&tree, l.leaf, l.tenant, l.at)
 	}
 	log := ledger.LogOf(tree)
 	k.log, b.Log = &log, log

@@ -16,7 +16,7 @@ import (
 // permanent are the errors of this package that need a person, or another
 // process, and the one that no reconnect follows.
 var permanent = []error{
-	ErrLeaseLost, ErrStreamForked, ErrEventsExpired, ErrNoStream, ErrNoSecret, errNoIncarnation, errNoBucket, errLeaseEntry,
+	ErrLeaseLost, ErrStreamForked, ErrEventsExpired, ErrNewerRules, errNoRules, ErrNoStream, ErrNoSecret, errNoIncarnation, errNoBucket, errLeaseEntry,
 	nats.ErrConnectionClosed,
 }
 

@@ -100,6 +100,7 @@ type Projector struct {
 	incarnation uuid.UUID
 	stream      jetstream.Stream
 	info        *jetstream.StreamInfo // of the stream when it was opened
+	rules       rules                 // of the stream
 	last        ledger.Range          // the last commit; the zero Range where there is none
 	offered     ledger.Range          // the last that was to be committed, whether it was or not
 	looked      time.Time             // when the ledger last said so
@@ -214,6 +215,9 @@ func (p *Projector) run(ctx context.Context) error {
 // hold waits for the lease and projects for as long as it has it.
 func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	p.enter(Standby)
+	if err := p.inherit(ctx, kv); err != nil {
+		return err
+	}
 	lease, held, err := acquireLease(ctx, kv, p.leaseKey(), p.config.Owner, p.timing, p.seats, p.config.Log, p.leaseFailed)
 	if err != nil {
 		return err
@@ -251,6 +255,9 @@ func (p *Projector) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.info = p.stream.CachedInfo()
+	if p.rules, err = readRules(ctx, p.info.Config, p.incarnation, p.live(), p.config.Log); err != nil {
+		return err
+	}
 	changed, err := p.siblings.open(ctx, p.config.JetStream, p.stream)
 	if changed {
 		p.forget()

@@ -74,6 +74,8 @@ type store interface {
 	Discard(ctx context.Context, r ledger.Range, refused []uint64) error
 
 	LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error)
+
+	liveTables
 }
 
 // A step is one transition of the protocol. It may be repeated.

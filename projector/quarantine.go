@@ -97,7 +97,7 @@ func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name
 
 // refusalOf is what quarantine says of a refused message.
 func refusalOf(m parsed) ledger.Refusal {
-	return ledger.RefusalOf(ledger.Refused{Subject: m.subject, Header: m.header, Data: m.data, Event: m.event, Violations: m.violations}, m.position)
+	return ledger.RefusalOf(m.refused(), m.position)
 }
 
 // readCopies is readQuarantine for who does not ask where the copies stand.

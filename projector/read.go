@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/mod/sumdb/tlog"
-
-	"github.com/ctxledger/ctxledger/ledger"
 )
 
 // message is one message of the stream with its place.
@@ -25,7 +23,8 @@ type message struct {
 	digest   [32]byte  // see sum
 	summed   bool
 	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
-	erased   *tlog.Hash      // its leaf, or zeros where it had none: it was erased and the stream no longer has it
+	erased   *erasedLeaf     // it was erased and the stream no longer has it
+	rules    ledger.Rules    // that hold at its place
 }
 
 func (m *message) size() int { return len(m.subject) + len(m.data) + 64*len(m.header) }
@@ -49,6 +48,7 @@ type reader struct {
 	at          time.Time  // of the latest
 	pending     uint64     // messages that the stream had behind it
 	stalls      int        // checks in a row that found more on the server
+	rules       rules      // of the stream
 }
 
 const (
@@ -135,6 +135,7 @@ func (r *reader) receive(ctx context.Context) (*message, error) {
 	r.delivered, r.last, r.pending, r.stalls = meta.Sequence.Consumer, meta.Sequence.Stream, meta.NumPending, 0
 	r.at = meta.Timestamp.UTC()
 	return &message{
+		rules:   r.rules.at(meta.Sequence.Stream),
 		subject: msg.Subject(), header: msg.Headers(), data: msg.Data(),
 		position: ledger.Position{Incarnation: r.incarnation, StreamSeq: meta.Sequence.Stream, RecordedAt: meta.Timestamp.UTC()},
 	}, nil
@@ -172,7 +173,7 @@ type batchLimits struct {
 }
 
 // readBatch collects messages until a limit is reached, nothing came for the
-// linger after the first, or the month of the stream's time changes. With
+// linger after the first, or the month of the stream's time or the rules change. With
 // nothing to read it waits for at most idle and returns no messages.
 func (r *reader) readBatch(ctx context.Context, limits batchLimits, idle time.Duration) ([]*message, error) {
 	first, err := r.readFirst(ctx, idle)
@@ -194,7 +195,7 @@ func (r *reader) readBatch(ctx context.Context, limits batchLimits, idle time.Du
 		if err != nil {
 			return nil, err
 		}
-		if month(m) != month(first) || limits.last > 0 && m.position.StreamSeq > limits.last {
+		if month(m) != month(first) || m.rules != first.rules || limits.last > 0 && m.position.StreamSeq > limits.last {
 			r.next = m
 			break
 		}

@@ -208,7 +208,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		}
 		p.book.first = first
 		p.timing, p.at = r.timing, r.at
-		p.beside = &beside{harmless: r.CompareOnly, gone: gone[s.Incarnation]}
+		p.beside = &beside{harmless: r.CompareOnly, live: r.Ledger, gone: gone[s.Incarnation]}
 		w.projectors = append(w.projectors, p)
 	}
 	return w, nil
@@ -319,7 +319,7 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
 	held := ctx
 	for _, s := range w.starts {
-		lease, next, err := requestLease(held, w.kv, s.Stream, w.owner, w.timing, w.Log)
+		lease, next, err := requestLease(held, w.kv, leaseKeyOf(s.Stream), w.owner, w.timing, w.Log)
 		if err != nil {
 			return err
 		}

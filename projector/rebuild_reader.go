@@ -19,6 +19,7 @@ import (
 // that one would have, unless it is to be harmless.
 type beside struct {
 	harmless bool
+	live     liveTables // those that are rebuilt
 	gone     []*message // deleted from the stream for a withheld value, in order
 }
 
@@ -30,7 +31,25 @@ func (p *Projector) leaseKey() string {
 	if p.beside != nil {
 		return p.config.Stream + ".rebuild"
 	}
-	return p.config.Stream
+	return leaseKeyOf(p.config.Stream)
+}
+
+// inherit takes the lease of older projectors, which a rebuild has nothing to do with.
+func (p *Projector) inherit(ctx context.Context, kv jetstream.KeyValue) error {
+	if p.beside != nil {
+		return nil
+	}
+	return p.persist(ctx, "take the lease of an older projector", func() error {
+		return inheritLease(ctx, kv, p.config.Stream, p.config.Owner, p.timing, p.config.Log)
+	})
+}
+
+// live returns the live tables, which are not those that a rebuild writes.
+func (p *Projector) live() liveTables {
+	if p.beside != nil {
+		return p.beside.live
+	}
+	return p.store
 }
 
 // finishSwap brings to its end what a rebuild was cut off in.
@@ -55,7 +74,7 @@ func (p *Projector) newReader(ctx context.Context, from uint64) (*reader, error)
 			}
 			return 1
 		})
-		in.gone = p.absent[at:]
+		in.gone, in.rules = p.absent[at:], p.rules
 	}
 	return in, err
 }

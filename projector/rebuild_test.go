@@ -280,13 +280,13 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.await("it projects", func() bool { return live.Status().Ready })
 	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
 	f.must(err)
-	if _, err := kv.Put(t.Context(), StreamName+requestSuffix, []byte("nobody")); err != nil {
+	if _, err := kv.Put(t.Context(), leaseKeyOf(StreamName)+requestSuffix, []byte("nobody")); err != nil {
 		t.Fatal(err)
 	}
 	f.await("it has handed its lease over", func() bool { return !live.Status().Ready })
 	f.publishMix(0, 30)
 	f.awaitLevel()
-	lease, held, err := requestLease(t.Context(), kv, StreamName, "a rebuild", testTiming, live.config.Log)
+	lease, held, err := requestLease(t.Context(), kv, leaseKeyOf(StreamName), "a rebuild", testTiming, live.config.Log)
 	f.must(err)
 	f.publishMix(100, 30)
 	if n := live.Status().Committed; n != 30 || held.Err() != nil {
@@ -296,7 +296,7 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.awaitLevel()
 	f.must(stop())
 	f.exact("")
-	if _, err := kv.Get(t.Context(), StreamName+requestSuffix); err == nil {
+	if _, err := kv.Get(t.Context(), leaseKeyOf(StreamName)+requestSuffix); err == nil {
 		t.Error("the request stands")
 	}
 }
@@ -306,7 +306,7 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
 	holder, _ := acquire(t, kv, "holder")
-	watch, err := kv.Watch(t.Context(), StreamName+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
+	watch, err := kv.Watch(t.Context(), leaseKeyOf(StreamName)+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 	patient := testTiming
 	patient.expiry *= 3 // a holder that has to wait for the processor is not dead
 	go func() {
-		lease, _, err := requestLease(t.Context(), kv, StreamName, "a rebuild", patient, slog.New(slog.DiscardHandler))
+		lease, _, err := requestLease(t.Context(), kv, leaseKeyOf(StreamName), "a rebuild", patient, slog.New(slog.DiscardHandler))
 		if err == nil {
 			err = lease.Release(t.Context())
 		}
@@ -336,7 +336,7 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kv.Get(t.Context(), StreamName+requestSuffix); err == nil {
+	if _, err := kv.Get(t.Context(), leaseKeyOf(StreamName)+requestSuffix); err == nil {
 		t.Error("the request stands")
 	}
 }

@@ -61,16 +61,17 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	var done Rechecked
 	unknown := make(map[unknownKey]bool)
 	byTenant := make(map[string][]ledger.Withheld)
-	var tenants []string // as they are in events
+	var tenants []string
 	for _, v := range values {
 		if !keys.has(v.Tenant, v.Fingerprint.KeyID) {
 			unknown[unknownKey{keyTenant(v.Tenant), v.Fingerprint.KeyID}] = true
 			continue
 		}
-		if byTenant[v.Tenant] == nil {
-			tenants = append(tenants, v.Tenant)
+		name := keyTenant(v.Tenant)
+		if byTenant[name] == nil {
+			tenants = append(tenants, name)
 		}
-		byTenant[v.Tenant] = append(byTenant[v.Tenant], v)
+		byTenant[name] = append(byTenant[name], v)
 	}
 	done.UnknownKeys = uint64(len(unknown))
 	for _, tenant := range tenants {
@@ -78,17 +79,19 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 		for _, v := range byTenant[tenant] {
 			w.learn(v)
 		}
-		pass, err := r.tenant(ctx, tenant, byTenant[tenant], w.of(nil, []string{keyTenant(tenant)}))
-		done.Events += pass.Events
-		done.Found += pass.Found
-		if err != nil {
-			return done, fmt.Errorf("re-check: %w", err)
+		for _, stored := range ledger.StoredTenants(tenant) {
+			pass, err := r.tenant(ctx, stored, byTenant[tenant], w.of(nil, []string{tenant}))
+			done.Events += pass.Events
+			done.Found += pass.Found
+			if err != nil {
+				return done, fmt.Errorf("re-check: %w", err)
+			}
 		}
 	}
 	return done, nil
 }
 
-// tenant goes through the events of one tenant.
+// tenant goes through the events that are stored under one name of a tenant.
 func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Withheld, w watches) (ledger.Recheck, error) {
 	pass, err := r.Ledger.LastRecheck(ctx, tenant, ledger.FingerprintSet(values))
 	if err != nil {

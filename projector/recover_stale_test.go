@@ -12,7 +12,7 @@ func (f *fixture) loseJournal() {
 	f.t.Helper()
 	kv, err := f.js.KeyValue(f.t.Context(), LeaseBucket)
 	f.must(err)
-	f.must(kv.Delete(f.t.Context(), StreamName))
+	f.must(kv.Delete(f.t.Context(), leaseKeyOf(StreamName)))
 }
 
 // Rows that were never committed, of messages that the stream no longer has, go when

@@ -93,12 +93,11 @@ func (m *message) replayOf() (of ledger.Position, ok bool) {
 	return of, err == nil
 }
 
-// tenant is whose message m is: the event's tenant, or where that cannot be read
-// the subject's.
-func (m *parsed) tenant() string {
-	if m.event != nil && m.event.Tenant != "" {
+// replayTenant is whose replay m is. By [ledger.EnvelopeRules] the envelope says so
+// where it can be read, and the subject elsewhere.
+func (m *parsed) replayTenant() string {
+	if m.rules < ledger.SubjectRules && m.event != nil && m.event.Tenant != "" {
 		return m.event.Tenant
 	}
-	s, _ := schema.ParseSubject(m.subject)
-	return s.Tenant
+	return m.subjectTenant()
 }

@@ -26,7 +26,7 @@ func (f *fixture) refusals(filter ledger.RefusalFilter) map[uint64]ledger.Refusa
 // replayed returns what became of the replays of a refused message.
 func (f *fixture) replayed(r ledger.Refusal) []string {
 	f.t.Helper()
-	list, err := f.ledger.Replays(f.t.Context(), r.Position())
+	list, err := f.ledger.Replays(f.t.Context(), r)
 	f.must(err)
 	var outcomes []string
 	for _, replay := range list {

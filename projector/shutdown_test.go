@@ -48,7 +48,7 @@ func TestEndedUnderLoad(t *testing.T) {
 
 func leaseOwner(t *testing.T, kv jetstream.KeyValue) string {
 	t.Helper()
-	l := &Lease{kv: kv, key: StreamName}
+	l := &Lease{kv: kv, key: leaseKeyOf(StreamName)}
 	_, entry, err := l.read(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -71,11 +72,15 @@ func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
 	s.watches = fresh.of(w.of(s.watches[:0], s.tenants), s.tenants)
 }
 
-// appendTenants names whose event a message may be: the subject's, which permissions
-// go by, and the event's own.
+// appendTenants names whose event a message may be: the subject's tenant, which
+// permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
+// event names.
 func (m *parsed) appendTenants(list []string) []string {
-	if s, err := schema.ParseSubject(m.subject); err == nil {
-		list = append(list, s.Tenant)
+	if tenant := m.subjectTenant(); tenant != "" {
+		list = append(list, keyTenant(tenant))
+	}
+	if m.rules >= ledger.SubjectRules {
+		return list
 	}
 	if m.event != nil && !slices.Contains(list, keyTenant(m.event.Tenant)) {
 		list = append(list, keyTenant(m.event.Tenant))
@@ -88,12 +93,12 @@ func (m *parsed) appendTenants(list []string) []string {
 // bytes, names and reason do not hold it.
 func (m parsed) without(w watches) (parsed, bool) {
 	k := keeper{watches: w}
-	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position}
+	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position, rules: m.rules}
 	if k.violation == nil {
 		return m, false
 	}
 	kept.data = digests.ReplaceAll(kept.data, []byte(digestMask))
-	refused := parsed{message: &kept, violations: schema.Violations{k.violation}, reintroduced: true}
+	refused := parsed{message: &kept, tenant: m.tenant, violations: schema.Violations{k.violation}, reintroduced: true}
 	if m.event != nil {
 		refused.event = &schema.Event{Source: k.word("/source", m.event.Source), ID: k.word("/id", m.event.ID)}
 	}

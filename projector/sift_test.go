@@ -203,7 +203,7 @@ func TestSiftGoesByTheOrderOfTheStream(t *testing.T) {
 	value := foreign(1, `{"note":"`+secret+`"}`).Binary()
 	others := foreign(2, `{"note":"`+secret+`"}`)
 	others.Tenant = "umbrella"
-	nobodys := schema.Message{Subject: "ctx.v1.noise", Data: []byte(secret)}
+	nobodys := schema.Message{Subject: "noise", Data: []byte(secret)}
 	again := redaction(t, 2, secret)
 	loud := redaction(t, 3, "another value")
 	loud.Data = bytes.Replace(loud.Data, []byte(`"reason":"secret"`), []byte(`"reason":"it was `+secret+`"`), 1)

@@ -142,7 +142,7 @@ func (s *schedule) forget() {
 // pending is the range in the journal of a stream.
 func (s *schedule) pending(stream *simStream) *ledger.Range {
 	var entry leaseEntry
-	if e, ok := s.bucket.entries[stream.name]; ok && json.Unmarshal(e.value, &entry) == nil {
+	if e, ok := s.bucket.entries[leaseKeyOf(stream.name)]; ok && json.Unmarshal(e.value, &entry) == nil {
 		return entry.Pending
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s *schedule) loseLease() {
 		if r := s.pending(stream); r != nil && r.Last > s.committed(stream) {
 			s.unjournalled = append(s.unjournalled, *r)
 		}
-		delete(s.bucket.entries, stream.name)
+		delete(s.bucket.entries, leaseKeyOf(stream.name))
 	})
 }
 
@@ -323,7 +323,7 @@ func (s *schedule) askForLease() {
 		var held context.Context
 		for lease == nil {
 			var err error
-			lease, held, err = requestLease(ctx, kv, s.streams[i].name, name, simTiming, slog.New(slog.DiscardHandler))
+			lease, held, err = requestLease(ctx, kv, leaseKeyOf(s.streams[i].name), name, simTiming, slog.New(slog.DiscardHandler))
 			if err != nil && pause(ctx, time.Second) != nil {
 				return nil
 			}

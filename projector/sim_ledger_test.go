@@ -352,7 +352,7 @@ func (s simStore) Lookup(ctx context.Context, identities []uint64) (found []ledg
 	err = s.ask(ctx, "look up", func(l *simLedger) {
 		for _, at := range l.tables["events"] {
 			if c := s.w.all[placeIn(at)]; slices.Contains(identities, c.identity) {
-				found = append(found, ledger.Known{Source: c.id.source, EventID: c.id.id, Position: at, Digest: c.digest})
+				found = append(found, ledger.Known{Tenant: c.id.tenant, Source: c.id.source, EventID: c.id.id, Position: at, Digest: c.digest})
 			}
 		}
 		slices.SortStableFunc(found, func(a, b ledger.Known) int {
@@ -411,3 +411,18 @@ func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, th
 	})
 	return list, err
 }
+
+func (s simStore) RecordedRules(ctx context.Context, incarnation uuid.UUID) (list []ledger.RecordedRules, err error) {
+	err = s.ask(ctx, "rules", func(l *simLedger) {
+		if commits := l.newest(incarnation); len(commits) > 0 {
+			list = []ledger.RecordedRules{{Rules: ledger.NewestRules, First: 1, FirstLast: commits[len(commits)-1].Last, Last: commits[0].Last}}
+		}
+	})
+	return list, err
+}
+
+func (s simStore) Leaves(context.Context, uuid.UUID, []uint64) (map[uint64]ledger.Leaf, error) {
+	return nil, nil
+}
+
+func (s simStore) LogWhole(context.Context, uuid.UUID) (uint64, error) { return 0, nil }

@@ -109,14 +109,14 @@ func (v *verdict) mayBeExpired(stream *simStream) bool {
 
 // A reading is what the messages of a stream, in their order, have made of it.
 type reading struct {
-	counted  map[pair]simPlace // the first of each event
-	doubtful map[pair]bool     // may have counted, by a row that is gone
+	counted  map[eventIdentity]simPlace // the first of each event
+	doubtful map[eventIdentity]bool     // may have counted, by a row that is gone
 	withheld [simSecrets]bool
 	perhaps  [simSecrets]bool // what other streams withhold, and redactions of which the row is gone
 }
 
 func (v *verdict) begin(stream *simStream) *reading {
-	r := &reading{counted: make(map[pair]simPlace), doubtful: make(map[pair]bool)}
+	r := &reading{counted: make(map[eventIdentity]simPlace), doubtful: make(map[eventIdentity]bool)}
 	for at := range v.final["events"] {
 		if at.incarnation == stream.incarnation {
 			continue

@@ -159,6 +159,9 @@ func newSchedule(w *world) *schedule {
 	}
 	for _, stream := range n.EventStreams() {
 		w.streams = append(w.streams, newSimStream(w, stream.Name))
+		if _, err := w.bucket.put(stream.Name, []byte(fence), 0); err != nil {
+			w.tb.Fatal(err)
+		}
 	}
 	s.secrets = r.IntN(3) == 0
 	s.actions = slices.Clone(ordinary)

@@ -50,7 +50,7 @@ func placeIn(p ledger.Position) simPlace {
 
 // simContent is what a message is.
 type simContent struct {
-	id       pair
+	id       eventIdentity
 	identity uint64
 	digest   [32]byte
 	valid    bool
@@ -103,10 +103,10 @@ func (s *simStream) place(seq uint64, m simSent) *message {
 	at := ledger.Position{Incarnation: s.incarnation, StreamSeq: seq, RecordedAt: time.Now().Add(time.Duration(s.made)).UTC()}
 	s.made++ // no two messages have the same time
 	s.ever = append(s.ever, at)
-	msg := &message{subject: m.Subject, header: m.Header, data: m.Data, position: at}
+	msg := &message{subject: m.Subject, header: m.Header, data: m.Data, position: at, rules: ledger.NewestRules}
 	content := &simContent{simSent: m}
 	if p := parse(msg); len(p.violations) == 0 {
-		content.id, content.identity, content.digest, content.valid = pair{p.event.Source, p.event.ID}, p.identity, p.digest, true
+		content.id, content.identity, content.digest, content.valid = p.eventIdentity(), p.identity, p.digest, true
 		content.table = "log_items"
 		if content.withheld = withheldBy(p.event, p.fact); len(content.withheld) > 0 {
 			content.table = "redactions"
@@ -186,7 +186,7 @@ func (s *simStream) info() *jetstream.StreamInfo {
 		}
 	}
 	return &jetstream.StreamInfo{
-		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{incarnationKey: s.incarnation.String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
+		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{incarnationKey: s.incarnation.String(), rulesKey: newRules().String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
 		State:  jetstream.StreamState{FirstSeq: s.first, LastSeq: s.last, Msgs: uint64(len(s.messages)), Deleted: deleted},
 	}
 }

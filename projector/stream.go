@@ -59,7 +59,7 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 	}
 	var wanted []jetstream.StreamConfig
 	for _, stream := range have.EventStreams() {
-		wanted = append(wanted, withIncarnation(streamConfig(stream)))
+		wanted = append(wanted, withOrigin(streamConfig(stream)))
 	}
 	for _, stream := range schema.OtherStreams() {
 		wanted = append(wanted, streamConfig(stream))
@@ -81,7 +81,7 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 	if made {
 		created = append(created, "bucket "+LeaseBucket)
 	}
-	return created, nil
+	return created, fenceOff(ctx, js, have)
 }
 
 // streamConfig turns the contract's words into the server's.
@@ -96,13 +96,35 @@ func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	return c
 }
 
-// withIncarnation gives the stream of c an incarnation of its own.
-func withIncarnation(c jetstream.StreamConfig) jetstream.StreamConfig {
+// fenceOff keeps older projectors from streams that no projector has read yet.
+func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) error {
+	kv, err := openBucket(ctx, js)
+	if err != nil {
+		return err
+	}
+	for _, s := range n.EventStreams() {
+		stream, err := js.Stream(ctx, s.Name)
+		if err != nil {
+			return fmt.Errorf("look up stream %s: %w", s.Name, err)
+		}
+		if stream.CachedInfo().Config.Metadata[rulesKey] == "" {
+			continue // EnsureRules takes the lease of its projector first
+		}
+		if err := ensureFence(ctx, kv, s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withOrigin gives the stream of c, which is to be created, an incarnation of its own
+// and the newest rules.
+func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.Metadata = maps.Clone(c.Metadata)
 	if c.Metadata == nil {
 		c.Metadata = make(map[string]string)
 	}
-	c.Metadata[incarnationKey] = uuid.NewString()
+	c.Metadata[incarnationKey], c.Metadata[rulesKey] = uuid.NewString(), newRules().String()
 	return c
 }
 

@@ -23,7 +23,7 @@ SELECT tenant, agent, model, target, countIf(b.part = 1) AS budgets, max(b.max_t
     sum(length(truncated_refs)) AS truncated_items,
     sum(arraySum(arrayMap((b, a) -> ifNull(b - a, 0), truncated_before, truncated_after))) AS truncated_tokens
 FROM budgets AS b
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, agent, model, target

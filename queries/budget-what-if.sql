@@ -45,7 +45,7 @@ limits AS
         nullIf(argMax(ifNull(actual_tokens, -1), ifNull(sequence, toInt64(stream_seq)) AS at), -1) AS actual,
         window - reserve AS recorded_limit, if({max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(window * {percent:UInt32}, 100)) - reserve AS projected_limit
     FROM windows
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND record_kind = 'budget' AND JSONExtractInt(metadata, 'part') <= 1 AND call_id != '' AND max_tokens IS NOT NULL
@@ -66,7 +66,7 @@ worth AS
                 max(has(reasons, 'budget_limit')) AS held_back, max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
                 sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
             FROM selections
-            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
                 AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
                 AND change = 'completed'
@@ -86,7 +86,7 @@ choices AS
         SELECT tenant, session_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank, score, size, outcome, reason, place
         FROM selections
         ARRAY JOIN item_refs AS item_ref, ranks AS rank, scores AS score, tokens AS size, outcomes AS outcome, reasons AS reason, arrayEnumerate(item_refs) AS place
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change = 'completed'

@@ -37,14 +37,14 @@ FROM
     SELECT tenant, cause, lost_tokens AS lost, recomputed_billed AS billed, recomputed_expected AS expected, penalty_tokens AS penalty, cost AS recorded, currency,
         unbroken_billed AS unbroken, new_tokens AS fresh, priced_cost AS price, priced_currency AS listed, break_cost AS wasted, unbroken_cost AS saved
     FROM cache_breaks
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND ({days:UInt32} = 0 OR (tenant, session_id) IN
         (
             SELECT tenant, session_id
             FROM calls
-            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
                 AND {days:UInt32} > 0
                 AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})

@@ -29,7 +29,7 @@
 SELECT tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read, recomputed_billed,
     recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
 FROM cache_breaks
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND (tenant, session_id) IN
@@ -43,13 +43,13 @@ WHERE ({tenant:String} = '' OR tenant = {tenant:String})
             (
                 SELECT tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number, lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
                 FROM model_calls
-                WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                     AND ({session_id:String} = '' OR session_id = {session_id:String})
                     AND ({days:UInt32} = 0 OR (tenant, session_id) IN
                     (
                         SELECT tenant, session_id
                         FROM calls
-                        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                             AND ({session_id:String} = '' OR session_id = {session_id:String})
                             AND {days:UInt32} > 0
                             AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})

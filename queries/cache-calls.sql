@@ -38,7 +38,7 @@ SELECT lineage_id, number, turn_id, call_id, event_time, model, cause, gap_secon
     penalty_tokens, lost_expected, window_tokens, cache_read, recomputed_billed, lost_tokens, unbroken_billed, cost AS recorded_cost,
     currency AS recorded_currency, priced_cost, priced_currency, break_cost, unbroken_cost
 FROM cache_bill
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
 ORDER BY thread_order, stream_seq

@@ -19,7 +19,7 @@
 --   estimator   text    what counted the tokens
 SELECT thread_id, turn_id, call_id, event_time, model, layer, items, tokens, changed, estimator
 FROM layer_usage
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
 ORDER BY thread_id, thread_order, layer_order

@@ -35,7 +35,7 @@ WITH
     (
         SELECT model, max_tokens, reserved_tokens, truncated_refs, truncated_before, truncated_after, truncated_strategies
         FROM windows
-        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'budget' AND call_id = {call_id:String}
+        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'budget' AND call_id = {call_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
@@ -43,7 +43,7 @@ WITH
 (
     SELECT max((ifNull(output, -1), model, window_tokens, cache_read, output))
     FROM calls
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND call_id = {call_id:String}
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND call_id = {call_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS bill,
 (
@@ -53,7 +53,7 @@ WITH
         SELECT c.1 AS item, max(c.3) AS size, anyIf(c.4, c.2 = 'omitted') AS why
         FROM decisions
         ARRAY JOIN arrayZip(item_refs, outcomes, tokens, reasons) AS c
-        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'selection_completed' AND call_id = {call_id:String}
+        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'selection_completed' AND call_id = {call_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         GROUP BY item
         HAVING countIf(c.2 = 'selected') = 0
@@ -65,7 +65,7 @@ WITH
     (
         SELECT target_ref, redaction_state, policy_refs, replacement_ref
         FROM redactions
-        PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String}
+        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )

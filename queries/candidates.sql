@@ -20,7 +20,7 @@
 --   policy        text    the selection policy
 SELECT turn_id, call_id, selection_id, item_ref, outcome, rank, score, tokens, reason, note, policy
 FROM turn_candidates
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
 ORDER BY thread_order, outcome DESC, rank NULLS LAST, item_ref

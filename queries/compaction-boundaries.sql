@@ -33,7 +33,7 @@ boundaries AS
     SELECT tenant, session_id, thread_id, thread_order, event_time, 'compact_boundary' AS kind, compaction_id AS uuid, metadata,
         toString(trigger) AS recorded_trigger, tokens_before AS before, CAST(NULL, 'Nullable(Int64)') AS saved, CAST(NULL, 'Nullable(Int64)') AS results
     FROM compactions
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'completed'
@@ -42,7 +42,7 @@ boundaries AS
         if(JSONExtractString(metadata, 'record_uuid') = '', pass_id, JSONExtractString(metadata, 'record_uuid')), metadata,
         toString(trigger), tokens_before, tokens_saved, if(JSONHas(metadata, 'compacted_tool_ids'), JSONExtractInt(metadata, 'compacted_tool_ids'), toInt64(length(elided_refs)))
     FROM elisions
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'applied'
@@ -52,7 +52,7 @@ seen AS
 (
     SELECT tenant, session_id, thread_id, thread_order, call_id, window_tokens, cache_read, recomputed_billed
     FROM model_calls
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (tenant, session_id) IN (SELECT tenant, session_id FROM boundaries)
         AND NOT synthetic AND NOT JSONExtractBool(metadata, 'background')

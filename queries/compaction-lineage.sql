@@ -20,7 +20,7 @@
 SELECT tenant, session_id, thread_id, compaction_id, generation, ancestor_id, ancestor_summary_ref, ancestor_first_position, ancestor_last_position,
     ancestor_loss_notes, ancestor_time
 FROM compaction_lineage
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
 ORDER BY tenant, session_id, thread_id, compaction_id, generation, ancestor_id
 LIMIT {limit:UInt32}

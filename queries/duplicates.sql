@@ -14,7 +14,7 @@
 --   last_at   time   the last repeat
 SELECT tenant, source, count() AS repeats, uniqExact(event_id) AS facts, uniqExact(session_id) AS sessions, max(recorded_at) AS last_at
 FROM repeated_events
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, source

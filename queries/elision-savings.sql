@@ -28,12 +28,12 @@ passes AS
         coalesce(tokens_saved, tokens_before - tokens_after, if(empty(elided_before) OR has(elided_before, NULL) OR has(elided_after, NULL), NULL,
             arraySum(arrayMap((b, a) -> ifNull(b - a, 0), elided_before, elided_after)))) AS saved
     FROM elisions
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'applied'
 ),
-reloaded AS (SELECT tenant, policy, sum(length(elided_refs)) AS items FROM elisions WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+reloaded AS (SELECT tenant, policy, sum(length(elided_refs)) AS items FROM elisions WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
        AND ({session_id:String} = '' OR session_id = {session_id:String})
        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
        AND change = 'reloaded' GROUP BY tenant, policy),
@@ -48,7 +48,7 @@ paired AS
         coalesce(cache_lifetime_seconds, multiIf(lagInFrame(cache_write_1h) OVER lineage > 0, 3600, lagInFrame(cache_write_5m) OVER lineage > 0, 300, NULL)) AS lifetime,
         row_number() OVER lineage AS number
     FROM model_calls
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
         AND NOT synthetic
@@ -62,7 +62,7 @@ marks AS
         SELECT tenant, session_id, record_kind = 'compaction' AS compacted, if(compacted AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
             ifNull(sequence, toInt64(stream_seq)) AS at
         FROM replacements
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
     )

@@ -32,7 +32,7 @@ SELECT detected_at, turn_id, run_id, call_id, tool_call_id, missing_id, is_open,
     candidate_item_refs, owner, requested_action, user_summary, resolution_refs, steps,
     if(is_open, NULL, dateDiff('second', detected_at, changed_at)) AS settled_seconds
 FROM gaps
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}
     AND missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String})
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})

@@ -25,7 +25,7 @@
 SELECT tenant, session_id, run_id, parent_run_id, event_time, substring(record_kind, 7) AS outcome, issuer, rule, code, grants AS held, requested,
     toBool(NOT requested_given) AS inherits, effective, arrayFilter(r -> NOT has(effective, r), requested) AS refused, reason
 FROM scope_records
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND record_kind IN ('grant_denied', 'grant_narrowed')

@@ -28,7 +28,7 @@ FROM
 (
     SELECT *, countIf(record_kind = 'assembly') OVER assembly AS recorded, groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
     FROM placements FINAL
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (record_kind = 'injection' AND assembly_id = '' OR record_kind IN ('assembly', 'injection') AND sipHash128(tenant, session_id, assembly_id) IN
         (
@@ -37,7 +37,7 @@ FROM
             (
                 SELECT tenant, session_id, assembly_id, record_kind = 'injection' AS shown, arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
                 FROM placements
-                WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+                WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                     AND ({session_id:String} = '' OR session_id = {session_id:String})
                     AND record_kind IN ('assembly', 'injection')
             )

@@ -20,14 +20,14 @@
 SELECT tenant, session_id, context_kind, layer, count() AS items, sum(token_estimate) AS tokens, countIf(token_estimate IS NULL) AS unknown_tokens,
     sum(byte_size) AS bytes, countIf(redaction_state = 'masked') AS masked
 FROM item_versions
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND cityHash64(incarnation, stream_seq) IN
     (
         SELECT argMax(cityHash64(incarnation, stream_seq), ifNull(sequence, toInt64(stream_seq)))
         FROM items
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change != 'removed'

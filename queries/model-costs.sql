@@ -29,7 +29,7 @@ SELECT tenant, model, count() AS calls, countIf(c.cost IS NOT NULL) AS recorded_
     sumIf(c.cache_write_cost, c.priced_cost IS NOT NULL) AS cache_write_cost, sumIf(c.output_cost, c.priced_cost IS NOT NULL) AS output_cost,
     arraySort(groupUniqArrayArray(c.unpriced_buckets)) AS unpriced_buckets
 FROM call_costs AS c
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND NOT synthetic

@@ -20,7 +20,7 @@ SELECT tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input,
     sum(m.cache_read) AS cache_read, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
     sum(m.cache_read) / nullIf(sum(m.window_tokens), 0) AS cache_read_share, sum(m.cost) AS cost
 FROM model_calls AS m
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, model

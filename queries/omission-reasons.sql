@@ -17,7 +17,7 @@
 SELECT tenant, reason, policy, count() AS omissions, uniqExact(item_ref) AS items, uniqExact(session_id, selection_id) AS selections,
     sum(o.tokens) AS tokens, countIf(o.tokens IS NULL) AS unknown_tokens
 FROM omissions AS o
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, reason, policy

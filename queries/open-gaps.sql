@@ -26,7 +26,7 @@
 SELECT tenant, owner, session_id, turn_id, missing_id, status, severity, question, needed_for, requested_action, blocked_actions, user_summary,
     detected_at, dateDiff('second', detected_at, if({as_of:String} = '', now64(9), parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))) AS age_seconds
 FROM open_gaps
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({session_id:String} = '' OR missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String}))
     AND ({as_of:String} = '' OR detected_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))

@@ -19,7 +19,7 @@
 SELECT tenant, agent, model, step, step_name, outcome, count() AS times, uniqExact(session_id) AS sessions,
     sum(tokens_before - tokens_after) AS tokens_freed, avg(tokens_before / nullIf(limit_tokens, 0)) AS mean_fill
 FROM pressure_steps
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND part = 1

@@ -28,7 +28,7 @@ FROM
 (
     SELECT c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, c.thread_order AS thread_order, c.window_tokens AS billed_tokens,
         arrayPushBack(l.layers, ('(unattributed)', c.window_tokens - l.totals.1, c.window_tokens - l.totals.2, c.window_tokens - l.totals.3)) AS rows
-    FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
            AND session_id = {session_id:String}
            AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
            AND ({call_id:String} = '' OR call_id = {call_id:String})
@@ -38,7 +38,7 @@ FROM
         SELECT tenant, session_id, call_id, arraySort(groupArray((layer, usage_tokens, assembly_tokens, budget_tokens))) AS layers,
             (sum(usage_tokens), sum(assembly_tokens), sum(budget_tokens)) AS totals
         FROM call_layers
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
         GROUP BY tenant, session_id, call_id
     ) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id

@@ -37,7 +37,7 @@ WITH
         (
             SELECT *
             FROM model_calls
-            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
                 AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
                 AND window_tokens IS NOT NULL
@@ -47,7 +47,7 @@ WITH
         (
             SELECT incarnation, stream_seq, estimator, if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed, arrayCount(t -> t IS NULL, segment_tokens) AS unknown
             FROM windows
-            WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
                 AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
                 AND record_kind = 'usage' AND notEmpty(segments)
@@ -65,7 +65,7 @@ assembled AS
         SELECT sipHash128(tenant, session_id, call_id) AS call, assembly_id, max(thread_order) AS at,
             sum(if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)) AS total
         FROM assemblies
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
             AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
@@ -81,7 +81,7 @@ budgeted AS
         SELECT sipHash128(tenant, session_id, call_id) AS call, budget_id, max(thread_order) AS at,
             sum(if(arrayExists(t -> t IS NOT NULL, segment_tokens), arraySum(t -> ifNull(t, 0), segment_tokens), NULL)) AS total
         FROM budgets
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
             AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))

@@ -21,7 +21,7 @@ FROM
         (JSONExtractString(metadata, 'record_uuid'), JSONExtractString(metadata, 'event_id'), JSONExtractRaw(metadata, 'line'),
             JSONExtractRaw(metadata, 'message'), JSONExtractRaw(metadata, 'step')) AS record
     FROM item_versions
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'added'

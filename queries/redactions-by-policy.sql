@@ -20,7 +20,7 @@ SELECT tenant, policy_ref, reason, redaction_state, method, countIf(part = 1) AS
     min(event_time) AS first_at, max(event_time) AS last_at
 FROM redaction_trail
 ARRAY JOIN policy_refs AS policy_ref
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, policy_ref, reason, redaction_state, method

@@ -40,7 +40,7 @@ FROM
         argMaxIf(JSONExtractRaw(metadata, 'reported_totals'), thread_order, JSONHas(metadata, 'reported_totals')) AS said,
         argMaxIf(JSONExtractInt(provider_usage, 'model_context_window'), thread_order, JSONHas(provider_usage, 'model_context_window')) AS window
     FROM model_calls
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     GROUP BY tenant, session_id

@@ -16,7 +16,7 @@
 --   last_at        time   the last
 SELECT tenant, resource_name, operation, allowed, count() AS accesses, uniqExact(run_id) AS runs, arraySort(groupUniqArray(10)(path)) AS paths, max(event_time) AS last_at
 FROM scope_records
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND record_kind = 'resource_accessed'

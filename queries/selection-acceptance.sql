@@ -24,7 +24,7 @@ kinds AS
     SELECT tenant, session_id, item_id, multiIf(notEmpty(source_kinds) AND source_kinds[1] != '', source_kinds[1], context_kind != '', context_kind, 'unknown') AS kind, ifNull(sequence, toInt64(stream_seq)) AS at
     FROM items
     WHERE change != 'removed'
-        AND ({tenant:String} = '' OR tenant = {tenant:String})
+        AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
 )
 SELECT c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected, selected / candidates AS acceptance,
@@ -41,7 +41,7 @@ FROM
             SELECT tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items, outcomes, tokens, scores
             FROM selections
             WHERE change = 'completed'
-                AND ({tenant:String} = '' OR tenant = {tenant:String})
+                AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
                 AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         )

@@ -19,7 +19,7 @@ SELECT tenant, signal, count() AS candidates, countIf(outcome = 'selected') AS s
     if(selected = candidates, NULL, avgIf(value, outcome = 'omitted')) AS mean_omitted, mean_selected - mean_omitted AS difference
 FROM turn_candidates
 ARRAY JOIN mapKeys(signals) AS signal, mapValues(signals) AS value
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, signal

@@ -25,7 +25,7 @@ SELECT tenant, session_id, count() AS api_call_count, sum(uncached_input) AS inp
     sum(cost) AS cost, arraySort(groupUniqArrayIf(currency, currency != '')) AS currencies, sum(reasoning) AS reasoning_tokens,
     sum(window_tokens) AS all_input_tokens, sum(output + ifNull(reasoning, 0)) AS all_output_tokens
 FROM model_calls
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, session_id

@@ -32,13 +32,13 @@
 SELECT tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input, cache_read,
     cache_written, output, items, selections, compactions, elisions, redactions, gaps, events
 FROM session_summary
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({session_id:String} != '' OR (tenant, session_id) IN
     (
         SELECT tenant, session_id
         FROM events
-        WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         GROUP BY tenant, session_id
         ORDER BY max(event_time) DESC, tenant, session_id
         LIMIT {limit:UInt32}

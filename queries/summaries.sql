@@ -26,7 +26,7 @@ FROM
     SELECT tenant, session_id, summary_id, any(summary_kind) AS summary_kind, min(event_time) AS created_at, count() AS versions,
         argMax((tokens, covers_through_position, source_item_refs, loss_notes, open_questions, content_ref), thread_order) AS last
     FROM summaries
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     GROUP BY tenant, session_id, summary_id

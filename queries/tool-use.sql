@@ -18,7 +18,7 @@ FROM
 (
     SELECT tenant, session_id, tool_call_id, max(item_type = 'function_call') AS used, max(item_type = 'function_call_output') AS answered
     FROM log_entries
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''

@@ -21,7 +21,7 @@ FROM
         countIf(item_type = 'function_call') AS used, maxIf(tokens, item_type = 'function_call_output') AS tokens,
         maxIf(byte_size, item_type = 'function_call_output') AS bytes
     FROM log_items
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''

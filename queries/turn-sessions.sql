@@ -18,6 +18,6 @@
 SELECT tenant, session_id, any(thread_id) AS thread_id, turn_id, uniqExact(incarnation, stream_seq) AS facts, min(event_time) AS first_at, max(event_time) AS last_at
 FROM events
 PREWHERE turn_id = {turn_id:String}
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
 GROUP BY tenant, session_id, turn_id
 ORDER BY last_at DESC, tenant, session_id

@@ -24,12 +24,12 @@ FROM
 (
     SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, window_tokens, estimated_tokens, output
     FROM model_calls
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
     UNION ALL
     SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL, if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
     FROM placements
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String} AND record_kind = 'assembly'
         AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
 )

@@ -22,7 +22,7 @@ FROM
     SELECT toStartOfInterval(event_time, toIntervalHour({bucket_hours:UInt32})) AS bucket, layer, count() AS calls, sum(u.tokens) AS tokens,
         avg(u.tokens) AS tokens_per_call, countIf(u.tokens IS NULL) AS unknown_calls
     FROM layer_usage AS u
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     GROUP BY bucket, layer

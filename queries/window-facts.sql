@@ -20,7 +20,7 @@ FROM
 (
     SELECT event_type, incarnation, stream_seq, event_time, recorded_at, if(event_type = 'context.usage.recorded', subject, JSONExtractString(data, 'call_id')) AS call
     FROM events
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND turn_id = {turn_id:String}
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND turn_id = {turn_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 )
 GROUP BY event_type

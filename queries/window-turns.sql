@@ -22,13 +22,13 @@ SELECT turn AS turn_id, argMax(session, newest) AS session_id, uniqExact(session
 FROM
 (
     SELECT turn_id AS turn, session_id AS session, max(recorded_at) AS newest FROM calls
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn, session
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn, session
     UNION ALL
     SELECT turn_id, session_id, max(recorded_at) FROM placements
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn_id, session_id
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn_id, session_id
     UNION ALL
     SELECT turn_id, session_id, max(recorded_at) FROM log_items
-    PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn_id, session_id
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND ({session_id:String} = '' OR session_id = {session_id:String}) AND turn_id != '' GROUP BY turn_id, session_id
 )
 GROUP BY turn
 ORDER BY begins DESC, distance, last_at DESC, turn

@@ -54,14 +54,14 @@ WITH
             (
                 SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id, window_first, window_next, '' AS target, '' AS assembly_id
                 FROM calls
-                PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND NOT JSONExtractBool(metadata, 'synthetic')
+                PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND NOT JSONExtractBool(metadata, 'synthetic')
                     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
                 ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
                 LIMIT 1 BY tenant, call_id
                 UNION ALL
                 SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target, assembly_id
                 FROM placements
-                PREWHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND session_id = {session_id:String} AND record_kind = 'assembly' AND assembly_id != ''
+                PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'assembly' AND assembly_id != ''
                     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             )
             GROUP BY owner, if(call_id = '', assembly_id, call_id), call_id = ''

@@ -17,30 +17,32 @@ type Code string
 
 // The codes. They never change their meaning.
 const (
-	CodeNotJSON        Code = "not_json"
-	CodeNotCloudEvent  Code = "not_a_cloudevent"
-	CodeMalformed      Code = "malformed"
-	CodeMode           Code = "content_mode"
-	CodeBatch          Code = "batch"
-	CodeDuplicate      Code = "duplicate_attribute"
-	CodeAttribute      Code = "attribute"
-	CodeRequired       Code = "required"
-	CodeType           Code = "type"
-	CodeUnknownType    Code = "unknown_type"
-	CodeTooLarge       Code = "too_large"
-	CodeRange          Code = "range"
-	CodeIDMismatch     Code = "id_mismatch"
-	CodeNoReason       Code = "omission_without_reason"
-	CodeNotConserved   Code = "candidates_not_conserved"
-	CodeNoSourceWindow Code = "no_source_window"
-	CodeNoPolicy       Code = "redaction_without_policy"
-	CodeWithheld       Code = "withheld_content"
-	CodeReintroduced   Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
-	CodeIDConflict     Code = "id_conflict"
-	CodeTooDeep        Code = "too_deep"
-	CodeRuntimeStatus  Code = "runtime_status"
-	CodePermission     Code = "permission"
-	CodeAnswer         Code = "marked_as_answer"
+	CodeNotJSON         Code = "not_json"
+	CodeNotCloudEvent   Code = "not_a_cloudevent"
+	CodeMalformed       Code = "malformed"
+	CodeMode            Code = "content_mode"
+	CodeBatch           Code = "batch"
+	CodeDuplicate       Code = "duplicate_attribute"
+	CodeAttribute       Code = "attribute"
+	CodeRequired        Code = "required"
+	CodeType            Code = "type"
+	CodeUnknownType     Code = "unknown_type"
+	CodeTooLarge        Code = "too_large"
+	CodeRange           Code = "range"
+	CodeIDMismatch      Code = "id_mismatch"
+	CodeNoReason        Code = "omission_without_reason"
+	CodeNotConserved    Code = "candidates_not_conserved"
+	CodeNoSourceWindow  Code = "no_source_window"
+	CodeNoPolicy        Code = "redaction_without_policy"
+	CodeWithheld        Code = "withheld_content"
+	CodeReintroduced    Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
+	CodeIDConflict      Code = "id_conflict"
+	CodeTenantMismatch  Code = "tenant_mismatch"  // of the projector: the subject is another tenant's
+	CodeSubjectMismatch Code = "subject_mismatch" // of the projector: the subject is of another runtime, bucket or type
+	CodeTooDeep         Code = "too_deep"
+	CodeRuntimeStatus   Code = "runtime_status"
+	CodePermission      Code = "permission"
+	CodeAnswer          Code = "marked_as_answer"
 )
 
 // Error returns the violation as one line.

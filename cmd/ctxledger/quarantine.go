@@ -139,7 +139,7 @@ CloudEvent in JSON, to be fixed and replayed.`,
 			case event:
 				return a.printAsEvent(r)
 			}
-			replays, err := l.Replays(cmd.Context(), r.Position())
+			replays, err := l.Replays(cmd.Context(), r)
 			if err != nil {
 				return err
 			}

@@ -114,7 +114,7 @@ func (r *replayer) one(ctx context.Context, sequence, stream string) error {
 	if err != nil {
 		return err
 	}
-	replays, err := r.ledger.Replays(ctx, found.Position())
+	replays, err := r.ledger.Replays(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (r *replayer) outcome(ctx context.Context) error {
 	}
 	for _, s := range r.sent {
 		outcome := "stored in the stream"
-		replays, err := r.ledger.Replays(ctx, s.of.Position())
+		replays, err := r.ledger.Replays(ctx, s.of)
 		if err != nil {
 			return err
 		}

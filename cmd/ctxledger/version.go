@@ -22,7 +22,7 @@ func (a *app) versionCommand() *cobra.Command {
 			build := status.ReadBuild()
 			migrations := ledger.Migrations()
 			_, err := fmt.Fprintf(a.out, "ctxledger %s\ncontract %s\ntables %s, projection %d\n%s %s/%s\n",
-				strings.TrimSpace(build.Version+" "+build.Revision), schema.Version, migrations[len(migrations)-1].Name, ledger.ProjectionVersion,
+				strings.TrimSpace(build.Version+" "+build.Revision), schema.Version, migrations[len(migrations)-1].Name, ledger.NewestRules,
 				runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},

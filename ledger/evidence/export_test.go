@@ -67,8 +67,8 @@ func (f *fixture) write(t testing.TB, events ...*schema.Event) {
 		}
 		at := ledger.Position{Incarnation: f.stream, StreamSeq: f.next, RecordedAt: recordedAt.Add(time.Duration(f.next) * time.Second)}
 		salt := salter.Salt(e.Tenant, e.SessionID, e.Source, e.ID)
-		b.AddDerived(e, fact, at, ledger.Derived{Digest: e.Digest(), Identity: e.Identity(), Salt: salt})
-		b.AddLeaf(&f.tree, proof.Leaf(e, salt), at)
+		b.AddDerived(e, fact, at, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity(), Salt: salt})
+		b.AddLeaf(&f.tree, proof.Leaf(e, salt), e.Tenant, at)
 		b.Messages, b.Last, b.RecordedAt = b.Messages+1, f.next, at.RecordedAt
 		f.next++
 	}
@@ -390,7 +390,7 @@ func TestNotCovered(t *testing.T) {
 	fact, _ := schema.Validate(e)
 	at := ledger.Position{Incarnation: f.stream, StreamSeq: f.next, RecordedAt: recordedAt}
 	b := &ledger.Batch{Range: ledger.Range{Incarnation: f.stream, First: f.next, Last: f.next, Messages: 1, RecordedAt: recordedAt, Digest: [32]byte{2}}}
-	b.AddDerived(e, fact, at, ledger.Derived{Digest: e.Digest(), Identity: e.Identity()})
+	b.AddDerived(e, fact, at, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity()})
 	if err := f.Write(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -403,8 +403,8 @@ func TestNotCovered(t *testing.T) {
 	b = &ledger.Batch{Range: ledger.Range{Incarnation: f.stream, First: f.next, Last: f.next, Messages: 1, RecordedAt: recordedAt, Digest: [32]byte{3}}}
 	e = event(t, "3", "s3", "t1", &schema.ItemAdded{Item: schema.Item{ItemID: "i1"}})
 	at.StreamSeq = f.next
-	b.AddDerived(e, fact, at, ledger.Derived{Digest: e.Digest(), Identity: e.Identity()})
-	b.AddLeaf(&f.tree, tlog.Hash{1}, at) // not that of the event
+	b.AddDerived(e, fact, at, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity()})
+	b.AddLeaf(&f.tree, tlog.Hash{1}, e.Tenant, at) // not that of the event
 	if err := f.Write(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}

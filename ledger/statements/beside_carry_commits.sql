@@ -1,3 +1,3 @@
 INSERT INTO {beside:Identifier}.commits
-SELECT * FROM commits FINAL
+SELECT * REPLACE (greatest(writer_rules, toUInt32({rules:UInt32})) AS writer_rules) FROM commits FINAL
 WHERE indexOf({incarnations:Array(UUID)}, incarnation) = 0

@@ -6,7 +6,7 @@ FROM
         toString(source) AS source, sequence, run_id, turn_id, has({kept:Array(String)}, toString(event_type)) AS kept,
         if({kind:String} != 'item' AND startsWith(event_type, {item_types:String}), JSONExtractString(data, 'item_id'), '') AS item
     FROM events FINAL
-    WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({kind:String} = 'resource' AND resource_id = {id:String}
             OR {kind:String} = 'session' AND session_id = {id:String}
             OR {kind:String} = 'run' AND run_id = {id:String}

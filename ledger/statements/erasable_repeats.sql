@@ -1,6 +1,6 @@
 SELECT incarnation, stream_seq, recorded_at, toString(tenant), first_incarnation, first_seq
 FROM duplicates FINAL
-WHERE ({tenant:String} = '' OR tenant = {tenant:String})
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ((first_incarnation, first_seq) IN
         (
             SELECT incarnation, stream_seq FROM events

@@ -1,6 +1,6 @@
 SELECT incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, tenant, session_id, turn_id, data
 FROM events FINAL
-WHERE tenant = {tenant:String} AND session_id = {session:String}
+WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})) AND session_id = {session:String}
     AND event_type IN ('context.item.added', 'context.item.updated', 'context.assembly.created')
     AND position(data, '"content"') > 0
     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))

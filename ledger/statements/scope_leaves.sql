@@ -4,7 +4,7 @@ WHERE incarnation = {incarnation:UUID} AND stream_seq IN
 (
     SELECT stream_seq
     FROM events
-    WHERE tenant = {tenant:String} AND session_id = {session:String} AND incarnation = {incarnation:UUID}
+    WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})) AND session_id = {session:String} AND incarnation = {incarnation:UUID}
         AND ({turn:String} = '' OR turn_id = {turn:String})
         AND ({run:String} = '' OR run_id = {run:String})
         AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))

@@ -1,7 +1,7 @@
 SELECT recorded_at, incarnation, stream_seq, event_time, data
 FROM events
 PREWHERE session_id = ''
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND event_type = 'context.erasure.applied'
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
     AND (position(data, {session_id:String}) > 0 OR position(data, '\\') > 0)

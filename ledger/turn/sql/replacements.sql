@@ -2,6 +2,6 @@ SELECT record_kind, change, thread_id, source_thread_id, sequence, stream_seq, r
     first_position, last_position, retained_tail_refs
 FROM replacements
 PREWHERE session_id = {session_id:String}
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND record_kind IN ('elision', 'compaction')
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -3,6 +3,6 @@ SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time
     arrayStringConcat(policy_refs, ', ') AS policy, arrayStringConcat(source_uris, ', ') AS stand_in
 FROM items
 PREWHERE session_id = {session_id:String}
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND item_id = {item_id:String}
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -2,5 +2,5 @@ SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time
     has(candidate_item_refs, {item_id:String}) AS named
 FROM missing
 PREWHERE session_id = {session_id:String}
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

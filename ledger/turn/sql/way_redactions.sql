@@ -2,6 +2,6 @@ SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time
     arrayStringConcat(policy_refs, ', ') AS policy, replacement_ref AS stand_in
 FROM redactions
 PREWHERE session_id = {session_id:String}
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND target_ref = {item_id:String}
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -4,6 +4,6 @@ SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, seque
     first_position, last_position, thread_id, source_thread_id
 FROM replacements
 PREWHERE session_id = {session_id:String}
-    AND tenant = {tenant:String}
+    AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND record_kind IN ('elision', 'compaction')
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

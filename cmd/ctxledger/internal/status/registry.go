@@ -44,7 +44,7 @@ func buildInfo() prometheus.Collector {
 		Name: "ctxledger_build_info", Help: "1; the labels say which build this is, and of which contract and projection.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": runtime.Version(),
-			"contract": schema.Version, "projection": strconv.Itoa(ledger.ProjectionVersion),
+			"contract": schema.Version, "projection": strconv.Itoa(int(ledger.NewestRules)),
 		},
 	})
 	g.Set(1)

@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Rules is a version of the rules by which messages become rows: what is an event,
+// whose it is, and what follows from it. A stream is projected by the version that
+// holds at each of its sequences, so new rules never change what older ones made. A
+// batch has one version, which is part of its deduplication tokens and of its row in
+// commits.
+type Rules uint32
+
+const (
+	// EnvelopeRules take an event's word for its tenant. An identity is (source, id).
+	EnvelopeRules Rules = 3
+	// SubjectRules take the tenant from the NATS subject, and quarantine an event that
+	// contradicts its subject. An identity is (tenant, source, id). Rows of an event
+	// without a tenant have the tenant "default".
+	SubjectRules Rules = 4
+	// NewestRules are the newest that this program knows.
+	NewestRules = SubjectRules
+)
+
+// rules is the version of the batch. A batch that was given none has the newest.
+func (b *Batch) rules() Rules { return cmp.Or(b.Rules, NewestRules) }
+
+// StoredTenants returns the names under which tables have a tenant's rows. Rows that
+// were made by [EnvelopeRules] of events without a tenant have none.
+func StoredTenants(tenant string) []string {
+	if tenant == "" || tenant == schema.DefaultTenant {
+		return []string{schema.DefaultTenant, ""}
+	}
+	return []string{tenant}
+}
+
+// RecordedRules says which commits of a stream were made by one version of the rules.
+type RecordedRules struct {
+	Rules     Rules
+	First     uint64 // sequence with which the first of these commits begins
+	FirstLast uint64 // sequence with which the first of them ends
+	Last      uint64 // sequence with which the last of them ends
+}
+
+// RecordedRules returns by which rules the commits of a stream were made, in the order
+// of the versions. Versions before [EnvelopeRules] count as those.
+func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]RecordedRules, error) {
+	params := clickhouse.Parameters{"incarnation": incarnation.String(), "oldest": unsigned(uint64(EnvelopeRules))}
+	rows, err := l.conn.Query(l.with(ctx, params), statement("recorded_rules"))
+	if err != nil {
+		return nil, fmt.Errorf("read the rules of the commits: %w", err)
+	}
+	defer rows.Close()
+	var list []RecordedRules
+	for rows.Next() {
+		var r RecordedRules
+		var version uint32
+		if err := rows.Scan(&version, &r.First, &r.FirstLast, &r.Last); err != nil {
+			return nil, fmt.Errorf("read the rules of the commits: %w", err)
+		}
+		r.Rules = Rules(version)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}

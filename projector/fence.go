@@ -1,0 +1,100 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Projectors of versions before the rules had a position hold their lease under the
+// name of the stream, and know nothing of the rules. The lease has another key since.
+// The old key has an entry that they cannot read, at which they stop. A second fence
+// stands in the table commits, whose rows must say which rules their writer knows.
+//
+//	CTX                the old key: the fence
+//	CTX.projection     the lease and journal
+//	CTX.request        asks an older projector for the old key
+const leaseSuffix = ".projection"
+
+// leaseKeyOf is the key of a stream's lease and journal.
+func leaseKeyOf(stream string) string { return stream + leaseSuffix }
+
+// fence is the value of the old key.
+const fence = `"this stream needs a newer ctxledger: its lease has another key"`
+
+// isFenced reports whether no older projector can take a stream's lease any more.
+func isFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, error) {
+	entry, err := kv.Get(ctx, stream)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the old lease: %w", err)
+	}
+	return string(entry.Value()) == fence, nil
+}
+
+// ensureFence puts the fence where no projector has ever been.
+func ensureFence(ctx context.Context, kv jetstream.KeyValue, stream string) error {
+	_, err := kv.Create(ctx, stream, []byte(fence))
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		return fmt.Errorf("fence off older projectors: %w", err)
+	}
+	return nil
+}
+
+// inheritLease takes the lease of older projectors for good: it waits until the old
+// lease is free, carries its epoch and its journal over to the new key, and puts the
+// fence in its place. It returns at once where the fence stands. It may be repeated
+// after any end: until the fence stands, nothing is projected under the new key.
+func inheritLease(ctx context.Context, kv jetstream.KeyValue, stream, owner string, t timing, log *slog.Logger) error {
+	fenced, err := isFenced(ctx, kv, stream)
+	if err != nil || fenced {
+		return err
+	}
+	old, held, err := requestLease(ctx, kv, stream, owner, t, log)
+	if errors.Is(err, errLeaseEntry) { // another has put the fence there meanwhile
+		fenced, err := isFenced(ctx, kv, stream)
+		if err == nil && !fenced {
+			err = errLeaseEntry
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return old.bequeath(held, leaseKeyOf(stream))
+}
+
+// bequeath carries a lease over to another key and puts the fence in its place.
+func (l *Lease) bequeath(ctx context.Context, key string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = true // whatever happens, it is not renewed
+	defer l.cancel(nil)
+	heir := Lease{kv: l.kv, key: key}
+	revision, have, err := heir.read(ctx)
+	if err != nil {
+		return err
+	}
+	heir.revision = revision
+	// Whoever changes the new key from here on must have taken this lease before.
+	if err := l.put(ctx, l.entry); err != nil {
+		return err
+	}
+	entry := l.entry
+	if have.Epoch > entry.Epoch { // the fence was there, and was taken away
+		entry = have
+	}
+	entry.Owner = ""
+	if err := heir.put(ctx, entry); err != nil {
+		return fmt.Errorf("carry the lease over: %w", err)
+	}
+	if _, err := l.kv.Update(ctx, l.key, []byte(fence), l.revision); err != nil {
+		return fmt.Errorf("fence off older projectors: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// A stream's metadata has, under rulesKey, from which sequence on which version of
+// the rules holds, such as
+//
+//	4@1        a stream that was created with version 4
+//	4@18231    an older one: version 4 holds from sequence 18231 on
+//
+// with a space between several. Below the first of them [ledger.EnvelopeRules] hold.
+// Only [EnsureRules] writes an entry, under the lease and above the last commit, so
+// that no sequence is ever projected by two versions.
+//
+// The metadata can be edited or lost. The table commits says by which rules each
+// range was projected. Where the two contradict each other, commits is right.
+const rulesKey = "ctxledger_rules"
+
+var (
+	// ErrNewerRules means that a newer ctxledger has changed the rules of a stream.
+	// Nothing is projected, because this program would project it otherwise.
+	ErrNewerRules = errors.New("newer_rules: a newer ctxledger has changed the rules of the projection: run that version")
+
+	errNoRules = errors.New("nothing says by which rules the stream is projected: run `ctxledger migrate`")
+)
+
+// rules say by which version of the rules each sequence of a stream is projected.
+// They are in the order of the stream. The zero value has [ledger.EnvelopeRules] for
+// all of it.
+type rules []rulesFrom
+
+// rulesFrom is a version of the rules with the first sequence that it holds for.
+type rulesFrom struct {
+	version ledger.Rules
+	from    uint64
+}
+
+// at returns the version that holds at a sequence.
+func (r rules) at(sequence uint64) ledger.Rules {
+	for _, of := range slices.Backward(r) {
+		if of.from <= sequence {
+			return of.version
+		}
+	}
+	return ledger.EnvelopeRules
+}
+
+// newest returns the version that holds from the last entry on.
+func (r rules) newest() ledger.Rules {
+	if len(r) == 0 {
+		return ledger.EnvelopeRules
+	}
+	return r[len(r)-1].version
+}
+
+func (r rules) String() string {
+	entries := make([]string, len(r))
+	for i, of := range r {
+		entries[i] = fmt.Sprintf("%d@%d", of.version, of.from)
+	}
+	return strings.Join(entries, " ")
+}
+
+// parseRules undoes String. Versions and sequences must ascend.
+func parseRules(text string) (rules, error) {
+	var r rules
+	for entry := range strings.FieldsSeq(text) {
+		version, from, _ := strings.Cut(entry, "@")
+		v, versionErr := strconv.ParseUint(version, 10, 32)
+		seq, fromErr := strconv.ParseUint(from, 10, 64)
+		of := rulesFrom{ledger.Rules(v), seq}
+		if versionErr != nil || fromErr != nil || of.version <= r.newest() || len(r) > 0 && of.from <= r[len(r)-1].from {
+			return nil, fmt.Errorf("rules %q: want <version>@<first sequence>, both ascending", text)
+		}
+		r = append(r, of)
+	}
+	return r, nil
+}
+
+// newRules are those of a stream that is created now.
+func newRules() rules { return rules{{ledger.NewestRules, 1}} }
+
+// contradiction says what of the commits was not projected by r, or "".
+func (r rules) contradiction(recorded []ledger.RecordedRules) string {
+	for _, c := range recorded {
+		for _, sequence := range []uint64{c.FirstLast, c.Last} {
+			if said := r.at(sequence); said != c.Rules {
+				return fmt.Sprintf("sequence %d was projected by version %d, not %d", sequence, c.Rules, said)
+			}
+		}
+	}
+	return ""
+}
+
+// rulesOfCommits are the rules that the commits of a stream were made by.
+func rulesOfCommits(recorded []ledger.RecordedRules) rules {
+	var r rules
+	for _, c := range recorded {
+		if c.Rules > ledger.EnvelopeRules {
+			r = append(r, rulesFrom{c.Rules, c.First})
+		}
+	}
+	slices.SortFunc(r, func(a, b rulesFrom) int { return cmp.Compare(a.version, b.version) })
+	return r
+}
+
+// liveTables is what a projector, also that of a rebuild, asks of the live tables.
+type liveTables interface {
+	RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error)
+	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]ledger.Leaf, error)
+	LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error)
+}
+
+// readRules returns the rules of a stream, by its metadata and by its commits. The
+// error is ErrNewerRules, errNoRules, or one of the server.
+func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation uuid.UUID, live liveTables, log *slog.Logger) (rules, error) {
+	recorded, err := live.RecordedRules(ctx, incarnation)
+	if err != nil {
+		return nil, err
+	}
+	text := config.Metadata[rulesKey]
+	said, wrong := parseRules(text)
+	fault := said.contradiction(recorded)
+	switch {
+	case wrong != nil:
+		fault = wrong.Error()
+	case text == "":
+		fault = "it is missing"
+	}
+	if fault != "" {
+		said = rulesOfCommits(recorded)
+	}
+	switch {
+	case said.newest() > ledger.NewestRules:
+		return nil, fmt.Errorf("%w: stream %s has version %d, this program knows %d", ErrNewerRules, config.Name, said.newest(), ledger.NewestRules)
+	case fault != "" && len(said) == 0:
+		return nil, fmt.Errorf("stream %s: %w", config.Name, errNoRules)
+	case fault != "":
+		log.Warn("the stream's metadata does not say by which rules the stream was projected; the commits do, and they count: run `ctxledger migrate` to repair the metadata",
+			"event", "rules_contradicted", "stream", config.Name, "key", rulesKey, "found", fault, "rules", said.String())
+	}
+	return said, nil
+}
