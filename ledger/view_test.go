@@ -258,8 +258,8 @@ func TestSequencesOfDroppedAndRefusedFactsAreKnown(t *testing.T) {
 	refused := &schema.Event{ID: "r", Source: c.source, Correlation: c.ids}
 	c.batch.Last++
 	c.batch.AddRefused(ledger.Refused{
-		Subject: "ctx.v1.acme.bench.p00.item.added", Event: refused, Data: []byte("{"), Violations: schema.Violations{{Code: schema.CodeMalformed}},
-		Header: map[string][]string{"ce-id": {"r"}, "ce-sequence": {"000000000005"}, "ce-tenant": {"acme"}, "ce-sessionid": {"sx"}},
+		Tenant: "acme", Subject: "ctx.v1.acme.bench.p00.item.added", Event: refused, Data: []byte("{"), Violations: schema.Violations{{Code: schema.CodeMalformed}},
+		Header: map[string][]string{"ce-id": {"r"}, "ce-sequence": {"000000000005"}, "ce-tenant": {"another"}, "ce-sessionid": {"sx"}},
 	}, c.position())
 	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b"}}, 6)
 	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b2"}}, 6) // another version under the same sequence

@@ -24,7 +24,8 @@ import (
 // A fact is believed only where it cannot do harm: the message must be gone, the leaf
 // must be the one in the log of the live tables, and it must be a leaf of the fact's
 // tenant. Of several such facts the first counts. Where the tables have lost that part
-// of the log, the first fact counts.
+// of the log, the first fact counts. A message that is gone and that only other facts
+// name keeps the leaf that the log has: no fact can change the log.
 
 // erasedLeaf is what is left of an erased message. The zero hash is no leaf.
 type erasedLeaf struct {
@@ -89,7 +90,10 @@ func (p *Projector) readErased(ctx context.Context) error {
 		c, ok := counting(list, leaf, logged, sequence > whole)
 		if !ok {
 			unfounded++
-			continue
+			if !logged {
+				continue
+			}
+			c = claim{erasedLeaf{leaf.Hash, leaf.Tenant}, list[0].at}
 		}
 		p.absent = append(p.absent, &message{
 			position: ledger.Position{Incarnation: p.incarnation, StreamSeq: sequence, RecordedAt: c.at},

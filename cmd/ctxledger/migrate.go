@@ -23,6 +23,12 @@ lease bucket, and in ClickHouse the database with its tables and views, whose
 columns DESCRIBE TABLE explains. It changes no limit of a stream that exists, and
 may be run at any time.
 
+Where this version has newer rules of projection, they hold from the sequence after
+the last commit on: what was projected stays as it is. migrate takes the lease of the
+projectors for that, and prints the sequence. Projectors of older versions stop then;
+start those of this version after it. From version 4 of the rules on, an event is the
+tenant's on whose subject it was published.
+
 With --partitions N the events are in N streams, CTX_0, CTX_1 and so on, by the
 bucket of their session; several projectors share them. N is a power of two up to
 256, and is fixed when the streams are created. Without it a new installation has
@@ -67,7 +73,14 @@ What was projected stays in the tables and still tells repeated events.`,
 			for _, name := range applied {
 				fmt.Fprintf(a.out, "applied %s\n", name)
 			}
-			if err == nil && len(created)+len(applied) == 0 {
+			if err != nil {
+				return err
+			}
+			changed, err := projector.EnsureRules(cmd.Context(), js, l, "", a.log())
+			for _, what := range changed {
+				fmt.Fprintln(a.out, what)
+			}
+			if err == nil && len(created)+len(applied)+len(changed) == 0 {
 				fmt.Fprintln(a.out, "everything is up to date")
 			}
 			return err

@@ -111,6 +111,9 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if _, err = Migrate(ctx, i.Ledger); err != nil {
 		return nil, err
 	}
+	if _, err = projector.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {
+		return nil, err
+	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
 	pc.Ring = c.Ring
 	if c.Heads.Every > 0 {
