@@ -33,6 +33,8 @@ type sender struct {
 	acked    uint64 // the stream sequence that was acknowledged last
 	located  bool   // acked is known: what this sender stores comes after it
 	refusals *refusals
+	taken    *takenIDs // nil counts nothing
+	retries  bool      // the batch was tried before
 }
 
 // try tries once to store a batch, and returns once the stream has it. Again
@@ -45,6 +47,7 @@ func (s *sender) try(batch []*nats.Msg, again bool) error {
 	if err := connected(up, s.js.Conn()); err != nil {
 		return err
 	}
+	s.retries = again
 	if again {
 		missing, err := s.missing(batch)
 		if err != nil {
@@ -111,7 +114,7 @@ func (s *sender) publish(ctx context.Context, batch []*nats.Msg) error {
 
 // publishSingly publishes in order and stops at the first error. JetStream
 // answers a message id that it holds with its sequence, so a repeat stores
-// nothing. What the server refuses for itself is replaced by the record of its
+// nothing; see storeDuplicate. What the server refuses for itself is replaced by the record of its
 // loss, where the sender does that. Where it stops, nothing counts as
 // acknowledged, so that a look for the batch finds what is stored of it.
 func (s *sender) publishSingly(ctx context.Context, batch []*nats.Msg) error {
@@ -145,7 +148,11 @@ func (s *sender) publishOne(ctx context.Context, m *nats.Msg) (*jetstream.PubAck
 	for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
 		m.Header.Del(header)
 	}
-	return s.js.PublishMsg(ctx, m)
+	ack, err := s.js.PublishMsg(ctx, m)
+	if err != nil || !ack.Duplicate {
+		return ack, err
+	}
+	return s.storeDuplicate(ctx, m, ack)
 }
 
 func (s *sender) acknowledged(stream string, sequence uint64) {

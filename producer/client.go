@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"sync"
 	"time"
@@ -66,6 +67,9 @@ type Config struct {
 	BlockFor time.Duration
 	// Clock tells when facts happen. Defaults to time.Now.
 	Clock func() time.Time
+	// Log gets what an operator should know and no error says: see
+	// [Client.TakenIDs]. Nil discards it.
+	Log *slog.Logger
 }
 
 // defaultLinger is the design's.
@@ -186,6 +190,7 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	}
 	p := newPublisher(js, c.Linger, c.MaxQueued)
 	p.sender.refusals = new(refusals)
+	p.sender.taken.log = c.Log
 	client, err := NewClient(c, p)
 	if err != nil {
 		return nil, err

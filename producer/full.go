@@ -111,6 +111,21 @@ func (c *Client) Dropped() int64 {
 	return c.dropped
 }
 
+// TakenIDs counts the facts that were acknowledged as duplicates of other messages when
+// they were sent for the first time. They were sent again under random message ids, so
+// none is lost. Where it is not 0, somebody publishes under this producer's source and
+// ids, or a fact was recorded twice under one id.
+func (c *Client) TakenIDs() int64 {
+	if t, ok := c.transport.(interface{ TakenIDs() int64 }); ok {
+		return t.TakenIDs()
+	}
+	return 0
+}
+
+// TakenIDs is [Client.TakenIDs] of a publisher. Events that an earlier process has
+// published count, too, where the account may not look into the stream.
+func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }
+
 // refused counts what the server refused and the record of the loss replaced.
 func (p *Publisher) refused() int64 {
 	if p.sender.refusals == nil {

@@ -20,6 +20,7 @@ import (
 type route struct {
 	js       jetstream.JetStream
 	refusals *refusals // shared by all senders; nil leaves what is refused to the caller
+	taken    takenIDs
 	senders  []*sender // of the partitions, in order
 	known    bool      // how many there are
 	marked   uint64    // see mark
@@ -116,7 +117,7 @@ func (r *route) find(again bool) error {
 	}
 	r.senders = make([]*sender, n)
 	for i := range r.senders {
-		r.senders[i] = &sender{js: r.js, subject: n.Stream(i).Subjects[0], refusals: r.refusals, acked: r.marked, located: r.marked > 0}
+		r.senders[i] = &sender{js: r.js, subject: n.Stream(i).Subjects[0], refusals: r.refusals, taken: &r.taken, acked: r.marked, located: r.marked > 0}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -78,7 +77,7 @@ func (e Erasure) tellOne(ctx context.Context, of owner, records []schema.ErasedR
 		}
 		m := event.Binary()
 		msg := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-		if _, err := e.JetStream.PublishMsg(ctx, msg, jetstream.WithMsgID(event.MessageID())); err != nil {
+		if _, err := publishOnce(ctx, e.JetStream, msg, event.MessageID()); err != nil {
 			return "", err
 		}
 	}

@@ -28,6 +28,9 @@ var (
 	ErrMasked = errors.New("the bytes are masked, because a redaction withholds a value of them: replay a fixed event with a new id and without the value")
 	// ErrNotReplayable means that a message was never one of the stream's subjects.
 	ErrNotReplayable = errors.New("the message has no subject of the stream of events: replay a fixed event")
+	// ErrOtherTenant means that a fixed event names another tenant than the one whose
+	// message it replaces. A replay never changes whose an event is.
+	ErrOtherTenant = errors.New("a replay keeps the tenant of the quarantined message")
 )
 
 // Replay publishes a refused message again, as it was, and returns its sequence
@@ -57,8 +60,18 @@ func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint
 
 // ReplayFixed publishes an event in the place of a refused message and returns
 // its sequence in the stream. The event must be valid: the caller has said so to
-// whoever fixed it. Doing it twice is as harmless as with [Replay].
+// whoever fixed it. An event that names no tenant gets that of the message. Doing it
+// twice is as harmless as with [Replay]. The error is [ErrOtherTenant] or one of the
+// stream.
 func ReplayFixed(ctx context.Context, js jetstream.JetStream, r ledger.Refusal, e *schema.Event) (uint64, error) {
+	if r.Tenant != "" { // a message whose subject has none is nobody's
+		if e.Tenant == "" && r.Tenant != schema.DefaultTenant {
+			e.Tenant = r.Tenant
+		}
+		if keyTenant(e.Tenant) != r.Tenant {
+			return 0, fmt.Errorf("%w: the event is of %q, the message was of %q: set the event's tenant to that", ErrOtherTenant, keyTenant(e.Tenant), r.Tenant)
+		}
+	}
 	return publishReplay(ctx, js, e.Binary(), e.MessageID(), e.Digest(), r)
 }
 
@@ -70,7 +83,7 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 	delete(msg.Header, schema.MsgIDHeader)
 	msg.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", of.Incarnation, of.StreamSeq)}
 	id = fmt.Sprintf("%s:%d:%s", id, of.StreamSeq, hex.EncodeToString(digest[:4]))
-	ack, err := js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
+	ack, err := publishOnce(ctx, js, msg, id)
 	if err != nil {
 		return 0, fmt.Errorf("replay sequence %d: %w", of.StreamSeq, err)
 	}

@@ -21,18 +21,26 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var secrets string
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the set-up and say what to do",
 		Long: `Check the data folder, the keys, the servers, the streams, the tables and the
 projector, and say for each problem what to do. Exit code 0 when nothing is
 wrong, 5 when a server that should answer does not, 1 otherwise. That no
-instance runs on the data folder is nothing wrong.`,
+instance runs on the data folder is nothing wrong.
+
+It also says whether an account on NATS allows more than its role needs: its own, if
+it is a tenant's, and with --secrets those of all tenants in a folder that
+"ctxledger deploy nats --out" wrote. It asks the server by messages that no stream
+stores.`,
 		Example: `  ctxledger doctor
-  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor`,
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor --secrets node/secrets`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), secrets) },
 	}
+	cmd.Flags().StringVar(&secrets, "secrets", "", "check the accounts of the tenants in this folder, too")
+	return cmd
 }
 
 // A finding is one thing that doctor looked at.
@@ -41,9 +49,9 @@ type finding struct {
 	err         error // nil when all is well
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, secrets string) error {
 	findings := []finding{a.checkData(), a.checkKeys(), a.checkEngine(ctx)}
-	findings = append(findings, a.checkServers(ctx)...)
+	findings = append(findings, a.checkServers(ctx, secrets)...)
 	var worst error
 	for _, f := range findings {
 		mark := "ok  "
@@ -126,7 +134,7 @@ func (a *app) checkLibrary(ctx context.Context) finding {
 	return f
 }
 
-func (a *app) checkServers(ctx context.Context) []finding {
+func (a *app) checkServers(ctx context.Context, secrets string) []finding {
 	if _, err := a.addresses(); errors.Is(err, embedded.ErrNotRunning) {
 		return []finding{{what: "servers", state: "none run on this data folder: start them with `ctxledger up`"}}
 	}
@@ -135,6 +143,7 @@ func (a *app) checkServers(ctx context.Context) []finding {
 	if err == nil {
 		defer nc.Close()
 		findings = append(findings, finding{what: "nats", state: nc.ConnectedUrlRedacted() + ", version " + nc.ConnectedServerVersion()}, checkStream(ctx, js))
+		findings = append(findings, a.checkAccounts(ctx, nc, js, secrets)...)
 	} else {
 		findings = append(findings, finding{what: "nats", err: err})
 	}

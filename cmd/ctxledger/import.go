@@ -116,7 +116,8 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 	if err != nil && !blind {
 		return err
 	}
-	report, others, err := a.publishLogs(ctx, producer.NewPublisher(js, 0), format, paths, flags)
+	publisher := producer.NewPublisher(js, 0)
+	report, others, err := a.publishLogs(ctx, publisher, format, paths, flags)
 	for _, p := range report.Problems {
 		fmt.Fprintln(a.err, p)
 	}
@@ -134,6 +135,7 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 		const advice = "a part may be stored; import again, and nothing is stored twice"
 		return interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
 	}
+	a.sayTakenIDs(publisher)
 	note := a.out
 	if flags.output == "json" {
 		note = a.err // standard output is for the program that reads it

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
@@ -84,10 +85,18 @@ func (a *app) publish(ctx context.Context, in io.Reader) error {
 			fmt.Sprintf("%d accepted, %d refused so far; publish the input again, and nothing is stored twice", p.accepted, p.refused))
 	}
 	fmt.Fprintf(a.out, "%d accepted, %d refused\n", p.accepted, p.refused)
+	a.sayTakenIDs(p.publisher)
 	if p.refused > 0 {
 		return errRefused
 	}
 	return nil
+}
+
+// sayTakenIDs says of events that the stream took for repeats of other messages.
+func (a *app) sayTakenIDs(p *producer.Publisher) {
+	if n := p.TakenIDs(); n > 0 {
+		fmt.Fprintf(a.err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", plain.Plural(n, "event"))
+	}
 }
 
 // publication is one run of publish.

@@ -31,14 +31,15 @@ bytes, its place in the stream and the reason, and the events around it are
 unaffected. Values that a redaction withholds are masked in it.
 
 "list" says what was refused, "show" prints one with what to do about it, and
-"replay" sends it again, as it is or fixed.`,
+"replay" sends it again, as it is or fixed, for the same tenant. "preview" lists
+recorded events that today's rules would quarantine.`,
 		Example: `  ctxledger quarantine list --since 24h
   ctxledger quarantine show 17
   ctxledger quarantine replay 17 fixed.json`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.quarantineListCommand(), a.quarantineShowCommand(), a.quarantineReplayCommand())
+	cmd.AddCommand(a.quarantineListCommand(), a.quarantineShowCommand(), a.quarantineReplayCommand(), a.quarantinePreviewCommand())
 	return cmd
 }
 
@@ -218,6 +219,8 @@ func advice(r ledger.Refusal, replays []ledger.Replay) string {
 		return "keep the value out of what the producer sends, and change the secret if it is one. Where the fact is needed: " + fix + ", with a new id and without the value"
 	case schema.CodeIDConflict:
 		return "another event has this source and id: give this one an id of its own: " + fix
+	case schema.CodeTenantMismatch:
+		return fmt.Sprintf("see why tenant %q published an event of another tenant. Where the event is %q's own, correct its tenant: %s", r.Tenant, r.Tenant, fix)
 	case schema.CodeUnknownType:
 		return fmt.Sprintf("upgrade the projector and run `ctxledger quarantine replay %d`", r.StreamSeq)
 	}

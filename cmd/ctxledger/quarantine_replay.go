@@ -171,6 +171,10 @@ func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Rea
 		return err
 	}
 	at, err := projector.ReplayFixed(ctx, r.js, found, e)
+	if errors.Is(err, projector.ErrOtherTenant) {
+		fmt.Fprintln(r.app.err, err)
+		return errRefused
+	}
 	if err != nil {
 		return err
 	}

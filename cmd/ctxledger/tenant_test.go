@@ -120,7 +120,7 @@ func TestCommandsOfATenant(t *testing.T) {
 	}
 
 	stdout, stderr, code = ctxledger(t, "doctor", "--data", data)
-	for _, line := range []string{"ok    nats ", "ok    stream      this account publishes and may not look into it"} {
+	for _, line := range []string{"ok    nats ", "ok    stream      this account publishes and may not look into it", `ok    accounts    user "tenant_acme" of account "TENANT_acme" may publish the facts of tenant "acme" and no more`} {
 		if !strings.Contains(stdout, line) {
 			t.Errorf("doctor does not say %q", line)
 		}

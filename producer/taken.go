@@ -1,0 +1,87 @@
+package producer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// The tenants of a stream share its message ids, so anybody can store a message under
+// an id that an event of this producer will have. JetStream then acknowledges the
+// event as a duplicate and does not store it. Such an event is published again under a
+// random id. Where it was stored after all, by an earlier try, it is in the stream
+// twice, and the ledger counts it once.
+
+// takenIDs counts events whose message id another message had when they were sent for
+// the first time. Safe for concurrent use.
+type takenIDs struct {
+	count atomic.Int64
+
+	mu   sync.Mutex // guards the next two
+	log  *slog.Logger
+	said time.Time
+}
+
+// sayEvery keeps whoever takes many ids from filling the log.
+const sayEvery = time.Minute
+
+func (t *takenIDs) add(subject string) {
+	if t == nil {
+		return
+	}
+	n := t.count.Add(1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.log == nil || time.Since(t.said) < sayEvery {
+		return
+	}
+	t.said = time.Now()
+	t.log.Warn("another message had the message id of an event, which was sent again under a random one: find out who publishes under this producer's ids",
+		"event", "message_id_taken", "subject", subject, "events", n)
+}
+
+// storeDuplicate makes sure that the stream has an event that was acknowledged as a
+// duplicate of another message.
+func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) (*jetstream.PubAck, error) {
+	stored, err := s.isStored(ctx, m, ack)
+	if err != nil || stored {
+		return ack, err
+	}
+	if !s.retries {
+		s.taken.add(m.Subject)
+	}
+	own := nats.NewMsg(m.Subject)
+	own.Data = m.Data
+	for name, values := range m.Header {
+		own.Header[name] = values
+	}
+	own.Header.Set(schema.MsgIDHeader, uuid.NewString())
+	return s.js.PublishMsg(ctx, own)
+}
+
+// isStored reports whether an acknowledged message is m. An account that may not look
+// into the stream cannot know.
+func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) (bool, error) {
+	stream, err := s.js.Stream(ctx, ack.Stream)
+	if publishOnly(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	first, err := stream.GetMsg(ctx, ack.Sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil // it was deleted, or it has expired
+	}
+	return err == nil && first.Subject == m.Subject && bytes.Equal(first.Data, m.Data), err
+}

@@ -1,0 +1,100 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// Preview calls visit for each message of the streams that older rules took for an
+// event and that today's rules would quarantine, in the order of each stream, and
+// stops at its first error. It judges each message by itself: what another message
+// decides, such as a conflict of ids or a withheld value, is not looked at. It
+// changes nothing. A refusal has the tenant of the subject; the event of the message
+// is in its bytes. Nil discards the log; told is as in [AwaitCommit].
+func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	n, err := ReadPartitions(ctx, js)
+	if err != nil {
+		return err
+	}
+	for _, s := range n.EventStreams() {
+		if err := previewStream(ctx, js, l, s.Name, log, told, visit); err != nil {
+			return fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
+	stream, incarnation, err := openStream(ctx, js, name)
+	if err != nil {
+		return err
+	}
+	info := stream.CachedInfo()
+	held, err := readRules(ctx, info.Config, incarnation, l, log)
+	if err != nil {
+		return err
+	}
+	first, last := max(info.State.FirstSeq, 1), info.State.LastSeq
+	if held.at(first) == ledger.NewestRules || info.State.Msgs == 0 {
+		return nil // all of it was judged by today's rules
+	}
+	in, err := newReader(ctx, stream, incarnation, first)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	in.rules = held
+	limits := batchLimits{messages: partMessages, bytes: 1 << 62, linger: time.Second, last: last}
+	for {
+		messages, err := in.readBatch(ctx, limits, time.Second)
+		if err != nil {
+			return err
+		}
+		if len(messages) == 0 {
+			if level, err := in.level(ctx); err != nil || level {
+				return err
+			}
+			continue
+		}
+		for _, m := range messages {
+			if m.rules == ledger.NewestRules || m.position.StreamSeq > last {
+				return nil
+			}
+			if r, ok := previewed(m); ok {
+				if err := visit(r); err != nil {
+					return err
+				}
+			}
+		}
+		at := messages[len(messages)-1].position.StreamSeq
+		if told != nil {
+			told(int64(at-first+1), int64(last-first+1))
+		}
+		if at == last {
+			return nil
+		}
+	}
+}
+
+// previewed judges a message by today's rules, where the rules of its place took it.
+func previewed(m *message) (ledger.Refusal, bool) {
+	if len(parse(m).violations) > 0 {
+		return ledger.Refusal{}, false
+	}
+	today := *m
+	today.rules = ledger.NewestRules
+	judged := parse(&today)
+	if len(judged.violations) == 0 {
+		return ledger.Refusal{}, false
+	}
+	return refusalOf(judged), true
+}
