@@ -110,7 +110,7 @@ func (s Server) Files(tenants ...string) ([]File, error) {
 func (s Server) text(name string, tenants []tenant) string {
 	if t := templates.Lookup(path.Base(name) + ".tmpl"); t != nil {
 		var b bytes.Buffer
-		if err := t.Execute(&b, map[string]any{"Tenants": tenants, "Tables": tenantTables, "Shared": sharedTables, "Views": tenantViews}); err != nil {
+		if err := t.Execute(&b, map[string]any{"Tenants": tenants, "Older": len(tenants) == 1, "Tables": tenantTables, "Shared": sharedTables, "Views": tenantViews}); err != nil {
 			panic(fmt.Sprintf("%s: %v", name, err))
 		}
 		return b.String()

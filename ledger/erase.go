@@ -61,7 +61,7 @@ func (l *Ledger) Erasable(ctx context.Context, s Subject, tenant string, visit f
 // refused for having the identity of one of its events.
 func (l *Ledger) ErasableRefusals(ctx context.Context, s Subject, tenant string, visit func(Refusal)) error {
 	params := s.parameters(tenant)
-	params["code"] = string(schema.CodeIDConflict)
+	params["code"], params["subject_rules"] = string(schema.CodeIDConflict), unsigned(uint64(SubjectRules))
 	rows, err := l.conn.Query(l.with(ctx, params), statement("erasable_conflicts"))
 	if err != nil {
 		return fmt.Errorf("find refused events: %w", err)
@@ -82,8 +82,9 @@ func (l *Ledger) ErasableRefusals(ctx context.Context, s Subject, tenant string,
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("find refused events: %w", err)
 	}
-	return l.Refusals(ctx, RefusalFilter{Tenant: tenant}, func(r Refusal) error {
-		if conflicts[place{r.Incarnation, r.StreamSeq}] || s.CoversRefused(r) {
+	return l.Refusals(ctx, RefusalFilter{}, func(r Refusal) error {
+		mine := tenant == "" || r.Tenant == tenant
+		if conflicts[place{r.Incarnation, r.StreamSeq}] || mine && s.CoversRefused(r) {
 			visit(r)
 		}
 		return nil

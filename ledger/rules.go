@@ -43,9 +43,11 @@ func StoredTenants(tenant string) []string {
 
 // RecordedRules says which commits of a stream were made by one version of the rules.
 type RecordedRules struct {
-	Rules     Rules
-	First     uint64 // sequence with which the first of these commits begins
-	FirstLast uint64 // sequence with which the first of them ends
+	Rules Rules
+	First uint64 // sequence with which the first of these commits begins
+	// Projected is First of those that a projector made. 0 is none: a rebuild makes one
+	// commit of all that it carries over, of whatever versions.
+	Projected uint64
 	Last      uint64 // sequence with which the last of them ends
 }
 
@@ -62,7 +64,7 @@ func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]Re
 	for rows.Next() {
 		var r RecordedRules
 		var version uint32
-		if err := rows.Scan(&version, &r.First, &r.FirstLast, &r.Last); err != nil {
+		if err := rows.Scan(&version, &r.First, &r.Projected, &r.Last); err != nil {
 			return nil, fmt.Errorf("read the rules of the commits: %w", err)
 		}
 		r.Rules = Rules(version)

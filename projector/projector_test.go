@@ -292,7 +292,7 @@ func (f *fixture) outcomes() map[uint64]string {
 	f.t.Helper()
 	stream, id, err := openStream(f.t.Context(), f.js, StreamName)
 	f.must(err)
-	p := &Projector{stream: stream, incarnation: id}
+	p := &Projector{stream: stream, incarnation: id, rules: newRules()}
 	all, err := p.readRange(f.t.Context(), 1, 1<<62, 1<<62)
 	f.must(err)
 	want := make(map[uint64]string)

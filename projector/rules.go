@@ -97,8 +97,8 @@ func newRules() rules { return rules{{ledger.NewestRules, 1}} }
 // contradiction says what of the commits was not projected by r, or "".
 func (r rules) contradiction(recorded []ledger.RecordedRules) string {
 	for _, c := range recorded {
-		for _, sequence := range []uint64{c.FirstLast, c.Last} {
-			if said := r.at(sequence); said != c.Rules {
+		for _, sequence := range []uint64{c.Projected, c.Last} {
+			if said := r.at(sequence); sequence > 0 && said != c.Rules {
 				return fmt.Sprintf("sequence %d was projected by version %d, not %d", sequence, c.Rules, said)
 			}
 		}

@@ -415,7 +415,7 @@ func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, th
 func (s simStore) RecordedRules(ctx context.Context, incarnation uuid.UUID) (list []ledger.RecordedRules, err error) {
 	err = s.ask(ctx, "rules", func(l *simLedger) {
 		if commits := l.newest(incarnation); len(commits) > 0 {
-			list = []ledger.RecordedRules{{Rules: ledger.NewestRules, First: 1, FirstLast: commits[len(commits)-1].Last, Last: commits[0].Last}}
+			list = []ledger.RecordedRules{{Rules: ledger.NewestRules, First: 1, Projected: commits[len(commits)-1].First, Last: commits[0].Last}}
 		}
 	})
 	return list, err

@@ -1,7 +1,7 @@
 SELECT
     greatest(projection_version, toUInt32({oldest:UInt32})) AS rules,
     min(first_seq),
-    min(last_seq),
+    minIf(first_seq, epoch > 0),
     max(last_seq)
 FROM commits
 WHERE incarnation = {incarnation:UUID}

@@ -1,0 +1,375 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func TestRulesReadWhatTheyWrite(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var r rules
+		version, from := ledger.EnvelopeRules, uint64(0)
+		for range rapid.IntRange(0, 4).Draw(t, "entries") {
+			version += ledger.Rules(rapid.IntRange(1, 3).Draw(t, "version"))
+			from += rapid.Uint64Range(1, 1<<40).Draw(t, "from")
+			r = append(r, rulesFrom{version, from})
+		}
+		again, err := parseRules(r.String())
+		if err != nil || again.String() != r.String() {
+			t.Fatalf("%q reads as %q: %v", r, again, err)
+		}
+		at := rapid.Uint64Range(0, 1<<42).Draw(t, "sequence")
+		want := ledger.EnvelopeRules
+		for _, of := range r {
+			if of.from <= at {
+				want = of.version
+			}
+		}
+		if got := r.at(at); got != want {
+			t.Fatalf("%q gives %d at %d, not %d", r, got, at, want)
+		}
+	})
+	for _, text := range []string{"4", "4@", "@4", "x@1", "4@-1", "3@1", "4@1 4@2", "4@9 5@9", "5@1 4@2", "4@1,5@2", "4@18446744073709551616"} {
+		if r, err := parseRules(text); err == nil {
+			t.Errorf("%q reads as %q", text, r)
+		}
+	}
+}
+
+// older makes the ledger and the stream what a version before the rules had a position
+// left: what was published so far is projected by the rules of then, if project says so.
+func (f *fixture) older(project func()) {
+	f.t.Helper()
+	f.describe(func(m map[string]string) { m[rulesKey] = "4@1000000000" })
+	project()
+	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	kv, err := openBucket(f.t.Context(), f.js)
+	f.must(err)
+	f.must(kv.Purge(f.t.Context(), StreamName))
+	if entry, err := kv.Get(f.t.Context(), leaseKeyOf(StreamName)); err == nil {
+		_, err := kv.Put(f.t.Context(), StreamName, entry.Value())
+		f.must(err)
+		f.must(kv.Purge(f.t.Context(), leaseKeyOf(StreamName)))
+	}
+}
+
+// describe changes the metadata of the stream.
+func (f *fixture) describe(change func(map[string]string)) {
+	f.t.Helper()
+	config := f.stream().CachedInfo().Config
+	config.Metadata = maps.Clone(config.Metadata)
+	change(config.Metadata)
+	_, err := f.js.UpdateStream(f.t.Context(), config)
+	f.must(err)
+}
+
+func (f *fixture) said() string { return f.stream().CachedInfo().Config.Metadata[rulesKey] }
+
+func (f *fixture) ensureRules() []string {
+	f.t.Helper()
+	changed, err := EnsureRules(f.t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(f.t.Output(), nil)))
+	f.must(err)
+	return changed
+}
+
+// on is an event's message on the subject of another tenant.
+func on(tenant string, e *schema.Event) schema.Message {
+	m := e.Binary()
+	s := schema.SubjectOf(e)
+	s.Tenant = tenant
+	m.Subject = s.String()
+	return m
+}
+
+// facts returns what one rule takes otherwise than the other: forged events, one
+// without a tenant, and two tenants' events of one source and id.
+func contested(first int) []schema.Message {
+	forged, nobodys, another := event(first, 0), event(first+1, 0), event(first+2, 1)
+	nobodys.Tenant, another.Tenant = "", "zeta"
+	return []schema.Message{on("zeta", forged), nobodys.Binary(), event(first+2, 0).Binary(), another.Binary(), nobodys.Binary()}
+}
+
+func TestRulesHoldFromAPositionOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, m := range contested(0) {
+		f.publish(m)
+	}
+	f.older(func() { f.project() })
+	before := f.texts("SELECT concat(toString(stream_seq), ' ', tenant) FROM events FINAL ORDER BY stream_seq")
+	if want := "[1 acme 2  3 acme]"; fmt.Sprint(before) != want {
+		t.Fatalf("older rules make %v, not %s", before, want)
+	}
+	if err := f.run(f.projector()); !errors.Is(err, errNoRules) {
+		t.Fatalf("without rules: %v", err)
+	}
+	for _, m := range contested(10) { // not projected yet
+		f.publish(m)
+	}
+	f.flush()
+	if changed := f.ensureRules(); len(changed) != 1 || f.said() != "4@6" {
+		t.Errorf("%v, the metadata says %q", changed, f.said())
+	}
+	if changed := f.ensureRules(); len(changed) != 0 {
+		t.Errorf("the second time: %v", changed)
+	}
+	f.publish(event(1, 0).Binary()) // an id that is older, and another tenant's now
+	f.project()
+	for sql, want := range map[string]string{
+		"SELECT concat(toString(stream_seq), ' ', tenant) FROM events FINAL WHERE stream_seq < 6 ORDER BY stream_seq":                          fmt.Sprint(before),
+		"SELECT concat(toString(stream_seq), ' ', tenant, toString(tenant_absent)) FROM events FINAL WHERE stream_seq > 5 ORDER BY stream_seq": "[7 defaulttrue 8 acmefalse 9 zetafalse 11 acmefalse]",
+		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', code) FROM quarantine FINAL ORDER BY stream_seq":                                "[4 zeta id_conflict 6 zeta tenant_mismatch]",
+		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', toString(first_seq)) FROM duplicates FINAL ORDER BY stream_seq":                 "[5  2 10 default 7]",
+		"SELECT concat(toString(projection_version), ' ', toString(first_seq), '-', toString(last_seq)) FROM commits FINAL ORDER BY first_seq": "[3 1-5 4 6-11]",
+		"SELECT toString(count()) FROM events AS e LEFT ANY JOIN log_items AS l USING (incarnation, stream_seq) WHERE e.tenant != l.tenant":    "[0]",
+		"SELECT concat(toString(stream_seq), ' ', tenant) FROM log_items FINAL WHERE stream_seq > 5 ORDER BY stream_seq":                       "[7 default 8 acme 9 zeta 11 acme]",
+	} {
+		if got := fmt.Sprint(f.texts(sql)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", sql, got, want)
+		}
+	}
+	f.sameAgain()
+}
+
+// texts are the rows of a question whose answer is one column of texts.
+func (f *fixture) texts(sql string) (list []string) {
+	f.t.Helper()
+	rows, err := f.sql.Query(f.t.Context(), sql)
+	f.must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		f.must(rows.Scan(&text))
+		list = append(list, text)
+	}
+	f.must(rows.Err())
+	return list
+}
+
+// What an older projector had begun to write is finished by its rules.
+func TestThePositionIsAboveTheJournal(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{pointJournalled, pointWritten, pointCommitted} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.publishMix(0, 30)
+			f.older(func() {
+				f.project()
+				for _, m := range contested(100) {
+					f.publish(m)
+				}
+				f.flush()
+				f.crash(point, 1)
+			})
+			for _, m := range contested(200) {
+				f.publish(m)
+			}
+			f.flush()
+			f.ensureRules()
+			if f.said() != "4@36" {
+				t.Errorf("the metadata says %q", f.said())
+			}
+			f.project()
+			if got := f.texts("SELECT toString(stream_seq) FROM quarantine FINAL WHERE code = 'tenant_mismatch'"); fmt.Sprint(got) != "[36]" {
+				t.Errorf("refused for their tenant: %v", got)
+			}
+			f.sameAgain()
+		})
+	}
+}
+
+// Metadata that is edited or lost changes nothing of what is projected, and is said.
+func TestRulesThatTheCommitsContradict(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, m := range contested(0) {
+		f.publish(m)
+	}
+	f.older(func() { f.project() })
+	f.ensureRules()
+	for _, m := range contested(10) {
+		f.publish(m)
+	}
+	f.project()
+	for i, text := range []string{"", "nonsense", "4@3", "4@8", "4@1000", "4@1", "5@7"} {
+		f.describe(func(m map[string]string) { m[rulesKey] = text })
+		f.publish(on("zeta", event(100+i, 0)))
+		var log bytes.Buffer
+		p := f.projector()
+		p.config.Log = slog.New(slog.NewTextHandler(&log, nil))
+		f.must(f.run(p))
+		if !strings.Contains(log.String(), "event=rules_contradicted") {
+			t.Errorf("%q is not said:\n%s", text, log.String())
+		}
+		if n := f.count("SELECT count() FROM quarantine FINAL WHERE code = 'tenant_mismatch'"); n != uint64(i+2) {
+			t.Errorf("%q: %d are refused for their tenant, not %d", text, n, i+2)
+		}
+		f.sameAgain()
+	}
+	if changed := f.ensureRules(); len(changed) != 1 || f.said() != "4@6" {
+		t.Errorf("%v, the metadata says %q", changed, f.said())
+	}
+}
+
+func TestNewerRulesAreNotProjected(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 5)
+	f.flush()
+	f.describe(func(m map[string]string) { m[rulesKey] = "4@1 5@3" })
+	for what, err := range map[string]error{
+		"projector": f.run(f.projector()),
+		"migrate":   func() error { _, err := EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
+		"rebuild": func() error {
+			_, err := Rebuild{JetStream: f.js, Ledger: f.ledger, timing: testTiming}.Run(t.Context())
+			return err
+		}(),
+	} {
+		if !errors.Is(err, ErrNewerRules) || !strings.Contains(err.Error(), "version 5") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := f.count("SELECT count() FROM events"); n != 0 {
+		t.Errorf("%d events were projected", n)
+	}
+	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	f.must(f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, writer_rules, recorded_at) SELECT ?, 1, 5, 5, 5, now()", f.incarnation()))
+	if err := f.run(f.projector()); !errors.Is(err, ErrNewerRules) {
+		t.Errorf("where only the commits say so: %v", err)
+	}
+}
+
+// A projector of before knows the old lease key only, and the columns of before.
+func TestOlderProjectorsCannotGoOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	kv, err := openBucket(t.Context(), f.js)
+	f.must(err)
+	older := func() error {
+		_, _, err := acquireLease(t.Context(), kv, StreamName, "older", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+		return err
+	}
+	if err := older(); !errors.Is(err, errLeaseEntry) {
+		t.Errorf("the old lease of a new stream: %v", err)
+	}
+	err = f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, recorded_at) SELECT ?, 1, 5, 3, now()", f.incarnation())
+	if err == nil || !strings.Contains(err.Error(), "written_by_rules_4") {
+		t.Errorf("an older commit: %v", err)
+	}
+	f.publishMix(0, 10)
+	f.older(func() { f.project() })
+	f.ensureRules()
+	if err := older(); !errors.Is(err, errLeaseEntry) {
+		t.Errorf("the old lease after migrate: %v", err)
+	}
+}
+
+// Two of migrate at once, under a projector of before and one of today.
+func TestRulesAreSetOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 20)
+	f.older(func() { f.project() })
+	kv, err := openBucket(t.Context(), f.js)
+	f.must(err)
+	old, held, err := acquireLease(t.Context(), kv, StreamName, "older", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+	f.must(err)
+	heard, stop := heedRequests(held, kv, StreamName, slog.New(slog.DiscardHandler))
+	go func() {
+		<-heard.Done()
+		stop()
+		_ = old.leave(context.WithoutCancel(t.Context()), context.Cause(heard))
+	}()
+	var both sync.WaitGroup
+	changed := make([][]string, 2)
+	for i := range changed {
+		both.Go(func() {
+			var err error
+			if changed[i], err = EnsureRules(t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(t.Output(), nil))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if len(changed[0])+len(changed[1]) != 1 || f.said() != "4@21" {
+		t.Errorf("%v, the metadata says %q", changed, f.said())
+	}
+	stopped := f.follow(f.projector())
+	f.publishMix(100, 20)
+	f.awaitLevel()
+	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	f.ensureRules() // takes the lease from the projector, who then waits for it again
+	f.publishMix(200, 20)
+	f.awaitLevel()
+	f.must(stopped())
+	if f.said() != "4@21" {
+		t.Errorf("the metadata says %q", f.said())
+	}
+	f.sameAgain()
+}
+
+// Who takes over from an older projector may end anywhere on the way.
+func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 10)
+	f.older(func() { f.project() })
+	kv, err := openBucket(t.Context(), f.js)
+	f.must(err)
+	read := func(key string) (uint64, leaseEntry) {
+		revision, entry, err := (&Lease{kv: kv, key: key}).read(t.Context())
+		f.must(err)
+		return revision, entry
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	inherit := func(owner string) {
+		t.Helper()
+		f.must(inheritLease(t.Context(), kv, StreamName, owner, testTiming, quiet))
+	}
+	_, was := read(StreamName)
+	// One comes as far as the new key, and an older projector goes on.
+	early, err := json.Marshal(leaseEntry{Epoch: was.Epoch + 1})
+	f.must(err)
+	_, err = kv.Put(t.Context(), leaseKeyOf(StreamName), early)
+	f.must(err)
+	was.Epoch, was.Owner = was.Epoch+5, ""
+	later, err := json.Marshal(was)
+	f.must(err)
+	_, err = kv.Put(t.Context(), StreamName, later)
+	f.must(err)
+	inherit("one")
+	if _, got := read(leaseKeyOf(StreamName)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
+		t.Errorf("carried over: %+v, of %+v", got, was)
+	}
+	// Somebody follows the advice of older versions and deletes the key.
+	f.ensureRules()
+	f.publishMix(50, 10)
+	f.project()
+	_, now := read(leaseKeyOf(StreamName))
+	f.must(kv.Delete(t.Context(), StreamName))
+	inherit("two")
+	if _, got := read(leaseKeyOf(StreamName)); got.Epoch != now.Epoch || !got.Pending.Same(*now.Pending) {
+		t.Errorf("after the fence was taken away: %+v, not %+v", got, now)
+	}
+	if fenced, err := isFenced(t.Context(), kv, StreamName); err != nil || !fenced {
+		t.Errorf("the fence does not stand: %v", err)
+	}
+	f.publishMix(70, 10)
+	f.project()
+	f.sameAgain()
+}
