@@ -65,6 +65,7 @@ func poison() *rapid.Generator[schema.Message] {
 
 func TestEveryMessageGetsOneOutcome(t *testing.T) {
 	t.Parallel()
+	tenants := rapid.SampledFrom([]string{"acme", "zeta"}) // who share sources and ids
 	rapid.Check(t, func(t *rapid.T) {
 		// Some identities are in the ledger: from this stream or another, as they
 		// are here or with other data, or from these very positions, written by a
@@ -79,12 +80,13 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 				position.Incarnation, position.StreamSeq = uuid.Nil, 1_000_000
 			}
 			e := event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
+			e.Tenant = tenants.Draw(t, "known tenant")
 			known[eventIdentity{e.Tenant, e.Source, e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
 		}
 		var messages []parsed
-		model := make(map[string][32]byte) // first digest by id
-		for _, k := range known {
-			model[k.EventID] = k.Digest
+		model := make(map[eventIdentity][32]byte) // first digest
+		for id, k := range known {
+			model[id] = k.Digest
 		}
 		want := map[string]uint64{}
 		for seq := range uint64(rapid.IntRange(1, 40).Draw(t, "messages")) {
@@ -95,6 +97,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 				continue
 			}
 			e := event(rapid.IntRange(0, 9).Draw(t, "id"), rapid.IntRange(0, 1).Draw(t, "variant"))
+			e.Tenant = tenants.Draw(t, "tenant")
 			typed := true
 			if rapid.IntRange(0, 9).Draw(t, "type") == 0 {
 				e.Type, typed = "dev.ctxledger.context.invented.later.v1", false
@@ -103,11 +106,18 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 			if rapid.Bool().Draw(t, "structured") {
 				m, _ = e.Structured()
 			}
+			if rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
+				m.Subject = on("umbrella", e).Subject
+				messages = append(messages, parse(at(seq, m)))
+				want["quarantine"]++
+				continue
+			}
 			messages = append(messages, parse(at(seq, m)))
-			first, again := model[e.ID]
+			id := eventIdentity{e.Tenant, e.Source, e.ID}
+			first, again := model[id]
 			switch {
 			case !again:
-				model[e.ID] = e.Digest()
+				model[id] = e.Digest()
 				want["events"]++
 				if typed {
 					want["log_items"]++

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,10 +21,30 @@ const ErasureSource = "urn:ctxledger:erase"
 // within [schema.MaxEventBytes]: mostly some 170 records.
 const factBytes = 3 * schema.MaxEventBytes / 4
 
-// tell publishes the facts of what no fact tells of yet: for each owner one erasure, in
-// as many parts as its records need. Its id follows from what it says, so that two who
-// tell of the same at the same time tell it once.
+// tell publishes the facts of what no fact tells of yet, and returns the ids of the
+// erasures.
 func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
+	facts, err := e.facts(d, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range facts {
+		m := event.Binary()
+		msg := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
+		if _, err := publishOnce(ctx, e.JetStream, msg, event.MessageID()); err != nil {
+			return ids, err
+		}
+		if id := event.Subject; !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// facts returns the facts of what no fact tells of yet: for each owner one erasure, in as
+// many parts as its records need. Its id follows from what it says, so that two who tell
+// of the same at the same time tell it once.
+func (e Erasure) facts(d doomed, at time.Time) (facts []*schema.Event, err error) {
 	records := make(map[owner][]schema.ErasedRecord)
 	var owners []owner
 	for _, m := range d.list {
@@ -33,32 +54,31 @@ func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 		if records[m.owner] == nil {
 			owners = append(owners, m.owner)
 		}
-		at := d.recordAt(m.Position)
-		m.left.Stream, m.left.Sequence = at.stream, int64(at.sequence)
+		place := d.recordAt(m.Position)
+		m.left.Stream, m.left.Sequence = place.stream, int64(place.sequence)
 		records[m.owner] = append(records[m.owner], m.left)
 	}
 	for _, of := range owners {
-		id, err := e.tellOne(ctx, of, records[of])
+		more, err := e.factsOf(of, records[of], at)
 		if err != nil {
-			return ids, err
+			return nil, err
 		}
-		ids = append(ids, id)
+		facts = append(facts, more...)
 	}
-	return ids, nil
+	return facts, nil
 }
 
-// tellOne publishes the facts of one owner's records and returns the erasure's id.
-func (e Erasure) tellOne(ctx context.Context, of owner, records []schema.ErasedRecord) (string, error) {
+// factsOf returns the facts of one owner's records.
+func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, at time.Time) (facts []*schema.Event, err error) {
 	about, err := json.Marshal([]any{of.tenant, of.session, e.Subject.String(), e.Reason, e.PolicyRefs, records}, json.Deterministic(true))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	digest := sha256.Sum256(about)
 	id := "erasure-" + hex.EncodeToString(digest[:12])
-	now := time.Now()
 	parts, err := factParts(records)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for part := range parts {
 		fact := &schema.ErasureApplied{
@@ -68,20 +88,16 @@ func (e Erasure) tellOne(ctx context.Context, of owner, records []schema.ErasedR
 		if len(parts) > 1 {
 			fact.Metadata = map[string]any{"part": part + 1, "parts": len(parts)}
 		}
-		event, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", id, part+1), ErasureSource, now, schema.Correlation{Tenant: of.tenant, SessionID: of.session})
+		event, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", id, part+1), ErasureSource, at, schema.Correlation{Tenant: of.tenant, SessionID: of.session})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if _, violations := schema.Validate(event); len(violations) > 0 {
-			return "", violations
+			return nil, violations
 		}
-		m := event.Binary()
-		msg := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-		if _, err := publishOnce(ctx, e.JetStream, msg, event.MessageID()); err != nil {
-			return "", err
-		}
+		facts = append(facts, event)
 	}
-	return id, nil
+	return facts, nil
 }
 
 // factParts cuts records into those of one fact each.

@@ -128,15 +128,21 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 		t.Errorf("the second time: %v", changed)
 	}
 	f.publish(event(1, 0).Binary()) // an id that is older, and another tenant's now
+	f.publish(event(2, 0).Binary()) // a repeat across the position
+	again := event(2, 1)
+	again.Tenant = "zeta" // refused before, since the id was another tenant's
+	f.publish(again.Binary())
+	f.project()
+	f.publish(again.Binary())
 	f.project()
 	for sql, want := range map[string]string{
 		"SELECT concat(toString(stream_seq), ' ', tenant) FROM events FINAL WHERE stream_seq < 6 ORDER BY stream_seq":                          fmt.Sprint(before),
-		"SELECT concat(toString(stream_seq), ' ', tenant, toString(tenant_absent)) FROM events FINAL WHERE stream_seq > 5 ORDER BY stream_seq": "[7 defaulttrue 8 acmefalse 9 zetafalse 11 acmefalse]",
+		"SELECT concat(toString(stream_seq), ' ', tenant, toString(tenant_absent)) FROM events FINAL WHERE stream_seq > 5 ORDER BY stream_seq": "[7 defaulttrue 8 acmefalse 9 zetafalse 11 acmefalse 13 zetafalse]",
 		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', code) FROM quarantine FINAL ORDER BY stream_seq":                                "[4 zeta id_conflict 6 zeta tenant_mismatch]",
-		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', toString(first_seq)) FROM duplicates FINAL ORDER BY stream_seq":                 "[5  2 10 default 7]",
-		"SELECT concat(toString(projection_version), ' ', toString(first_seq), '-', toString(last_seq)) FROM commits FINAL ORDER BY first_seq": "[3 1-5 4 6-11]",
+		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', toString(first_seq)) FROM duplicates FINAL ORDER BY stream_seq":                 "[5  2 10 default 7 12 acme 3 14 zeta 13]",
+		"SELECT concat(toString(projection_version), ' ', toString(first_seq), '-', toString(last_seq)) FROM commits FINAL ORDER BY first_seq": "[3 1-5 4 6-13 4 14-14]",
 		"SELECT toString(count()) FROM events AS e LEFT ANY JOIN log_items AS l USING (incarnation, stream_seq) WHERE e.tenant != l.tenant":    "[0]",
-		"SELECT concat(toString(stream_seq), ' ', tenant) FROM log_items FINAL WHERE stream_seq > 5 ORDER BY stream_seq":                       "[7 default 8 acme 9 zeta 11 acme]",
+		"SELECT concat(toString(stream_seq), ' ', tenant) FROM log_items FINAL WHERE stream_seq > 5 ORDER BY stream_seq":                       "[7 default 8 acme 9 zeta 11 acme 13 zeta]",
 	} {
 		if got := fmt.Sprint(f.texts(sql)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", sql, got, want)

@@ -1,0 +1,210 @@
+package projector
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func TestWhichClaimOfAnErasureCounts(t *testing.T) {
+	t.Parallel()
+	right, wrong := tlog.Hash{1}, tlog.Hash{2}
+	by := func(tenant string, hash tlog.Hash) claim { return claim{erasedLeaf: erasedLeaf{hash, tenant}} }
+	for name, c := range map[string]struct {
+		claims       []claim
+		leaf         ledger.Leaf
+		logged, lost bool
+		want         int // index of the one that counts, -1 for none
+	}{
+		"its own":                               {[]claim{by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, 0},
+		"another leaf":                          {[]claim{by("a", wrong)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
+		"another tenant":                        {[]claim{by("b", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
+		"the first that fits":                   {[]claim{by("b", right), by("a", wrong), by("a", right), by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, 2},
+		"a leaf of older rules":                 {[]claim{by("b", wrong), by("b", right)}, ledger.Leaf{Hash: right}, true, false, 1},
+		"default without a name":                {[]claim{by("", right)}, ledger.Leaf{Hash: right, Tenant: "default"}, true, false, 0},
+		"a leaf where there is none":            {[]claim{by("a", wrong)}, ledger.Leaf{}, false, false, -1},
+		"none where there is none":              {[]claim{by("a", wrong), by("a", tlog.Hash{})}, ledger.Leaf{}, false, false, 1},
+		"none where there is one":               {[]claim{by("a", tlog.Hash{})}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
+		"the first where the log is lost":       {[]claim{by("a", wrong), by("a", right)}, ledger.Leaf{}, false, true, 0},
+		"by the log where only others are lost": {[]claim{by("a", wrong), by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, true, 1},
+	} {
+		got, ok := counting(c.claims, c.leaf, c.logged, c.lost)
+		if ok != (c.want >= 0) || ok && got != c.claims[c.want] {
+			t.Errorf("%s: %v, %v", name, got, ok)
+		}
+	}
+}
+
+// forgedErasure is a valid fact of a tenant that names messages of others.
+func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRecord) *schema.Event {
+	tb.Helper()
+	fact := &schema.ErasureApplied{
+		Common: schema.Common{PolicyRefs: schema.Refs("policy:mine")}, ErasureID: id, ErasedSubject: "user-1", Reason: "forged", Records: records,
+	}
+	e, err := schema.NewEvent(fact, id, ErasureSource, time.Unix(1_700_000_000, 0), schema.Correlation{Tenant: tenant})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, found := schema.Validate(e); len(found) > 0 {
+		tb.Fatal(found)
+	}
+	return e
+}
+
+// leafOf is the leaf that the log has at a sequence, in hex.
+func (f *fixture) leafOf(sequence uint64) string {
+	f.t.Helper()
+	leaves, err := f.ledger.Leaves(f.t.Context(), uuid.MustParse(f.incarnation()), []uint64{sequence})
+	f.must(err)
+	hash := leaves[sequence].Hash
+	return hex.EncodeToString(hash[:])
+}
+
+// Facts of another tenant about the subject's messages, with leaves that are wrong and
+// with the right ones, before and after the operator's.
+func TestForgedErasuresChangeNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i := range 4 {
+		f.publish(of(erasedSubject, i, erasedContent).Binary())
+		f.publish(event(100+i, 0).Binary())
+	}
+	stop := f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	session := event(0, 0).SessionID
+	wrong := strings.Repeat("ab", tlog.HashSize)
+	forge := func(id string, sequences ...uint64) {
+		var records []schema.ErasedRecord
+		for _, seq := range sequences {
+			for _, leaf := range []string{wrong, f.leafOf(seq), ""} {
+				records = append(records, schema.ErasedRecord{Stream: StreamName, Sequence: int64(seq), Leaf: leaf, SessionID: session, ItemID: "item"})
+			}
+		}
+		f.publish(forgedErasure(t, "zeta", id, records...).Binary())
+		f.awaitLevel()
+	}
+	forge("before", 1, 2, 3)
+	root := f.logged()
+	done, err := f.erasure().Run(t.Context())
+	f.must(err)
+	if done.Events != 4 || len(done.ErasureIDs) != 1 {
+		t.Fatalf("erased %+v", done)
+	}
+	f.awaitLevel()
+	forge("after", 1, 3, 4, 5)
+	if told := f.texts("SELECT toString(arraySort(JSONExtract(data, 'records', 'Array(Tuple(sequence UInt64))')).1) FROM events FINAL WHERE event_type = 'context.erasure.applied' AND tenant = 'acme'"); fmt.Sprint(told) != "[[1,3,5,7]]" {
+		t.Errorf("the operator's facts tell of %v", told)
+	}
+	erasedOf := func(tenant string) (sequences []uint64) {
+		gone, err := f.ledger.ScopeErased(t.Context(), ledger.Scope{Tenant: tenant, Session: of(erasedSubject, 0, "").SessionID})
+		f.must(err)
+		for _, e := range gone {
+			sequences = append(sequences, e.StreamSeq)
+		}
+		return sequences
+	}
+	if got := erasedOf("acme"); !slices.Equal(got, []uint64{1, 3, 5, 7}) {
+		t.Errorf("erased of acme: %v", got)
+	}
+	if got := erasedOf("zeta"); len(got) > 0 {
+		t.Errorf("erased of zeta: %v", got)
+	}
+	f.must(stop())
+	f.sameAgain()
+	again, err := f.ledger.LogAt(t.Context(), uuid.MustParse(f.incarnation()), 9)
+	f.must(err)
+	if again.Root != root {
+		t.Error("the log of the first nine is another")
+	}
+	f.must(f.run(f.guarded(new(logbook)))) // reads the last range again
+}
+
+// Another message has the id of the operator's fact: in the duplicate window it would
+// be taken for it.
+func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(of(erasedSubject, 1, erasedContent).Binary())
+	f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	d, err := f.erasure().find(t.Context())
+	f.must(err)
+	facts, err := f.erasure().facts(d, time.Now()) // what it will say can be known before
+	f.must(err)
+	m := event(7, 0).Binary()
+	_, err = f.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, jetstream.WithMsgID(facts[0].MessageID()))
+	f.must(err)
+	done, err := f.erasure().Run(t.Context())
+	f.must(err)
+	if done.Events != 1 || len(done.ErasureIDs) != 1 {
+		t.Errorf("erased %+v", done)
+	}
+	f.awaitLevel()
+	if n := f.count("SELECT count() FROM events FINAL WHERE event_type = 'context.erasure.applied'"); n != 1 {
+		t.Errorf("%d facts tell of it", n)
+	}
+}
+
+// A replay is its refused message's tenant's, whatever was repaired, and whoever says
+// that a message of his replays one of another tenant replaces nothing.
+func TestReplaysKeepTheirTenant(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	stolen := event(1, 0)
+	stolen.Tenant = "zeta"
+	f.publish(on("acme", stolen)) // refused for its tenant
+	broken := event(2, 0).Binary()
+	broken.Data = broken.Data[:len(broken.Data)-1]
+	f.publish(broken)
+	f.project()
+	var refusals []ledger.Refusal
+	f.must(f.ledger.Refusals(t.Context(), ledger.RefusalFilter{}, func(r ledger.Refusal) error {
+		refusals = append(refusals, r)
+		return nil
+	}))
+	if len(refusals) != 2 || refusals[0].Code != string(schema.CodeTenantMismatch) || refusals[0].Tenant != "acme" {
+		t.Fatalf("refused: %+v", refusals)
+	}
+	repaired := event(1, 0)
+	for _, tenant := range []string{"zeta", "default", "Acme"} {
+		repaired.Tenant = tenant
+		if _, err := ReplayFixed(t.Context(), f.js, refusals[0], repaired); err == nil || !strings.Contains(err.Error(), "acme") {
+			t.Errorf("replayed as %s: %v", tenant, err)
+		}
+	}
+	// zeta says that a message of its own replays acme's.
+	sham := event(3, 0)
+	sham.Tenant = "zeta"
+	m := sham.Binary()
+	m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", refusals[1].Incarnation, refusals[1].StreamSeq)}
+	f.publish(m)
+	f.project()
+	if list, err := f.ledger.Replays(t.Context(), refusals[1]); err != nil || len(list) > 0 {
+		t.Errorf("replayed by another tenant: %v, %v", list, err)
+	}
+	if waiting := f.refusals(ledger.RefusalFilter{Waiting: true}); len(waiting) != 2 {
+		t.Errorf("%d wait to be replayed", len(waiting))
+	}
+	repaired.Tenant = ""
+	if _, err := ReplayFixed(t.Context(), f.js, refusals[0], repaired); err != nil {
+		t.Fatal(err)
+	}
+	f.project()
+	if got := f.texts("SELECT tenant FROM events FINAL WHERE event_id = 'event-1'"); fmt.Sprint(got) != "[acme]" {
+		t.Errorf("the replay is of %v", got)
+	}
+	if list, err := f.ledger.Replays(t.Context(), refusals[0]); err != nil || len(list) != 1 || list[0].Outcome != "recorded" {
+		t.Errorf("replayed: %v, %v", list, err)
+	}
+}
