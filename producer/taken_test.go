@@ -1,0 +1,103 @@
+package producer
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Somebody else has stored messages under the ids that this producer's events will
+// have. Each event is stored all the same, once, and that is counted and said.
+func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"one by one": 1, "in a batch": 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBus(t)
+			var log bytes.Buffer
+			c := DefaultConfig(b.nc)
+			c.Linger = time.Minute // until all ids are taken
+			c.Instance, c.Log = "known", slog.New(slog.NewTextHandler(&log, nil))
+			client, err := Connect(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken := 0
+			for i := range n {
+				e, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: "superseded"}, schema.Correlation{SessionID: "s"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i%3 != 0 {
+					continue
+				}
+				taken++
+				other := removal(t, fmt.Sprint("other-", i), "other").Binary()
+				msg := &nats.Msg{Subject: other.Subject, Data: other.Data, Header: other.Header}
+				if _, err := b.js.PublishMsg(t.Context(), msg, jetstream.WithMsgID(e.MessageID())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := client.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ids := make(map[string]int)
+			for _, e := range b.events(t) {
+				if e.Tenant != "other" {
+					ids[e.ID]++
+				}
+			}
+			for id, times := range ids {
+				if times != 1 {
+					t.Errorf("event %s is stored %d times", id, times)
+				}
+			}
+			if len(ids) != n || client.TakenIDs() != int64(taken) {
+				t.Errorf("%d of %d events are stored, %d of %d ids are said to be taken", len(ids), n, client.TakenIDs(), taken)
+			}
+			if !strings.Contains(log.String(), "event=message_id_taken") {
+				t.Errorf("it is not said: %s", log.String())
+			}
+		})
+	}
+}
+
+// What this producer has stored itself is not stored again.
+func TestARepeatIsNoTakenMessageID(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	for range 2 {
+		p := NewPublisher(b.js, 0)
+		for _, id := range []string{"a", "b", "c"} {
+			if err := p.Publish(t.Context(), removal(t, id, "acme")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := p.TakenIDs(); n != 0 {
+			t.Errorf("%d ids are said to be taken", n)
+		}
+	}
+	if n := len(b.events(t)); n != 3 {
+		t.Errorf("%d messages are stored", n)
+	}
+}
+
+func removal(tb testing.TB, id, tenant string) *schema.Event {
+	tb.Helper()
+	e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: id, Reason: "superseded"}, id, "urn:test", time.Unix(1, 0), schema.Correlation{Tenant: tenant, SessionID: "s"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
