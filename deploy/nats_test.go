@@ -346,3 +346,12 @@ func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 		t.Errorf("%s holds %d messages, not %d", projector.QuarantineStreamName, got, want)
 	}
 }
+
+// The template cannot import the contract, which says what is the operator's.
+func TestTenantsAreDeniedTheOperatorsFacts(t *testing.T) {
+	text := write(t, deploy.NATS()).text(t, "nats/accounts.conf")
+	want := `deny: ["` + strings.Join(schema.OperatorSubjects("*"), `", "`) + `"]`
+	if strings.Count(text, want) != len(tenants) {
+		t.Errorf("not every tenant has %s:\n%s", want, text)
+	}
+}

@@ -17,6 +17,32 @@
 // the events around it are unaffected. Everything else that goes wrong
 // (a server down, memory, too many parts) is waited out.
 //
+// # Rules
+//
+// What is an event, whose it is and what it becomes are rules, and rules have versions;
+// see [ledger.Rules]. The metadata of a stream says from which sequence on which version
+// holds, and each message is projected by the version of its place, however often. So
+// new rules change nothing of what is recorded: a rebuild gives the same tables, the log
+// the same root, and packs verify. [EnsureRules] sets the position, under the lease and
+// above the last commit and the journal. rules.go has the format, and what is done where
+// the metadata contradicts the commits; fence.go keeps older projectors out.
+//
+// By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an
+// event says whose it is, because permissions go by it:
+//
+//	tenant differs                          quarantined as tenant_mismatch
+//	runtime, bucket, object or verb differs quarantined as subject_mismatch
+//	tenant or runtime absent                default, unnamed
+//
+// Both are filed under the tenant of the subject. An identity is (tenant, source, id);
+// the stored hash is over (source, id), so that a repeat across the position counts
+// once, and the tenant is compared after the look-up. Withheld values are looked for in
+// the messages of the tenant that withholds them. A replay has the tenant of the
+// message that it replaces.
+//
+// A fact of an erasure counts for messages of its own tenant, where its leaf is the one
+// in the log; of several the first counts. See erased.go.
+//
 // # Order
 //
 // The events of a session keep the order of their stream: stream_seq within one

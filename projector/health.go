@@ -29,7 +29,7 @@ type Health struct {
 	// Waiting is the step that failed last and is tried again, with who failed it
 	// and the code, such as "write: clickhouse 252". Empty when none.
 	Waiting string
-	// Reason is why Run gave up: stream_forked, events_expired or failed. A
+	// Reason is why Run gave up: stream_forked, events_expired, newer_rules or failed. A
 	// projector that follows on the same stream with the same Metrics keeps it
 	// until it projects. Empty otherwise.
 	Reason string
@@ -130,6 +130,8 @@ func (p *Projector) leave(ctx context.Context, err error) error {
 		reason = "stream_forked"
 	case errors.Is(err, ErrEventsExpired):
 		reason = "events_expired"
+	case errors.Is(err, ErrNewerRules):
+		reason = "newer_rules"
 	}
 	p.reason.Store(&reason)
 	p.config.Log.Error("the projector has stopped", "event", reason, "error", err)

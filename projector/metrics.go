@@ -144,7 +144,7 @@ func truth(b bool) float64 {
 }
 
 // The reasons for which a projector stops until a person has come.
-var stopReasons = []string{"stream_forked", "events_expired", "failed"}
+var stopReasons = []string{"stream_forked", "events_expired", "newer_rules", "failed"}
 
 // A meter counts what happens to one stream; without Metrics it does nothing.
 type meter struct {

@@ -7,7 +7,7 @@
 //	Fact (Go struct, fact_*.go)             what happened, typed
 //	   │ Encode                             event.go: envelope + JSON data
 //	   ▼
-//	Event (CloudEvents 1.0 attributes)      identity = (source, id)
+//	Event (CloudEvents 1.0 attributes)      identity = (tenant, source, id)
 //	   │ Binary / Structured                binding.go: CloudEvents NATS binding
 //	   ▼
 //	Message (subject, header, payload)      subject.go: ctx.v1.<tenant>.…

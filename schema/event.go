@@ -16,7 +16,7 @@ import (
 // Event is a CloudEvent 1.0 as ctxledger uses it. The zero value is not
 // valid; make events with [NewEvent] or [ParseMessage].
 type Event struct {
-	ID     string // unique per Source
+	ID     string // unique per tenant and Source
 	Source string // URI-reference of the producer
 	Type   string // CloudEvents type attribute
 	// Subject is the id of the record that the fact is about.
@@ -244,21 +244,21 @@ func appendField(b []byte, s string) []byte {
 }
 
 // Identity is the first 8 bytes of a hash over (source, id). Two events with
-// the same identity are the same fact once source and id are compared; the
-// short hash only finds the candidates.
+// the same identity are the same fact once tenant, source and id are compared;
+// the short hash only finds the candidates.
 func (e *Event) Identity() uint64 {
 	return IdentityOf(e.IdentitySum())
 }
 
-// IdentitySum is the whole hash over (source, id): two events with the same sum are
-// the same fact.
+// IdentitySum is the whole hash over (source, id): two events of one tenant with the
+// same sum are the same fact.
 func (e *Event) IdentitySum() [32]byte { return identitySum(e.Source, e.ID) }
 
 // IdentityOf is the [Event.Identity] that an [Event.IdentitySum] begins with.
 func IdentityOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:8]) }
 
-// MessageID is the Nats-Msg-Id of the event: a hash of source and id
-// together, since uniqueness is by the pair.
+// MessageID is the Nats-Msg-Id of the event: a hash of source and id together. The
+// tenants of a stream share message ids, so another tenant may have taken it.
 func (e *Event) MessageID() string {
 	sum := identitySum(e.Source, e.ID)
 	return base64.RawURLEncoding.EncodeToString(sum[:18])

@@ -97,7 +97,7 @@ func TestLostLeaseIsStoodByFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bucket.Put(t.Context(), projector.StreamName, []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
+	if _, err := bucket.Put(t.Context(), projector.StreamName+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); k.Fleet() == loser; time.Sleep(5 * time.Millisecond) {
@@ -124,7 +124,7 @@ func TestForkIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bucket.Put(t.Context(), projector.StreamName, []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
+		if _, err := bucket.Put(t.Context(), projector.StreamName+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Lines that come faster than the stream takes them wait: they are more than the
 // publisher's queue holds.
 func TestPublishOfManyLines(t *testing.T) {
-	admin, _ := tenantNode(t)
+	admin, _, _ := tenantNode(t, nil)
 	stored := streamsOf(t, admin)
 	t.Setenv("CTXLEDGER_NATS_URL", admin)
 	const lines = 40_000

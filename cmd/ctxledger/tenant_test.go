@@ -16,11 +16,12 @@ import (
 )
 
 // tenantNode runs NATS on what `ctxledger deploy nats` writes for a tenant, with the
-// streams, and returns the addresses of the admin and of the tenant. It sets the
-// environment, so its test does not run at the same time as others.
-func tenantNode(t *testing.T) (admin, tenant string) {
+// streams, and returns the addresses of the admin and of the tenant, and the folder.
+// Edit changes the accounts; nil does not. It sets the environment, so its test does not
+// run at the same time as others.
+func tenantNode(t *testing.T, edit func(accounts string) string) (admin, tenant, dir string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if _, stderr, code := ctxledger(t, "deploy", "nats", "--tenant", "acme", "--host", "127.0.0.1", "--out", dir); code != exitDone {
 		t.Fatal(stderr)
 	}
@@ -38,6 +39,16 @@ func tenantNode(t *testing.T) (admin, tenant string) {
 	}
 	for variable, hash := range secrets("nats-server") {
 		t.Setenv(variable, hash)
+	}
+	if edit != nil {
+		path := filepath.Join(dir, "nats", "accounts.conf")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(edit(string(text))), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	options, err := server.ProcessConfigFile(filepath.Join(dir, "nats", "server.conf"))
 	if err != nil {
@@ -62,7 +73,7 @@ func tenantNode(t *testing.T) (admin, tenant string) {
 		u.Host = s.Addr().String()
 		return u.String()
 	}
-	return address("admin"), address("tenant-acme")
+	return address("admin"), address("tenant-acme"), dir
 }
 
 // streamsOf makes the streams of a server, and returns what counts the events in them.
@@ -93,7 +104,7 @@ func streamsOf(t *testing.T, admin string) (stored func() uint64) {
 // A tenant with the account that `deploy nats` makes for it may publish its facts
 // and see nothing of the streams: that is enough for the commands that bring facts.
 func TestCommandsOfATenant(t *testing.T) {
-	admin, tenant := tenantNode(t)
+	admin, tenant, _ := tenantNode(t, nil)
 	stored := streamsOf(t, admin)
 	t.Setenv("CTXLEDGER_NATS_URL", tenant)
 	data := t.TempDir()
@@ -127,5 +138,60 @@ func TestCommandsOfATenant(t *testing.T) {
 	}
 	if strings.Contains(stdout, "FAIL  stream") || strings.Contains(stdout, "FAIL  projector") {
 		t.Errorf("doctor ended with %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// The operator sees which tenants' accounts allow more than the tenants need.
+func TestDoctorFindsAccountsThatAllowMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(string) string
+		says []string
+	}{
+		"as written": {nil, []string{`ok    accounts    user "tenant_acme" of account "TENANT_acme" may publish the facts of tenant "acme" and no more`}},
+		"of the version before": {
+			func(accounts string) string {
+				from := strings.Index(accounts, `permissions: { publish: { deny: ["ctx.v1.*`)
+				to := from + strings.Index(accounts[from:], "\n")
+				return accounts[:from] + accounts[to:]
+			},
+			[]string{"FAIL  accounts", `user "tenant_acme" of account "TENANT_acme" allows more`, "context.erasure.applied", "context.redaction.revoked"},
+		},
+		"of all tenants": {
+			func(accounts string) string { return strings.ReplaceAll(accounts, "ctx.v1.acme.>", "ctx.v1.>") },
+			[]string{"FAIL  accounts", "the facts of other tenants"},
+		},
+		"of everything": {
+			func(accounts string) string { return strings.ReplaceAll(accounts, `"ctx.v1.acme.>"`, `">"`) },
+			[]string{"FAIL  accounts", "the facts of other tenants", "the leases of the projectors", "the quarantine", "the signed heads", "looks into the streams"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			admin, tenant, dir := tenantNode(t, c.edit)
+			stored := streamsOf(t, admin)
+			for _, how := range []struct{ address, secrets string }{{admin, filepath.Join(dir, "secrets")}, {admin, dir}, {tenant, ""}} {
+				t.Setenv("CTXLEDGER_NATS_URL", how.address)
+				args := []string{"doctor", "--data", t.TempDir()}
+				if how.secrets != "" {
+					args = append(args, "--secrets", how.secrets)
+				}
+				stdout, _, _ := ctxledger(t, args...)
+				if how.secrets == "" && name == "of everything" {
+					continue // whoever looks into the streams is taken for the operator
+				}
+				for _, say := range c.says {
+					if !strings.Contains(stdout, say) {
+						t.Errorf("doctor does not say %q:\n%s", say, stdout)
+					}
+				}
+			}
+			if n := stored(); n != 0 {
+				t.Errorf("the probes stored %d messages", n)
+			}
+		})
+	}
+	admin, _, _ := tenantNode(t, nil)
+	t.Setenv("CTXLEDGER_NATS_URL", admin)
+	if stdout, _, code := ctxledger(t, "doctor", "--data", t.TempDir(), "--secrets", t.TempDir()); code == exitDone || !strings.Contains(stdout, "ctxledger deploy nats --out") {
+		t.Errorf("a folder without secrets: %d\n%s", code, stdout)
 	}
 }
