@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,13 @@ func newFixture(t testing.TB) *fixture {
 // write commits events as the projector does, one batch a call, and signs a head.
 func (f *fixture) write(t testing.TB, events ...*schema.Event) {
 	t.Helper()
-	b := &ledger.Batch{Range: ledger.Range{Incarnation: f.stream, First: f.next, RecordedAt: recordedAt, Digest: [32]byte{byte(f.next)}}}
+	f.writeBy(t, ledger.NewestRules, events...)
+}
+
+// writeBy is write by a version of the rules.
+func (f *fixture) writeBy(t testing.TB, rules ledger.Rules, events ...*schema.Event) {
+	t.Helper()
+	b := &ledger.Batch{Rules: rules, Range: ledger.Range{Incarnation: f.stream, First: f.next, RecordedAt: recordedAt, Digest: [32]byte{byte(f.next)}}}
 	salter := proof.NewSalter(f.ring.Secret)
 	for _, e := range events {
 		fact, found := schema.Validate(e)
@@ -67,8 +74,12 @@ func (f *fixture) write(t testing.TB, events ...*schema.Event) {
 		}
 		at := ledger.Position{Incarnation: f.stream, StreamSeq: f.next, RecordedAt: recordedAt.Add(time.Duration(f.next) * time.Second)}
 		salt := salter.Salt(e.Tenant, e.SessionID, e.Source, e.ID)
-		b.AddDerived(e, fact, at, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity(), Salt: salt})
-		b.AddLeaf(&f.tree, proof.Leaf(e, salt), e.Tenant, at)
+		tenant := e.Tenant
+		if rules >= ledger.SubjectRules {
+			tenant = cmp.Or(tenant, schema.DefaultTenant)
+		}
+		b.AddDerived(e, fact, at, ledger.Derived{Tenant: tenant, Digest: e.Digest(), Identity: e.Identity(), Salt: salt})
+		b.AddLeaf(&f.tree, proof.Leaf(e, salt), tenant, at)
 		b.Messages, b.Last, b.RecordedAt = b.Messages+1, f.next, at.RecordedAt
 		f.next++
 	}

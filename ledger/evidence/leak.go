@@ -63,7 +63,7 @@ func newLeaks(list []ledger.Withheld, tenant string, keys []schema.Key) (*leaks,
 		l.watches = append(l.watches, watch{scanner: scanner})
 	}
 	for _, w := range list {
-		if w.Tenant != tenant {
+		if !slices.Contains(ledger.StoredTenants(tenant), w.Tenant) {
 			continue
 		}
 		i, ok := index[w.Fingerprint.KeyID]

@@ -86,7 +86,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 		return blocks, nil, nil
 	}
 	for _, u := range usage {
-		if u.Tenant == c.tenant && u.Call == c.call {
+		if tenantOf(u.Tenant) == c.tenant && u.Call == c.call {
 			s.usage = append(s.usage, u)
 		}
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 
@@ -50,7 +51,7 @@ func (f *facts) see(l *line) {
 	case *schema.ItemUpdated:
 		f.redacted.item(e, &fact.Item, l.number)
 	case *schema.ErasureApplied:
-		f.erasures.apply(e.Tenant, fact)
+		f.erasures.apply(tenantOf(e.Tenant), fact)
 	}
 }
 
@@ -70,3 +71,7 @@ func hashOf(parts ...string) uint64 {
 	sum := sha256.Sum256(b)
 	return binary.BigEndian.Uint64(sum[:])
 }
+
+// tenantOf is whose an event or a pack is: one that names no tenant is the default
+// tenant's, also where the other of the two names it.
+func tenantOf(name string) string { return cmp.Or(name, schema.DefaultTenant) }
