@@ -193,6 +193,9 @@ func TestProjectorUser(t *testing.T) {
 		}
 	}
 	projectAll(t, js, 3)
+	if err := store(t, js, "ctx.v1.acme.rt.p00.erasure.applied"); err != nil {
+		t.Errorf("the projector may not publish the operator's facts: %v", err)
+	}
 	denied := make(chan error, 10)
 	js.Conn().SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err })
 	for _, subject := range []string{fmt.Sprintf(factOf, "acme"), "$JS.API.STREAM.DELETE.CTX", "$JS.API.STREAM.PURGE.CTX", "$JS.API.STREAM.UPDATE.CTX", "$JS.API.STREAM.CREATE.NEW"} {

@@ -35,6 +35,7 @@ type sender struct {
 	refusals *refusals
 	taken    *takenIDs // nil counts nothing
 	retries  bool      // the batch was tried before
+	blind    bool      // the account may not read the stream
 }
 
 // try tries once to store a batch, and returns once the stream has it. Again

@@ -103,6 +103,12 @@
 // permission for the requests $JS.API.STREAM.NAMES, $JS.API.STREAM.INFO.CTX,
 // $JS.API.CONSUMER.CREATE.CTX.> and $JS.API.CONSUMER.MSG.NEXT.CTX.>.
 //
+// The tenants of a stream share its message ids. An event that the stream takes for a
+// duplicate of another message is sent again under a random id: [Client.TakenIDs]
+// counts these, and Config.Log says so. With $JS.API.STREAM.MSG.GET.CTX the client
+// tells a message of its own from another; without it such an event may be in the
+// stream twice, and counts once.
+//
 // # Withheld values
 //
 // The guard masks in data, and each masking is itself a redaction fact. Ids are

@@ -3,7 +3,6 @@ package producer
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -53,9 +52,8 @@ func (t *takenIDs) add(subject string) {
 // storeDuplicate makes sure that the stream has an event that was acknowledged as a
 // duplicate of another message.
 func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) (*jetstream.PubAck, error) {
-	stored, err := s.isStored(ctx, m, ack)
-	if err != nil || stored {
-		return ack, err
+	if s.isStored(ctx, m, ack) {
+		return ack, nil
 	}
 	if !s.retries {
 		s.taken.add(m.Subject)
@@ -69,19 +67,21 @@ func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream
 	return s.js.PublishMsg(ctx, own)
 }
 
-// isStored reports whether an acknowledged message is m. An account that may not look
-// into the stream cannot know.
-func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) (bool, error) {
+// isStored reports whether an acknowledged message is certainly m. An account that may
+// not read the stream cannot know.
+func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) bool {
+	if s.blind {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, soloTimeout)
+	defer cancel()
 	stream, err := s.js.Stream(ctx, ack.Stream)
-	if publishOnly(err) {
-		return false, nil
+	if err == nil {
+		var first *jetstream.RawStreamMsg
+		if first, err = stream.GetMsg(ctx, ack.Sequence); err == nil {
+			return first.Subject == m.Subject && bytes.Equal(first.Data, m.Data)
+		}
 	}
-	if err != nil {
-		return false, err
-	}
-	first, err := stream.GetMsg(ctx, ack.Sequence)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil // it was deleted, or it has expired
-	}
-	return err == nil && first.Subject == m.Subject && bytes.Equal(first.Data, m.Data), err
+	s.blind = publishOnly(err) || timedOut(err) && denied(s.js.Conn()) != nil
+	return false
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -232,6 +234,35 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 	}
 }
 
+// All metadata is lost, the incarnation with it.
+func TestMigrateRestoresLostMetadata(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 20)
+	f.older(func() { f.project() })
+	f.ensureRules()
+	f.publishMix(100, 20)
+	f.project()
+	incarnation := f.incarnation()
+	f.describe(func(m map[string]string) {
+		delete(m, rulesKey)
+		delete(m, incarnationKey)
+	})
+	if err := f.run(f.projector()); !errors.Is(err, errNoIncarnation) {
+		t.Errorf("without metadata: %v", err)
+	}
+	_, err := EnsureStreams(t.Context(), f.js)
+	f.must(err)
+	f.ensureRules()
+	if f.incarnation() != incarnation || f.said() != "4@21" {
+		t.Errorf("the stream is %s with the rules %q, and was %s", f.incarnation(), f.said(), incarnation)
+	}
+	f.publishMix(200, 20)
+	f.project()
+	f.exact("FINAL")
+	f.sameAgain()
+}
+
 func TestNewerRulesAreNotProjected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -325,6 +356,87 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.must(stopped())
 	if f.said() != "4@21" {
 		t.Errorf("the metadata says %q", f.said())
+	}
+	f.sameAgain()
+}
+
+// migrate is cut off anywhere, again and again, while events come.
+func TestRulesAreSetAlsoByManyThatAreCutOff(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 20)
+	f.older(func() { f.project() })
+	for i := range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*2*time.Millisecond)
+		_, err := EnsureRules(ctx, f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
+		cancel()
+		if err == nil && f.said() == "" {
+			t.Fatal("it ended without an error and without rules")
+		}
+		f.publishMix(100*(i+1), 3)
+	}
+	_, err := EnsureRules(t.Context(), f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
+	f.must(err)
+	if f.said() != "4@21" {
+		t.Errorf("the metadata says %q", f.said())
+	}
+	f.project()
+	f.exact("FINAL")
+	f.sameAgain()
+}
+
+// Several streams have a position each, and facts in one of them tell of erased messages
+// in another.
+func TestEveryPartitionHasItsRules(t *testing.T) {
+	t.Parallel()
+	const n = 4
+	f := newFleetFixture(t, n)
+	describe := func(change func(config *jetstream.StreamConfig)) {
+		for _, s := range schema.Partitions(n).EventStreams() {
+			stream, err := f.js.Stream(t.Context(), s.Name)
+			f.must(err)
+			config := stream.CachedInfo().Config
+			config.Metadata = maps.Clone(config.Metadata)
+			change(&config)
+			_, err = f.js.UpdateStream(t.Context(), config)
+			f.must(err)
+		}
+	}
+	publish := func(first int) {
+		for i := range 40 {
+			e := event(first+i, 0)
+			e.SessionID = fmt.Sprint("s-", i)
+			e.PartitionKey = e.SessionID
+			m := e.Binary()
+			if i%4 == 0 {
+				m = on("zeta", e)
+			}
+			f.publish(m)
+		}
+		f.flush()
+	}
+	project := func() {
+		t.Helper()
+		c := testConfig(f.js, f.ledger)
+		c.UntilCaughtUp = true
+		fleet, err := NewFleet(c, n)
+		f.must(err)
+		f.must(fleet.Run(t.Context()))
+	}
+	describe(func(c *jetstream.StreamConfig) { c.Metadata[rulesKey] = "4@1000000" })
+	publish(0)
+	project()
+	describe(func(c *jetstream.StreamConfig) { delete(c.Metadata, rulesKey) })
+	if changed := f.ensureRules(); len(changed) != n {
+		t.Errorf("changed %v", changed)
+	}
+	publish(100)
+	project()
+	if got := f.texts("SELECT concat(code, ' ', tenant, ' ', toString(count())) FROM quarantine FINAL GROUP BY code, tenant"); fmt.Sprint(got) != "[tenant_mismatch zeta 10]" {
+		t.Errorf("refused: %v", got)
+	}
+	if got := f.count("SELECT count() FROM events FINAL"); got != 70 {
+		t.Errorf("%d events", got)
 	}
 	f.sameAgain()
 }

@@ -32,7 +32,8 @@ var (
 )
 
 // EnsureStreams creates the streams and the lease bucket where they are
-// missing, and gives a stream of events that has none an incarnation. It changes
+// missing, and gives a stream of events that has none an incarnation: that of its
+// journal, or a new one. It changes
 // nothing else of a stream that exists: its limits belong to the operator. It
 // returns the names of what it created. An installation that has no events yet
 // gets one partition; see [EnsurePartitions].
@@ -172,11 +173,41 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	if have.Metadata == nil {
 		have.Metadata = make(map[string]string)
 	}
+	// A stream whose metadata was lost is the one that was projected. If it is not, the
+	// projector finds that it forked, where a new id would have every event twice.
+	if journalled, err := journalledIncarnation(ctx, js, want.Name); err != nil {
+		return false, err
+	} else if journalled != "" {
+		id = journalled
+	}
 	have.Metadata[incarnationKey] = id
 	if _, err := js.UpdateStream(ctx, have); err != nil {
 		return false, fmt.Errorf("give stream %s an incarnation: %w", want.Name, err)
 	}
 	return false, nil
+}
+
+// journalledIncarnation is the incarnation of the last range of a stream that a
+// projector has begun to write, "" where there is none.
+func journalledIncarnation(ctx context.Context, js jetstream.JetStream, name string) (string, error) {
+	kv, err := openBucket(ctx, js)
+	if errors.Is(err, errNoBucket) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up bucket %s: %w", LeaseBucket, err)
+	}
+	for _, key := range []string{leaseKeyOf(name), name} {
+		_, entry, err := (&Lease{kv: kv, key: key}).read(ctx)
+		switch {
+		case errors.Is(err, errLeaseEntry): // the fence
+		case err != nil:
+			return "", err
+		case entry.Pending != nil:
+			return entry.Pending.Incarnation.String(), nil
+		}
+	}
+	return "", nil
 }
 
 // openStream returns a stream of events and its incarnation.
