@@ -24,9 +24,9 @@ SELECT q.stream_seq AS stream_seq, q.recorded_at AS recorded_at, q.tenant AS ten
 FROM refused_events AS q
 LEFT JOIN
 (
-    SELECT if(tenant = '', 'default', tenant) AS whose, of_incarnation, of_seq, count() AS replays, argMax(stream_seq, recorded_at) AS replayed_as, argMax(outcome, recorded_at) AS outcome
+    SELECT if(tenant = '', 'default', toString(tenant)) AS whose, of_incarnation, of_seq, count() AS replays, argMax(stream_seq, recorded_at) AS replayed_as, argMax(outcome, recorded_at) AS outcome
     FROM quarantine_replays GROUP BY whose, of_incarnation, of_seq
-) AS r ON r.of_incarnation = q.incarnation AND r.of_seq = q.stream_seq AND r.whose = q.tenant
+) AS r ON r.of_incarnation = q.incarnation AND r.of_seq = q.stream_seq AND r.whose = if(q.tenant = '', 'default', toString(q.tenant))
 WHERE ({tenant:String} = '' OR q.tenant = {tenant:String})
     AND ({code:String} = '' OR q.code = {code:String})
     AND ({since:String} = '' OR q.recorded_at >= parseDateTime64BestEffortOrZero({since:String}, 9, 'UTC'))
