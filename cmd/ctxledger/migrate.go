@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,11 @@ What was projected stays in the tables and still tells repeated events.`,
 			if err != nil {
 				return err
 			}
+			waiting := time.AfterFunc(2*time.Second, func() {
+				fmt.Fprintln(a.err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
+			})
 			changed, err := projector.EnsureRules(cmd.Context(), js, l, "", a.log())
+			waiting.Stop()
 			for _, what := range changed {
 				fmt.Fprintln(a.out, what)
 			}

@@ -26,6 +26,9 @@ learnt to read it. With a file, or - for standard input, the one CloudEvent in i
 in the JSON format, is sent in its place. --code sends all that have this code and
 were not replayed yet.
 
+A replay is the tenant's whose message was quarantined. A fixed event that names no
+tenant gets that one, and one that names another is refused.
+
 What was replayed stays listed, with the sequence of its replay and what became of
 that. To replay twice does no harm. Exit code 3 when something could not be
 replayed or was refused again.`,
