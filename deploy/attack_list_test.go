@@ -97,6 +97,12 @@ func attacks() []attack {
 		m.Subject = onOwn(e).Subject
 		return m
 	}
+	unreadable := []schema.Code{schema.CodeDuplicate, schema.CodeMalformed, schema.CodeNotJSON, schema.CodeAttribute, schema.CodeNotCloudEvent, schema.CodeType}
+	inJSON := func(from, to string) schema.Message {
+		m := structured(nil)
+		m.Data = bytes.Replace(m.Data, []byte(from), []byte(to), 1)
+		return m
+	}
 	operators := func(kind schema.Type) string {
 		object, verb := kind.ObjectVerb()
 		return schema.Subject{Tenant: attacker, Runtime: "rt", Bucket: "p00", Object: object, Verb: verb}.String()
@@ -159,6 +165,14 @@ func attacks() []attack {
 		}, false, mismatch},
 		{"encoded", "a letter that looks alike", as(tenant("zеta-2")), false, mismatch},
 		{"encoded", "white space", as(tenant("acme ")), false, mismatch},
+
+		{"encoded", "two tenants in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":"acme","tenant":"zeta-2"`)), false, unreadable},
+		{"encoded", "a tenant in capitals in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":"acme","TENANT":"zeta-2"`)), false, unreadable},
+		{"encoded", "a tenant with an escape in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":"zeta\u002d2"`)), false, mismatch},
+		{"encoded", "null in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":null`)), false, slices.Concat(mismatch, unreadable)},
+		{"encoded", "a number in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":2`)), false, slices.Concat(mismatch, unreadable)},
+		{"encoded", "a list in JSON", send(inJSON(`"tenant":"acme"`, `"tenant":["acme","zeta-2"]`)), false, unreadable},
+		{"encoded", "in the data", as(func(e *schema.Event) { e.Data = bytes.Replace(e.Data, []byte("{"), []byte(`{"tenant":"zeta-2",`), 1) }), false, []schema.Code{schema.CodeIDMismatch}},
 
 		{"headers", "two tenants", send(onOwn(forged(nil)), "ce-tenant", victim), false, []schema.Code{schema.CodeDuplicate}},
 		{"headers", "two tenants in two cases", send(onOwn(forged(nil)), "CE-Tenant", victim), false, []schema.Code{schema.CodeDuplicate}},
