@@ -78,11 +78,6 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != exitDone {
 		t.Fatalf("publish ended with %d: %s", code, stderr)
 	}
-	for deadline := time.Now().Add(startPatience); len(askCLI(t, data, "event-types")) == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is projected")
-		}
-	}
 	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +87,15 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sql.Close()
+	var commits uint64 // the last that is written of a batch
+	for deadline := time.Now().Add(startPatience); commits == 0; time.Sleep(50 * time.Millisecond) {
+		if err := sql.QueryRow(t.Context(), "SELECT count() FROM commits").Scan(&commits); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is projected")
+		}
+	}
 	if err := sql.Exec(t.Context(), "ALTER TABLE commits UPDATE digest = reverse(digest) WHERE 1 SETTINGS mutations_sync = 1"); err != nil {
 		t.Fatal(err)
 	}
