@@ -188,8 +188,8 @@ func (b *battle) project() {
 	}
 }
 
-// seen is everything that the ledger says of the victim, but for places and times of
-// the stream.
+// seen returns the victim's rows, leaves and checks. It leaves out the places and times
+// that the stream gives.
 func (b *battle) seen() map[string][]string {
 	b.t.Helper()
 	seen := make(map[string][]string)

@@ -35,7 +35,7 @@ func (b *Batch) rules() Rules { return cmp.Or(b.Rules, NewestRules) }
 // StoredTenants returns the names under which tables have a tenant's rows. Rows that
 // were made by [EnvelopeRules] of events without a tenant have none.
 func StoredTenants(tenant string) []string {
-	if tenant == "" || tenant == schema.DefaultTenant {
+	if schema.TenantOf(tenant) == schema.DefaultTenant {
 		return []string{schema.DefaultTenant, ""}
 	}
 	return []string{tenant}

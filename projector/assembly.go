@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // assembly is a batch that is being put together, some messages at a time, in
@@ -264,7 +265,7 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
-		for _, id := range []eventIdentity{{"", k.Source, k.EventID}, {keyTenant(k.Tenant), k.Source, k.EventID}} {
+		for _, id := range []eventIdentity{{"", k.Source, k.EventID}, {schema.TenantOf(k.Tenant), k.Source, k.EventID}} {
 			earlier, again := known[id]
 			if !again || own && (earlier.Position.Incarnation != p.incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
 				known[id] = k

@@ -122,7 +122,7 @@ func (m *parsed) eventIdentity() eventIdentity {
 // ownedSum is the hash of an identity that is a tenant's, of the hash of (source, id).
 func ownedSum(sum [32]byte, tenant string) [32]byte {
 	room := make([]byte, 0, 128)
-	return sha256.Sum256(append(append(room, sum[:]...), keyTenant(tenant)...))
+	return sha256.Sum256(append(append(room, sum[:]...), schema.TenantOf(tenant)...))
 }
 
 // firsts are the first messages with their identities, by [parsed.sameness].

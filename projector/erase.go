@@ -155,7 +155,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	}
 	events := make(map[recordPlace]bool)
 	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
-		of.tenant = keyTenant(of.tenant)
+		of.tenant = schema.TenantOf(of.tenant)
 		if at.StreamSeq > committed[at.Incarnation] {
 			return // of a projector that is just writing, or has died of it
 		}
@@ -175,7 +175,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 			left := m.Record
 			left.Leaf = strings.ToLower(m.Leaf)
 			add(m.Position, of, left, &d.Events)
-		case told.any(d.recordAt(*m.First), keyTenant(m.Tenant)) || events[d.recordAt(*m.First)]:
+		case told.any(d.recordAt(*m.First), schema.TenantOf(m.Tenant)) || events[d.recordAt(*m.First)]:
 			add(m.Position, owner{tenant: m.Tenant}, schema.ErasedRecord{}, &d.Repeats)
 		}
 	})
@@ -259,7 +259,7 @@ func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err erro
 		err = readErasures(ctx, stream, rules, func(fact *schema.ErasureApplied, tenant string, _ time.Time) {
 			for _, r := range fact.Records {
 				at := recordPlace{r.Stream, uint64(r.Sequence)}
-				told[at] = append(told[at], toldLeaf{keyTenant(tenant), strings.ToLower(r.Leaf)})
+				told[at] = append(told[at], toldLeaf{schema.TenantOf(tenant), strings.ToLower(r.Leaf)})
 			}
 		})
 		if err != nil {

@@ -27,7 +27,7 @@ import (
 // of the log, the first fact counts. A message that is gone and that only other facts
 // name keeps the leaf that the log has: no fact can change the log.
 
-// erasedLeaf is what is left of an erased message. The zero hash is no leaf.
+// erasedLeaf is the leaf of an erased message, and its tenant. The zero hash is no leaf.
 type erasedLeaf struct {
 	hash   tlog.Hash
 	tenant string
@@ -44,7 +44,7 @@ type claim struct {
 // knows whether it has one.
 func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool) {
 	for _, c := range claims {
-		owned := leaf.Tenant == "" || leaf.Tenant == keyTenant(c.tenant)
+		owned := leaf.Tenant == "" || leaf.Tenant == schema.TenantOf(c.tenant)
 		switch {
 		case logged && c.hash == leaf.Hash && owned, !logged && (lost || c.hash == tlog.Hash{}):
 			return c, true
@@ -97,7 +97,7 @@ func (p *Projector) readErased(ctx context.Context) error {
 		}
 		p.absent = append(p.absent, &message{
 			position: ledger.Position{Incarnation: p.incarnation, StreamSeq: sequence, RecordedAt: c.at},
-			rules:    p.rules.at(sequence), erased: &erasedLeaf{c.hash, keyTenant(c.tenant)},
+			rules:    p.rules.at(sequence), erased: &erasedLeaf{c.hash, schema.TenantOf(c.tenant)},
 		})
 	}
 	slices.SortStableFunc(p.absent, bySequence)

@@ -65,7 +65,7 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		if m.event == nil || m.reintroduced {
 			continue
 		}
-		tenant := keyTenant(m.tenant)
+		tenant := schema.TenantOf(m.tenant)
 		if m.event.Sequence != nil {
 			g.use(producerSession{tenant, m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
 		}

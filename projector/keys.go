@@ -27,14 +27,14 @@ func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
 				return nil, fmt.Errorf("use key %s: %w", key.ID, err)
 			}
 		}
-		all[keyTenant(ring.Tenant)] = byID
+		all[schema.TenantOf(ring.Tenant)] = byID
 	}
 	return all, nil
 }
 
 // has reports whether a key is there.
 func (f fingerprinters) has(tenant, id string) bool {
-	_, ok := f[keyTenant(tenant)][id]
+	_, ok := f[schema.TenantOf(tenant)][id]
 	return ok
 }
 
@@ -125,7 +125,7 @@ type unknownKey struct{ tenant, id string }
 // redactions that hold no withheld value, since a key's name is the producer's.
 func (p *Projector) noteUnknown(values []ledger.Withheld) {
 	for _, v := range values {
-		key := unknownKey{keyTenant(v.Tenant), v.Fingerprint.KeyID}
+		key := unknownKey{schema.TenantOf(v.Tenant), v.Fingerprint.KeyID}
 		if p.withheld.fingerprinters.has(key.tenant, key.id) || p.unknown[key] {
 			continue
 		}

@@ -33,7 +33,7 @@ func TestLawfulEventsAreTheirTenants(t *testing.T) {
 				m, err = e.Structured()
 				f.must(err)
 			}
-			want = append(want, fmt.Sprint(keyTenant(tenant), " ", e.ID))
+			want = append(want, fmt.Sprint(schema.TenantOf(tenant), " ", e.ID))
 			if !edge {
 				f.publish(m)
 				f.flush()

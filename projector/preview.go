@@ -44,8 +44,11 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 		return err
 	}
 	first, last := max(info.State.FirstSeq, 1), info.State.LastSeq
-	if held.at(first) == ledger.NewestRules || info.State.Msgs == 0 {
-		return nil // all of it was judged by today's rules
+	if held.newest() == ledger.NewestRules {
+		last = min(last, held[len(held)-1].from-1) // what is behind was judged by today's rules
+	}
+	if first > last {
+		return nil
 	}
 	in, err := newReader(ctx, stream, incarnation, first)
 	if err != nil {
@@ -63,10 +66,13 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 			if level, err := in.level(ctx); err != nil || level {
 				return err
 			}
+			if err := in.check(ctx); err != nil {
+				return err
+			}
 			continue
 		}
 		for _, m := range messages {
-			if m.rules == ledger.NewestRules || m.position.StreamSeq > last {
+			if m.position.StreamSeq > last {
 				return nil
 			}
 			if r, ok := previewed(m); ok {

@@ -64,10 +64,10 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	var tenants []string
 	for _, v := range values {
 		if !keys.has(v.Tenant, v.Fingerprint.KeyID) {
-			unknown[unknownKey{keyTenant(v.Tenant), v.Fingerprint.KeyID}] = true
+			unknown[unknownKey{schema.TenantOf(v.Tenant), v.Fingerprint.KeyID}] = true
 			continue
 		}
-		name := keyTenant(v.Tenant)
+		name := schema.TenantOf(v.Tenant)
 		if byTenant[name] == nil {
 			tenants = append(tenants, name)
 		}

@@ -68,8 +68,8 @@ func ReplayFixed(ctx context.Context, js jetstream.JetStream, r ledger.Refusal, 
 		if e.Tenant == "" && r.Tenant != schema.DefaultTenant {
 			e.Tenant = r.Tenant
 		}
-		if keyTenant(e.Tenant) != r.Tenant {
-			return 0, fmt.Errorf("%w: the event is of %q, the message was of %q: set the event's tenant to that", ErrOtherTenant, keyTenant(e.Tenant), r.Tenant)
+		if schema.TenantOf(e.Tenant) != r.Tenant {
+			return 0, fmt.Errorf("%w: the event is of %q, the message was of %q: set the event's tenant to that", ErrOtherTenant, schema.TenantOf(e.Tenant), r.Tenant)
 		}
 	}
 	return publishReplay(ctx, js, e.Binary(), e.MessageID(), e.Digest(), r)

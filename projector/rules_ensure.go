@@ -115,7 +115,8 @@ func (e rulesEnsurer) wanted(ctx context.Context, pending *ledger.Range) (rules,
 		return nil, "", jetstream.StreamConfig{}, err
 	}
 	config := stream.CachedInfo().Config
-	have, err := readRules(ctx, config, incarnation, e.ledger, e.log)
+	// A contradiction is not logged: it is repaired, and the caller says so.
+	have, err := readRules(ctx, config, incarnation, e.ledger, slog.New(slog.DiscardHandler))
 	if err != nil && !errors.Is(err, errNoRules) {
 		return nil, "", config, err
 	}

@@ -76,14 +76,17 @@ func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
 // permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
 // event names.
 func (m *parsed) appendTenants(list []string) []string {
-	if tenant := m.subjectTenant(); tenant != "" {
-		list = append(list, keyTenant(tenant))
-	}
 	if m.rules >= ledger.SubjectRules {
+		if tenant := m.subjectTenant(); tenant != "" {
+			list = append(list, tenant)
+		}
 		return list
 	}
-	if m.event != nil && !slices.Contains(list, keyTenant(m.event.Tenant)) {
-		list = append(list, keyTenant(m.event.Tenant))
+	if s, err := schema.ParseSubject(m.subject); err == nil {
+		list = append(list, s.Tenant)
+	}
+	if m.event != nil && !slices.Contains(list, schema.TenantOf(m.event.Tenant)) {
+		list = append(list, schema.TenantOf(m.event.Tenant))
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -395,5 +396,30 @@ func BenchmarkSift(b *testing.B) {
 				w.sift(all)
 			}
 		})
+	}
+}
+
+// Whose values are looked for in a message, by the rules of its place.
+func TestWhoseValuesAreLookedFor(t *testing.T) {
+	t.Parallel()
+	nobodys := schema.Message{Subject: "ctx.v1.%.rt.p00.item.added", Data: []byte("x")}
+	for name, c := range map[string]struct {
+		message      schema.Message
+		older, today []string
+	}{
+		"its own":                {event(1, 0).Binary(), []string{"acme"}, []string{"acme"}},
+		"on another's subject":   {on("zeta", event(1, 0)), []string{"zeta", "acme"}, []string{"zeta"}},
+		"the empty token":        {nobodys, []string{""}, []string{"%"}},
+		"no subject of any kind": {schema.Message{Subject: "noise", Data: []byte("x")}, nil, nil},
+		"a subject cut short":    {schema.Message{Subject: "ctx.v1.zeta.x", Data: []byte("x")}, nil, []string{"zeta"}},
+	} {
+		for rules, want := range map[ledger.Rules][]string{ledger.EnvelopeRules: c.older, ledger.SubjectRules: c.today} {
+			m := at(1, c.message)
+			m.rules = rules
+			p := parse(m)
+			if got := p.appendTenants(nil); !slices.Equal(got, want) {
+				t.Errorf("%s, rules %d: %q, want %q", name, rules, got, want)
+			}
+		}
 	}
 }

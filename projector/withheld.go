@@ -45,14 +45,14 @@ func newWithheld(f fingerprinters) *withheld {
 // not there, or that cannot be read, recognises nothing.
 func (w *withheld) learn(value ledger.Withheld) bool {
 	fp := value.Fingerprint
-	f, ok := w.fingerprinters[keyTenant(value.Tenant)][fp.KeyID]
+	f, ok := w.fingerprinters[schema.TenantOf(value.Tenant)][fp.KeyID]
 	if !ok {
 		return false
 	}
-	tenant := w.tenants[keyTenant(value.Tenant)]
+	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	if tenant == nil {
 		tenant = &watch{known: make(map[schema.Fingerprint]bool), entries: make(map[string]*entries), shortest: math.MaxInt}
-		w.tenants[keyTenant(value.Tenant)] = tenant
+		w.tenants[schema.TenantOf(value.Tenant)] = tenant
 	}
 	if tenant.known[fp] {
 		return false
@@ -77,7 +77,7 @@ func (w *withheld) asOf(sequence uint64) *withheld {
 	later := make(map[tenantFingerprint]bool)
 	earlier := slices.DeleteFunc(w.since, func(l withholding) bool {
 		if l.sequence > sequence {
-			later[tenantFingerprint{keyTenant(l.value.Tenant), l.value.Fingerprint}] = true
+			later[tenantFingerprint{schema.TenantOf(l.value.Tenant), l.value.Fingerprint}] = true
 			return true
 		}
 		return false
@@ -107,17 +107,8 @@ type tenantFingerprint struct {
 
 // knows reports whether a fingerprint has been learnt.
 func (w *withheld) knows(value ledger.Withheld) bool {
-	tenant := w.tenants[keyTenant(value.Tenant)]
+	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	return tenant != nil && tenant.known[value.Fingerprint]
-}
-
-// keyTenant is the name under which an event's tenant has its keys, and which
-// its subject has.
-func keyTenant(tenant string) string {
-	if tenant == "" {
-		return schema.DefaultTenant
-	}
-	return tenant
 }
 
 // withheldBy lists the fingerprints of an event, none unless it is a redaction.

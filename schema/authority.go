@@ -1,6 +1,9 @@
 package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // SubjectTenant returns the tenant of a NATS subject: its third token, unescaped.
 // It reads the tenant of every subject that a tenant may publish on, also where
@@ -30,7 +33,7 @@ func (e *Event) CheckSubject(subject string) *Violation {
 	kind := e.EventType()
 	rest, ok := strings.CutPrefix(subject, subjectPrefix)
 	tenant, rest, _ := strings.Cut(rest, ".")
-	if !ok || !isToken(tenant, want.Tenant) {
+	if !ok || tenant != escapeToken(want.Tenant) {
 		return &Violation{
 			Code: CodeTenantMismatch, Pointer: "/tenant", Found: "tenant " + quoted(want.Tenant) + " on the subject of " + quoted(SubjectTenant(subject)),
 			Fix: "publish it on the subject of its tenant, or name the tenant of the subject",
@@ -40,7 +43,7 @@ func (e *Event) CheckSubject(subject string) *Violation {
 	bucket, rest, _ := strings.Cut(rest, ".")
 	object, verb, _ := strings.Cut(rest, ".")
 	switch {
-	case !isToken(runtime, want.Runtime):
+	case runtime != escapeToken(want.Runtime):
 		return subjectMismatch("/runtimeid", want)
 	case bucket != want.Bucket:
 		return subjectMismatch("/sessionid", want)
@@ -48,7 +51,7 @@ func (e *Event) CheckSubject(subject string) *Violation {
 		if _, err := ParseSubject(subject); err != nil || operatorSuffix(object, verb) {
 			return subjectMismatch("/type", want)
 		}
-	case !isToken(object, want.Object) || !isToken(verb, want.Verb):
+	case object != escapeToken(want.Object) || verb != escapeToken(want.Verb):
 		return subjectMismatch("/type", want)
 	}
 	return nil
@@ -59,20 +62,6 @@ func subjectMismatch(pointer string, want Subject) *Violation {
 		Code: CodeSubjectMismatch, Pointer: pointer, Found: "an event that belongs on " + clip(want.String()),
 		Fix: "publish it on the subject that follows from its attributes",
 	}
-}
-
-// isToken reports whether a token of a subject is what a plain text escapes to.
-func isToken(token, plain string) bool {
-	return token == plain && plain != "" && isPlain(plain) || token == escapeToken(plain)
-}
-
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if !plainTokenByte(s[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 func quoted(s string) string { return `"` + clip(s) + `"` }
@@ -99,10 +88,8 @@ func OperatorSubjects(tenant string) []string {
 }
 
 func operatorSuffix(object, verb string) bool {
-	for _, t := range OperatorTypes() {
-		if o, v := t.ObjectVerb(); o == object && v == verb {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(OperatorTypes(), func(t Type) bool {
+		o, v := t.ObjectVerb()
+		return o == object && v == verb
+	})
 }

@@ -34,11 +34,15 @@ const (
 	DefaultRuntime = "unnamed"
 )
 
+// TenantOf returns the tenant that a name stands for. An event, a row or a pack that
+// names none is [DefaultTenant]'s.
+func TenantOf(name string) string { return or(name, DefaultTenant) }
+
 // SubjectOf returns the subject that e belongs on.
 func SubjectOf(e *Event) Subject {
 	object, verb := e.EventType().ObjectVerb()
 	return Subject{
-		Tenant: or(e.Tenant, DefaultTenant), Runtime: or(e.RuntimeID, DefaultRuntime),
+		Tenant: TenantOf(e.Tenant), Runtime: or(e.RuntimeID, DefaultRuntime),
 		Bucket: Bucket(e.SessionID), Object: object, Verb: verb,
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// tenantOf is whose a row is: older rows of the default tenant name none.
-func tenantOf(name string) string { return cmp.Or(name, schema.DefaultTenant) }
-
 // callRow is a usage record of a model call.
 type callRow struct {
 	sequenced
@@ -70,7 +67,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 		return c
 	}
 	for _, a := range made {
-		k := key{tenantOf(a.Tenant), a.Call, ""}
+		k := key{schema.TenantOf(a.Tenant), a.Call, ""}
 		if a.Call == "" {
 			k.assembly = a.Assembly
 		}
@@ -79,7 +76,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 	}
 	latest := make(map[key]callRow)
 	for _, u := range usage {
-		k := key{tenantOf(u.Tenant), u.Call, ""}
+		k := key{schema.TenantOf(u.Tenant), u.Call, ""}
 		if old, ok := latest[k]; !readMetadata(u.Metadata).Synthetic && (!ok || u.compare(old) < 0) {
 			latest[k] = u
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Block is a row of the query window, and its fields are documented there.
@@ -86,7 +87,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 		return blocks, nil, nil
 	}
 	for _, u := range usage {
-		if tenantOf(u.Tenant) == c.tenant && u.Call == c.call {
+		if schema.TenantOf(u.Tenant) == c.tenant && u.Call == c.call {
 			s.usage = append(s.usage, u)
 		}
 	}

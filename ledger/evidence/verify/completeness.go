@@ -43,18 +43,18 @@ func rangesOf(of map[stream]*ranges, s stream) *ranges {
 
 func (c *completeness) sequence(e *schema.Event) {
 	if e.Sequence != nil {
-		rangesOf(c.seen, stream{tenantOf(e.Tenant), e.SessionID, e.Source}).add(*e.Sequence)
+		rangesOf(c.seen, stream{schema.TenantOf(e.Tenant), e.SessionID, e.Source}).add(*e.Sequence)
 	}
 }
 
 func (c *completeness) seal(e *schema.Event, f *schema.EnvelopeCreated, line int64) {
-	c.seals = append(c.seals, seal{line, f.ContextID, f.Scope, tenantOf(e.Tenant), e.Correlation, f.Sequences})
+	c.seals = append(c.seals, seal{line, f.ContextID, f.Scope, schema.TenantOf(e.Tenant), e.Correlation, f.Sequences})
 }
 
 func (c *completeness) drop(e *schema.Event, f *schema.FactsDropped) {
 	for _, s := range f.Sequences {
 		for _, r := range s.Ranges {
-			rangesOf(c.dropped, stream{tenantOf(e.Tenant), e.SessionID, s.Source}).addRange(r[0], r[1])
+			rangesOf(c.dropped, stream{schema.TenantOf(e.Tenant), e.SessionID, s.Source}).addRange(r[0], r[1])
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (c *completeness) finish(v *verifier) {
 	var asked *seal
 	for _, e := range v.header.Elsewhere {
 		for _, r := range e.Ranges {
-			rangesOf(c.elsewhere, stream{tenantOf(v.header.Scope.Tenant), v.header.Scope.Session, e.Source}).addRange(r[0], r[1])
+			rangesOf(c.elsewhere, stream{schema.TenantOf(v.header.Scope.Tenant), v.header.Scope.Session, e.Source}).addRange(r[0], r[1])
 		}
 	}
 	for i := range c.seals {
@@ -120,7 +120,7 @@ func (s *seal) String() string {
 
 // within reports whether all that the seal is about is of a pack's scope.
 func (s *seal) within(scope pack.Scope) bool {
-	return s.tenant == tenantOf(scope.Tenant) && s.ids.SessionID == scope.Session && scope.Seals(s.scope) &&
+	return s.tenant == schema.TenantOf(scope.Tenant) && s.ids.SessionID == scope.Session && scope.Seals(s.scope) &&
 		(scope.Turn == "" || s.ids.TurnID == scope.Turn) && (scope.Run == "" || s.ids.RunID == scope.Run)
 }
 

@@ -63,7 +63,7 @@ func (e *erasures) apply(tenant string, f *schema.ErasureApplied) {
 func (e *erasures) finish(v *verifier) {
 	unseen := 0
 	for _, g := range e.gone {
-		r, named := e.named[naming{hashOf(tenantOf(v.header.Scope.Tenant), g.erasure), g.leaf}]
+		r, named := e.named[naming{hashOf(schema.TenantOf(v.header.Scope.Tenant), g.erasure), g.leaf}]
 		switch {
 		case named && r.sequence != nil:
 			rangesOf(v.facts.sealed.erased, r.stream).add(*r.sequence)

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 
@@ -51,7 +50,7 @@ func (f *facts) see(l *line) {
 	case *schema.ItemUpdated:
 		f.redacted.item(e, &fact.Item, l.number)
 	case *schema.ErasureApplied:
-		f.erasures.apply(tenantOf(e.Tenant), fact)
+		f.erasures.apply(schema.TenantOf(e.Tenant), fact)
 	}
 }
 
@@ -71,7 +70,3 @@ func hashOf(parts ...string) uint64 {
 	sum := sha256.Sum256(b)
 	return binary.BigEndian.Uint64(sum[:])
 }
-
-// tenantOf is whose an event or a pack is: one that names no tenant is the default
-// tenant's, also where the other of the two names it.
-func tenantOf(name string) string { return cmp.Or(name, schema.DefaultTenant) }

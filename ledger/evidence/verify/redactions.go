@@ -35,7 +35,7 @@ func leavesNothing(s schema.RedactionState) bool {
 func (r *redactions) apply(e *schema.Event, f *schema.RedactionApplied, line int64) {
 	r.facts++
 	if leavesNothing(f.RedactionState) {
-		r.withheld[hashOf(tenantOf(e.Tenant), e.SessionID, f.TargetRef.ID())] = line
+		r.withheld[hashOf(schema.TenantOf(e.Tenant), e.SessionID, f.TargetRef.ID())] = line
 	}
 	if len(f.Fingerprints) == 0 {
 		r.bare++
@@ -52,7 +52,7 @@ func (r *redactions) item(e *schema.Event, i *schema.Item, line int64) {
 	if leavesNothing(i.RedactionState) {
 		r.found.faultf(Redaction, pack.EventsFile, line, "the item %s is %s and has content", quote(i.ItemID), i.RedactionState)
 	}
-	r.content[hashOf(tenantOf(e.Tenant), e.SessionID, i.ItemID)] = line
+	r.content[hashOf(schema.TenantOf(e.Tenant), e.SessionID, i.ItemID)] = line
 }
 
 // items reports content of items that were redacted, before or after it came.
