@@ -27,12 +27,6 @@ type assembly struct {
 	decoding    time.Duration
 }
 
-// withholding is what a redaction withholds, and where it stands.
-type withholding struct {
-	sequence uint64
-	value    ledger.Withheld
-}
-
 // begin returns an empty assembly, in the room of a batch that is committed
 // where there is one.
 func (p *Projector) begin(ctx context.Context) (*assembly, error) {
@@ -48,7 +42,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 	if err := p.hearSiblings(ctx); err != nil {
 		return nil, err
 	}
-	if !p.book.secret.IsZero() {
+	if !p.translog.none() {
 		if err := p.readLog(ctx); err != nil {
 			return nil, err
 		}
@@ -71,7 +65,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 		return nil
 	}
 	began := time.Now()
-	all := parseAll(messages, &p.book)
+	all := parseAll(messages, &p.translog.leaves)
 	keys, err := p.findKeys(ctx, all)
 	if err != nil {
 		return err
@@ -177,9 +171,6 @@ func (a *assembly) take(m parsed) {
 	a.bytes += m.size()
 }
 
-// placeOf stands for a message of which nothing but its place is to be known.
-func placeOf(at ledger.Position) *message { return &message{position: at} }
-
 // complete looks up what could not be told of the messages, and returns the batch.
 func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	p.flights = slices.DeleteFunc(p.flights, flight.over) // before the ledger is asked
@@ -192,7 +183,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	for _, m := range a.unsure {
 		a.place(m, known)
 	}
-	p.book.enter(a.batch, a.leaves)
+	p.translog.enter(a.batch, a.leaves)
 	a.Range = ledger.Range{
 		Incarnation: a.first.Incarnation, First: a.first.StreamSeq, Last: a.last.StreamSeq,
 		Messages: a.messages, RecordedAt: a.last.RecordedAt,

@@ -1,7 +1,6 @@
 package projector
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -26,12 +25,6 @@ import (
 // tenant. Of several such facts the first counts. Where the tables have lost that part
 // of the log, the first fact counts. A message that is gone and that only other facts
 // name keeps the leaf that the log has: no fact can change the log.
-
-// erasedLeaf is the leaf of an erased message, and its tenant. The zero hash is no leaf.
-type erasedLeaf struct {
-	hash   tlog.Hash
-	tenant string
-}
 
 // A claim is what a fact says of one message that it erased.
 type claim struct {
@@ -154,8 +147,6 @@ func (p *Projector) sibling(ctx context.Context, name string) (jetstream.Stream,
 	return stream, r, err
 }
 
-func bySequence(a, b *message) int { return cmp.Compare(a.position.StreamSeq, b.position.StreamSeq) }
-
 // readErasures calls visit with each fact of an erasure that a stream has, whose it is,
 // and when the stream stored it. Facts that are not valid are passed over.
 func readErasures(ctx context.Context, stream jetstream.Stream, r rules, visit func(*schema.ErasureApplied, string, time.Time)) error {
@@ -204,15 +195,4 @@ func (p *Projector) begins(first uint64) uint64 {
 		}
 	}
 	return first
-}
-
-// stood returns what is absent and erased with a time of its place: that of a
-// message beside it, of which the log knows the month.
-func (m *message) stood(beside time.Time) *message {
-	if m.erased == nil || beside.IsZero() {
-		return m
-	}
-	other := *m
-	other.position.RecordedAt = beside
-	return &other
 }

@@ -63,7 +63,7 @@ func replyOfTheJournalLost(t *testing.T) {
 		r.await("the range is journalled", func() bool {
 			kv, err := openBucket(t.Context(), r.js)
 			r.must(err)
-			_, entry, err := (&Lease{kv: kv, key: leaseKeyOf(StreamName)}).read(t.Context())
+			_, entry, err := readEntry(t.Context(), kv, leaseKeyOf(StreamName))
 			r.must(err)
 			return entry.Pending != nil && entry.Pending.Last > uint64(25+15*round)
 		})

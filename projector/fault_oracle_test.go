@@ -81,7 +81,7 @@ func (f *fixture) views(want map[uint64]string) {
 // the two row for row, as every view reads them.
 func (f *fixture) sameAgain() {
 	f.t.Helper()
-	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, timing: testTiming, batch: 1000}.Run(f.t.Context())
+	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, timing: quickTiming, batch: 1000}.Run(f.t.Context())
 	if err != nil {
 		f.t.Errorf("the stream projected again: %v, with the differences %+v", err, done.Compared.Differences)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -46,18 +45,20 @@ func ensureFence(ctx context.Context, kv jetstream.KeyValue, stream string) erro
 	return nil
 }
 
-// inheritLease takes the lease of older projectors for good: it waits until the old
-// lease is free, carries its epoch and its journal over to the new key, and puts the
-// fence in its place. It returns at once where the fence stands. It may be repeated
-// after any end: until the fence stands, nothing is projected under the new key.
-func inheritLease(ctx context.Context, kv jetstream.KeyValue, stream, owner string, t timing, log *slog.Logger) error {
-	fenced, err := isFenced(ctx, kv, stream)
+// Inherit takes the lease of older projectors of a stream for good: it waits until the
+// old lease is free, carries its epoch and its journal over to the key of the claim, and
+// puts the fence in its place. It returns at once where the fence stands. It may be
+// repeated after any end: until the fence stands, nothing is projected under the new key.
+func (c Claim) Inherit(ctx context.Context, stream string) error {
+	fenced, err := isFenced(ctx, c.KV, stream)
 	if err != nil || fenced {
 		return err
 	}
-	old, held, err := requestLease(ctx, kv, stream, owner, t, log)
+	old := c
+	old.Key = stream
+	lease, held, err := old.Request(ctx)
 	if errors.Is(err, errLeaseEntry) { // another has put the fence there meanwhile
-		fenced, err := isFenced(ctx, kv, stream)
+		fenced, err := isFenced(ctx, c.KV, stream)
 		if err == nil && !fenced {
 			err = errLeaseEntry
 		}
@@ -66,7 +67,7 @@ func inheritLease(ctx context.Context, kv jetstream.KeyValue, stream, owner stri
 	if err != nil {
 		return err
 	}
-	return old.bequeath(held, leaseKeyOf(stream))
+	return lease.bequeath(held, c.Key)
 }
 
 // bequeath carries a lease over to another key and puts the fence in its place.
@@ -75,8 +76,8 @@ func (l *Lease) bequeath(ctx context.Context, key string) error {
 	defer l.mu.Unlock()
 	l.lost = true // whatever happens, it is not renewed
 	defer l.cancel(nil)
-	heir := Lease{kv: l.kv, key: key}
-	revision, have, err := heir.read(ctx)
+	heir := Lease{Claim: Claim{KV: l.KV, Key: key}}
+	revision, have, err := readEntry(ctx, l.KV, key)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (l *Lease) bequeath(ctx context.Context, key string) error {
 	if err := heir.put(ctx, entry); err != nil {
 		return fmt.Errorf("carry the lease over: %w", err)
 	}
-	if _, err := l.kv.Update(ctx, l.key, []byte(fence), l.revision); err != nil {
+	if _, err := l.KV.Update(ctx, l.Key, []byte(fence), l.revision); err != nil {
 		return fmt.Errorf("fence off older projectors: %w", err)
 	}
 	return nil

@@ -96,7 +96,7 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 // given up, which the log and Projectors say, and the others go on; Run returns
 // its error at the end, and at once when no stream is left.
 func (f *Fleet) Run(ctx context.Context) error {
-	seats, stop, err := f.share(ctx)
+	shared, stop, err := f.share(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -104,7 +104,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	errs := make([]error, len(f.streams))
 	var streams sync.WaitGroup
 	for i := range f.streams {
-		streams.Go(func() { errs[i] = f.follow(ctx, i, seats) })
+		streams.Go(func() { errs[i] = f.follow(ctx, i, shared) })
 	}
 	streams.Wait()
 	return errors.Join(errs...)
@@ -112,7 +112,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // share begins to share the streams with other processes, where there are several
 // streams. Stop ends it.
-func (f *Fleet) share(ctx context.Context) (seats *roster, stop func(), err error) {
+func (f *Fleet) share(ctx context.Context) (shared *roster, stop func(), err error) {
 	if len(f.streams) == 1 {
 		return nil, func() {}, nil
 	}
@@ -124,16 +124,16 @@ func (f *Fleet) share(ctx context.Context) (seats *roster, stop func(), err erro
 	}); err != nil {
 		return nil, nil, err
 	}
-	seats = newRoster(kv, f.config.Owner, len(f.streams), f.timing)
+	shared = newRoster(kv, f.config.Owner, len(f.streams), f.timing)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var signing sync.WaitGroup
-	signing.Go(func() { seats.follow(ctx, p.leaseFailed, func() { f.yield(seats.surplus()) }) })
-	return seats, func() {
+	signing.Go(func() { shared.follow(ctx, p.leaseFailed, func() { f.yield(shared.surplus()) }) })
+	return shared, func() {
 		cancel()
 		signing.Wait()
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = seats.leave(leaving) // or the entry expires
+		_ = shared.leave(leaving) // or the entry expires
 	}, nil
 }
 
@@ -158,9 +158,9 @@ func (f *Fleet) yield(n int) {
 
 // follow runs one projector of a stream after the other: whoever loses the lease,
 // or gives it up, waits for it again.
-func (f *Fleet) follow(ctx context.Context, i int, seats *roster) error {
+func (f *Fleet) follow(ctx context.Context, i int, shared *roster) error {
 	for {
-		p, running, err := f.begin(ctx, i, seats)
+		p, running, err := f.begin(ctx, i, shared)
 		if err != nil {
 			return err
 		}
@@ -178,12 +178,12 @@ func (f *Fleet) follow(ctx context.Context, i int, seats *roster) error {
 }
 
 // begin makes the next projector of a stream, and the context that it runs in.
-func (f *Fleet) begin(ctx context.Context, i int, seats *roster) (*Projector, context.Context, error) {
+func (f *Fleet) begin(ctx context.Context, i int, shared *roster) (*Projector, context.Context, error) {
 	p, err := f.projector(i)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.seats = seats
+	p.roster = shared
 	running, stop := context.WithCancelCause(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -35,7 +33,7 @@ func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {
 	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).With("fleet", owner)
 	fleet, err := NewFleet(c, n)
 	f.must(err)
-	fleet.timing = testTiming
+	fleet.timing = quickTiming
 	return fleet
 }
 
@@ -73,7 +71,7 @@ func (f *fixture) owners(n schema.Partitions) []string {
 	f.must(err)
 	var list []string
 	for _, s := range n.EventStreams() {
-		_, entry, err := (&Lease{kv: kv, key: leaseKeyOf(s.Name)}).read(f.t.Context())
+		_, entry, err := readEntry(f.t.Context(), kv, leaseKeyOf(s.Name))
 		f.must(err)
 		list = append(list, entry.Owner)
 	}
@@ -130,22 +128,6 @@ func (f *fixture) exactly(sessions, items int) {
 	if n := f.count("SELECT count() FROM duplicates") + f.count("SELECT count() FROM quarantine"); n > 0 {
 		f.t.Errorf("%d duplicates and refused", n)
 	}
-}
-
-func TestSharesAddUp(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f0-9]{1,6}`), 1, 20, rapid.ID[string]).Draw(t, "names")
-		streams := 1 << rapid.IntRange(0, 8).Draw(t, "streams")
-		sum, least, most := 0, streams, 0
-		for i, me := range names {
-			share := shareOf(streams, me, slices.Concat(names[:i], names[i+1:]))
-			sum, least, most = sum+share, min(least, share), max(most, share)
-		}
-		if sum != streams || most-least > 1 {
-			t.Fatalf("%d streams: shares from %d to %d add up to %d", streams, least, most, sum)
-		}
-	})
 }
 
 func TestFleetOfOneStream(t *testing.T) {

@@ -86,9 +86,9 @@ func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyV
 	return !errors.As(err, &refused) && !errors.Is(err, jetstream.ErrKeyExists)
 }
 
-// leave gives the lease up: to the one that asked for it if that is why, and else
+// Leave gives the lease up: to the one that asked for it if that is why, and else
 // to anyone.
-func (l *Lease) leave(ctx context.Context, why error) error {
+func (l *Lease) Leave(ctx context.Context, why error) error {
 	var request *handOver
 	if !errors.As(why, &request) {
 		return l.Release(ctx)
@@ -102,11 +102,11 @@ func (l *Lease) leave(ctx context.Context, why error) error {
 	return err
 }
 
-// requestLease asks whoever holds the lease of key for it, again in every expiry,
-// and waits until it has it. The returned context ends when it is lost.
-func requestLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, log *slog.Logger) (*Lease, context.Context, error) {
+// Request asks whoever holds the lease for it, again in every expiry, and waits until
+// it has it. The returned context ends when it is lost.
+func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 	ask := func(ctx context.Context) error {
-		_, err := kv.Put(ctx, key+requestSuffix, []byte(owner))
+		_, err := c.KV.Put(ctx, c.Key+requestSuffix, []byte(c.Owner))
 		return err
 	}
 	if err := ask(ctx); err != nil {
@@ -116,7 +116,7 @@ func requestLease(ctx context.Context, kv jetstream.KeyValue, key, owner string,
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		again := time.NewTicker(t.expiry)
+		again := time.NewTicker(c.Timing.expiry)
 		defer again.Stop()
 		for {
 			select {
@@ -125,24 +125,24 @@ func requestLease(ctx context.Context, kv jetstream.KeyValue, key, owner string,
 			case <-again.C:
 			}
 			if err := ask(asking); err != nil && asking.Err() == nil {
-				log.Warn("will try again", "event", "retry", "step", "ask for the lease", "error", err)
+				c.Log.Warn("will try again", "event", "retry", "step", "ask for the lease", "error", err)
 			}
 		}
 	}()
-	lease, held, err := acquireLease(ctx, kv, key, owner, t, nil, log, func(step string, err error) {
-		log.Warn("will try again", "event", "retry", "step", step, "error", err)
-	})
+	c.Failed = func(step string, err error) {
+		c.Log.Warn("will try again", "event", "retry", "step", step, "error", err)
+	}
+	lease, held, err := c.Acquire(ctx)
 	stop()
 	<-stopped
-	takeBack(context.WithoutCancel(ctx), kv, key, owner)
+	c.takeBack(context.WithoutCancel(ctx))
 	return lease, held, err
 }
 
-// takeBack withdraws what owner still asks for: nobody may have held the lease, and
-// heard.
-func takeBack(ctx context.Context, kv jetstream.KeyValue, key, owner string) {
-	request, err := kv.Get(ctx, key+requestSuffix)
-	if err == nil && string(request.Value()) == owner {
-		_ = kv.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
+// takeBack withdraws the request: nobody may have held the lease, and heard.
+func (c Claim) takeBack(ctx context.Context) {
+	request, err := c.KV.Get(ctx, c.Key+requestSuffix)
+	if err == nil && string(request.Value()) == c.Owner {
+		_ = c.KV.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
 	}
 }

@@ -2,41 +2,12 @@ package projector
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-// readKeys makes the fingerprinters of all keys that keys returns.
-func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
-	all := make(fingerprinters)
-	if keys == nil {
-		return all, nil
-	}
-	rings, err := keys()
-	if err != nil {
-		return nil, fmt.Errorf("read the tenants' keys: %w", err)
-	}
-	for _, ring := range rings {
-		byID := make(map[string]schema.Fingerprinter)
-		for _, key := range ring.Keys {
-			if byID[key.ID], err = schema.NewFingerprinter(key); err != nil {
-				return nil, fmt.Errorf("use key %s: %w", key.ID, err)
-			}
-		}
-		all[schema.TenantOf(ring.Tenant)] = byID
-	}
-	return all, nil
-}
-
-// has reports whether a key is there.
-func (f fingerprinters) has(tenant, id string) bool {
-	_, ok := f[schema.TenantOf(tenant)][id]
-	return ok
-}
 
 // recall makes p.withheld what the redactions up to the checkpoint withhold, from
 // memory where that and the keys are as they were.
@@ -52,14 +23,6 @@ func (p *Projector) recall(ctx context.Context) error {
 		}
 	}
 	return p.loadWithheld(ctx)
-}
-
-// same reports whether the keys have the same names.
-func (f fingerprinters) same(o fingerprinters) bool {
-	names := func(a, b map[string]schema.Fingerprinter) bool {
-		return maps.EqualFunc(a, b, func(schema.Fingerprinter, schema.Fingerprinter) bool { return true })
-	}
-	return maps.EqualFunc(f, o, names)
 }
 
 // loadWithheld reads the keys, and the fingerprints of all redactions up to the
@@ -106,20 +69,6 @@ func (p *Projector) findKeys(ctx context.Context, all []parsed) (bool, error) {
 	}
 	return true, p.loadWithheld(ctx)
 }
-
-// fingerprintsOf lists the fingerprints of the redactions among messages.
-func fingerprintsOf(all []parsed) []ledger.Withheld {
-	var list []ledger.Withheld
-	for _, m := range all {
-		if len(m.violations) == 0 {
-			list = append(list, withheldBy(m.event, m.fact)...)
-		}
-	}
-	return list
-}
-
-// unknownKey is a key that a redaction names and that is not there.
-type unknownKey struct{ tenant, id string }
 
 // noteUnknown says once of a key that it is not there. The values must be of
 // redactions that hold no withheld value, since a key's name is the producer's.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -45,15 +46,9 @@ var defaultTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second,
 // unchanged for expiry, on its own monotonic clock, may take it. Safe for
 // concurrent use.
 type Lease struct {
-	kv     jetstream.KeyValue
-	key    string
-	owner  string
-	timing timing
-	seats  *roster // see roster; nil takes every free lease
-	log    *slog.Logger
-	failed func(step string, err error) // is told of attempts that are made again
-	epoch  atomic.Uint64
-	beat   atomic.Pointer[time.Time] // when the entry was last changed
+	Claim
+	epoch atomic.Uint64
+	beat  atomic.Pointer[time.Time] // when the entry was last changed
 
 	mu       slowMutex // guards the fields below; held over a compare-and-set
 	entry    leaseEntry
@@ -72,17 +67,24 @@ type slowMutex chan struct{}
 func (m slowMutex) Lock()   { m <- struct{}{} }
 func (m slowMutex) Unlock() { <-m }
 
-// acquireLease waits until the lease of a stream is free, released or expired,
+// A Claim says who wants which lease, and how to wait for it.
+type Claim struct {
+	KV     jetstream.KeyValue
+	Key    string
+	Owner  string
+	Timing timing
+	Roster *roster // is asked before a free lease is taken; nil takes every one
+	Log    *slog.Logger
+	Failed func(step string, err error) // is told of attempts that are made again
+}
+
+// Acquire waits until the lease is free, released or expired,
 // and takes it with the next epoch. An entry of the same owner is taken at
 // once: an owner name is unique to a data folder that only one process can
-// hold. Seats, unless nil, are asked before. A server that does not answer is
-// waited for. The returned context ends
-// with [ErrLeaseLost] when the lease is lost.
-func acquireLease(ctx context.Context, kv jetstream.KeyValue, key, owner string, t timing, seats *roster, log *slog.Logger, failed func(step string, err error)) (*Lease, context.Context, error) {
-	l := &Lease{
-		kv: kv, key: key, owner: owner, timing: t, seats: seats, log: log, failed: failed,
-		mu: make(slowMutex, 1), done: make(chan struct{}),
-	}
+// hold. A server that does not answer is waited for. The returned context ends
+// with [ErrLost] when the lease is lost.
+func (c Claim) Acquire(ctx context.Context) (*Lease, context.Context, error) {
+	l := &Lease{Claim: c, mu: make(slowMutex, 1), done: make(chan struct{})}
 	if err := l.await(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -98,41 +100,41 @@ func (l *Lease) await(ctx context.Context) error {
 	var since time.Time // when this observer first saw the revision
 	var told uint64
 	for {
-		revision, entry, err := l.read(ctx)
+		revision, entry, err := readEntry(ctx, l.KV, l.Key)
 		switch {
-		case err != nil && !transient(err):
+		case err != nil && !mayPass(err):
 			return err
 		case err != nil:
-			l.failed("acquire the lease", err)
+			l.Failed("acquire the lease", err)
 			seen = 0 // who holds it may have been cut off as well
-		case (revision == 0 || entry.Owner == "" || entry.Owner == l.owner || revision == seen && time.Since(since) >= l.timing.expiry) && l.seats.take():
+		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.expiry) && l.Roster.take():
 			l.revision = revision
-			err := l.swap(ctx, leaseEntry{Epoch: entry.Epoch + 1, Owner: l.owner, Holder: uuid.NewString(), Pending: entry.Pending})
+			err := l.swap(ctx, leaseEntry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Pending: entry.Pending})
 			if err == nil {
 				return nil
 			}
-			l.seats.give()
-			l.log.Info("the lease was not free after all", "error", err)
+			l.Roster.give()
+			l.Log.Info("the lease was not free after all", "error", err)
 			seen = 0
 		case revision != seen:
 			seen, since = revision, time.Now()
 			if told != entry.Epoch {
 				told = entry.Epoch
-				l.log.Info("waiting for the lease", "owner", entry.Owner, "epoch", entry.Epoch)
+				l.Log.Info("waiting for the lease", "owner", entry.Owner, "epoch", entry.Epoch)
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(l.timing.poll):
+		case <-time.After(l.Timing.poll):
 		}
 	}
 }
 
-// read returns the entry and its revision, 0 where there is none.
-func (l *Lease) read(ctx context.Context) (uint64, leaseEntry, error) {
+// readEntry returns the entry of a key and its revision, 0 where there is none.
+func readEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, leaseEntry, error) {
 	var entry leaseEntry
-	value, err := l.kv.Get(ctx, l.key)
+	value, err := kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return 0, entry, nil
 	}
@@ -145,6 +147,11 @@ func (l *Lease) read(ctx context.Context) (uint64, leaseEntry, error) {
 	return value.Revision(), entry, nil
 }
 
+// mayPass reports whether the entry may be read after all when it is tried again.
+func mayPass(err error) bool {
+	return !errors.Is(err, errLeaseEntry) && !errors.Is(err, nats.ErrConnectionClosed) && ledger.Transient(err)
+}
+
 // put is one compare-and-set. A key that was deleted has revision 0, which
 // only Create understands.
 func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
@@ -154,9 +161,9 @@ func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
 	}
 	var revision uint64
 	if l.revision == 0 {
-		revision, err = l.kv.Create(ctx, l.key, value)
+		revision, err = l.KV.Create(ctx, l.Key, value)
 	} else {
-		revision, err = l.kv.Update(ctx, l.key, value, l.revision)
+		revision, err = l.KV.Update(ctx, l.Key, value, l.revision)
 	}
 	if err != nil {
 		return fmt.Errorf("change lease: %w", err)
@@ -175,7 +182,7 @@ func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
 	if err == nil {
 		return nil
 	}
-	standing, have, readErr := l.read(ctx)
+	standing, have, readErr := readEntry(ctx, l.KV, l.Key)
 	switch {
 	case readErr != nil:
 		return err
@@ -190,7 +197,7 @@ func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
 
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.done)
-	ticker := time.NewTicker(l.timing.heartbeat)
+	ticker := time.NewTicker(l.Timing.heartbeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -201,7 +208,7 @@ func (l *Lease) renew(ctx context.Context) {
 		if err := l.change(ctx, func(*leaseEntry) {}); errors.Is(err, ErrLeaseLost) {
 			return
 		} else if err != nil && ctx.Err() == nil {
-			l.failed("renew the lease", err)
+			l.Failed("renew the lease", err)
 		}
 	}
 }

@@ -16,6 +16,11 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
+// testTiming is fast enough to wait for and slow enough for a busy machine.
+var testTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Second, poll: 20 * time.Millisecond}
+
+const testKey = "CTX.projection"
+
 func leaseBucket(t *testing.T) jetstream.KeyValue {
 	t.Helper()
 	s := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
@@ -28,10 +33,10 @@ func leaseBucket(t *testing.T) jetstream.KeyValue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := EnsureStreams(t.Context(), js); err != nil {
+	if _, err := ensureBucket(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
-	kv, err := js.KeyValue(t.Context(), LeaseBucket)
+	kv, err := openBucket(t.Context(), js)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,21 +47,12 @@ func acquire(t *testing.T, kv jetstream.KeyValue, owner string) (*Lease, context
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 60*time.Second)
 	t.Cleanup(cancel)
-	l, held, err := acquireLease(ctx, kv, leaseKeyOf(StreamName), owner, testTiming, nil, slog.New(slog.NewTextHandler(t.Output(), nil)), func(step string, err error) { t.Log(step, err) })
+	l, held, err := Claim{KV: kv, Key: testKey, Owner: owner, Timing: testTiming, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Failed: func(step string, err error) { t.Log(step, err) }}.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.cancel(nil) })
 	return l, held
-}
-
-func isDone(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
@@ -78,7 +74,12 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 	case <-time.After(testTiming.expiry + testTiming.expiry/2):
 	}
 	first.cancel(nil) // no more heartbeats: it is dead, or stopped
-	l := await(t, second, "the second holder")
+	var l *Lease
+	select {
+	case l = <-second:
+	case <-time.After(time.Minute):
+		t.Fatal("the second did not get the lease")
+	}
 	if l.Epoch() != 2 || l.Pending() == nil || !l.Pending().Same(pending) {
 		t.Errorf("epoch %d, pending %v", l.Epoch(), l.Pending())
 	}
@@ -99,7 +100,7 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	slow := testTiming
 	slow.expiry = time.Hour
 	take := func(owner string) (*Lease, context.Context) {
-		l, held, err := acquireLease(t.Context(), kv, leaseKeyOf(StreamName), owner, slow, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+		l, held, err := Claim{KV: kv, Key: testKey, Owner: owner, Timing: slow, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,13 +157,13 @@ func TestLeaseSurvivesLostReplies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, entry, err := l.read(t.Context()); err != nil || entry.Pending.First != n {
+		if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Pending.First != n {
 			t.Fatalf("journalled %d, the entry has %+v, %v", n, entry, err)
 		}
 	}
 	for l.Release(t.Context()) != nil {
 	}
-	if _, entry, err := l.read(t.Context()); err != nil || entry.Owner != "" {
+	if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
 		t.Errorf("released, and the entry has %+v, %v", entry, err)
 	}
 }
@@ -185,7 +186,7 @@ func TestReleaseAfterALostReply(t *testing.T) {
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, entry, err := l.read(t.Context()); err != nil || entry.Owner != "" {
+	if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
 		t.Errorf("the entry has %+v, %v; want a released one", entry, err)
 	}
 }
@@ -194,7 +195,7 @@ func TestLeaseEntryLost(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
 	l, held := acquire(t, kv, "first")
-	if err := kv.Delete(t.Context(), leaseKeyOf(StreamName)); err != nil {
+	if err := kv.Delete(t.Context(), testKey); err != nil {
 		t.Fatal(err)
 	}
 	<-held.Done()
@@ -204,10 +205,10 @@ func TestLeaseEntryLost(t *testing.T) {
 	if l, _ := acquire(t, kv, "second"); l.Epoch() != 1 {
 		t.Errorf("epoch %d", l.Epoch())
 	}
-	if _, err := kv.Put(t.Context(), leaseKeyOf(StreamName), []byte("{")); err != nil {
+	if _, err := kv.Put(t.Context(), testKey, []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := acquireLease(t.Context(), kv, leaseKeyOf(StreamName), "third", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); err == nil || !strings.Contains(err.Error(), "delete its key") {
+	if _, _, err := (Claim{KV: kv, Key: testKey, Owner: "third", Timing: testTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}).Acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "delete its key") {
 		t.Errorf("a broken entry: %v", err)
 	}
 }
@@ -218,10 +219,50 @@ func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
 	_, held := acquire(t, kv, "first")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := acquireLease(ctx, kv, leaseKeyOf(StreamName), "second", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {}); !errors.Is(err, context.Canceled) {
+	if _, _, err := (Claim{KV: kv, Key: testKey, Owner: "second", Timing: testTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}).Acquire(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
-	if isDone(held.Done()) {
+	if held.Err() != nil {
 		t.Error("the first lost its lease")
+	}
+}
+
+// A holder may end between hearing a request and leaving. Whoever asked asks again.
+func TestLeaseIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	kv := leaseBucket(t)
+	holder, _ := acquire(t, kv, "holder")
+	watch, err := kv.Watch(t.Context(), testKey+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	patient := testTiming
+	patient.expiry *= 3 // a holder that has to wait for the processor is not dead
+	go func() {
+		lease, _, err := Claim{KV: kv, Key: testKey, Owner: "a rebuild", Timing: patient, Log: slog.New(slog.DiscardHandler)}.Request(t.Context())
+		if err == nil {
+			err = lease.Release(t.Context())
+		}
+		got <- err
+	}()
+	for range 2 {
+		select {
+		case request := <-watch.Updates():
+			if !withdraw(t.Context(), kv, request) {
+				t.Fatal("the request is not the one that was heard")
+			}
+		case err := <-got:
+			t.Fatalf("it has the lease of a holder that renews it, %v", err)
+		}
+	}
+	if err := holder.Leave(t.Context(), &handOver{"a rebuild"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Get(t.Context(), testKey+requestSuffix); err == nil {
+		t.Error("the request stands")
 	}
 }

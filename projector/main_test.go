@@ -67,7 +67,7 @@ func runChild() int {
 	case err != nil:
 	case os.Getenv(childRebuild) != "":
 		c := p.config
-		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, timing: testTiming, batch: 7, at: p.at}.Run(context.Background())
+		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, timing: quickTiming, batch: 7, at: p.at}.Run(context.Background())
 	default:
 		err = p.Run(context.Background())
 	}
@@ -98,7 +98,7 @@ func runChildFleet() int {
 	c.BatchMessages = 500
 	f, err := NewFleet(c, n)
 	if err == nil {
-		f.timing = testTiming
+		f.timing = quickTiming
 		err = f.Run(context.Background())
 	}
 	fmt.Fprintln(os.Stderr, err)
@@ -125,7 +125,7 @@ func childProjector() (*Projector, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.timing = testTiming
+	p.timing = quickTiming
 	if ring, err := schema.ParseKeyRing([]byte(os.Getenv(childKeys))); err == nil {
 		p.config.Keys = func() ([]schema.KeyRing, error) { return []schema.KeyRing{ring}, nil }
 	}
@@ -142,8 +142,8 @@ func childProjector() (*Projector, error) {
 	return p, nil
 }
 
-// testTiming is fast enough to wait for and slow enough for a busy machine.
-var testTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Second, poll: 20 * time.Millisecond}
+// quickTiming is fast enough to wait for and slow enough for a busy machine.
+var quickTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Second, poll: 20 * time.Millisecond}
 
 func testConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
 	c := DefaultConfig(js, l)

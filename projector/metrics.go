@@ -121,11 +121,11 @@ func (p *Projector) collect(send func(d *prometheus.Desc, value float64, labels 
 		send(lagSecondsDesc, lag.Age.Seconds())
 		send(committedDesc, float64(lag.Committed))
 	}
-	lease := p.held.Load()
-	send(leaseHeldDesc, truth(lease != nil))
-	if lease != nil {
-		send(leaseEpochDesc, float64(lease.Epoch()))
-		send(heartbeatAgeDesc, time.Since(lease.Renewed()).Seconds())
+	own := p.held.Load()
+	send(leaseHeldDesc, truth(own != nil))
+	if own != nil {
+		send(leaseEpochDesc, float64(own.Epoch()))
+		send(heartbeatAgeDesc, time.Since(own.Renewed()).Seconds())
 	}
 	send(unknownKeysDesc, float64(p.unknownKeys.Load()))
 	send(readyDesc, truth(p.ready.Load()))

@@ -77,7 +77,8 @@ func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 	p.config.BatchMessages = 4
 	p.at = func(point string) {
 		if point == pointCommitted {
-			p.lease.cancel(ErrLeaseLost)
+			_, err := p.lease.KV.Put(t.Context(), p.lease.Key, []byte(`{"epoch":99,"owner":"another","holder":"another"}`))
+			f.must(err)
 		}
 	}
 	if err := f.run(p); !errors.Is(err, ErrLeaseLost) {

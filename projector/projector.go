@@ -82,15 +82,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// ErrStreamForked means that the stream no longer holds what was committed
-// from it: it was restored from an older copy, or changed. Nothing is written;
-// rebuild, or restore the right stream.
-var ErrStreamForked = errors.New("stream_forked: the stream does not hold what the ledger was projected from: restore the right stream, or take this one for the truth with `ctxledger rebuild --accept`")
-
-// ErrEventsExpired means that the stream has dropped events that were never
-// projected.
-var ErrEventsExpired = errors.New("events expired before they were projected")
-
 // Projector projects one stream. Make one with New and call Run once. The
 // fields without an atomic belong to the goroutine of Run, and while it pumps
 // to the stage that [Projector.pump] says.
@@ -124,14 +115,14 @@ type Projector struct {
 	ready       atomic.Bool
 	condition
 	beside        *beside // of a rebuild; nil for the live tables
-	book          book
+	translog      translog
 	herald        *herald    // of the heads of the log; nil signs none
 	absent        []*message // gone from the stream, and what is known of them, in order
 	gaps          gaps
 	lostSequences atomic.Uint64
 
 	timing timing
-	seats  *roster                           // says whether a free lease is to be taken; nil always does
+	roster *roster                           // says whether a free lease is to be taken; nil always does
 	jitter func(time.Duration) time.Duration // draws a pause below its argument; nil draws any
 	bend   func([]step) []step               // a test's way to break the protocol; nil otherwise
 	at     func(point string)                // a test's way to be told of each point; nil otherwise
@@ -218,12 +209,12 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if err := p.inherit(ctx, kv); err != nil {
 		return err
 	}
-	lease, held, err := acquireLease(ctx, kv, p.leaseKey(), p.config.Owner, p.timing, p.seats, p.config.Log, p.leaseFailed)
+	own, held, err := p.claim(kv).Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	p.lease = lease
-	p.holds(lease)
+	p.lease = own
+	p.holds(own)
 	p.enter(Recovering)
 	held, heed := heedRequests(held, kv, p.leaseKey(), p.config.Log)
 	err = p.persist(held, "project", func() error { return p.follow(held) })
@@ -235,11 +226,16 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := lease.leave(release, err); err != nil {
+	if err := own.Leave(release, err); err != nil {
 		p.config.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
 	}
-	p.seats.give()
+	p.roster.give()
 	return err
+}
+
+// claim is for the lease of the stream.
+func (p *Projector) claim(kv jetstream.KeyValue) Claim {
+	return Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
 }
 
 // ended takes an error that only says that ctx ended for success.
@@ -301,8 +297,4 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	return p.pump(ctx, in, next)
-}
-
-func expired(first, last uint64) error {
-	return fmt.Errorf("%w: sequences %d to %d are gone from the stream for good, so they are in no table; let the stream keep events for longer, then run `ctxledger rebuild`, which keeps the older rows and goes on from %d", ErrEventsExpired, first, last, last+1)
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,7 +145,7 @@ func (f *fixture) projector() *Projector {
 	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	p, err := New(c)
 	f.must(err)
-	p.timing = testTiming
+	p.timing = quickTiming
 	return p
 }
 
@@ -172,11 +173,13 @@ func (f *fixture) project() Status {
 func (f *fixture) crash(point string, visit int) {
 	f.t.Helper()
 	p := f.projector()
+	var dead atomic.Bool
+	p.config.JetStream = mortal{p.config.JetStream, &dead}
 	stopped := make(chan bool)
 	p.at = func(at string) {
 		if at == point {
 			if visit--; visit == 0 {
-				p.lease.cancel(nil) // no heartbeats either
+				dead.Store(true) // no heartbeats either
 				close(stopped)
 				select {}
 			}
@@ -188,6 +191,29 @@ func (f *fixture) crash(point string, visit int) {
 	case <-time.After(60 * time.Second):
 		f.t.Fatalf("the projector did not reach %q", point)
 	}
+}
+
+// mortal is a client whose process may die: no lease is renewed any more.
+type mortal struct {
+	jetstream.JetStream
+	dead *atomic.Bool
+}
+
+func (m mortal) KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
+	kv, err := m.JetStream.KeyValue(ctx, bucket)
+	return mortalKeyValue{kv, m.dead}, err
+}
+
+type mortalKeyValue struct {
+	jetstream.KeyValue
+	dead *atomic.Bool
+}
+
+func (m mortalKeyValue) Update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
+	if m.dead.Load() {
+		select {}
+	}
+	return m.KeyValue.Update(ctx, key, value, last)
 }
 
 // follow runs a projector until the test ends or stop is called.

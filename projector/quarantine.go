@@ -95,11 +95,6 @@ func setRefusal(msg *nats.Msg, c copied) error {
 // isOrder reports whether a server would take a header for its orders.
 func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
 
-// refusalOf is what quarantine says of a refused message.
-func refusalOf(m parsed) ledger.Refusal {
-	return ledger.RefusalOf(m.refused(), m.position)
-}
-
 // readCopies is readQuarantine for who does not ask where the copies stand.
 func readCopies(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(ledger.Refusal, bool) error) error {
 	return readQuarantine(ctx, js, code, since, func(_ uint64, r ledger.Refusal, whole bool) error { return visit(r, whole) })

@@ -112,7 +112,7 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 		return done, fmt.Errorf("open the lease bucket: %w", err)
 	}
 	owner := uuid.NewString()
-	lock, held, err := requestLease(ctx, kv, "rebuild", owner, r.timing, r.Log)
+	lock, held, err := Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.timing, Log: r.Log}.Request(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -206,7 +206,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, ErrNoSecret
 		}
-		p.book.first = first
+		p.translog.first = first
 		p.timing, p.at = r.timing, r.at
 		p.beside = &beside{harmless: r.CompareOnly, live: r.Ledger, gone: gone[s.Incarnation]}
 		w.projectors = append(w.projectors, p)
@@ -319,11 +319,11 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
 	held := ctx
 	for _, s := range w.starts {
-		lease, next, err := requestLease(held, w.kv, leaseKeyOf(s.Stream), w.owner, w.timing, w.Log)
+		own, next, err := Claim{KV: w.kv, Key: leaseKeyOf(s.Stream), Owner: w.owner, Timing: w.timing, Log: w.Log}.Request(held)
 		if err != nil {
 			return err
 		}
-		defer w.release(ctx, lease)
+		defer w.release(ctx, own)
 		held = next
 	}
 	w.reached(pointHeld)

@@ -2,7 +2,6 @@ package projector
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -40,7 +39,7 @@ func (p *Projector) inherit(ctx context.Context, kv jetstream.KeyValue) error {
 		return nil
 	}
 	return p.persist(ctx, "take the lease of an older projector", func() error {
-		return inheritLease(ctx, kv, p.config.Stream, p.config.Owner, p.timing, p.config.Log)
+		return p.claim(kv).Inherit(ctx, p.config.Stream)
 	})
 }
 
@@ -77,52 +76,6 @@ func (p *Projector) newReader(ctx context.Context, from uint64) (*reader, error)
 		in.gone, in.rules = p.absent[at:], p.rules
 	}
 	return in, err
-}
-
-// merge returns the next of what the server sends and of what is gone. When
-// nothing comes, what is gone is at the end of the stream.
-func (r *reader) merge(ctx context.Context) (*message, error) {
-	if r.held == nil {
-		m, err := r.receive(ctx)
-		switch {
-		case errors.Is(err, errNoMessage) && len(r.gone) > 0:
-			return r.mergeEnd(ctx)
-		case err != nil:
-			return nil, err
-		}
-		r.held = m
-	}
-	if len(r.gone) == 0 || r.gone[0].position.StreamSeq > r.held.position.StreamSeq {
-		m := r.held
-		r.held = nil
-		return m, nil
-	}
-	m := r.gone[0].stood(r.held.position.RecordedAt)
-	r.gone = r.gone[1:]
-	if m.position.StreamSeq == r.held.position.StreamSeq {
-		// It was refused or erased, and whoever did it did not get to the deletion.
-		if m.erased != nil || !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
-			m = r.held
-		}
-		r.held = nil
-	}
-	return m, nil
-}
-
-// mergeEnd returns the first that is gone, if nothing is on its way from the server.
-func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
-	info, err := r.consumer.Info(context.WithoutCancel(ctx))
-	if err != nil || !r.received(info) {
-		return nil, errNoMessage
-	}
-	m := r.gone[0].stood(r.at)
-	r.gone = r.gone[1:]
-	return m, nil
-}
-
-// received reports whether all that the server has has come.
-func (r *reader) received(info *jetstream.ConsumerInfo) bool {
-	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
 }
 
 // readGone returns the messages that were deleted from the streams for a withheld

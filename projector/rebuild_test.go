@@ -17,7 +17,7 @@ import (
 
 func (f *fixture) rebuild() Rebuild {
 	return Rebuild{
-		JetStream: f.js, Ledger: f.ledger, timing: testTiming, batch: 7, Keys: testKeys(f.t), Ring: testLogRing,
+		JetStream: f.js, Ledger: f.ledger, timing: quickTiming, batch: 7, Keys: testKeys(f.t), Ring: testLogRing,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }
@@ -286,56 +286,16 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.await("it has handed its lease over", func() bool { return !live.Status().Ready })
 	f.publishMix(0, 30)
 	f.awaitLevel()
-	lease, held, err := requestLease(t.Context(), kv, leaseKeyOf(StreamName), "a rebuild", testTiming, live.config.Log)
+	own, held, err := Claim{KV: kv, Key: leaseKeyOf(StreamName), Owner: "a rebuild", Timing: quickTiming, Log: live.config.Log}.Request(t.Context())
 	f.must(err)
 	f.publishMix(100, 30)
 	if n := live.Status().Committed; n != 30 || held.Err() != nil {
 		t.Errorf("it has committed up to %d without its lease", n)
 	}
-	f.must(lease.Release(t.Context()))
+	f.must(own.Release(t.Context()))
 	f.awaitLevel()
 	f.must(stop())
 	f.exact("")
-	if _, err := kv.Get(t.Context(), leaseKeyOf(StreamName)+requestSuffix); err == nil {
-		t.Error("the request stands")
-	}
-}
-
-// A holder may end between hearing a request and leaving. Whoever asked asks again.
-func TestLeaseIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	kv := leaseBucket(t)
-	holder, _ := acquire(t, kv, "holder")
-	watch, err := kv.Watch(t.Context(), leaseKeyOf(StreamName)+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan error, 1)
-	patient := testTiming
-	patient.expiry *= 3 // a holder that has to wait for the processor is not dead
-	go func() {
-		lease, _, err := requestLease(t.Context(), kv, leaseKeyOf(StreamName), "a rebuild", patient, slog.New(slog.DiscardHandler))
-		if err == nil {
-			err = lease.Release(t.Context())
-		}
-		got <- err
-	}()
-	for range 2 {
-		select {
-		case request := <-watch.Updates():
-			if !withdraw(t.Context(), kv, request) {
-				t.Fatal("the request is not the one that was heard")
-			}
-		case err := <-got:
-			t.Fatalf("it has the lease of a holder that renews it, %v", err)
-		}
-	}
-	if err := holder.leave(t.Context(), &handOver{"a rebuild"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-got; err != nil {
-		t.Fatal(err)
-	}
 	if _, err := kv.Get(t.Context(), leaseKeyOf(StreamName)+requestSuffix); err == nil {
 		t.Error("the request stands")
 	}

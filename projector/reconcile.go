@@ -248,7 +248,7 @@ func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 		return err
 	}
 	p.committed.Store(r.First - 1)
-	p.book.log = nil
+	p.translog.log = nil
 	if err := p.loadWithheld(ctx); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 		if len(messages) == 0 {
 			return nil
 		}
-		p.book.log = nil
+		p.translog.log = nil
 		if b, err = p.assemble(ctx, messages); err != nil {
 			return err
 		}

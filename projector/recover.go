@@ -181,7 +181,7 @@ func (p *Projector) load(ctx context.Context) error {
 	last := p.last
 	last.Incarnation = p.incarnation
 	held, err := p.store.LastHeld(ctx, last)
-	p.doubtful, p.book.log = held, nil
+	p.doubtful, p.translog.log = held, nil
 	if err == nil {
 		err = p.readLog(ctx)
 	}
@@ -220,7 +220,7 @@ func (p *Projector) settle(ctx context.Context) error {
 		return nil
 	}
 	var removed []ledger.Position
-	defer func() { p.book.log = nil }() // what is not settled is not in it
+	defer func() { p.translog.log = nil }() // what is not settled is not in it
 	if pending.Incarnation == p.incarnation {
 		if pending.First <= p.last.Last {
 			return nil

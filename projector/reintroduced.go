@@ -1,11 +1,9 @@
 package projector
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -75,25 +73,4 @@ func (p *Projector) reintroducedIn(ctx context.Context, r ledger.Range) (list []
 		return err
 	})
 	return list, err
-}
-
-// withPlaces puts places in the stead of the messages that stand there, or stood
-// there, in a slice of its own: the messages may still be wanted as they are. One
-// that was recorded at another time is another message, and stays.
-func withPlaces(messages []*message, places []ledger.Position) []*message {
-	if len(places) == 0 {
-		return messages
-	}
-	messages = slices.Clone(messages)
-	at := func(m *message, p ledger.Position) int { return cmp.Compare(m.position.StreamSeq, p.StreamSeq) }
-	for _, place := range places {
-		i, found := slices.BinarySearchFunc(messages, place, at)
-		switch {
-		case !found:
-			messages = slices.Insert(messages, i, placeOf(place))
-		case messages[i].position.RecordedAt.Equal(place.RecordedAt):
-			messages[i] = placeOf(place)
-		}
-	}
-	return messages
 }

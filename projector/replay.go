@@ -91,7 +91,7 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 }
 
 // replayOf returns which refused message m replays.
-func (m *message) replayOf() (of ledger.Position, ok bool) {
+func replayOf(m *message) (of ledger.Position, ok bool) {
 	values := m.header[ReplayHeader]
 	if len(values) != 1 {
 		return of, false
@@ -104,13 +104,4 @@ func (m *message) replayOf() (of ledger.Position, ok bool) {
 	of.Incarnation = id
 	of.StreamSeq, err = strconv.ParseUint(sequence, 10, 64)
 	return of, err == nil
-}
-
-// replayTenant is whose replay m is. By [ledger.EnvelopeRules] the envelope says so
-// where it can be read, and the subject elsewhere.
-func (m *parsed) replayTenant() string {
-	if m.rules < ledger.SubjectRules && m.event != nil && m.event.Tenant != "" {
-		return m.event.Tenant
-	}
-	return m.subjectTenant()
 }

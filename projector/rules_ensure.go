@@ -70,25 +70,26 @@ func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
 	if err != nil || fenced && wanted.String() == text {
 		return "", err
 	}
-	lease, held, err := e.acquire(ctx)
+	own, held, err := e.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() {
-		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+		if err := own.Release(context.WithoutCancel(ctx)); err != nil {
 			e.log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
 		}
 	}()
-	return e.change(held, lease.Pending())
+	return e.change(held, own.Pending())
 }
 
 // acquire takes the lease from whoever holds it, also from a projector that knows
 // only the key of older versions.
 func (e rulesEnsurer) acquire(ctx context.Context) (*Lease, context.Context, error) {
-	if err := inheritLease(ctx, e.kv, e.stream, e.owner, e.timing, e.log); err != nil {
+	claim := Claim{KV: e.kv, Key: leaseKeyOf(e.stream), Owner: e.owner, Timing: e.timing, Log: e.log}
+	if err := claim.Inherit(ctx, e.stream); err != nil {
 		return nil, nil, err
 	}
-	return requestLease(ctx, e.kv, leaseKeyOf(e.stream), e.owner, e.timing, e.log)
+	return claim.Request(ctx)
 }
 
 // change writes the metadata. The caller holds the lease, so that nothing is

@@ -273,7 +273,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 		"projector": f.run(f.projector()),
 		"migrate":   func() error { _, err := EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
 		"rebuild": func() error {
-			_, err := Rebuild{JetStream: f.js, Ledger: f.ledger, timing: testTiming}.Run(t.Context())
+			_, err := Rebuild{JetStream: f.js, Ledger: f.ledger, timing: quickTiming}.Run(t.Context())
 			return err
 		}(),
 	} {
@@ -298,7 +298,7 @@ func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	kv, err := openBucket(t.Context(), f.js)
 	f.must(err)
 	older := func() error {
-		_, _, err := acquireLease(t.Context(), kv, StreamName, "older", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+		_, _, err := Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 		return err
 	}
 	if err := older(); !errors.Is(err, errLeaseEntry) {
@@ -324,13 +324,13 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.older(func() { f.project() })
 	kv, err := openBucket(t.Context(), f.js)
 	f.must(err)
-	old, held, err := acquireLease(t.Context(), kv, StreamName, "older", testTiming, nil, slog.New(slog.DiscardHandler), func(string, error) {})
+	old, held, err := Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 	f.must(err)
 	heard, stop := heedRequests(held, kv, StreamName, slog.New(slog.DiscardHandler))
 	go func() {
 		<-heard.Done()
 		stop()
-		_ = old.leave(context.WithoutCancel(t.Context()), context.Cause(heard))
+		_ = old.Leave(context.WithoutCancel(t.Context()), context.Cause(heard))
 	}()
 	var both sync.WaitGroup
 	changed := make([][]string, 2)
@@ -450,14 +450,14 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	kv, err := openBucket(t.Context(), f.js)
 	f.must(err)
 	read := func(key string) (uint64, leaseEntry) {
-		revision, entry, err := (&Lease{kv: kv, key: key}).read(t.Context())
+		revision, entry, err := readEntry(t.Context(), kv, key)
 		f.must(err)
 		return revision, entry
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	inherit := func(owner string) {
 		t.Helper()
-		f.must(inheritLease(t.Context(), kv, StreamName, owner, testTiming, quiet))
+		f.must(Claim{KV: kv, Key: leaseKeyOf(StreamName), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), StreamName))
 	}
 	_, was := read(StreamName)
 	// One comes as far as the new key, and an older projector goes on.

@@ -22,7 +22,7 @@ func TestEndedUnderLoad(t *testing.T) {
 		p.config.Owner = "" // none may take the lease of another without waiting
 		p, err := New(p.config)
 		f.must(err)
-		p.timing = testTiming
+		p.timing = quickTiming
 		p.config.UntilCaughtUp = false
 		ctx, cancel := context.WithCancel(t.Context())
 		points := []string{pointBuilt, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted}
@@ -48,8 +48,7 @@ func TestEndedUnderLoad(t *testing.T) {
 
 func leaseOwner(t *testing.T, kv jetstream.KeyValue) string {
 	t.Helper()
-	l := &Lease{kv: kv, key: leaseKeyOf(StreamName)}
-	_, entry, err := l.read(t.Context())
+	_, entry, err := readEntry(t.Context(), kv, leaseKeyOf(StreamName))
 	if err != nil {
 		t.Fatal(err)
 	}

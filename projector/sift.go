@@ -1,13 +1,8 @@
 package projector
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
@@ -36,7 +31,7 @@ func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier 
 		if len(w.tenants)+len(fresh.tenants) > 0 {
 			s.watchFor(&m, w, fresh)
 			if s.maybeIn(m.message) {
-				if masked, hit := m.without(s.watches); hit {
+				if masked, hit := maskMessage(m, s.watches); hit {
 					sifted[i] = masked
 					continue
 				}
@@ -68,14 +63,14 @@ type sieve struct {
 
 // watchFor makes the sieve look for what is withheld from a message.
 func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
-	s.tenants = m.appendTenants(s.tenants[:0])
+	s.tenants = appendTenants(s.tenants[:0], m)
 	s.watches = fresh.of(w.of(s.watches[:0], s.tenants), s.tenants)
 }
 
 // appendTenants names whose event a message may be: the subject's tenant, which
 // permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
 // event names.
-func (m *parsed) appendTenants(list []string) []string {
+func appendTenants(list []string, m *parsed) []string {
 	if m.rules >= ledger.SubjectRules {
 		if tenant := m.subjectTenant(); tenant != "" {
 			list = append(list, tenant)
@@ -89,23 +84,6 @@ func (m *parsed) appendTenants(list []string) []string {
 		list = append(list, schema.TenantOf(m.event.Tenant))
 	}
 	return list
-}
-
-// without looks for withheld values in everything that a message is, and returns
-// true with what may be kept of it if there is one: a refused message whose
-// bytes, names and reason do not hold it.
-func (m parsed) without(w watches) (parsed, bool) {
-	k := keeper{watches: w}
-	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position, rules: m.rules}
-	if k.violation == nil {
-		return m, false
-	}
-	kept.data = digests.ReplaceAll(kept.data, []byte(digestMask))
-	refused := parsed{message: &kept, tenant: m.tenant, violations: schema.Violations{k.violation}, reintroduced: true}
-	if m.event != nil {
-		refused.event = &schema.Event{Source: k.word("/source", m.event.Source), ID: k.word("/id", m.event.ID)}
-	}
-	return refused, true
 }
 
 // maybeIn reports whether a withheld value stands in a message, or across the
@@ -138,103 +116,4 @@ func (s *sieve) maybeIn(m *message) bool {
 		}
 	}
 	return s.watches.standInWord(s.words)
-}
-
-// digests finds what looks like a bare digest. One of content from which a value
-// was masked would tell, by trying, what the value was.
-var digests = regexp.MustCompile(`(?i)(?:md5|sha-?[0-9]+)["':=\s-]{1,5}[a-z0-9+/_=-]{16,}|\b[0-9a-f]{40,}\b`)
-
-const digestMask = "[digest]"
-
-// A keeper makes of a message what may be kept of it, and notes the first value
-// that it took out.
-type keeper struct {
-	watches   watches
-	violation *schema.Violation
-}
-
-func (k *keeper) payload(data []byte) []byte {
-	found := k.watches.inPayload(data)
-	if len(found) == 0 {
-		return data
-	}
-	masked := k.mask("/data", data, found)
-	if len(k.watches.inPayload(masked)) > 0 { // what was around a value makes another
-		return []byte(bareMask)
-	}
-	return masked
-}
-
-func (k *keeper) word(pointer, word string) string {
-	found := k.watches.inWord([]byte(word))
-	if len(found) == 0 {
-		return word
-	}
-	masked := string(k.mask(pointer, []byte(word), found))
-	if len(k.watches.inWord([]byte(masked))) > 0 {
-		return bareMask
-	}
-	return masked
-}
-
-// header masks names, which become one, and values. The message id is left out:
-// it is a digest of two attributes.
-func (k *keeper) header(header map[string][]string) map[string][]string {
-	kept := make(map[string][]string, len(header))
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		if strings.EqualFold(name, schema.MsgIDHeader) {
-			continue
-		}
-		// A header that is not known becomes an attribute in lower case.
-		keptName := name
-		if lower := strings.ToLower(name); k.word("/header", name) != name || k.word("/header", lower) != lower {
-			keptName = maskedName
-		}
-		pointer := "/" + strings.TrimPrefix(strings.ToLower(keptName), "ce-")
-		for _, value := range header[name] {
-			value = digests.ReplaceAllString(k.word(pointer, value), digestMask)
-			kept[keptName] = append(kept[keptName], value)
-		}
-	}
-	return kept
-}
-
-// What stands for a withheld value where its policy cannot be named: in the name
-// of a header, which has no room for it, and where the policy's name would bring
-// the value back.
-const (
-	maskedName = "redacted"
-	bareMask   = "[redacted]"
-)
-
-// mask puts the name of its policy in the place of every value. Values that
-// touch or overlap are one.
-func (k *keeper) mask(pointer string, b []byte, found []span) []byte {
-	var out []byte
-	end := 0
-	for _, s := range found {
-		if s.start >= end {
-			out = append(append(out, b[end:s.start]...), k.placeholder(s)...)
-		}
-		end = max(end, s.end)
-	}
-	if k.violation == nil {
-		k.violation = &schema.Violation{
-			Code: schema.CodeReintroduced, Pointer: pointer,
-			Found: "a value that an earlier redaction withholds: " + k.placeholder(found[0]),
-			Fix:   "send the event under a new id and without the value",
-		}
-	}
-	return append(out, b[end:]...)
-}
-
-// placeholder is what the guard of the SDK writes, with the policy escaped as in
-// JSON, so that neither a document nor a header breaks.
-func (k *keeper) placeholder(s span) string {
-	policy := s.value.PolicyRef
-	quoted, err := jsontext.AppendQuote(nil, policy)
-	if err != nil || len(k.watches.inWord([]byte(policy))) > 0 {
-		return bareMask
-	}
-	return fmt.Sprintf("[redacted:%s]", quoted[1:len(quoted)-1])
 }

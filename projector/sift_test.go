@@ -417,7 +417,7 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 			m := at(1, c.message)
 			m.rules = rules
 			p := parse(m)
-			if got := p.appendTenants(nil); !slices.Equal(got, want) {
+			if got := appendTenants(nil, &p); !slices.Equal(got, want) {
 				t.Errorf("%s, rules %d: %q, want %q", name, rules, got, want)
 			}
 		}

@@ -319,18 +319,18 @@ func (s *schedule) askForLease() {
 	c, keep := s.newProcess(name, i), time.Duration(s.dice.Int64N(int64(8*time.Second)))
 	c.run(func(ctx context.Context) error {
 		kv := simKeyValue{process: c}
-		var lease *Lease
+		var own *Lease
 		var held context.Context
-		for lease == nil {
+		for own == nil {
 			var err error
-			lease, held, err = requestLease(ctx, kv, leaseKeyOf(s.streams[i].name), name, simTiming, slog.New(slog.DiscardHandler))
+			own, held, err = Claim{KV: kv, Key: leaseKeyOf(s.streams[i].name), Owner: name, Timing: simTiming, Log: slog.New(slog.DiscardHandler)}.Request(ctx)
 			if err != nil && pause(ctx, time.Second) != nil {
 				return nil
 			}
 		}
 		s.note("lease handed over")
 		_ = pause(held, keep)
-		_ = lease.Release(context.WithoutCancel(ctx))
+		_ = own.Release(context.WithoutCancel(ctx))
 		return nil
 	})
 	s.former = append(s.former, &machine{name: name, parts: []*process{c}})

@@ -260,3 +260,12 @@ func (c *process) arrive(server string, lost, mute float64, r *rand.Rand, do fun
 	err = do(r)
 	return err, mute >= odds.mute
 }
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

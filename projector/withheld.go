@@ -228,3 +228,9 @@ func (w watches) scan(found []span, t *text, whole *span) []span {
 func (s span) compare(o span) int {
 	return cmp.Or(s.start-o.start, o.end-s.end, strings.Compare(s.value.PolicyRef, o.value.PolicyRef), strings.Compare(s.value.RedactionID, o.value.RedactionID))
 }
+
+// withholding is what a redaction withholds, and where it stands.
+type withholding struct {
+	sequence uint64
+	value    ledger.Withheld
+}

@@ -2,32 +2,16 @@ package projector
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
 )
-
-// message is one message of the stream with its place.
-type message struct {
-	subject  string
-	header   map[string][]string
-	data     []byte
-	position ledger.Position
-	arrived  time.Time // of the first of a batch
-	digest   [32]byte  // see sum
-	summed   bool
-	kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
-	erased   *erasedLeaf     // it was erased and the stream no longer has it
-	rules    ledger.Rules    // that hold at its place
-}
-
-func (m *message) size() int { return len(m.subject) + len(m.data) + 64*len(m.header) }
 
 // A reader yields the messages of a stream in order, from a sequence on. After
 // an error it is of no more use: make another one. Not safe for concurrent use.
@@ -208,25 +192,4 @@ func (r *reader) readFirst(ctx context.Context, idle time.Duration) (*message, e
 	ctx, cancel := context.WithTimeout(ctx, idle)
 	defer cancel()
 	return r.read(ctx)
-}
-
-func month(m *message) int {
-	t := m.position.RecordedAt
-	return t.Year()*12 + int(t.Month())
-}
-
-// rangeOf names a batch: its sequences, and a digest over the digests of its
-// messages, so that the range can be recognised when it is read again.
-func rangeOf(batch []*message) ledger.Range {
-	first, last := batch[0].position, batch[len(batch)-1].position
-	r := ledger.Range{
-		Incarnation: first.Incarnation, First: first.StreamSeq, Last: last.StreamSeq,
-		Messages: uint64(len(batch)), RecordedAt: last.RecordedAt,
-	}
-	h := sha256.New()
-	for _, m := range batch {
-		h.Write(m.sum())
-	}
-	h.Sum(r.Digest[:0])
-	return r
 }

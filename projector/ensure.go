@@ -1,0 +1,145 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// EnsureStreams creates the streams and the lease bucket where they are
+// missing, and gives a stream of events that has none an incarnation: that of its
+// journal, or a new one. It changes
+// nothing else of a stream that exists: its limits belong to the operator. It
+// returns the names of what it created. An installation that has no events yet
+// gets one partition; see [EnsurePartitions].
+func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
+	return EnsurePartitions(ctx, js, 0)
+}
+
+// EnsurePartitions is [EnsureStreams] with the events in n streams; 0 leaves it
+// at as many as there are. It may be called again, also after it was interrupted.
+// Errors: [ErrPartitions] where there are streams of another number.
+func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Partitions) ([]string, error) {
+	have, _, err := readPartitions(ctx, js)
+	switch {
+	case errors.Is(err, ErrNoStream):
+		have = max(n, 1)
+	case err != nil:
+		return nil, err
+	}
+	if n > 0 && have != n {
+		return nil, fmt.Errorf("%w: the events are in %d, not in %d", ErrPartitions, have, n)
+	}
+	if err := have.Validate(); err != nil {
+		return nil, err
+	}
+	var wanted []jetstream.StreamConfig
+	for _, stream := range have.EventStreams() {
+		wanted = append(wanted, withOrigin(streamConfig(stream)))
+	}
+	for _, stream := range schema.OtherStreams() {
+		wanted = append(wanted, streamConfig(stream))
+	}
+	var created []string
+	for _, config := range wanted {
+		made, err := ensureStream(ctx, js, config)
+		if err != nil {
+			return created, err
+		}
+		if made {
+			created = append(created, "stream "+config.Name)
+		}
+	}
+	made, err := ensureBucket(ctx, js)
+	if err != nil {
+		return created, err
+	}
+	if made {
+		created = append(created, "bucket "+LeaseBucket)
+	}
+	return created, fenceOff(ctx, js, have)
+}
+
+// streamConfig turns the contract's words into the server's.
+func streamConfig(s schema.Stream) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name: s.Name, Subjects: s.Subjects, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
+		Metadata: s.Metadata,
+	}
+	if s.DiscardNew {
+		c.Discard = jetstream.DiscardNew
+	}
+	return c
+}
+
+// fenceOff keeps older projectors from streams that no projector has read yet.
+func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) error {
+	kv, err := openBucket(ctx, js)
+	if err != nil {
+		return err
+	}
+	for _, s := range n.EventStreams() {
+		stream, err := js.Stream(ctx, s.Name)
+		if err != nil {
+			return fmt.Errorf("look up stream %s: %w", s.Name, err)
+		}
+		if stream.CachedInfo().Config.Metadata[rulesKey] == "" {
+			continue // EnsureRules takes the lease of its projector first
+		}
+		if err := ensureFence(ctx, kv, s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withOrigin gives the stream of c, which is to be created, an incarnation of its own
+// and the newest rules.
+func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
+	c.Metadata = maps.Clone(c.Metadata)
+	if c.Metadata == nil {
+		c.Metadata = make(map[string]string)
+	}
+	c.Metadata[incarnationKey], c.Metadata[rulesKey] = uuid.NewString(), newRules().String()
+	return c
+}
+
+func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (made bool, err error) {
+	stream, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if _, err := js.CreateStream(ctx, want); err != nil {
+			return false, fmt.Errorf("create stream %s: %w", want.Name, err)
+		}
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up stream %s: %w", want.Name, err)
+	}
+	have := stream.CachedInfo().Config
+	id, needsID := want.Metadata[incarnationKey]
+	if !needsID || have.Metadata[incarnationKey] != "" {
+		return false, nil
+	}
+	have.Metadata = maps.Clone(have.Metadata)
+	if have.Metadata == nil {
+		have.Metadata = make(map[string]string)
+	}
+	// A stream whose metadata was lost is the one that was projected. If it is not, the
+	// projector finds that it forked, where a new id would have every event twice.
+	if journalled, err := journalledIncarnation(ctx, js, want.Name); err != nil {
+		return false, err
+	} else if journalled != "" {
+		id = journalled
+	}
+	have.Metadata[incarnationKey] = id
+	if _, err := js.UpdateStream(ctx, have); err != nil {
+		return false, fmt.Errorf("give stream %s an incarnation: %w", want.Name, err)
+	}
+	return false, nil
+}

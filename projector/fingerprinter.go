@@ -1,0 +1,59 @@
+package projector
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// readKeys makes the fingerprinters of all keys that keys returns.
+func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
+	all := make(fingerprinters)
+	if keys == nil {
+		return all, nil
+	}
+	rings, err := keys()
+	if err != nil {
+		return nil, fmt.Errorf("read the tenants' keys: %w", err)
+	}
+	for _, ring := range rings {
+		byID := make(map[string]schema.Fingerprinter)
+		for _, key := range ring.Keys {
+			if byID[key.ID], err = schema.NewFingerprinter(key); err != nil {
+				return nil, fmt.Errorf("use key %s: %w", key.ID, err)
+			}
+		}
+		all[schema.TenantOf(ring.Tenant)] = byID
+	}
+	return all, nil
+}
+
+// has reports whether a key is there.
+func (f fingerprinters) has(tenant, id string) bool {
+	_, ok := f[schema.TenantOf(tenant)][id]
+	return ok
+}
+
+// same reports whether the keys have the same names.
+func (f fingerprinters) same(o fingerprinters) bool {
+	names := func(a, b map[string]schema.Fingerprinter) bool {
+		return maps.EqualFunc(a, b, func(schema.Fingerprinter, schema.Fingerprinter) bool { return true })
+	}
+	return maps.EqualFunc(f, o, names)
+}
+
+// fingerprintsOf lists the fingerprints of the redactions among messages.
+func fingerprintsOf(all []parsed) []ledger.Withheld {
+	var list []ledger.Withheld
+	for _, m := range all {
+		if len(m.violations) == 0 {
+			list = append(list, withheldBy(m.event, m.fact)...)
+		}
+	}
+	return list
+}
+
+// unknownKey is a key that a redaction names and that is not there.
+type unknownKey struct{ tenant, id string }

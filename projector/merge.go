@@ -1,0 +1,69 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// merge returns the next of what the server sends and of what is gone. When
+// nothing comes, what is gone is at the end of the stream.
+func (r *reader) merge(ctx context.Context) (*message, error) {
+	if r.held == nil {
+		m, err := r.receive(ctx)
+		switch {
+		case errors.Is(err, errNoMessage) && len(r.gone) > 0:
+			return r.mergeEnd(ctx)
+		case err != nil:
+			return nil, err
+		}
+		r.held = m
+	}
+	if len(r.gone) == 0 || r.gone[0].position.StreamSeq > r.held.position.StreamSeq {
+		m := r.held
+		r.held = nil
+		return m, nil
+	}
+	m := r.gone[0].stood(r.held.position.RecordedAt)
+	r.gone = r.gone[1:]
+	if m.position.StreamSeq == r.held.position.StreamSeq {
+		// It was refused or erased, and whoever did it did not get to the deletion.
+		if m.erased != nil || !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
+			m = r.held
+		}
+		r.held = nil
+	}
+	return m, nil
+}
+
+// mergeEnd returns the first that is gone, if nothing is on its way from the server.
+func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
+	info, err := r.consumer.Info(context.WithoutCancel(ctx))
+	if err != nil || !r.received(info) {
+		return nil, errNoMessage
+	}
+	m := r.gone[0].stood(r.at)
+	r.gone = r.gone[1:]
+	return m, nil
+}
+
+// received reports whether all that the server has has come.
+func (r *reader) received(info *jetstream.ConsumerInfo) bool {
+	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
+}
+
+func bySequence(a, b *message) int { return cmp.Compare(a.position.StreamSeq, b.position.StreamSeq) }
+
+// stood returns what is absent and erased with a time of its place: that of a
+// message beside it, of which the log knows the month.
+func (m *message) stood(beside time.Time) *message {
+	if m.erased == nil || beside.IsZero() {
+		return m
+	}
+	other := *m
+	other.position.RecordedAt = beside
+	return &other
+}
