@@ -12,6 +12,7 @@ import (
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -184,7 +185,7 @@ func attacks() []attack {
 		{"headers", "a schedule", send(onOwn(forged(nil)), "Nats-Schedule", "@at 2026-01-01T00:00:00Z", "Nats-Schedule-Target", victims.Subject), true, nil},
 		{"headers", "a counter", send(onOwn(forged(nil)), "Nats-Incr", "1"), true, nil},
 
-		{"reply subjects", "the lease", answered("$KV." + projector.LeaseBucket + ".CTX.projection"), false, nil},
+		{"reply subjects", "the lease", answered("$KV." + lease.Bucket + ".CTX.projection"), false, nil},
 		{"reply subjects", "the victim's", answered(victims.Subject), false, nil},
 		{"reply subjects", "the quarantine", answered("ctx.quarantine.x"), false, nil},
 		{"reply subjects", "the checkpoints", answered("ctx.checkpoints.x"), false, nil},
@@ -251,9 +252,9 @@ func attacks() []attack {
 		}, false, nil},
 		{"quarantine", "a copy", bare("ctx.quarantine.malformed", "{}"), true, nil},
 		{"checkpoints", "a signed head", bare("ctx.checkpoints.CTX", "forged"), true, nil},
-		{"leases", "the lease", bare("$KV."+projector.LeaseBucket+".CTX.projection", "{}"), true, nil},
-		{"leases", "the fence", bare("$KV."+projector.LeaseBucket+".CTX", "{}"), true, nil},
-		{"leases", "a request for the lease", bare("$KV."+projector.LeaseBucket+".CTX.projection.request", "me"), true, nil},
+		{"leases", "the lease", bare("$KV."+lease.Bucket+".CTX.projection", "{}"), true, nil},
+		{"leases", "the fence", bare("$KV."+lease.Bucket+".CTX", "{}"), true, nil},
+		{"leases", "a request for the lease", bare("$KV."+lease.Bucket+".CTX.projection.request", "me"), true, nil},
 		{"interface", "look", asks("STREAM.INFO.CTX"), true, nil},
 		{"interface", "purge", asks("STREAM.PURGE.CTX"), true, nil},
 		{"interface", "change", asks("STREAM.UPDATE.CTX"), true, nil},

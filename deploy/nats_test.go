@@ -26,6 +26,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -89,7 +90,7 @@ func TestTenantsAreApart(t *testing.T) {
 	if _, err := projector.EnsureStreams(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := admin.KeyValue(t.Context(), projector.LeaseBucket)
+	leases, err := admin.KeyValue(t.Context(), lease.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +112,13 @@ func TestTenantsAreApart(t *testing.T) {
 	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil {
 		t.Fatal(err)
 	}
-	for _, subject := range []string{fmt.Sprintf(factOf, "zeta-2"), fmt.Sprintf(factOf, "other"), "ctx.quarantine.x", "ctx.checkpoints.x", "$KV." + projector.LeaseBucket + ".CTX"} {
+	for _, subject := range []string{fmt.Sprintf(factOf, "zeta-2"), fmt.Sprintf(factOf, "other"), "ctx.quarantine.x", "ctx.checkpoints.x", "$KV." + lease.Bucket + ".CTX"} {
 		if err := store(t, acme, subject); !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) {
 			t.Errorf("acme publishes on %s: %v", subject, err)
 		}
 	}
 	// Answers go where the asker says. None may get out of the account.
-	for _, reply := range []string{"$KV." + projector.LeaseBucket + ".CTX", fmt.Sprintf(factOf, "zeta-2"), "ctx.quarantine.x"} {
+	for _, reply := range []string{"$KV." + lease.Bucket + ".CTX", fmt.Sprintf(factOf, "zeta-2"), "ctx.quarantine.x"} {
 		if err := acme.Conn().PublishRequest(fmt.Sprintf(factOf, "acme"), reply, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@
 // and what a crash after each of them leaves, are in protocol.go, on one screen.
 // Whatever goes wrong in one of them is answered like a crash, because stream and
 // tables may be others when they are back. One lease entry per stream, changed
-// only by compare-and-set, keeps two projectors from writing at once; see [Lease].
+// only by compare-and-set, keeps two projectors from writing at once; see [lease.Lease].
 //
 // A batch ends where the month of the stream's time ends, so that no insert
 // spans two partitions: an insert is atomic only within one.

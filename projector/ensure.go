@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -56,12 +57,12 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 			created = append(created, "stream "+config.Name)
 		}
 	}
-	made, err := ensureBucket(ctx, js)
+	made, err := lease.EnsureBucket(ctx, js)
 	if err != nil {
 		return created, err
 	}
 	if made {
-		created = append(created, "bucket "+LeaseBucket)
+		created = append(created, "bucket "+lease.Bucket)
 	}
 	return created, fenceOff(ctx, js, have)
 }
@@ -80,7 +81,7 @@ func streamConfig(s schema.Stream) jetstream.StreamConfig {
 
 // fenceOff keeps older projectors from streams that no projector has read yet.
 func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) error {
-	kv, err := openBucket(ctx, js)
+	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) 
 		if stream.CachedInfo().Config.Metadata[rulesKey] == "" {
 			continue // EnsureRules takes the lease of its projector first
 		}
-		if err := ensureFence(ctx, kv, s.Name); err != nil {
+		if err := lease.EnsureFence(ctx, kv, s.Name); err != nil {
 			return err
 		}
 	}
@@ -132,7 +133,7 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	}
 	// A stream whose metadata was lost is the one that was projected. If it is not, the
 	// projector finds that it forked, where a new id would have every event twice.
-	if journalled, err := journalledIncarnation(ctx, js, want.Name); err != nil {
+	if journalled, err := lease.JournalledIncarnation(ctx, js, want.Name); err != nil {
 		return false, err
 	} else if journalled != "" {
 		id = journalled

@@ -292,7 +292,7 @@ func TestErasureNeedsAProjector(t *testing.T) {
 	f.publish(of(erasedSubject, 1, erasedContent).Binary())
 	f.project()
 	e := f.erasure()
-	e.patience = quickTiming.heartbeat
+	e.patience = quickTiming.Heartbeat
 	if _, err := e.Run(t.Context()); !errors.Is(err, ErrNotProjected) {
 		t.Fatal(err)
 	}

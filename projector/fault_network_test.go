@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"testing"
 	"time"
 )
@@ -43,7 +44,7 @@ func replyOfTheJournalLost(t *testing.T) {
 	r.publishMix(0, 25)
 	r.project()
 	p := r.linkedProjector()
-	p.timing.heartbeat = time.Hour // a change of its own would wait for its reply and hold up the journal's
+	p.timing.Heartbeat = time.Hour // a change of its own would wait for its reply and hold up the journal's
 	point := make(chan bool)
 	p.at = func(at string) {
 		if at == pointUnmoved {
@@ -61,9 +62,9 @@ func replyOfTheJournalLost(t *testing.T) {
 		r.toNATS.replies.close()
 		point <- true
 		r.await("the range is journalled", func() bool {
-			kv, err := openBucket(t.Context(), r.js)
+			kv, err := lease.OpenBucket(t.Context(), r.js)
 			r.must(err)
-			_, entry, err := readEntry(t.Context(), kv, leaseKeyOf(StreamName))
+			_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(StreamName))
 			r.must(err)
 			return entry.Pending != nil && entry.Pending.Last > uint64(25+15*round)
 		})

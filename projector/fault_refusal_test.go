@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // refusing follows with a projector that counts what it is refused for. Its
@@ -182,7 +183,7 @@ func natsDiskFull(t *testing.T) {
 		t.Logf("%d acknowledged, %d tried again", len(r.acknowledged), load.retries)
 	}
 	err := stop()
-	if err != nil && !strings.Contains(err.Error(), ErrLeaseLost.Error()) {
+	if err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
 		t.Error(err)
 	}
 	r.project()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // forget removes what the server remembers of tokens; it must be stopped.
@@ -199,14 +200,14 @@ func streamRestored(t *testing.T) {
 func leaseEntryLost(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 100)
-	kv, err := openBucket(t.Context(), r.js)
+	kv, err := lease.OpenBucket(t.Context(), r.js)
 	r.must(err)
 	p, stop := r.followed()
 	r.catchUp()
-	r.must(kv.Delete(t.Context(), leaseKeyOf(StreamName)))
+	r.must(kv.Delete(t.Context(), lease.KeyOf(StreamName)))
 	r.publishMix(1000, 20)
 	r.await("its holder has stopped", func() bool { return p.Health().State == Stopped })
-	if err := stop(); !errors.Is(err, ErrLeaseLost) {
+	if err := stop(); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("it ended with %v", err)
 	}
 	r.project()
@@ -215,7 +216,7 @@ func leaseEntryLost(t *testing.T) {
 	r.publishMix(2000, 100)
 	last := r.count("SELECT max(last_seq) FROM commits")
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
-	r.must(kv.Purge(t.Context(), leaseKeyOf(StreamName)))
+	r.must(kv.Purge(t.Context(), lease.KeyOf(StreamName)))
 	p = r.projector()
 	p.config.BatchMessages = 7
 	r.must(r.run(p))

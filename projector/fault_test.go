@@ -138,7 +138,7 @@ func natsKilled(t *testing.T) {
 		r.nats.kill()
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 		if random.IntN(4) == 0 {
-			time.Sleep(quickTiming.expiry + quickTiming.expiry/2) // longer than the lease lasts
+			time.Sleep(quickTiming.Expiry + quickTiming.Expiry/2) // longer than the lease lasts
 		}
 		r.nats.start()
 	}
@@ -162,7 +162,7 @@ func natsAway(t *testing.T) {
 	r.await("it is under way", func() bool { return p.Status().Committed > 100 })
 	for round := range 2 {
 		r.nats.stop()
-		time.Sleep(quickTiming.expiry + quickTiming.expiry/2)
+		time.Sleep(quickTiming.Expiry + quickTiming.Expiry/2)
 		r.nats.start()
 		r.await("NATS answers", r.js.Conn().IsConnected)
 		r.publishMix(1000*(1+round), 30)

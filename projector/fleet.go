@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -27,7 +28,7 @@ import (
 type Fleet struct {
 	config  Config
 	streams []schema.Stream
-	timing  timing
+	timing  lease.Timing
 
 	mu      sync.Mutex // guards the fields below
 	running []member   // by partition
@@ -65,7 +66,7 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	}
 	c.BatchMessages = max(c.BatchMessages/int(n), min(c.BatchMessages, minBatchMessages))
 	c.BatchBytes = max(c.BatchBytes/int(n), min(c.BatchBytes, minBatchBytes))
-	f := &Fleet{config: c, streams: n.EventStreams(), timing: defaultTiming, running: make([]member, n)}
+	f := &Fleet{config: c, streams: n.EventStreams(), timing: lease.DefaultTiming, running: make([]member, n)}
 	for i := range f.running {
 		p, err := f.projector(i)
 		if err != nil {
@@ -112,28 +113,28 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // share begins to share the streams with other processes, where there are several
 // streams. Stop ends it.
-func (f *Fleet) share(ctx context.Context) (shared *roster, stop func(), err error) {
+func (f *Fleet) share(ctx context.Context) (shared *lease.Roster, stop func(), err error) {
 	if len(f.streams) == 1 {
 		return nil, func() {}, nil
 	}
 	p := f.running[0].projector
 	var kv jetstream.KeyValue
 	if err := p.persist(ctx, "open the lease bucket", func() (err error) {
-		kv, err = openBucket(ctx, f.config.JetStream)
+		kv, err = lease.OpenBucket(ctx, f.config.JetStream)
 		return err
 	}); err != nil {
 		return nil, nil, err
 	}
-	shared = newRoster(kv, f.config.Owner, len(f.streams), f.timing)
+	shared = lease.NewRoster(kv, f.config.Owner, len(f.streams), f.timing)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var signing sync.WaitGroup
-	signing.Go(func() { shared.follow(ctx, p.leaseFailed, func() { f.yield(shared.surplus()) }) })
+	signing.Go(func() { shared.Follow(ctx, p.leaseFailed, func() { f.yield(shared.Surplus()) }) })
 	return shared, func() {
 		cancel()
 		signing.Wait()
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = shared.leave(leaving) // or the entry expires
+		_ = shared.Leave(leaving) // or the entry expires
 	}, nil
 }
 
@@ -158,7 +159,7 @@ func (f *Fleet) yield(n int) {
 
 // follow runs one projector of a stream after the other: whoever loses the lease,
 // or gives it up, waits for it again.
-func (f *Fleet) follow(ctx context.Context, i int, shared *roster) error {
+func (f *Fleet) follow(ctx context.Context, i int, shared *lease.Roster) error {
 	for {
 		p, running, err := f.begin(ctx, i, shared)
 		if err != nil {
@@ -166,7 +167,7 @@ func (f *Fleet) follow(ctx context.Context, i int, shared *roster) error {
 		}
 		err = p.Run(running)
 		several := len(f.streams) > 1
-		again := several && errors.Is(err, ErrLeaseLost) || errors.Is(context.Cause(running), errSurplus)
+		again := several && errors.Is(err, lease.ErrLost) || errors.Is(context.Cause(running), errSurplus)
 		if several && err != nil {
 			err = fmt.Errorf("stream %s: %w", f.streams[i].Name, err)
 		}
@@ -178,7 +179,7 @@ func (f *Fleet) follow(ctx context.Context, i int, shared *roster) error {
 }
 
 // begin makes the next projector of a stream, and the context that it runs in.
-func (f *Fleet) begin(ctx context.Context, i int, shared *roster) (*Projector, context.Context, error) {
+func (f *Fleet) begin(ctx context.Context, i int, shared *lease.Roster) (*Projector, context.Context, error) {
 	p, err := f.projector(i)
 	if err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -67,11 +68,11 @@ func (f *fixture) publishTo(session string, first, count int) {
 // owners returns who holds the leases of the streams.
 func (f *fixture) owners(n schema.Partitions) []string {
 	f.t.Helper()
-	kv, err := openBucket(f.t.Context(), f.js)
+	kv, err := lease.OpenBucket(f.t.Context(), f.js)
 	f.must(err)
 	var list []string
 	for _, s := range n.EventStreams() {
-		_, entry, err := readEntry(f.t.Context(), kv, leaseKeyOf(s.Name))
+		_, entry, err := lease.ReadEntry(f.t.Context(), kv, lease.KeyOf(s.Name))
 		f.must(err)
 		list = append(list, entry.Owner)
 	}
@@ -142,10 +143,10 @@ func TestFleetOfOneStream(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	f.exactly(1, 50)
-	kv, err := openBucket(t.Context(), f.js)
+	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
 	keys, err := kv.Keys(t.Context())
-	if f.must(err); !slices.Equal(keys, []string{StreamName, leaseKeyOf(StreamName)}) {
+	if f.must(err); !slices.Equal(keys, []string{StreamName, lease.KeyOf(StreamName)}) {
 		t.Errorf("the bucket has %v", keys)
 	}
 }

@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"errors"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,7 +61,7 @@ type condition struct {
 	state   atomic.Pointer[State]
 	waiting atomic.Pointer[string]
 	reason  atomic.Pointer[string]
-	held    atomic.Pointer[Lease] // the lease while it is held
+	held    atomic.Pointer[lease.Lease] // the lease while it is held
 	lag     lagMeter
 }
 
@@ -77,7 +78,7 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 	watchers.Go(func() { p.watchPulse(ctx) })
 	if p.config.Metrics != nil {
 		p.meter().attach(p)
-		watchers.Go(func() { p.lag.follow(ctx, p, p.timing.poll) })
+		watchers.Go(func() { p.lag.follow(ctx, p, p.timing.Poll) })
 	}
 	return func() {
 		cancel()
@@ -86,7 +87,7 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 }
 
 func (p *Projector) watchPulse(ctx context.Context) {
-	ticker := time.NewTicker(p.timing.poll)
+	ticker := time.NewTicker(p.timing.Poll)
 	defer ticker.Stop()
 	for {
 		select {
@@ -111,7 +112,7 @@ func (p *Projector) busy() bool {
 }
 
 // holds notes that the lease is held, or with nil that it no longer is.
-func (p *Projector) holds(l *Lease) {
+func (p *Projector) holds(l *lease.Lease) {
 	p.held.Store(l)
 	if l != nil {
 		p.config.Log.Info("holds the lease", "event", "lease_acquired", "epoch", l.Epoch())
@@ -121,7 +122,7 @@ func (p *Projector) holds(l *Lease) {
 // leave notes the end of Run.
 func (p *Projector) leave(ctx context.Context, err error) error {
 	p.enter(Stopped)
-	if err = ended(ctx, err); err == nil || errors.Is(err, ErrLeaseLost) {
+	if err = ended(ctx, err); err == nil || errors.Is(err, lease.ErrLost) {
 		return err
 	}
 	reason := "failed"

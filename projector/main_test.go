@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -72,7 +73,7 @@ func runChild() int {
 		err = p.Run(context.Background())
 	}
 	switch {
-	case errors.Is(err, ErrLeaseLost):
+	case errors.Is(err, lease.ErrLost):
 		return exitLeaseLost
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
@@ -143,7 +144,7 @@ func childProjector() (*Projector, error) {
 }
 
 // quickTiming is fast enough to wait for and slow enough for a busy machine.
-var quickTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Second, poll: 20 * time.Millisecond}
+var quickTiming = lease.Timing{Heartbeat: 100 * time.Millisecond, Expiry: 2 * time.Second, Poll: 20 * time.Millisecond}
 
 func testConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
 	c := DefaultConfig(js, l)

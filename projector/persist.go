@@ -11,12 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // permanent are the errors of this package that need a person, or another
 // process, and the one that no reconnect follows.
 var permanent = []error{
-	ErrLeaseLost, ErrStreamForked, ErrEventsExpired, ErrNewerRules, errNoRules, ErrNoStream, ErrNoSecret, errNoIncarnation, errNoBucket, errLeaseEntry,
+	lease.ErrLost, ErrStreamForked, ErrEventsExpired, ErrNewerRules, errNoRules, ErrNoStream, ErrNoSecret, errNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
 	nats.ErrConnectionClosed,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 			f.must(err)
 		}
 	}
-	if err := f.run(p); !errors.Is(err, ErrLeaseLost) {
+	if err := f.run(p); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("ended with %v", err)
 	}
 	if got := f.project(); got.Committed != 40 {

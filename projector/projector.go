@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -97,7 +98,7 @@ type Projector struct {
 	looked      time.Time             // when the ledger last said so
 	doubtful    uint64                // up to here rows may be held, or their tokens, that no commit covers
 	journalled  ledger.Range          // the furthest that this projector has begun to write
-	lease       *Lease
+	lease       *lease.Lease
 	seen        *identities
 	withheld    *withheld
 	flights     []flight
@@ -121,8 +122,8 @@ type Projector struct {
 	gaps          gaps
 	lostSequences atomic.Uint64
 
-	timing timing
-	roster *roster                           // says whether a free lease is to be taken; nil always does
+	timing lease.Timing
+	roster *lease.Roster                     // says whether a free lease is to be taken; nil always does
 	jitter func(time.Duration) time.Duration // draws a pause below its argument; nil draws any
 	bend   func([]step) []step               // a test's way to break the protocol; nil otherwise
 	at     func(point string)                // a test's way to be told of each point; nil otherwise
@@ -149,7 +150,7 @@ func New(c Config) (*Projector, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Log = c.Log.With("stream", c.Stream)
-	return &Projector{config: c, store: c.Ledger, timing: defaultTiming, unknown: make(map[unknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
+	return &Projector{config: c, store: c.Ledger, timing: lease.DefaultTiming, unknown: make(map[unknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
 }
 
 // Status is what a projector has done since it started.
@@ -172,7 +173,7 @@ func (p *Projector) Status() Status {
 // returns nil for both. Whatever it had begun to write when ctx ended is
 // written to its end, and the lease is released. Errors that a later try could
 // mend are waited out; an error that is returned needs a person, except
-// [ErrLeaseLost], after which Run may be called on a new Projector.
+// [lease.ErrLost], after which Run may be called on a new Projector.
 func (p *Projector) Run(ctx context.Context) error {
 	defer p.observe(ctx)()
 	return p.leave(ctx, p.run(ctx))
@@ -182,7 +183,7 @@ func (p *Projector) Run(ctx context.Context) error {
 func (p *Projector) run(ctx context.Context) error {
 	var kv jetstream.KeyValue
 	err := p.persist(ctx, "open the lease bucket", func() (err error) {
-		kv, err = openBucket(ctx, p.config.JetStream)
+		kv, err = lease.OpenBucket(ctx, p.config.JetStream)
 		return err
 	})
 	if err != nil {
@@ -195,11 +196,11 @@ func (p *Projector) run(ctx context.Context) error {
 	p.siblings.kv = kv
 	for {
 		err := p.hold(ctx, kv)
-		var request *handOver
+		var request *lease.HandOver
 		if !errors.As(err, &request) || ctx.Err() != nil {
 			return err
 		}
-		p.config.Log.Info("a rebuild has asked for the lease and gets it", "event", "lease_handed_over", "owner", request.owner)
+		p.config.Log.Info("a rebuild has asked for the lease and gets it", "event", "lease_handed_over", "owner", request.Owner)
 	}
 }
 
@@ -216,7 +217,7 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	p.lease = own
 	p.holds(own)
 	p.enter(Recovering)
-	held, heed := heedRequests(held, kv, p.leaseKey(), p.config.Log)
+	held, heed := lease.HeedRequests(held, kv, p.leaseKey(), p.config.Log)
 	err = p.persist(held, "project", func() error { return p.follow(held) })
 	heed()
 	p.ready.Store(false)
@@ -229,13 +230,13 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if err := own.Leave(release, err); err != nil {
 		p.config.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
 	}
-	p.roster.give()
+	p.roster.Give()
 	return err
 }
 
 // claim is for the lease of the stream.
-func (p *Projector) claim(kv jetstream.KeyValue) Claim {
-	return Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
+func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
+	return lease.Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
 }
 
 // ended takes an error that only says that ctx ended for success.

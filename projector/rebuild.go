@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -57,7 +58,7 @@ type Rebuild struct {
 	// Log gets what a person would want to know. Nil discards it.
 	Log *slog.Logger
 
-	timing timing
+	timing lease.Timing
 	batch  int
 	at     func(point string) // a test's way to be told of each point; nil otherwise
 }
@@ -101,18 +102,18 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
 	}
-	if r.timing == (timing{}) {
-		r.timing = defaultTiming
+	if r.timing == (lease.Timing{}) {
+		r.timing = lease.DefaultTiming
 	}
-	kv, err := r.JetStream.KeyValue(ctx, LeaseBucket)
+	kv, err := r.JetStream.KeyValue(ctx, lease.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return done, errNoBucket
+		return done, lease.ErrNoBucket
 	}
 	if err != nil {
 		return done, fmt.Errorf("open the lease bucket: %w", err)
 	}
 	owner := uuid.NewString()
-	lock, held, err := Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.timing, Log: r.Log}.Request(ctx)
+	lock, held, err := lease.Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.timing, Log: r.Log}.Request(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -140,7 +141,7 @@ func (r Rebuild) reached(point string) {
 	}
 }
 
-func (r Rebuild) release(ctx context.Context, l *Lease) {
+func (r Rebuild) release(ctx context.Context, l *lease.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := l.Release(ctx); err != nil {
@@ -319,7 +320,7 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
 	held := ctx
 	for _, s := range w.starts {
-		own, next, err := Claim{KV: w.kv, Key: leaseKeyOf(s.Stream), Owner: w.owner, Timing: w.timing, Log: w.Log}.Request(held)
+		own, next, err := lease.Claim{KV: w.kv, Key: lease.KeyOf(s.Stream), Owner: w.owner, Timing: w.timing, Log: w.Log}.Request(held)
 		if err != nil {
 			return err
 		}

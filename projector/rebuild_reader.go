@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -30,7 +31,7 @@ func (p *Projector) leaseKey() string {
 	if p.beside != nil {
 		return p.config.Stream + ".rebuild"
 	}
-	return leaseKeyOf(p.config.Stream)
+	return lease.KeyOf(p.config.Stream)
 }
 
 // inherit takes the lease of older projectors, which a rebuild has nothing to do with.

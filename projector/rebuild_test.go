@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -278,15 +279,15 @@ func TestLeaseHandedOver(t *testing.T) {
 	live := f.projector()
 	stop := f.follow(live)
 	f.await("it projects", func() bool { return live.Status().Ready })
-	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
+	kv, err := f.js.KeyValue(t.Context(), lease.Bucket)
 	f.must(err)
-	if _, err := kv.Put(t.Context(), leaseKeyOf(StreamName)+requestSuffix, []byte("nobody")); err != nil {
+	if _, err := kv.Put(t.Context(), lease.KeyOf(StreamName)+lease.RequestSuffix, []byte("nobody")); err != nil {
 		t.Fatal(err)
 	}
 	f.await("it has handed its lease over", func() bool { return !live.Status().Ready })
 	f.publishMix(0, 30)
 	f.awaitLevel()
-	own, held, err := Claim{KV: kv, Key: leaseKeyOf(StreamName), Owner: "a rebuild", Timing: quickTiming, Log: live.config.Log}.Request(t.Context())
+	own, held, err := lease.Claim{KV: kv, Key: lease.KeyOf(StreamName), Owner: "a rebuild", Timing: quickTiming, Log: live.config.Log}.Request(t.Context())
 	f.must(err)
 	f.publishMix(100, 30)
 	if n := live.Status().Committed; n != 30 || held.Err() != nil {
@@ -296,7 +297,7 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.awaitLevel()
 	f.must(stop())
 	f.exact("")
-	if _, err := kv.Get(t.Context(), leaseKeyOf(StreamName)+requestSuffix); err == nil {
+	if _, err := kv.Get(t.Context(), lease.KeyOf(StreamName)+lease.RequestSuffix); err == nil {
 		t.Error("the request stands")
 	}
 }

@@ -4,15 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // loseJournal deletes the lease entry.
 func (f *fixture) loseJournal() {
 	f.t.Helper()
-	kv, err := f.js.KeyValue(f.t.Context(), LeaseBucket)
+	kv, err := f.js.KeyValue(f.t.Context(), lease.Bucket)
 	f.must(err)
-	f.must(kv.Delete(f.t.Context(), leaseKeyOf(StreamName)))
+	f.must(kv.Delete(f.t.Context(), lease.KeyOf(StreamName)))
 }
 
 // Rows that were never committed, of messages that the stream no longer has, go when

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // EnsureRules makes the newest rules hold for every stream of events, from the
@@ -33,12 +34,12 @@ func EnsureRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, 
 	if err != nil {
 		return nil, err
 	}
-	kv, err := openBucket(ctx, js)
+	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range n.EventStreams() {
-		e := rulesEnsurer{js: js, kv: kv, ledger: l, stream: s.Name, owner: owner, log: log, timing: defaultTiming}
+		e := rulesEnsurer{js: js, kv: kv, ledger: l, stream: s.Name, owner: owner, log: log, timing: lease.DefaultTiming}
 		what, err := e.ensure(ctx)
 		if err != nil {
 			return changed, fmt.Errorf("rules of stream %s: %w", s.Name, err)
@@ -58,7 +59,7 @@ type rulesEnsurer struct {
 	stream string
 	owner  string
 	log    *slog.Logger
-	timing timing
+	timing lease.Timing
 }
 
 func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
@@ -66,7 +67,7 @@ func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fenced, err := isFenced(ctx, e.kv, e.stream)
+	fenced, err := lease.IsFenced(ctx, e.kv, e.stream)
 	if err != nil || fenced && wanted.String() == text {
 		return "", err
 	}
@@ -84,8 +85,8 @@ func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
 
 // acquire takes the lease from whoever holds it, also from a projector that knows
 // only the key of older versions.
-func (e rulesEnsurer) acquire(ctx context.Context) (*Lease, context.Context, error) {
-	claim := Claim{KV: e.kv, Key: leaseKeyOf(e.stream), Owner: e.owner, Timing: e.timing, Log: e.log}
+func (e rulesEnsurer) acquire(ctx context.Context) (*lease.Lease, context.Context, error) {
+	claim := lease.Claim{KV: e.kv, Key: lease.KeyOf(e.stream), Owner: e.owner, Timing: e.timing, Log: e.log}
 	if err := claim.Inherit(ctx, e.stream); err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -59,13 +60,13 @@ func (f *fixture) older(project func()) {
 	f.describe(func(m map[string]string) { m[rulesKey] = "4@1000000000" })
 	project()
 	f.describe(func(m map[string]string) { delete(m, rulesKey) })
-	kv, err := openBucket(f.t.Context(), f.js)
+	kv, err := lease.OpenBucket(f.t.Context(), f.js)
 	f.must(err)
 	f.must(kv.Purge(f.t.Context(), StreamName))
-	if entry, err := kv.Get(f.t.Context(), leaseKeyOf(StreamName)); err == nil {
+	if entry, err := kv.Get(f.t.Context(), lease.KeyOf(StreamName)); err == nil {
 		_, err := kv.Put(f.t.Context(), StreamName, entry.Value())
 		f.must(err)
-		f.must(kv.Purge(f.t.Context(), leaseKeyOf(StreamName)))
+		f.must(kv.Purge(f.t.Context(), lease.KeyOf(StreamName)))
 	}
 }
 
@@ -295,13 +296,13 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	kv, err := openBucket(t.Context(), f.js)
+	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
 	older := func() error {
-		_, _, err := Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
+		_, _, err := lease.Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 		return err
 	}
-	if err := older(); !errors.Is(err, errLeaseEntry) {
+	if err := older(); !errors.Is(err, lease.ErrEntry) {
 		t.Errorf("the old lease of a new stream: %v", err)
 	}
 	err = f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, recorded_at) SELECT ?, 1, 5, 3, now()", f.incarnation())
@@ -311,7 +312,7 @@ func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	f.publishMix(0, 10)
 	f.older(func() { f.project() })
 	f.ensureRules()
-	if err := older(); !errors.Is(err, errLeaseEntry) {
+	if err := older(); !errors.Is(err, lease.ErrEntry) {
 		t.Errorf("the old lease after migrate: %v", err)
 	}
 }
@@ -322,11 +323,11 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 20)
 	f.older(func() { f.project() })
-	kv, err := openBucket(t.Context(), f.js)
+	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
-	old, held, err := Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
+	old, held, err := lease.Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 	f.must(err)
-	heard, stop := heedRequests(held, kv, StreamName, slog.New(slog.DiscardHandler))
+	heard, stop := lease.HeedRequests(held, kv, StreamName, slog.New(slog.DiscardHandler))
 	go func() {
 		<-heard.Done()
 		stop()
@@ -447,23 +448,23 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 10)
 	f.older(func() { f.project() })
-	kv, err := openBucket(t.Context(), f.js)
+	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
-	read := func(key string) (uint64, leaseEntry) {
-		revision, entry, err := readEntry(t.Context(), kv, key)
+	read := func(key string) (uint64, lease.Entry) {
+		revision, entry, err := lease.ReadEntry(t.Context(), kv, key)
 		f.must(err)
 		return revision, entry
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	inherit := func(owner string) {
 		t.Helper()
-		f.must(Claim{KV: kv, Key: leaseKeyOf(StreamName), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), StreamName))
+		f.must(lease.Claim{KV: kv, Key: lease.KeyOf(StreamName), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), StreamName))
 	}
 	_, was := read(StreamName)
 	// One comes as far as the new key, and an older projector goes on.
-	early, err := json.Marshal(leaseEntry{Epoch: was.Epoch + 1})
+	early, err := json.Marshal(lease.Entry{Epoch: was.Epoch + 1})
 	f.must(err)
-	_, err = kv.Put(t.Context(), leaseKeyOf(StreamName), early)
+	_, err = kv.Put(t.Context(), lease.KeyOf(StreamName), early)
 	f.must(err)
 	was.Epoch, was.Owner = was.Epoch+5, ""
 	later, err := json.Marshal(was)
@@ -471,20 +472,20 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	_, err = kv.Put(t.Context(), StreamName, later)
 	f.must(err)
 	inherit("one")
-	if _, got := read(leaseKeyOf(StreamName)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
+	if _, got := read(lease.KeyOf(StreamName)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
 		t.Errorf("carried over: %+v, of %+v", got, was)
 	}
 	// Somebody follows the advice of older versions and deletes the key.
 	f.ensureRules()
 	f.publishMix(50, 10)
 	f.project()
-	_, now := read(leaseKeyOf(StreamName))
+	_, now := read(lease.KeyOf(StreamName))
 	f.must(kv.Delete(t.Context(), StreamName))
 	inherit("two")
-	if _, got := read(leaseKeyOf(StreamName)); got.Epoch != now.Epoch || !got.Pending.Same(*now.Pending) {
+	if _, got := read(lease.KeyOf(StreamName)); got.Epoch != now.Epoch || !got.Pending.Same(*now.Pending) {
 		t.Errorf("after the fence was taken away: %+v, not %+v", got, now)
 	}
-	if fenced, err := isFenced(t.Context(), kv, StreamName); err != nil || !fenced {
+	if fenced, err := lease.IsFenced(t.Context(), kv, StreamName); err != nil || !fenced {
 		t.Errorf("the fence does not stand: %v", err)
 	}
 	f.publishMix(70, 10)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestEndedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	kv, err := f.js.KeyValue(t.Context(), LeaseBucket)
+	kv, err := f.js.KeyValue(t.Context(), lease.Bucket)
 	f.must(err)
 	for round := range 6 {
 		f.publishMix(round*1000, 150)
@@ -48,7 +49,7 @@ func TestEndedUnderLoad(t *testing.T) {
 
 func leaseOwner(t *testing.T, kv jetstream.KeyValue) string {
 	t.Helper()
-	_, entry, err := readEntry(t.Context(), kv, leaseKeyOf(StreamName))
+	_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(StreamName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // simAction is one thing that happens to a world, as often as its weight says.
@@ -141,8 +142,8 @@ func (s *schedule) forget() {
 
 // pending is the range in the journal of a stream.
 func (s *schedule) pending(stream *simStream) *ledger.Range {
-	var entry leaseEntry
-	if e, ok := s.bucket.entries[leaseKeyOf(stream.name)]; ok && json.Unmarshal(e.value, &entry) == nil {
+	var entry lease.Entry
+	if e, ok := s.bucket.entries[lease.KeyOf(stream.name)]; ok && json.Unmarshal(e.value, &entry) == nil {
 		return entry.Pending
 	}
 	return nil
@@ -155,7 +156,7 @@ func (s *schedule) loseLease() {
 		if r := s.pending(stream); r != nil && r.Last > s.committed(stream) {
 			s.unjournalled = append(s.unjournalled, *r)
 		}
-		delete(s.bucket.entries, leaseKeyOf(stream.name))
+		delete(s.bucket.entries, lease.KeyOf(stream.name))
 	})
 }
 
@@ -319,11 +320,11 @@ func (s *schedule) askForLease() {
 	c, keep := s.newProcess(name, i), time.Duration(s.dice.Int64N(int64(8*time.Second)))
 	c.run(func(ctx context.Context) error {
 		kv := simKeyValue{process: c}
-		var own *Lease
+		var own *lease.Lease
 		var held context.Context
 		for own == nil {
 			var err error
-			own, held, err = Claim{KV: kv, Key: leaseKeyOf(s.streams[i].name), Owner: name, Timing: simTiming, Log: slog.New(slog.DiscardHandler)}.Request(ctx)
+			own, held, err = lease.Claim{KV: kv, Key: lease.KeyOf(s.streams[i].name), Owner: name, Timing: simTiming, Log: slog.New(slog.DiscardHandler)}.Request(ctx)
 			if err != nil && pause(ctx, time.Second) != nil {
 				return nil
 			}

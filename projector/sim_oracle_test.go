@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // The oracle holds the tables against everything that the streams ever had. What
@@ -29,7 +30,7 @@ func (s *schedule) check() {
 	}
 	stopped := false
 	for _, c := range s.processes() {
-		if !isDone(c.done) || c.err == nil || errors.Is(c.err, ErrLeaseLost) {
+		if !isDone(c.done) || c.err == nil || errors.Is(c.err, lease.ErrLost) {
 			continue
 		}
 		stream := s.streams[c.stream]

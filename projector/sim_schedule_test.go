@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -159,7 +160,7 @@ func newSchedule(w *world) *schedule {
 	}
 	for _, stream := range n.EventStreams() {
 		w.streams = append(w.streams, newSimStream(w, stream.Name))
-		if _, err := w.bucket.put(stream.Name, []byte(fence), 0); err != nil {
+		if _, err := w.bucket.put(stream.Name, []byte(lease.Fence), 0); err != nil {
 			w.tb.Fatal(err)
 		}
 	}
@@ -287,7 +288,7 @@ func (s *schedule) restart(name string) {
 		c.run(func(ctx context.Context) error {
 			for {
 				err := c.projector(name).Run(ctx)
-				if len(s.streams) == 1 || !errors.Is(err, ErrLeaseLost) || ctx.Err() != nil {
+				if len(s.streams) == 1 || !errors.Is(err, lease.ErrLost) || ctx.Err() != nil {
 					return err
 				}
 			}
@@ -346,7 +347,7 @@ func (s *schedule) killAll() {
 // ended reports that a process gave up for a reason that needs a person.
 func (s *schedule) ended() bool {
 	return slices.ContainsFunc(s.processes(), func(c *process) bool {
-		return isDone(c.done) && c.err != nil && !errors.Is(c.err, ErrLeaseLost)
+		return isDone(c.done) && c.err != nil && !errors.Is(c.err, lease.ErrLost)
 	})
 }
 

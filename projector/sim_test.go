@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // The simulation runs projectors as they are, from Run on, on servers that are
@@ -105,7 +106,7 @@ type process struct {
 	stopped chan struct{} // closed when it goes on; nil while it runs
 }
 
-var simTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second, poll: time.Second}
+var simTiming = lease.Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
 
 // newProcess makes the process that projects a stream under a name.
 func (w *world) newProcess(name string, stream int) *process {
@@ -128,7 +129,7 @@ func (c *process) projector(owner string) *Projector {
 		panic(err)
 	}
 	p.store, p.timing = simStore{c}, simTiming
-	p.timing.expiry += time.Duration((r.Float64() - 0.5) * 0.2 * float64(simTiming.expiry))
+	p.timing.Expiry += time.Duration((r.Float64() - 0.5) * 0.2 * float64(simTiming.Expiry))
 	p.jitter = func(d time.Duration) time.Duration {
 		return time.Duration(w.roll("jitter " + c.name).Int64N(int64(d)))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -389,7 +390,7 @@ func TestNothingSetUp(t *testing.T) {
 	f := newFixture(t)
 	f.must(f.js.DeleteStream(t.Context(), StreamName))
 	f.refuses(ErrNoStream, "ctxledger migrate")
-	f.must(f.js.DeleteKeyValue(t.Context(), LeaseBucket))
+	f.must(f.js.DeleteKeyValue(t.Context(), lease.Bucket))
 	if err := f.run(f.projector()); err == nil || !strings.Contains(err.Error(), "ctxledger migrate") {
 		t.Errorf("ended with %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -65,7 +66,7 @@ func (p *Projector) batchSpan(ctx context.Context, b built) (context.Context, tr
 // do makes a step, unless the lease is lost. A context that ends for another
 // reason lets a batch be written to its end. The error says which step failed.
 func (p *Projector) do(ctx context.Context, verb string, what func(context.Context) error) error {
-	if err := context.Cause(ctx); errors.Is(err, ErrLeaseLost) {
+	if err := context.Cause(ctx); errors.Is(err, lease.ErrLost) {
 		return err
 	}
 	ctx, done := p.step(ctx, verb)

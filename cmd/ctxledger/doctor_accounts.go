@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -155,7 +156,7 @@ func (n *natsAccount) checkTenant(ctx context.Context, tenant string) finding {
 	}
 	probes := map[string]string{
 		"the facts of other tenants":     fact(stranger, stranger),
-		"the leases of the projectors":   "$KV." + projector.LeaseBucket + "." + stranger,
+		"the leases of the projectors":   "$KV." + lease.Bucket + "." + stranger,
 		"the quarantine":                 "ctx.quarantine." + stranger,
 		"the signed heads of the ledger": "ctx.checkpoints." + stranger,
 	}

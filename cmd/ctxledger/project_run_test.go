@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -93,7 +94,7 @@ func TestLostLeaseIsStoodByFor(t *testing.T) {
 	k, js, _, end := kept(t, false)
 	awaitState(t, k, projector.Health{State: projector.Projecting})
 	loser := k.Fleet()
-	bucket, err := js.KeyValue(t.Context(), projector.LeaseBucket)
+	bucket, err := js.KeyValue(t.Context(), lease.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestForkIsShown(t *testing.T) {
 		if err := sql.Exec(t.Context(), "ALTER TABLE commits UPDATE digest = "+statement+" WHERE 1 SETTINGS mutations_sync = 1"); err != nil {
 			t.Fatal(err)
 		}
-		bucket, err := js.KeyValue(t.Context(), projector.LeaseBucket)
+		bucket, err := js.KeyValue(t.Context(), lease.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}

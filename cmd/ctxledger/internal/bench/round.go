@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // Round is one way through the whole stream.
@@ -111,7 +112,7 @@ func (s *servers) freshLedger(ctx context.Context) (l *ledger.Ledger, dsn string
 	if dsn, err = s.freshDatabase(ctx); err != nil {
 		return nil, "", err
 	}
-	if err := s.js.DeleteKeyValue(ctx, projector.LeaseBucket); err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) {
+	if err := s.js.DeleteKeyValue(ctx, lease.Bucket); err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, "", fmt.Errorf("drop the leases: %w", err)
 	}
 	if _, err := projector.EnsureStreams(ctx, s.js); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -47,7 +48,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		err := k.Fleet().Run(ctx)
 		switch {
-		case errors.Is(err, projector.ErrLeaseLost):
+		case errors.Is(err, lease.ErrLost):
 		case err != nil && k.Waits != nil && k.Waits(err):
 			if k.Told != nil && err.Error() != said {
 				said = err.Error()

@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -23,11 +23,11 @@ import (
 // Where they do not see the same for a moment, a lease is taken by two who ask
 // for it or waits a little longer: the lease alone decides who writes. Safe for
 // concurrent use.
-type roster struct {
+type Roster struct {
 	kv      jetstream.KeyValue
 	me      string // key of this process's own entry
 	streams int
-	timing  timing
+	timing  Timing
 
 	mu    sync.Mutex // guards the fields below
 	share int
@@ -44,13 +44,13 @@ type sighting struct {
 // rosterPrefix begins the keys of the entries; hexadecimal names follow.
 const rosterPrefix = "projectors."
 
-func newRoster(kv jetstream.KeyValue, owner string, streams int, t timing) *roster {
-	return &roster{kv: kv, me: rosterPrefix + hex.EncodeToString([]byte(owner)), streams: streams, timing: t, seen: make(map[string]sighting)}
+func NewRoster(kv jetstream.KeyValue, owner string, streams int, t Timing) *Roster {
+	return &Roster{kv: kv, me: rosterPrefix + hex.EncodeToString([]byte(owner)), streams: streams, timing: t, seen: make(map[string]sighting)}
 }
 
 // take reports whether this process is to have one more lease, and counts it
 // until give. A nil roster lets it have any.
-func (r *roster) take() bool {
+func (r *Roster) take() bool {
 	if r == nil {
 		return true
 	}
@@ -64,7 +64,7 @@ func (r *roster) take() bool {
 }
 
 // give undoes a take.
-func (r *roster) give() {
+func (r *Roster) Give() {
 	if r == nil {
 		return
 	}
@@ -74,14 +74,14 @@ func (r *roster) give() {
 }
 
 // surplus is how many leases this process has beyond its share.
-func (r *roster) surplus() int {
+func (r *Roster) Surplus() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return max(0, r.taken-r.share)
 }
 
 // sign writes this process's entry.
-func (r *roster) sign(ctx context.Context) error {
+func (r *Roster) sign(ctx context.Context) error {
 	if _, err := r.kv.Put(ctx, r.me, nil); err != nil {
 		return fmt.Errorf("tell other projectors of this one: %w", err)
 	}
@@ -89,10 +89,10 @@ func (r *roster) sign(ctx context.Context) error {
 }
 
 // leave removes this process's entry, so that others need not wait for its end.
-func (r *roster) leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
+func (r *Roster) Leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
 
 // look reads the others' entries and settles this process's share.
-func (r *roster) look(ctx context.Context) error {
+func (r *Roster) look(ctx context.Context) error {
 	entries, err := r.entries(ctx)
 	if err != nil {
 		r.mu.Lock()
@@ -108,7 +108,7 @@ func (r *roster) look(ctx context.Context) error {
 
 // count settles the share by the others' entries, and returns those that count no
 // more.
-func (r *roster) count(entries map[string]uint64) (dead map[string]uint64) {
+func (r *Roster) count(entries map[string]uint64) (dead map[string]uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	dead = make(map[string]uint64)
@@ -119,7 +119,7 @@ func (r *roster) count(entries map[string]uint64) (dead map[string]uint64) {
 		switch {
 		case !ok || last.revision != revision:
 			r.seen[key] = sighting{revision, now}
-		case now.Sub(last.since) >= r.timing.expiry:
+		case now.Sub(last.since) >= r.timing.Expiry:
 			dead[key] = revision
 			continue
 		}
@@ -135,8 +135,8 @@ func (r *roster) count(entries map[string]uint64) (dead map[string]uint64) {
 }
 
 // entries returns the others' entries with their revisions.
-func (r *roster) entries(ctx context.Context) (map[string]uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timing.expiry/2)
+func (r *Roster) entries(ctx context.Context) (map[string]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.Expiry/2)
 	defer cancel()
 	watch, err := r.kv.Watch(ctx, rosterPrefix+"*", jetstream.IgnoreDeletes(), jetstream.MetaOnly())
 	if err != nil {
@@ -180,10 +180,10 @@ func shareOf(streams int, me string, others []string) int {
 
 // follow signs every heartbeat and looks at every poll, until ctx ends, and calls
 // changed after each look.
-func (r *roster) follow(ctx context.Context, failed func(step string, err error), changed func()) {
+func (r *Roster) Follow(ctx context.Context, failed func(step string, err error), changed func()) {
 	var signed time.Time
 	for {
-		if time.Since(signed) >= r.timing.heartbeat {
+		if time.Since(signed) >= r.timing.Heartbeat {
 			if err := r.sign(ctx); err == nil {
 				signed = time.Now()
 			} else if ctx.Err() == nil {
@@ -198,7 +198,7 @@ func (r *roster) follow(ctx context.Context, failed func(step string, err error)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(r.timing.poll):
+		case <-time.After(r.timing.Poll):
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 
 // journalledIncarnation is the incarnation of the last range of a stream that a
 // projector has begun to write, "" where there is none.
-func journalledIncarnation(ctx context.Context, js jetstream.JetStream, name string) (string, error) {
-	kv, err := openBucket(ctx, js)
-	if errors.Is(err, errNoBucket) {
+func JournalledIncarnation(ctx context.Context, js jetstream.JetStream, name string) (string, error) {
+	kv, err := OpenBucket(ctx, js)
+	if errors.Is(err, ErrNoBucket) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look up bucket %s: %w", LeaseBucket, err)
+		return "", fmt.Errorf("look up bucket %s: %w", Bucket, err)
 	}
-	for _, key := range []string{leaseKeyOf(name), name} {
-		_, entry, err := readEntry(ctx, kv, key)
+	for _, key := range []string{KeyOf(name), name} {
+		_, entry, err := ReadEntry(ctx, kv, key)
 		switch {
-		case errors.Is(err, errLeaseEntry): // the fence
+		case errors.Is(err, ErrEntry): // the fence
 		case err != nil:
 			return "", err
 		case entry.Pending != nil:

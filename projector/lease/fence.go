@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 const leaseSuffix = ".projection"
 
 // leaseKeyOf is the key of a stream's lease and journal.
-func leaseKeyOf(stream string) string { return stream + leaseSuffix }
+func KeyOf(stream string) string { return stream + leaseSuffix }
 
 // fence is the value of the old key.
-const fence = `"this stream needs a newer ctxledger: its lease has another key"`
+const Fence = `"this stream needs a newer ctxledger: its lease has another key"`
 
 // isFenced reports whether no older projector can take a stream's lease any more.
-func isFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, error) {
+func IsFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, error) {
 	entry, err := kv.Get(ctx, stream)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return false, nil
@@ -33,12 +33,12 @@ func isFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, 
 	if err != nil {
 		return false, fmt.Errorf("read the old lease: %w", err)
 	}
-	return string(entry.Value()) == fence, nil
+	return string(entry.Value()) == Fence, nil
 }
 
 // ensureFence puts the fence where no projector has ever been.
-func ensureFence(ctx context.Context, kv jetstream.KeyValue, stream string) error {
-	_, err := kv.Create(ctx, stream, []byte(fence))
+func EnsureFence(ctx context.Context, kv jetstream.KeyValue, stream string) error {
+	_, err := kv.Create(ctx, stream, []byte(Fence))
 	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
 		return fmt.Errorf("fence off older projectors: %w", err)
 	}
@@ -50,17 +50,17 @@ func ensureFence(ctx context.Context, kv jetstream.KeyValue, stream string) erro
 // puts the fence in its place. It returns at once where the fence stands. It may be
 // repeated after any end: until the fence stands, nothing is projected under the new key.
 func (c Claim) Inherit(ctx context.Context, stream string) error {
-	fenced, err := isFenced(ctx, c.KV, stream)
+	fenced, err := IsFenced(ctx, c.KV, stream)
 	if err != nil || fenced {
 		return err
 	}
 	old := c
 	old.Key = stream
 	lease, held, err := old.Request(ctx)
-	if errors.Is(err, errLeaseEntry) { // another has put the fence there meanwhile
-		fenced, err := isFenced(ctx, c.KV, stream)
+	if errors.Is(err, ErrEntry) { // another has put the fence there meanwhile
+		fenced, err := IsFenced(ctx, c.KV, stream)
 		if err == nil && !fenced {
-			err = errLeaseEntry
+			err = ErrEntry
 		}
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *Lease) bequeath(ctx context.Context, key string) error {
 	l.lost = true // whatever happens, it is not renewed
 	defer l.cancel(nil)
 	heir := Lease{Claim: Claim{KV: l.KV, Key: key}}
-	revision, have, err := readEntry(ctx, l.KV, key)
+	revision, have, err := ReadEntry(ctx, l.KV, key)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l *Lease) bequeath(ctx context.Context, key string) error {
 	if err := heir.put(ctx, entry); err != nil {
 		return fmt.Errorf("carry the lease over: %w", err)
 	}
-	if _, err := l.KV.Update(ctx, l.Key, []byte(fence), l.revision); err != nil {
+	if _, err := l.KV.Update(ctx, l.Key, []byte(Fence), l.revision); err != nil {
 		return fmt.Errorf("fence off older projectors: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -16,16 +16,16 @@ import (
 // request counts once, and who asks repeats it for as long as it has no lease: the
 // holder may have ended, or failed to leave, after it had withdrawn the request.
 // Whoever asked and does not come loses the lease by expiry.
-const requestSuffix = ".request"
+const RequestSuffix = ".request"
 
 // handOver ends the time of a holder whose lease another has asked for.
-type handOver struct{ owner string }
+type HandOver struct{ Owner string }
 
-func (h *handOver) Error() string { return "the lease was handed over to " + h.owner }
+func (h *HandOver) Error() string { return "the lease was handed over to " + h.Owner }
 
 // heedRequests returns a context that ends with a handOver once somebody asks for
 // the lease. stop ends the watch.
-func heedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *slog.Logger) (held context.Context, stop func()) {
+func HeedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *slog.Logger) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -41,7 +41,7 @@ func heedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *s
 				case <-time.After(listenAgain):
 				}
 			default:
-				cancel(&handOver{owner})
+				cancel(&HandOver{owner})
 			}
 		}
 	}()
@@ -56,7 +56,7 @@ const listenAgain = time.Second
 
 // awaitRequest returns who asks for the lease of key, and withdraws the request.
 func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner string, err error) {
-	watch, err := kv.Watch(ctx, key+requestSuffix, jetstream.IgnoreDeletes())
+	watch, err := kv.Watch(ctx, key+RequestSuffix, jetstream.IgnoreDeletes())
 	if err != nil {
 		return "", err
 	}
@@ -89,14 +89,14 @@ func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyV
 // Leave gives the lease up: to the one that asked for it if that is why, and else
 // to anyone.
 func (l *Lease) Leave(ctx context.Context, why error) error {
-	var request *handOver
+	var request *HandOver
 	if !errors.As(why, &request) {
 		return l.Release(ctx)
 	}
 	l.cancel(nil)
 	<-l.done
-	err := l.change(ctx, func(e *leaseEntry) { e.Owner = request.owner })
-	if errors.Is(err, ErrLeaseLost) {
+	err := l.change(ctx, func(e *Entry) { e.Owner = request.Owner })
+	if errors.Is(err, ErrLost) {
 		return nil
 	}
 	return err
@@ -106,7 +106,7 @@ func (l *Lease) Leave(ctx context.Context, why error) error {
 // it has it. The returned context ends when it is lost.
 func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 	ask := func(ctx context.Context) error {
-		_, err := c.KV.Put(ctx, c.Key+requestSuffix, []byte(c.Owner))
+		_, err := c.KV.Put(ctx, c.Key+RequestSuffix, []byte(c.Owner))
 		return err
 	}
 	if err := ask(ctx); err != nil {
@@ -116,7 +116,7 @@ func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		again := time.NewTicker(c.Timing.expiry)
+		again := time.NewTicker(c.Timing.Expiry)
 		defer again.Stop()
 		for {
 			select {
@@ -141,7 +141,7 @@ func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 
 // takeBack withdraws the request: nobody may have held the lease, and heard.
 func (c Claim) takeBack(ctx context.Context) {
-	request, err := c.KV.Get(ctx, c.Key+requestSuffix)
+	request, err := c.KV.Get(ctx, c.Key+RequestSuffix)
 	if err == nil && string(request.Value()) == c.Owner {
 		_ = c.KV.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
 	}

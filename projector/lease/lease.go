@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // leaseEntry is the value under a stream's key in the lease bucket. It is the
 // journal, too: Pending is the range that its owner is about to write or has
 // written.
-type leaseEntry struct {
+type Entry struct {
 	Epoch   uint64        `json:"epoch"`
 	Owner   string        `json:"owner"`  // empty when released
 	Holder  string        `json:"holder"` // one acquisition; never the same twice
@@ -29,16 +29,16 @@ type leaseEntry struct {
 var (
 	// ErrLeaseLost means that another projector has taken over. The loser stops
 	// at once; what it had in hand is the other's to finish.
-	ErrLeaseLost = errors.New("another projector took over")
+	ErrLost = errors.New("another projector took over")
 
-	errLeaseEntry = errors.New("the lease entry cannot be read: delete its key from the bucket " + LeaseBucket)
+	ErrEntry = errors.New("the lease entry cannot be read: delete its key from the bucket " + Bucket)
 )
 
 // timing is how often a holder renews its lease, how long an observer watches
 // an unchanged one before it takes it, and how often it looks.
-type timing struct{ heartbeat, expiry, poll time.Duration }
+type Timing struct{ Heartbeat, Expiry, Poll time.Duration }
 
-var defaultTiming = timing{heartbeat: 3 * time.Second, expiry: 10 * time.Second, poll: time.Second}
+var DefaultTiming = Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
 
 // Lease is the right to write one stream's rows. Every change is a
 // compare-and-set on the entry's revision, so at most one holder can journal.
@@ -51,7 +51,7 @@ type Lease struct {
 	beat  atomic.Pointer[time.Time] // when the entry was last changed
 
 	mu       slowMutex // guards the fields below; held over a compare-and-set
-	entry    leaseEntry
+	entry    Entry
 	revision uint64
 	lost     bool
 
@@ -72,8 +72,8 @@ type Claim struct {
 	KV     jetstream.KeyValue
 	Key    string
 	Owner  string
-	Timing timing
-	Roster *roster // is asked before a free lease is taken; nil takes every one
+	Timing Timing
+	Roster *Roster // is asked before a free lease is taken; nil takes every one
 	Log    *slog.Logger
 	Failed func(step string, err error) // is told of attempts that are made again
 }
@@ -100,20 +100,20 @@ func (l *Lease) await(ctx context.Context) error {
 	var since time.Time // when this observer first saw the revision
 	var told uint64
 	for {
-		revision, entry, err := readEntry(ctx, l.KV, l.Key)
+		revision, entry, err := ReadEntry(ctx, l.KV, l.Key)
 		switch {
 		case err != nil && !mayPass(err):
 			return err
 		case err != nil:
 			l.Failed("acquire the lease", err)
 			seen = 0 // who holds it may have been cut off as well
-		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.expiry) && l.Roster.take():
+		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.Expiry) && l.Roster.take():
 			l.revision = revision
-			err := l.swap(ctx, leaseEntry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Pending: entry.Pending})
+			err := l.swap(ctx, Entry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Pending: entry.Pending})
 			if err == nil {
 				return nil
 			}
-			l.Roster.give()
+			l.Roster.Give()
 			l.Log.Info("the lease was not free after all", "error", err)
 			seen = 0
 		case revision != seen:
@@ -126,14 +126,14 @@ func (l *Lease) await(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(l.Timing.poll):
+		case <-time.After(l.Timing.Poll):
 		}
 	}
 }
 
 // readEntry returns the entry of a key and its revision, 0 where there is none.
-func readEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, leaseEntry, error) {
-	var entry leaseEntry
+func ReadEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, Entry, error) {
+	var entry Entry
 	value, err := kv.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return 0, entry, nil
@@ -142,19 +142,19 @@ func readEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, 
 		return 0, entry, fmt.Errorf("read lease: %w", err)
 	}
 	if err := json.Unmarshal(value.Value(), &entry); err != nil {
-		return 0, entry, fmt.Errorf("%w: %w", errLeaseEntry, err)
+		return 0, entry, fmt.Errorf("%w: %w", ErrEntry, err)
 	}
 	return value.Revision(), entry, nil
 }
 
 // mayPass reports whether the entry may be read after all when it is tried again.
 func mayPass(err error) bool {
-	return !errors.Is(err, errLeaseEntry) && !errors.Is(err, nats.ErrConnectionClosed) && ledger.Transient(err)
+	return !errors.Is(err, ErrEntry) && !errors.Is(err, nats.ErrConnectionClosed) && ledger.Transient(err)
 }
 
 // put is one compare-and-set. A key that was deleted has revision 0, which
 // only Create understands.
-func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
+func (l *Lease) put(ctx context.Context, entry Entry) error {
 	value, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("encode lease: %w", err)
@@ -177,12 +177,12 @@ func (l *Lease) put(ctx context.Context, entry leaseEntry) error {
 // swap replaces the entry if nobody else has, and returns ErrLeaseLost if
 // somebody has. After an error it looks whose entry stands: the reply to this
 // change, or to an earlier one, may have been lost.
-func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
+func (l *Lease) swap(ctx context.Context, entry Entry) error {
 	err := l.put(ctx, entry)
 	if err == nil {
 		return nil
 	}
-	standing, have, readErr := readEntry(ctx, l.KV, l.Key)
+	standing, have, readErr := ReadEntry(ctx, l.KV, l.Key)
 	switch {
 	case readErr != nil:
 		return err
@@ -192,12 +192,12 @@ func (l *Lease) swap(ctx context.Context, entry leaseEntry) error {
 	case standing != 0 && standing <= l.revision:
 		return err // unchanged, or a replica that lags
 	}
-	return ErrLeaseLost
+	return ErrLost
 }
 
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.done)
-	ticker := time.NewTicker(l.Timing.heartbeat)
+	ticker := time.NewTicker(l.Timing.Heartbeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -205,7 +205,7 @@ func (l *Lease) renew(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if err := l.change(ctx, func(*leaseEntry) {}); errors.Is(err, ErrLeaseLost) {
+		if err := l.change(ctx, func(*Entry) {}); errors.Is(err, ErrLost) {
 			return
 		} else if err != nil && ctx.Err() == nil {
 			l.Failed("renew the lease", err)
@@ -213,18 +213,18 @@ func (l *Lease) renew(ctx context.Context) {
 	}
 }
 
-func (l *Lease) change(ctx context.Context, edit func(*leaseEntry)) error {
+func (l *Lease) change(ctx context.Context, edit func(*Entry)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost {
-		return ErrLeaseLost
+		return ErrLost
 	}
 	entry := l.entry
 	edit(&entry)
 	err := l.swap(ctx, entry)
-	if errors.Is(err, ErrLeaseLost) {
+	if errors.Is(err, ErrLost) {
 		l.lost = true
-		l.cancel(ErrLeaseLost)
+		l.cancel(ErrLost)
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func (l *Lease) Epoch() uint64 { return l.epoch.Load() }
 // Advance gives this holder the next epoch and returns it.
 func (l *Lease) Advance(ctx context.Context) (uint64, error) {
 	var epoch uint64
-	err := l.change(ctx, func(e *leaseEntry) {
+	err := l.change(ctx, func(e *Entry) {
 		e.Epoch++
 		epoch = e.Epoch
 	})
@@ -259,15 +259,15 @@ func (l *Lease) Pending() *ledger.Range {
 // Journal records that r is about to be written. It is durable when it
 // returns, as far as the server's own configuration makes it so.
 func (l *Lease) Journal(ctx context.Context, r ledger.Range) error {
-	return l.change(ctx, func(e *leaseEntry) { e.Pending = &r })
+	return l.change(ctx, func(e *Entry) { e.Pending = &r })
 }
 
 // Release gives the lease up, so that another may take it at once.
 func (l *Lease) Release(ctx context.Context) error {
 	l.cancel(nil)
 	<-l.done
-	err := l.change(ctx, func(e *leaseEntry) { e.Owner = "" })
-	if errors.Is(err, ErrLeaseLost) {
+	err := l.change(ctx, func(e *Entry) { e.Owner = "" })
+	if errors.Is(err, ErrLost) {
 		return nil // it is another's already
 	}
 	return err

@@ -1,4 +1,4 @@
-package projector
+package lease
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // testTiming is fast enough to wait for and slow enough for a busy machine.
-var testTiming = timing{heartbeat: 100 * time.Millisecond, expiry: 2 * time.Second, poll: 20 * time.Millisecond}
+var testTiming = Timing{Heartbeat: 100 * time.Millisecond, Expiry: 2 * time.Second, Poll: 20 * time.Millisecond}
 
 const testKey = "CTX.projection"
 
@@ -33,10 +33,10 @@ func leaseBucket(t *testing.T) jetstream.KeyValue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensureBucket(t.Context(), js); err != nil {
+	if _, err := EnsureBucket(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
-	kv, err := openBucket(t.Context(), js)
+	kv, err := OpenBucket(t.Context(), js)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 	select {
 	case <-second:
 		t.Fatal("the second took a lease that the first renews")
-	case <-time.After(testTiming.expiry + testTiming.expiry/2):
+	case <-time.After(testTiming.Expiry + testTiming.Expiry/2):
 	}
 	first.cancel(nil) // no more heartbeats: it is dead, or stopped
 	var l *Lease
@@ -83,7 +83,7 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 	if l.Epoch() != 2 || l.Pending() == nil || !l.Pending().Same(pending) {
 		t.Errorf("epoch %d, pending %v", l.Epoch(), l.Pending())
 	}
-	if err := first.Journal(t.Context(), pending); !errors.Is(err, ErrLeaseLost) {
+	if err := first.Journal(t.Context(), pending); !errors.Is(err, ErrLost) {
 		t.Errorf("the first journals after the second took over: %v", err)
 	}
 	if err := first.Release(t.Context()); err != nil {
@@ -98,7 +98,7 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
 	slow := testTiming
-	slow.expiry = time.Hour
+	slow.Expiry = time.Hour
 	take := func(owner string) (*Lease, context.Context) {
 		l, held, err := Claim{KV: kv, Key: testKey, Owner: owner, Timing: slow, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 		if err != nil {
@@ -109,7 +109,7 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	_, held := take("same")
 	second, _ := take("same")
 	<-held.Done()
-	if !errors.Is(context.Cause(held), ErrLeaseLost) {
+	if !errors.Is(context.Cause(held), ErrLost) {
 		t.Errorf("the first ended with %v", context.Cause(held))
 	}
 	if err := second.Release(t.Context()); err != nil {
@@ -153,17 +153,17 @@ func TestLeaseSurvivesLostReplies(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if errors.Is(err, ErrLeaseLost) {
+			if errors.Is(err, ErrLost) {
 				t.Fatal(err)
 			}
 		}
-		if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Pending.First != n {
+		if _, entry, err := ReadEntry(t.Context(), l.KV, l.Key); err != nil || entry.Pending.First != n {
 			t.Fatalf("journalled %d, the entry has %+v, %v", n, entry, err)
 		}
 	}
 	for l.Release(t.Context()) != nil {
 	}
-	if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
+	if _, entry, err := ReadEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
 		t.Errorf("released, and the entry has %+v, %v", entry, err)
 	}
 }
@@ -186,7 +186,7 @@ func TestReleaseAfterALostReply(t *testing.T) {
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, entry, err := readEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
+	if _, entry, err := ReadEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
 		t.Errorf("the entry has %+v, %v; want a released one", entry, err)
 	}
 }
@@ -199,7 +199,7 @@ func TestLeaseEntryLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-held.Done()
-	if err := l.Journal(t.Context(), ledger.Range{}); !errors.Is(err, ErrLeaseLost) {
+	if err := l.Journal(t.Context(), ledger.Range{}); !errors.Is(err, ErrLost) {
 		t.Errorf("journalled without an entry: %v", err)
 	}
 	if l, _ := acquire(t, kv, "second"); l.Epoch() != 1 {
@@ -232,13 +232,13 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
 	holder, _ := acquire(t, kv, "holder")
-	watch, err := kv.Watch(t.Context(), testKey+requestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
+	watch, err := kv.Watch(t.Context(), testKey+RequestSuffix, jetstream.UpdatesOnly(), jetstream.IgnoreDeletes())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error, 1)
 	patient := testTiming
-	patient.expiry *= 3 // a holder that has to wait for the processor is not dead
+	patient.Expiry *= 3 // a holder that has to wait for the processor is not dead
 	go func() {
 		lease, _, err := Claim{KV: kv, Key: testKey, Owner: "a rebuild", Timing: patient, Log: slog.New(slog.DiscardHandler)}.Request(t.Context())
 		if err == nil {
@@ -256,13 +256,13 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 			t.Fatalf("it has the lease of a holder that renews it, %v", err)
 		}
 	}
-	if err := holder.Leave(t.Context(), &handOver{"a rebuild"}); err != nil {
+	if err := holder.Leave(t.Context(), &HandOver{"a rebuild"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-got; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kv.Get(t.Context(), testKey+requestSuffix); err == nil {
+	if _, err := kv.Get(t.Context(), testKey+RequestSuffix); err == nil {
 		t.Error("the request stands")
 	}
 }
