@@ -26,6 +26,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -108,10 +109,10 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 	b := &battle{t: t, ctx: t.Context(), ring: ring, key: key}
 	b.admin, b.attacker = signIn(t, n, s, "admin"), signIn(t, n, s, "tenant-"+attacker)
 	b.victim = producer.NewPublisher(signIn(t, n, s, "tenant-"+victim), 0)
-	if _, err := projector.EnsureStreams(t.Context(), b.admin); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), b.admin); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := b.admin.Stream(t.Context(), projector.StreamName)
+	stream, err := b.admin.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -85,7 +86,7 @@ func (in *installation) project(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(t.Context(), in.servers.ClickHouseDSN())

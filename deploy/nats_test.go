@@ -27,6 +27,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -87,7 +88,7 @@ func TestTenantsAreApart(t *testing.T) {
 	n := write(t, deploy.NATS())
 	s := startNATS(t, n)
 	admin, acme, zeta := signIn(t, n, s, "admin"), signIn(t, n, s, "tenant-acme"), signIn(t, n, s, "tenant-zeta-2")
-	if _, err := projector.EnsureStreams(t.Context(), admin); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
 	leases, err := admin.KeyValue(t.Context(), lease.Bucket)
@@ -180,11 +181,11 @@ func wantSubjects(t *testing.T, js jetstream.JetStream, name string, want map[st
 func TestProjectorUser(t *testing.T) {
 	n := write(t, deploy.NATS())
 	s := startNATS(t, n)
-	if _, err := projector.EnsureStreams(t.Context(), signIn(t, n, s, "admin")); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), signIn(t, n, s, "admin")); err != nil {
 		t.Fatal(err)
 	}
 	js := signIn(t, n, s, "projector")
-	if _, err := js.Stream(t.Context(), projector.StreamName); err != nil {
+	if _, err := js.Stream(t.Context(), schema.EventStream); err != nil {
 		t.Error(err)
 	}
 	acme := signIn(t, n, s, "tenant-acme")
@@ -249,13 +250,13 @@ func TestSDKAsATenant(t *testing.T) {
 	for client.Err() == nil { // until the first try has failed
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), admin); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantSubjects(t, admin, projector.StreamName, map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 3})
+	wantSubjects(t, admin, schema.EventStream, map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 3})
 }
 
 // TestTLS takes tls.conf in, with a certificate of the test's own.
@@ -342,12 +343,12 @@ func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 	if s := p.Status(); s.Quarantined != want {
 		t.Errorf("%d events in quarantine, not %d: %+v", s.Quarantined, want, s)
 	}
-	stream, err := js.Stream(t.Context(), projector.QuarantineStreamName)
+	stream, err := js.Stream(t.Context(), schema.QuarantineStream)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := stream.CachedInfo().State.Msgs; got != want {
-		t.Errorf("%s holds %d messages, not %d", projector.QuarantineStreamName, got, want)
+		t.Errorf("%s holds %d messages, not %d", schema.QuarantineStream, got, want)
 	}
 }
 

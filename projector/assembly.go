@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -60,7 +61,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 
 // add parses messages, sifts out the withheld values, and adds the rows of those
 // that are certainly new or certainly refused.
-func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) error {
+func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 			a.fresh.learn(r.value)
 		}
 	}
-	first := all[0].position.StreamSeq
+	first := all[0].Position.StreamSeq
 	if a.messages > 0 {
 		first = a.first.StreamSeq
 	}
@@ -86,15 +87,15 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 	}
 	void := make(map[uint64]bool) // redactions that are refused for their id
 	all = p.withheld.siftAfter(a.fresh, all, func(earlier []parsed, m parsed) bool {
-		void[m.position.StreamSeq] = a.conflicts(known, earlier, m)
-		return !void[m.position.StreamSeq]
+		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
+		return !void[m.Position.StreamSeq]
 	})
 	p.noteUnknown(fingerprintsOf(all))
 	if a.messages == 0 {
-		a.first, a.fetched, a.began = all[0].position, messages[0].arrived, began
-		a.batch.Rules = max(all[0].rules, ledger.EnvelopeRules)
+		a.first, a.fetched, a.began = all[0].Position, messages[0].Arrived, began
+		a.batch.Rules = max(all[0].Rules, ledger.EnvelopeRules)
 	}
-	a.last = all[len(all)-1].position
+	a.last = all[len(all)-1].Position
 	a.decoding += time.Since(began)
 	p.noteGaps(all)
 	if p.config.Tracer != nil {
@@ -104,10 +105,10 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*message) e
 		a.take(m)
 		if len(m.violations) == 0 {
 			for _, value := range withheldBy(m.event, m.fact) {
-				if void[m.position.StreamSeq] {
+				if void[m.Position.StreamSeq] {
 					break
 				}
-				a.told = append(a.told, withholding{m.position.StreamSeq, value})
+				a.told = append(a.told, withholding{m.Position.StreamSeq, value})
 			}
 			if p.seen.maybe(m.identity) {
 				a.unsure = append(a.unsure, m)
@@ -145,7 +146,7 @@ func (a *assembly) conflicts(known map[eventIdentity]ledger.Known, earlier []par
 	if !again {
 		first, again = known[id]
 	}
-	if again && before(first.Position, m.position) {
+	if again && before(first.Position, m.Position) {
 		return first.Digest != m.digest
 	}
 	for _, some := range [][]parsed{a.unsure, earlier} {
@@ -162,13 +163,13 @@ func (a *assembly) conflicts(known map[eventIdentity]ledger.Known, earlier []par
 // held a withheld value but where it stands: its digest is kept, and would tell a
 // value to whoever tries.
 func (a *assembly) take(m parsed) {
-	named := m.message
-	if m.reintroduced || m.erased != nil {
-		named = placeOf(m.position)
+	named := m.Message
+	if m.reintroduced || m.Erased != nil {
+		named = streamio.PlaceOf(m.Position)
 	}
-	a.sums.Write(named.sum())
+	a.sums.Write(named.Sum())
 	a.messages++
-	a.bytes += m.size()
+	a.bytes += m.Size()
 }
 
 // complete looks up what could not be told of the messages, and returns the batch.
@@ -200,7 +201,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 }
 
 // assemble makes a batch of messages.
-func (p *Projector) assemble(ctx context.Context, messages []*message) (built, error) {
+func (p *Projector) assemble(ctx context.Context, messages []*streamio.Message) (built, error) {
 	a, err := p.begin(ctx)
 	if err != nil {
 		return built{}, err
@@ -218,7 +219,7 @@ func (p *Projector) assemble(ctx context.Context, messages []*message) (built, e
 func (p *Projector) depart(b built) built {
 	conflicts := make(map[uint64]bool, len(b.refused))
 	for _, m := range b.refused {
-		conflicts[m.position.StreamSeq] = true
+		conflicts[m.Position.StreamSeq] = true
 	}
 	for _, r := range b.told {
 		if !conflicts[r.sequence] && p.withheld.learn(r.value) {
@@ -252,13 +253,13 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 	}
 	known := make(map[eventIdentity]ledger.Known, len(found))
 	for _, k := range found {
-		own := k.Position.Incarnation == p.incarnation
+		own := k.Position.Incarnation == p.source.Incarnation
 		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
 		for _, id := range []eventIdentity{{"", k.Source, k.EventID}, {schema.TenantOf(k.Tenant), k.Source, k.EventID}} {
 			earlier, again := known[id]
-			if !again || own && (earlier.Position.Incarnation != p.incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
+			if !again || own && (earlier.Position.Incarnation != p.source.Incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
 				known[id] = k
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // How the messages of a batch come makes no difference to its range and rows, and
@@ -14,12 +15,12 @@ import (
 func TestPartsOfABatchAreOneBatch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var messages []*message
+	var messages []*streamio.Message
 	for i := range 30 {
 		e := event(i/2, i%3/2) // each comes twice, some with another digest
 		messages = append(messages, at(uint64(i+1), e.Binary()))
 		if i%7 == 0 {
-			messages[i].data = messages[i].data[1:]
+			messages[i].Data = messages[i].Data[1:]
 		}
 	}
 	for _, id := range []int{4, 17} {
@@ -63,7 +64,7 @@ func (nothingKnown) Lookup(context.Context, []uint64) ([]ledger.Known, error) { 
 func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 	t.Parallel()
 	const other = "another value"
-	messages := []*message{
+	messages := []*streamio.Message{
 		at(1, redaction(t, 1, secret).Binary()), at(2, redaction(t, 1, other).Binary()),
 		at(3, foreign(3, `{"note":"`+other+`"}`).Binary()), at(4, foreign(4, `{"note":"`+secret+`"}`).Binary()),
 	}

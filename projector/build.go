@@ -25,7 +25,7 @@ func (f firsts) of(m parsed) (ledger.Known, bool) {
 	if !ok {
 		return ledger.Known{}, false
 	}
-	at := ledger.Position{Incarnation: m.position.Incarnation, StreamSeq: one.sequence}
+	at := ledger.Position{Incarnation: m.Position.Incarnation, StreamSeq: one.sequence}
 	return ledger.Known{Tenant: m.tenant, Source: m.event.Source, EventID: m.event.ID, Position: at, Digest: one.digest}, true
 }
 
@@ -51,14 +51,14 @@ func build(batch *ledger.Batch, messages []parsed, known map[eventIdentity]ledge
 // place adds what becomes of a message. Of a message that is not refused it keeps
 // nothing but copies.
 func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
-	if m.erased != nil {
-		if m.erased.hash != (tlog.Hash{}) {
-			o.leaves = append(o.leaves, leafAt{m.erased.hash, m.erased.tenant, m.position})
+	if m.Erased != nil {
+		if m.Erased.Hash != (tlog.Hash{}) {
+			o.leaves = append(o.leaves, leafAt{m.Erased.Hash, m.Erased.Tenant, m.Position})
 		}
 		return
 	}
-	if of, ok := replayOf(m.message); ok {
-		o.batch.AddReplay(m.replayTenant(), m.position, of)
+	if of, ok := replayOf(m.Message); ok {
+		o.batch.AddReplay(m.replayTenant(), m.Position, of)
 	}
 	if len(m.violations) > 0 {
 		o.refuse(m)
@@ -69,17 +69,17 @@ func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
 		earlier, again = known[m.eventIdentity()]
 	}
 	switch {
-	case !again || !before(earlier.Position, m.position):
-		o.batch.AddDerived(m.event, m.fact, m.position, ledger.Derived{Tenant: m.tenant, Digest: m.digest, Identity: m.identity, Salt: m.salt})
+	case !again || !before(earlier.Position, m.Position):
+		o.batch.AddDerived(m.event, m.fact, m.Position, ledger.Derived{Tenant: m.tenant, Digest: m.digest, Identity: m.identity, Salt: m.salt})
 		if m.logged {
-			o.leaves = append(o.leaves, leafAt{m.leaf, m.tenant, m.position})
+			o.leaves = append(o.leaves, leafAt{m.leaf, m.tenant, m.Position})
 		}
-		o.firsts[m.sameness] = first{m.position.StreamSeq, m.digest}
-		if m.rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
-			o.firsts[ownedSum(m.sameness, m.tenant)] = first{m.position.StreamSeq, m.digest}
+		o.firsts[m.sameness] = first{m.Position.StreamSeq, m.digest}
+		if m.Rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
+			o.firsts[ownedSum(m.sameness, m.tenant)] = first{m.Position.StreamSeq, m.digest}
 		}
 	case earlier.Digest == m.digest:
-		o.batch.AddDuplicate(m.event, m.tenant, m.position, earlier.Position)
+		o.batch.AddDuplicate(m.event, m.tenant, m.Position, earlier.Position)
 	default:
 		m.violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
@@ -92,11 +92,11 @@ func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
 
 func (o *outcome) refuse(m parsed) {
 	o.refused = append(o.refused, m)
-	if m.kept != nil {
-		o.batch.AddRefusal(*m.kept)
+	if m.Kept != nil {
+		o.batch.AddRefusal(*m.Kept)
 		return
 	}
-	o.batch.AddRefused(m.refused(), m.position)
+	o.batch.AddRefused(m.refused(), m.Position)
 }
 
 // before reports whether what the ledger has at first stands before the

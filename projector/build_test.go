@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -32,10 +33,10 @@ func event(id, variant int) *schema.Event {
 }
 
 // at puts a message into the stream of the tests.
-func at(seq uint64, m schema.Message) *message {
-	return &message{
-		subject: m.Subject, header: m.Header, data: m.Data, rules: ledger.NewestRules,
-		position: ledger.Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: stored.Add(time.Duration(seq) * time.Millisecond)},
+func at(seq uint64, m schema.Message) *streamio.Message {
+	return &streamio.Message{
+		Subject: m.Subject, Header: m.Header, Data: m.Data, Rules: ledger.NewestRules,
+		Position: ledger.Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: stored.Add(time.Duration(seq) * time.Millisecond)},
 	}
 }
 
@@ -158,7 +159,7 @@ func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 	build(fresh, messages, nil)
 	known := make(map[eventIdentity]ledger.Known)
 	for _, m := range []parsed{messages[0], messages[1], messages[4]} {
-		known[m.eventIdentity()] = ledger.Known{Position: m.position, Digest: m.digest}
+		known[m.eventIdentity()] = ledger.Known{Position: m.Position, Digest: m.digest}
 	}
 	again := &ledger.Batch{Range: r}
 	build(again, messages, known)
@@ -169,34 +170,34 @@ func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 
 func TestDigestCoversEverything(t *testing.T) {
 	t.Parallel()
-	base := func() *message {
-		return &message{
-			subject: "ctx.a", header: map[string][]string{"A": {"1", "2"}, "B": {""}}, data: []byte("data"),
-			position: ledger.Position{Incarnation: incarnation, StreamSeq: 7, RecordedAt: stored},
+	base := func() *streamio.Message {
+		return &streamio.Message{
+			Subject: "ctx.a", Header: map[string][]string{"A": {"1", "2"}, "B": {""}}, Data: []byte("data"),
+			Position: ledger.Position{Incarnation: incarnation, StreamSeq: 7, RecordedAt: stored},
 		}
 	}
-	want := rangeOf([]*message{base()})
-	if again := rangeOf([]*message{base()}); again != want {
+	want := streamio.RangeOf([]*streamio.Message{base()})
+	if again := streamio.RangeOf([]*streamio.Message{base()}); again != want {
 		t.Fatal("the same message has two digests")
 	}
-	for name, change := range map[string]func(*message){
-		"subject":       func(m *message) { m.subject = "ctx.b" },
-		"data":          func(m *message) { m.data[3]++ },
-		"data cut":      func(m *message) { m.data = m.data[:3] },
-		"no data":       func(m *message) { m.data = nil },
-		"sequence":      func(m *message) { m.position.StreamSeq++ },
-		"time":          func(m *message) { m.position.RecordedAt = stored.Add(1) },
-		"header value":  func(m *message) { m.header["A"][1] = "3" },
-		"header order":  func(m *message) { m.header["A"] = []string{"2", "1"} },
-		"header joined": func(m *message) { m.header["A"] = []string{"12"} },
-		"header name":   func(m *message) { m.header["C"] = m.header["B"]; delete(m.header, "B") },
-		"header gone":   func(m *message) { delete(m.header, "B") },
-		"header moved":  func(m *message) { m.header["A"], m.header["B"] = m.header["B"], m.header["A"] },
-		"huge header":   func(m *message) { m.header["A"][0] = strings.Repeat("x", 1<<20) },
+	for name, change := range map[string]func(*streamio.Message){
+		"subject":       func(m *streamio.Message) { m.Subject = "ctx.b" },
+		"data":          func(m *streamio.Message) { m.Data[3]++ },
+		"data cut":      func(m *streamio.Message) { m.Data = m.Data[:3] },
+		"no data":       func(m *streamio.Message) { m.Data = nil },
+		"sequence":      func(m *streamio.Message) { m.Position.StreamSeq++ },
+		"time":          func(m *streamio.Message) { m.Position.RecordedAt = stored.Add(1) },
+		"header value":  func(m *streamio.Message) { m.Header["A"][1] = "3" },
+		"header order":  func(m *streamio.Message) { m.Header["A"] = []string{"2", "1"} },
+		"header joined": func(m *streamio.Message) { m.Header["A"] = []string{"12"} },
+		"header name":   func(m *streamio.Message) { m.Header["C"] = m.Header["B"]; delete(m.Header, "B") },
+		"header gone":   func(m *streamio.Message) { delete(m.Header, "B") },
+		"header moved":  func(m *streamio.Message) { m.Header["A"], m.Header["B"] = m.Header["B"], m.Header["A"] },
+		"huge header":   func(m *streamio.Message) { m.Header["A"][0] = strings.Repeat("x", 1<<20) },
 	} {
 		m := base()
 		change(m)
-		if rangeOf([]*message{m}).Digest == want.Digest {
+		if streamio.RangeOf([]*streamio.Message{m}).Digest == want.Digest {
 			t.Errorf("another %s has the same digest", name)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // unreadable is a stream whose server fails to read any message, and says what it then
@@ -38,11 +40,11 @@ func TestLevelOnlyWhereTheRestIsDeleted(t *testing.T) {
 		if deleted > 0 {
 			f.must(f.stream().DeleteMsg(t.Context(), deleted))
 		}
-		level, err := ReadLevel(t.Context(), p.config.JetStream, f.ledger, StreamName)
+		level, err := streamio.ReadLevel(t.Context(), p.config.JetStream, f.ledger, schema.EventStream)
 		f.must(err)
 		lag, err := new(lagMeter).measure(t.Context(), p)
 		if deleted != 3 {
-			if level.Behind() == 0 || !errors.Is(err, errNotFound) {
+			if level.Behind() == 0 || !errors.Is(err, streamio.ErrNotFound) {
 				t.Errorf("after the deletion of %d: level %+v, lag %+v, %v", deleted, level, lag, err)
 			}
 			continue
@@ -62,7 +64,7 @@ func TestErasureOfMessagesThatAreNotFound(t *testing.T) {
 	f.awaitLevel()
 	e := f.erasure()
 	e.JetStream = unreadableStreams{f.js}
-	if _, err := e.Run(t.Context()); !errors.Is(err, errNotFound) {
+	if _, err := e.Run(t.Context()); !errors.Is(err, streamio.ErrNotFound) {
 		t.Fatalf("the erasure ended with %v, and its message was not deleted", err)
 	}
 	done, err := f.erasure().Run(t.Context())
@@ -83,12 +85,12 @@ func TestRemoveOfMessagesThatAreNotFound(t *testing.T) {
 	msg, err := f.stream().GetMsg(t.Context(), 2)
 	f.must(err)
 	places := []ledger.Position{{StreamSeq: 2, RecordedAt: msg.Time}}
-	p.stream = unreadable{f.stream()}
-	if err := p.remove(t.Context(), places); !errors.Is(err, errNotFound) {
+	p.source.Stream = unreadable{f.stream()}
+	if err := p.remove(t.Context(), places); !errors.Is(err, streamio.ErrNotFound) {
 		t.Errorf("the message is there, and remove returned %v", err)
 	}
-	p.stream = f.stream()
+	p.source.Stream = f.stream()
 	f.must(p.remove(t.Context(), places))
-	p.stream = unreadable{f.stream()}
+	p.source.Stream = unreadable{f.stream()}
 	f.must(p.remove(t.Context(), places))
 }

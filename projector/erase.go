@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -241,22 +242,18 @@ func (t toldLeaves) any(at recordPlace, tenant string) bool {
 
 // open finds the streams of events, and which messages the facts in them tell of.
 func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err error) {
-	n, err := ReadPartitions(ctx, e.JetStream)
+	n, err := streamio.ReadPartitions(ctx, e.JetStream)
 	if err != nil {
 		return nil, err
 	}
 	d.streams, told = make(map[uuid.UUID]jetstream.Stream, n), make(toldLeaves)
 	for _, s := range n.EventStreams() {
-		stream, incarnation, err := openStream(ctx, e.JetStream, s.Name)
+		from, err := streamio.OpenSource(ctx, e.JetStream, s.Name, e.Ledger, e.Log)
 		if err != nil {
 			return nil, err
 		}
-		d.streams[incarnation] = stream
-		rules, err := readRules(ctx, stream.CachedInfo().Config, incarnation, e.Ledger, e.Log)
-		if err != nil {
-			return nil, err
-		}
-		err = readErasures(ctx, stream, rules, func(fact *schema.ErasureApplied, tenant string, _ time.Time) {
+		d.streams[from.Incarnation] = from.Stream
+		err = readErasures(ctx, from, func(fact *schema.ErasureApplied, tenant string, _ time.Time) {
 			for _, r := range fact.Records {
 				at := recordPlace{r.Stream, uint64(r.Sequence)}
 				told[at] = append(told[at], toldLeaf{schema.TenantOf(tenant), strings.ToLower(r.Leaf)})
@@ -292,11 +289,11 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 		return ids, fmt.Errorf("publish the fact of the erasure: %w", err)
 	}
 	e.reached(pointErasureTold)
-	heads, err := ReadHeads(ctx, e.JetStream)
+	heads, err := streamio.ReadHeads(ctx, e.JetStream)
 	if err != nil {
 		return ids, err
 	}
-	level, err := AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.patience, erasePatience), nil)
+	level, err := streamio.AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.patience, erasePatience), nil)
 	switch {
 	case err != nil:
 		return ids, fmt.Errorf("wait for the fact of the erasure: %w", err)
@@ -351,7 +348,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 		case err != nil:
 			return fmt.Errorf("look up message %d: %w", m.StreamSeq, err)
 		case !msg.Time.Equal(m.RecordedAt):
-			return fmt.Errorf("%w: message %d is another one", ErrStreamForked, m.StreamSeq)
+			return fmt.Errorf("%w: message %d is another one", streamio.ErrStreamForked, m.StreamSeq)
 		}
 		if err := overwrite(ctx, stream, m.StreamSeq); err != nil {
 			return err
@@ -359,7 +356,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	}
 	for incarnation, sequences := range d.byIncarnation() {
 		if stream := d.streams[incarnation]; stream != nil {
-			if err := proveDeleted(ctx, stream, sequences); err != nil {
+			if err := streamio.ProveDeleted(ctx, stream, sequences); err != nil {
 				return err
 			}
 		}
@@ -367,16 +364,16 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	if len(d.copies) == 0 {
 		return nil
 	}
-	quarantine, err := e.JetStream.Stream(ctx, QuarantineStreamName)
+	quarantine, err := e.JetStream.Stream(ctx, schema.QuarantineStream)
 	if err != nil {
-		return fmt.Errorf("look up stream %s: %w", QuarantineStreamName, err)
+		return fmt.Errorf("look up stream %s: %w", schema.QuarantineStream, err)
 	}
 	for _, sequence := range d.copies {
 		if err := overwrite(ctx, quarantine, sequence); err != nil {
 			return err
 		}
 	}
-	return proveDeleted(ctx, quarantine, d.copies)
+	return streamio.ProveDeleted(ctx, quarantine, d.copies)
 }
 
 // overwrite deletes a message that another may be deleting, too.
@@ -385,7 +382,7 @@ func overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) er
 	if err == nil {
 		return nil
 	}
-	if proveDeleted(ctx, stream, []uint64{sequence}) == nil {
+	if streamio.ProveDeleted(ctx, stream, []uint64{sequence}) == nil {
 		return nil
 	}
 	return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, err)

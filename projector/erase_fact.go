@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -31,7 +32,7 @@ func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 	for _, event := range facts {
 		m := event.Binary()
 		msg := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-		if _, err := publishOnce(ctx, e.JetStream, msg, event.MessageID()); err != nil {
+		if _, err := streamio.PublishOnce(ctx, e.JetStream, msg, event.MessageID()); err != nil {
 			return ids, err
 		}
 		if id := event.Subject; !slices.Contains(ids, id) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -88,7 +89,7 @@ func (f *fixture) erasure() Erasure {
 func (f *fixture) untouched() (rows uint64, messages []string) {
 	f.t.Helper()
 	rows = f.count("SELECT count() FROM recorded_events WHERE (resource_id != 'user-812' OR event_type = 'context.redaction.applied') AND event_type != 'context.erasure.applied'")
-	for _, name := range []string{StreamName, QuarantineStreamName} {
+	for _, name := range []string{schema.EventStream, schema.QuarantineStream} {
 		stream, err := f.js.Stream(f.t.Context(), name)
 		f.must(err)
 		for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
@@ -225,10 +226,10 @@ func TestErasedContentCannotBeGuessed(t *testing.T) {
 	f.await("each event is a commit", func() bool { return f.count("SELECT count() FROM commits") == 2 })
 	msg, err := f.stream().GetMsg(t.Context(), 2)
 	f.must(err)
-	_, incarnation, err := openStream(t.Context(), f.js, StreamName)
+	_, incarnation, err := streamio.OpenStream(t.Context(), f.js, schema.EventStream)
 	f.must(err)
 	place := ledger.Position{Incarnation: incarnation, StreamSeq: 2, RecordedAt: msg.Time}
-	whole := rangeOf([]*message{{subject: msg.Subject, header: msg.Header, data: msg.Data, position: place}}).Digest
+	whole := streamio.RangeOf([]*streamio.Message{{Subject: msg.Subject, Header: msg.Header, Data: msg.Data, Position: place}}).Digest
 	ring, err := testLogRing()
 	f.must(err)
 	salt := proof.NewSalter(ring.Secret).Salt(victim.Tenant, victim.SessionID, victim.Source, victim.ID)
@@ -276,7 +277,7 @@ func (f *fixture) traces(texts ...string) (n uint64) {
 		n += f.count(fmt.Sprintf("SELECT count() FROM %s WHERE multiSearchAny(concatWithSeparator('|', %s), [%s])", table, columns, strings.Join(needles, ", ")))
 	}
 	f.must(rows.Err())
-	for _, name := range []string{StreamName, QuarantineStreamName} {
+	for _, name := range []string{schema.EventStream, schema.QuarantineStream} {
 		for line := range strings.Lines(f.wholeStream(name)) {
 			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
 				n++

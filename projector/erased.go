@@ -8,10 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -28,7 +30,7 @@ import (
 
 // A claim is what a fact says of one message that it erased.
 type claim struct {
-	erasedLeaf
+	streamio.ErasedLeaf
 	at time.Time // when the stream stored the fact
 }
 
@@ -37,13 +39,20 @@ type claim struct {
 // knows whether it has one.
 func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool) {
 	for _, c := range claims {
-		owned := leaf.Tenant == "" || leaf.Tenant == schema.TenantOf(c.tenant)
+		owned := leaf.Tenant == "" || leaf.Tenant == schema.TenantOf(c.Tenant)
 		switch {
-		case logged && c.hash == leaf.Hash && owned, !logged && (lost || c.hash == tlog.Hash{}):
+		case logged && c.Hash == leaf.Hash && owned, !logged && (lost || c.Hash == tlog.Hash{}):
 			return c, true
 		}
 	}
 	return claim{}, false
+}
+
+// liveTables is what a projector, also that of a rebuild, asks of the live tables.
+type liveTables interface {
+	streamio.CommittedRules
+	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]ledger.Leaf, error)
+	LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error)
 }
 
 // erasureSubject matches every fact of an erasure.
@@ -59,21 +68,21 @@ func (p *Projector) readErased(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.absent = nil
+	p.source.Absent = nil
 	if p.beside != nil {
-		p.absent = slices.Clone(p.beside.gone)
+		p.source.Absent = slices.Clone(p.beside.gone)
 	}
-	for _, m := range p.absent {
-		m.rules = p.rules.at(m.position.StreamSeq)
-		delete(claims, m.position.StreamSeq) // it was refused, so it had no leaf
+	for _, m := range p.source.Absent {
+		m.Rules = p.source.Rules.At(m.Position.StreamSeq)
+		delete(claims, m.Position.StreamSeq) // it was refused, so it had no leaf
 	}
-	leaves, err := p.live().Leaves(ctx, p.incarnation, slices.Sorted(maps.Keys(claims)))
+	leaves, err := p.live().Leaves(ctx, p.source.Incarnation, slices.Sorted(maps.Keys(claims)))
 	if err != nil {
 		return err
 	}
 	var whole uint64
 	if len(leaves) < len(claims) {
-		if whole, err = p.live().LogWhole(ctx, p.incarnation); err != nil {
+		if whole, err = p.live().LogWhole(ctx, p.source.Incarnation); err != nil {
 			return err
 		}
 	}
@@ -86,14 +95,14 @@ func (p *Projector) readErased(ctx context.Context) error {
 			if !logged {
 				continue
 			}
-			c = claim{erasedLeaf{leaf.Hash, leaf.Tenant}, list[0].at}
+			c = claim{streamio.ErasedLeaf{Hash: leaf.Hash, Tenant: leaf.Tenant}, list[0].at}
 		}
-		p.absent = append(p.absent, &message{
-			position: ledger.Position{Incarnation: p.incarnation, StreamSeq: sequence, RecordedAt: c.at},
-			rules:    p.rules.at(sequence), erased: &erasedLeaf{c.hash, schema.TenantOf(c.tenant)},
+		p.source.Absent = append(p.source.Absent, &streamio.Message{
+			Position: ledger.Position{Incarnation: p.source.Incarnation, StreamSeq: sequence, RecordedAt: c.at},
+			Rules:    p.source.Rules.At(sequence), Erased: &streamio.ErasedLeaf{Hash: c.Hash, Tenant: schema.TenantOf(c.Tenant)},
 		})
 	}
-	slices.SortStableFunc(p.absent, bySequence)
+	slices.SortStableFunc(p.source.Absent, streamio.BySequence)
 	if unfounded > 0 {
 		p.config.Log.Warn("facts of erasures name messages with a leaf that is not theirs, or another tenant's messages: they do not count for these",
 			"event", "erasure_unfounded", "messages", unfounded)
@@ -105,25 +114,25 @@ func (p *Projector) readErased(ctx context.Context) error {
 // has, by sequence and in the order in which they came.
 func (p *Projector) readClaims(ctx context.Context) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
-	partitions, err := schema.ParsePartitions(p.info.Config.Metadata[schema.PartitionsKey])
+	partitions, err := schema.ParsePartitions(p.source.Info.Config.Metadata[schema.PartitionsKey])
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", p.config.Stream, err)
 	}
 	for _, s := range partitions.EventStreams() {
-		stream, rules := p.stream, p.rules
+		from := p.source
 		if s.Name != p.config.Stream {
-			if stream, rules, err = p.sibling(ctx, s.Name); err != nil {
+			if from, err = streamio.OpenSource(ctx, p.config.JetStream, s.Name, p.live(), p.config.Log); err != nil {
 				return nil, err
 			}
 		}
-		err := readErasures(ctx, stream, rules, func(fact *schema.ErasureApplied, tenant string, at time.Time) {
+		err := readErasures(ctx, from, func(fact *schema.ErasureApplied, tenant string, at time.Time) {
 			for _, r := range fact.Records {
 				leaf, err := hex.DecodeString(r.Leaf)
-				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
+				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.source.Info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
 					continue
 				}
-				c := claim{erasedLeaf{tenant: tenant}, at}
-				copy(c.hash[:], leaf)
+				c := claim{streamio.ErasedLeaf{Tenant: tenant}, at}
+				copy(c.Hash[:], leaf)
 				claims[uint64(r.Sequence)] = append(claims[uint64(r.Sequence)], c)
 			}
 		})
@@ -137,28 +146,18 @@ func (p *Projector) readClaims(ctx context.Context) (map[uint64][]claim, error) 
 	return claims, nil
 }
 
-// sibling opens another of the streams of events.
-func (p *Projector) sibling(ctx context.Context, name string) (jetstream.Stream, rules, error) {
-	stream, incarnation, err := openStream(ctx, p.config.JetStream, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := readRules(ctx, stream.CachedInfo().Config, incarnation, p.live(), p.config.Log)
-	return stream, r, err
-}
-
 // readErasures calls visit with each fact of an erasure that a stream has, whose it is,
 // and when the stream stored it. Facts that are not valid are passed over.
-func readErasures(ctx context.Context, stream jetstream.Stream, r rules, visit func(*schema.ErasureApplied, string, time.Time)) error {
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
+func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.ErasureApplied, string, time.Time)) error {
+	info, err := s.Stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
 	if err != nil {
 		return fmt.Errorf("look for erasures: %w", err)
 	}
 	if len(info.State.Subjects) == 0 {
 		return nil
 	}
-	consumer, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: erasureSubject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
+	consumer, err := s.Stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject: erasureSubject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: streamio.ForgetAfter,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 	})
 	if err != nil {
@@ -167,7 +166,7 @@ func readErasures(ctx context.Context, stream jetstream.Stream, r rules, visit f
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
+		_ = s.Stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
 	}()
 	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
 		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
@@ -178,21 +177,10 @@ func readErasures(ctx context.Context, stream jetstream.Stream, r rules, visit f
 		if err != nil {
 			return fmt.Errorf("read erasures: %w", err)
 		}
-		m := parse(&message{subject: msg.Subject(), header: msg.Headers(), data: msg.Data(), rules: r.at(meta.Sequence.Stream)})
+		m := parse(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
 		if fact, ok := m.fact.(*schema.ErasureApplied); ok && len(m.violations) == 0 {
 			visit(fact, m.tenant, meta.Timestamp.UTC())
 		}
 	}
 	return nil
-}
-
-// begins returns the first sequence that the stream has, or had before an erasure
-// of its first messages, when first is what its server says.
-func (p *Projector) begins(first uint64) uint64 {
-	for _, m := range slices.Backward(p.absent) {
-		if m.erased != nil && m.position.StreamSeq == first-1 {
-			first--
-		}
-	}
-	return first
 }

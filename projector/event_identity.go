@@ -13,7 +13,7 @@ type eventIdentity struct{ tenant, source, id string }
 
 // eventIdentity is that of m's event, by the rules of its place.
 func (m *parsed) eventIdentity() eventIdentity {
-	if m.rules < ledger.SubjectRules {
+	if m.Rules < ledger.SubjectRules {
 		return eventIdentity{"", m.event.Source, m.event.ID}
 	}
 	return eventIdentity{m.tenant, m.event.Source, m.event.ID}

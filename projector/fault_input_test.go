@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -105,7 +106,7 @@ func (f *fixture) timeless() (store func(subject string, header map[string][]str
 	f.t.Helper()
 	config, err := json.Marshal(f.stream().CachedInfo().Config)
 	f.must(err)
-	f.must(f.js.DeleteStream(f.t.Context(), StreamName))
+	f.must(f.js.DeleteStream(f.t.Context(), schema.EventStream))
 	return f.servers.EmptyStream(f.t, config)
 }
 
@@ -188,7 +189,7 @@ func migratedWithABacklog(t *testing.T) {
 	for range 2 {
 		f.must(<-done)
 	}
-	_, err = EnsureStreams(t.Context(), f.js)
+	_, err = streamio.EnsureStreams(t.Context(), f.js)
 	f.must(err)
 	f.publishMix(1000, 30)
 	f.project()

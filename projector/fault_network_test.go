@@ -1,9 +1,11 @@
 package projector
 
 import (
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"testing"
 	"time"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // The server has taken the rows, and the reply never comes: of an insert into a
@@ -64,7 +66,7 @@ func replyOfTheJournalLost(t *testing.T) {
 		r.await("the range is journalled", func() bool {
 			kv, err := lease.OpenBucket(t.Context(), r.js)
 			r.must(err)
-			_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(StreamName))
+			_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(schema.EventStream))
 			r.must(err)
 			return entry.Pending != nil && entry.Pending.Last > uint64(25+15*round)
 		})

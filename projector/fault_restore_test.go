@@ -9,6 +9,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // forget removes what the server remembers of tokens; it must be stopped.
@@ -181,12 +183,12 @@ func streamRestored(t *testing.T) {
 
 	exchange(right, older)
 	r.await("the projector that runs has stopped", func() bool { return p.Health().State == Stopped })
-	if err := stop(); !errors.Is(err, ErrStreamForked) {
+	if err := stop(); !errors.Is(err, streamio.ErrStreamForked) {
 		t.Errorf("it ended with %v", err)
 	}
-	r.refuses(ErrStreamForked, "it ends at 60, below the checkpoint 120")
+	r.refuses(streamio.ErrStreamForked, "it ends at 60, below the checkpoint 120")
 	r.publishMix(5000, 90) // and now it is longer
-	r.refuses(ErrStreamForked, "read differently now")
+	r.refuses(streamio.ErrStreamForked, "read differently now")
 
 	exchange(filepath.Join(t.TempDir(), "wrong"), right)
 	r.acknowledged = acknowledged
@@ -204,7 +206,7 @@ func leaseEntryLost(t *testing.T) {
 	r.must(err)
 	p, stop := r.followed()
 	r.catchUp()
-	r.must(kv.Delete(t.Context(), lease.KeyOf(StreamName)))
+	r.must(kv.Delete(t.Context(), lease.KeyOf(schema.EventStream)))
 	r.publishMix(1000, 20)
 	r.await("its holder has stopped", func() bool { return p.Health().State == Stopped })
 	if err := stop(); !errors.Is(err, lease.ErrLost) {
@@ -216,7 +218,7 @@ func leaseEntryLost(t *testing.T) {
 	r.publishMix(2000, 100)
 	last := r.count("SELECT max(last_seq) FROM commits")
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
-	r.must(kv.Purge(t.Context(), lease.KeyOf(StreamName)))
+	r.must(kv.Purge(t.Context(), lease.KeyOf(schema.EventStream)))
 	p = r.projector()
 	p.config.BatchMessages = 7
 	r.must(r.run(p))
@@ -230,9 +232,9 @@ func purgedAhead(t *testing.T) {
 	r.project()
 	r.publishMix(100, 30)
 	r.purge(45)
-	r.refuses(ErrEventsExpired, "sequences 31 to 44 are gone")
+	r.refuses(streamio.ErrEventsExpired, "sequences 31 to 44 are gone")
 	r.must(r.stream().Purge(t.Context()))
-	r.refuses(ErrEventsExpired, "sequences 31 to 60 are gone")
+	r.refuses(streamio.ErrEventsExpired, "sequences 31 to 60 are gone")
 	if n := r.count("SELECT count() FROM recorded_events") + r.count("SELECT count() FROM repeated_events") + r.count("SELECT count() FROM refused_events"); n != 30 {
 		t.Errorf("%d messages have an outcome, want the 30 that were projected", n)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // followed runs a projector through the links until stop is called.
@@ -22,7 +24,7 @@ func (r *rig) catchUp() {
 	r.flush()
 	var last error
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		level, err := ReadLevel(r.t.Context(), r.js, r.ledger, StreamName)
+		level, err := streamio.ReadLevel(r.t.Context(), r.js, r.ledger, schema.EventStream)
 		if err == nil && level.Behind() == 0 {
 			return
 		}

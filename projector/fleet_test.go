@@ -13,15 +13,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
+
+// serverWithoutStreams is a JetStream of the test's own with no stream in it.
+func serverWithoutStreams(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	c := embedded.DefaultConfig(t.TempDir())
+	c.NoClickHouse = true
+	s, err := embedded.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	nc, err := nats.Connect(s.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
 
 // newFleetFixture is newFixture with the events in n streams.
 func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
 	t.Helper()
-	js := emptyServer(t)
-	if _, err := EnsurePartitions(t.Context(), js, n); err != nil {
+	js := serverWithoutStreams(t)
+	if _, err := streamio.EnsurePartitions(t.Context(), js, n); err != nil {
 		t.Fatal(err)
 	}
 	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.StartShared(t))
@@ -102,7 +129,7 @@ func (f *fixture) awaitAll(n schema.Partitions) {
 	f.flush()
 	for _, s := range n.EventStreams() {
 		f.await(s.Name+" is in the ledger", func() bool {
-			stream, incarnation, err := openStream(f.t.Context(), f.js, s.Name)
+			stream, incarnation, err := streamio.OpenStream(f.t.Context(), f.js, s.Name)
 			if err != nil {
 				return false
 			}
@@ -146,7 +173,7 @@ func TestFleetOfOneStream(t *testing.T) {
 	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
 	keys, err := kv.Keys(t.Context())
-	if f.must(err); !slices.Equal(keys, []string{StreamName, lease.KeyOf(StreamName)}) {
+	if f.must(err); !slices.Equal(keys, []string{schema.EventStream, lease.KeyOf(schema.EventStream)}) {
 		t.Errorf("the bucket has %v", keys)
 	}
 }

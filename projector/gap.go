@@ -67,7 +67,7 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		}
 		tenant := schema.TenantOf(m.tenant)
 		if m.event.Sequence != nil {
-			g.use(producerSession{tenant, m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.position.RecordedAt)
+			g.use(producerSession{tenant, m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.Position.RecordedAt)
 		}
 		if len(m.violations) > 0 {
 			continue
@@ -76,7 +76,7 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 		case *schema.FactsDropped:
 			for _, of := range fact.Sequences {
 				for _, r := range of.Ranges {
-					g.use(producerSession{tenant, of.Source, m.event.SessionID}, r[0], r[1], m.position.RecordedAt)
+					g.use(producerSession{tenant, of.Source, m.event.SessionID}, r[0], r[1], m.Position.RecordedAt)
 				}
 			}
 		case *schema.ErasureApplied:
@@ -90,7 +90,7 @@ func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
 	if len(messages) == 0 {
 		return nil
 	}
-	return g.giveUp(messages[len(messages)-1].position.RecordedAt.Add(-gapPatience))
+	return g.giveUp(messages[len(messages)-1].Position.RecordedAt.Add(-gapPatience))
 }
 
 // use notes that the sequences from first to last are accounted for.

@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // numbered is a message with the producer's sequence, some time into the stream.
 func numbered(sequence int64, after time.Duration, fact schema.Fact) parsed {
 	e := &schema.Event{Source: "urn:p", Sequence: &sequence, Correlation: schema.Correlation{SessionID: "s"}}
-	return parsed{message: &message{position: ledger.Position{RecordedAt: stored.Add(after)}}, event: e, fact: fact}
+	return parsed{Message: &streamio.Message{Position: ledger.Position{RecordedAt: stored.Add(after)}}, event: e, fact: fact}
 }
 
 func TestGapsThatStayAreLost(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 			order = order[len(part):]
 			for _, m := range part {
 				minutes += time.Duration(rapid.IntRange(0, 4).Draw(t, "minutes")) * time.Minute
-				m.position.RecordedAt = stored.Add(minutes)
+				m.Position.RecordedAt = stored.Add(minutes)
 			}
 			for _, l := range g.observe(part) {
 				said += uint64(l.last - l.first + 1)

@@ -163,20 +163,20 @@ func (h *herald) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 		h.failed("sign", err)
 		return nil, false
 	}
-	c := proof.Checkpoint{Origin: proof.Origin(p.config.Stream, p.incarnation.String()), Size: log.Tree.Size, Root: log.Root}
+	c := proof.Checkpoint{Origin: proof.Origin(p.config.Stream, p.source.Incarnation.String()), Size: log.Tree.Size, Root: log.Root}
 	note, err := c.Sign(signer)
 	if err != nil {
 		h.failed("sign", err)
 		return nil, false
 	}
-	last, found, err := p.config.Ledger.LastHead(ctx, p.incarnation, c.Size)
+	last, found, err := p.config.Ledger.LastHead(ctx, p.source.Incarnation, c.Size)
 	if err == nil && found && last.Size == c.Size {
 		if opened, err := proof.Open(last.Note, ring.Verifiers()); err == nil && opened.Checkpoint == c {
 			return nil, true // by a projector before this one
 		}
 	}
 	return &outgoing{
-		head:       ledger.SignedHead{Incarnation: p.incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
+		head:       ledger.SignedHead{Incarnation: p.source.Incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
 		checkpoint: c, took: make(map[string]bool),
 	}, true
 }

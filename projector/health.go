@@ -3,10 +3,12 @@ package projector
 import (
 	"context"
 	"errors"
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // State is what a projector is at.
@@ -127,11 +129,11 @@ func (p *Projector) leave(ctx context.Context, err error) error {
 	}
 	reason := "failed"
 	switch {
-	case errors.Is(err, ErrStreamForked):
+	case errors.Is(err, streamio.ErrStreamForked):
 		reason = "stream_forked"
-	case errors.Is(err, ErrEventsExpired):
+	case errors.Is(err, streamio.ErrEventsExpired):
 		reason = "events_expired"
-	case errors.Is(err, ErrNewerRules):
+	case errors.Is(err, streamio.ErrNewerRules):
 		reason = "newer_rules"
 	}
 	p.reason.Store(&reason)

@@ -33,7 +33,7 @@ func (p *Projector) loadWithheld(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		values, err := p.store.WithheldThrough(ctx, p.incarnation, p.committed.Load())
+		values, err := p.store.WithheldThrough(ctx, p.source.Incarnation, p.committed.Load())
 		if err != nil {
 			return err
 		}

@@ -199,7 +199,7 @@ func TestHeads(t *testing.T) {
 		t.Error("a recovery would tell a herald that has ended")
 	}
 	heads := f.heads()
-	if len(taken) == 0 || !strings.HasPrefix(taken[len(taken)-1], StreamName+" "+heads[len(heads)-1].Text()) {
+	if len(taken) == 0 || !strings.HasPrefix(taken[len(taken)-1], schema.EventStream+" "+heads[len(heads)-1].Text()) {
 		t.Errorf("outside are %q", taken)
 	}
 	// Who starts again with nothing new signs nothing.
@@ -318,10 +318,10 @@ func TestErased(t *testing.T) {
 	erased := []loggedEvent{all[0], all[1], all[20], all[21], all[len(all)-1]}
 	var records []schema.ErasedRecord
 	for _, e := range erased {
-		records = append(records, schema.ErasedRecord{Stream: StreamName, Sequence: int64(e.seq), Leaf: hex.EncodeToString(e.leaf[:])})
+		records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(e.seq), Leaf: hex.EncodeToString(e.leaf[:])})
 	}
-	records = append(records, schema.ErasedRecord{Stream: StreamName, Sequence: int64(all[30].seq), Leaf: strings.Repeat("00", 32)}, // still there
-		schema.ErasedRecord{Stream: StreamName, Sequence: 1 << 40, Leaf: strings.Repeat("00", 32)}) // not yet there
+	records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(all[30].seq), Leaf: strings.Repeat("00", 32)}, // still there
+		schema.ErasedRecord{Stream: schema.EventStream, Sequence: 1 << 40, Leaf: strings.Repeat("00", 32)}) // not yet there
 	fact, err := schema.NewEvent(&schema.ErasureApplied{
 		Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: "somebody", Reason: "asked for", Records: records,
 	}, "erasure-1", "urn:test", time.Unix(1_750_000_000, 0), schema.Correlation{Tenant: "acme", SessionID: "erasures"})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -17,12 +18,12 @@ import (
 // bytes, names and reason do not hold it.
 func maskMessage(m parsed, w watches) (parsed, bool) {
 	k := keeper{watches: w}
-	kept := message{subject: k.word("/subject", m.subject), data: k.payload(m.data), header: k.header(m.header), position: m.position, rules: m.rules}
+	kept := streamio.Message{Subject: k.word("/subject", m.Subject), Data: k.payload(m.Data), Header: k.header(m.Header), Position: m.Position, Rules: m.Rules}
 	if k.violation == nil {
 		return m, false
 	}
-	kept.data = digests.ReplaceAll(kept.data, []byte(digestMask))
-	refused := parsed{message: &kept, tenant: m.tenant, violations: schema.Violations{k.violation}, reintroduced: true}
+	kept.Data = digests.ReplaceAll(kept.Data, []byte(digestMask))
+	refused := parsed{Message: &kept, tenant: m.tenant, violations: schema.Violations{k.violation}, reintroduced: true}
 	if m.event != nil {
 		refused.event = &schema.Event{Source: k.word("/source", m.event.Source), ID: k.word("/id", m.event.ID)}
 	}

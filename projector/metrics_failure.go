@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // A failure says who failed: clickhouse, nats, lease or other. The code is the
@@ -46,7 +47,7 @@ func leaseFailure(err error) failure { return failure{"lease", failureOf(err).co
 // natsFailures are the client's own errors. A request that nobody answers ends
 // with its deadline.
 var natsFailures = []error{
-	errReader, context.DeadlineExceeded,
+	streamio.ErrUndelivered, context.DeadlineExceeded,
 	nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting,
 	nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, nats.ErrNoServers, nats.ErrSlowConsumer,
 	nats.ErrMaxPayload, nats.ErrPermissionViolation, nats.ErrAuthorization,

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 func TestFailureOf(t *testing.T) {
@@ -29,7 +30,7 @@ func TestFailureOf(t *testing.T) {
 		{clickhouse.ErrAcquireConnTimeout, "clickhouse"},
 		{nats.ErrTimeout, "nats"},
 		{context.DeadlineExceeded, "nats"},
-		{errReader, "nats"},
+		{streamio.ErrUndelivered, "nats"},
 		{jetstream.ErrNoHeartbeat, "nats"},
 		{&jetstream.APIError{Code: 503, ErrorCode: 10008}, "nats 10008"},
 		{&fs.PathError{Op: "open", Path: "keys", Err: fs.ErrPermission}, "other"},

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/google/uuid"
 )
 
@@ -85,7 +86,7 @@ func (l *lagMeter) note(lag Lag, err error) {
 }
 
 func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
-	stream, incarnation, err := openStream(ctx, p.config.JetStream, p.config.Stream)
+	stream, incarnation, err := streamio.OpenStream(ctx, p.config.JetStream, p.config.Stream)
 	if err != nil {
 		return Lag{}, err
 	}
@@ -97,7 +98,7 @@ func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
 	if lag.Events == 0 {
 		return lag, nil
 	}
-	oldest, err := nextMessage(ctx, stream, l.committed)
+	oldest, err := streamio.NextMessage(ctx, stream, l.committed)
 	if err != nil {
 		return Lag{}, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // measured returns a projector with metrics of its own and a way to read them
@@ -34,7 +36,7 @@ func (f *fixture) measured() (p *Projector, read func(name string, labels ...str
 				for _, l := range m.GetLabel() {
 					have = append(have, l.GetValue())
 				}
-				if !slices.Equal(slices.Sorted(slices.Values(have)), slices.Sorted(slices.Values(append(labels, StreamName)))) {
+				if !slices.Equal(slices.Sorted(slices.Values(have)), slices.Sorted(slices.Values(append(labels, schema.EventStream)))) {
 					continue
 				}
 				switch {
@@ -226,7 +228,7 @@ func TestLagThatCannotBeMeasured(t *testing.T) {
 		t.Error("a lag is known before it was measured")
 	}
 	l.note(Lag{Events: 3, Age: time.Minute, Committed: 7}, nil)
-	l.note(Lag{}, errReader)
+	l.note(Lag{}, streamio.ErrUndelivered)
 	if lag, known := l.now(); !known || lag.Events != 3 || lag.Age < time.Minute {
 		t.Errorf("the lag is %+v, %v", lag, known)
 	}
@@ -234,7 +236,7 @@ func TestLagThatCannotBeMeasured(t *testing.T) {
 	if lag, known := l.now(); !known || lag != (Lag{Committed: 10}) {
 		t.Errorf("the lag is %+v, %v", lag, known)
 	}
-	l.note(Lag{}, errReader)
+	l.note(Lag{}, streamio.ErrUndelivered)
 	if _, known := l.now(); known {
 		t.Error("the lag is known though nobody answers")
 	}

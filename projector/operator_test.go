@@ -14,13 +14,16 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 func TestWhichClaimOfAnErasureCounts(t *testing.T) {
 	t.Parallel()
 	right, wrong := tlog.Hash{1}, tlog.Hash{2}
-	by := func(tenant string, hash tlog.Hash) claim { return claim{erasedLeaf: erasedLeaf{hash, tenant}} }
+	by := func(tenant string, hash tlog.Hash) claim {
+		return claim{ErasedLeaf: streamio.ErasedLeaf{Hash: hash, Tenant: tenant}}
+	}
 	for name, c := range map[string]struct {
 		claims       []claim
 		leaf         ledger.Leaf
@@ -88,7 +91,7 @@ func TestForgedErasuresChangeNothing(t *testing.T) {
 		var records []schema.ErasedRecord
 		for _, seq := range sequences {
 			for _, leaf := range []string{wrong, f.leafOf(seq), ""} {
-				records = append(records, schema.ErasedRecord{Stream: StreamName, Sequence: int64(seq), Leaf: leaf, SessionID: session, ItemID: "item"})
+				records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(seq), Leaf: leaf, SessionID: session, ItemID: "item"})
 			}
 		}
 		f.publish(forgedErasure(t, "zeta", id, records...).Binary())

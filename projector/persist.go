@@ -12,12 +12,13 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // permanent are the errors of this package that need a person, or another
 // process, and the one that no reconnect follows.
 var permanent = []error{
-	lease.ErrLost, ErrStreamForked, ErrEventsExpired, ErrNewerRules, errNoRules, ErrNoStream, ErrNoSecret, errNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
+	lease.ErrLost, streamio.ErrStreamForked, streamio.ErrEventsExpired, streamio.ErrNewerRules, streamio.ErrNoRules, streamio.ErrNoStream, ErrNoSecret, streamio.ErrNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
 	nats.ErrConnectionClosed,
 }
 

@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"sync/atomic"
 	"time"
 )
@@ -22,7 +23,7 @@ import (
 // A stage that ends, for whatever reason, lets those behind it finish what they
 // have. It returns the first error in the order of the stream, and nil when the
 // ledger is level and that was asked for.
-func (p *Projector) pump(ctx context.Context, in *reader, next uint64) error {
+func (p *Projector) pump(ctx context.Context, in *streamio.Reader, next uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	parts, ready := make(chan part), make(chan built)
 	var writing atomic.Bool
@@ -61,20 +62,20 @@ func hand[T any](ctx context.Context, to chan<- T, value T) error {
 
 // part is some messages of a batch; end says that they are its last.
 type part struct {
-	messages []*message
+	messages []*streamio.Message
 	end      bool
 }
 
 // partMessages is how many messages are read before they are built.
 const partMessages = 1024
 
-func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out chan<- part, writing *atomic.Bool) error {
+func (p *Projector) readAll(ctx context.Context, in *streamio.Reader, next uint64, out chan<- part, writing *atomic.Bool) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		if p.config.UntilCaughtUp {
-			if level, err := in.level(ctx); err != nil || level {
+			if level, err := in.Level(ctx); err != nil || level {
 				return err
 			}
 		}
@@ -90,43 +91,43 @@ func (p *Projector) readAll(ctx context.Context, in *reader, next uint64, out ch
 // not end it while the stream has more to give than the batch has taken, nor while
 // an earlier batch is written: it could but wait, and what comes meanwhile would
 // wait for both. With nothing to read it waits for a second.
-func (p *Projector) readBatch(ctx context.Context, in *reader, next uint64, out chan<- part, writing *atomic.Bool) (uint64, error) {
-	limits := batchLimits{
-		messages: p.share.of(p.config.BatchMessages, minBatchMessages), bytes: p.share.of(p.config.BatchBytes, minBatchBytes),
-		linger: p.config.Linger,
+func (p *Projector) readBatch(ctx context.Context, in *streamio.Reader, next uint64, out chan<- part, writing *atomic.Bool) (uint64, error) {
+	limits := streamio.Limits{
+		Messages: p.share.of(p.config.BatchMessages, minBatchMessages), Bytes: p.share.of(p.config.BatchBytes, minBatchBytes),
+		Linger: p.config.Linger,
 	}
 	idle := time.Second
 	var began time.Time
 	for taken := 0; ; {
 		some := limits
-		some.messages = min(limits.messages, partMessages)
-		messages, err := in.readBatch(ctx, some, idle)
+		some.Messages = min(limits.Messages, partMessages)
+		messages, err := in.ReadBatch(ctx, some, idle)
 		if err != nil {
 			return next, err
 		}
 		if len(messages) == 0 && taken == 0 {
-			return next, in.check(ctx)
+			return next, in.Check(ctx)
 		}
 		if taken == 0 {
-			began = messages[0].arrived
+			began = messages[0].Arrived
 		}
 		kept, expired := p.unexpired(ctx, next, messages)
 		taken += len(kept)
-		limits.messages -= len(kept)
+		limits.Messages -= len(kept)
 		for _, m := range kept {
-			limits.bytes -= m.size()
-			next = m.position.StreamSeq + 1
+			limits.Bytes -= m.Size()
+			next = m.Position.StreamSeq + 1
 		}
 		idle = p.config.Linger - time.Since(began)
-		if late := len(messages) < some.messages || idle <= 0; late && in.pending > uint64(taken) {
+		if late := len(messages) < some.Messages || idle <= 0; late && in.More() > uint64(taken) {
 			idle = p.config.Linger
 		}
 		inTime := idle > 0 && len(messages) > 0
 		if !inTime && writing.Load() {
 			idle, inTime = writingPause, true
 		}
-		limits.linger = idle
-		end := expired != nil || limits.messages <= 0 || limits.bytes <= 0 || in.next != nil || !inTime
+		limits.Linger = idle
+		end := expired != nil || limits.Messages <= 0 || limits.Bytes <= 0 || in.Cut() || !inTime
 		if err := hand(ctx, out, part{kept, end}); err != nil {
 			return next, err
 		}
@@ -144,20 +145,20 @@ const writingPause = 5 * time.Millisecond
 // A gap is a message that somebody deleted, unless the stream now begins
 // beyond it: then it was lost before it was projected, and the messages before
 // it are returned with an error.
-func (p *Projector) unexpired(ctx context.Context, next uint64, messages []*message) ([]*message, error) {
+func (p *Projector) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
 	for i, m := range messages {
-		if m.position.StreamSeq == next {
+		if m.Position.StreamSeq == next {
 			next++
 			continue
 		}
-		info, err := p.stream.Info(ctx)
+		info, err := p.source.Stream.Info(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("look at the stream: %w", err)
 		}
 		if info.State.FirstSeq <= next {
 			break // nothing expired in this batch; further gaps are no different
 		}
-		return messages[:i], expired(next, info.State.FirstSeq-1)
+		return messages[:i], streamio.Expired(next, info.State.FirstSeq-1)
 	}
 	return messages, nil
 }

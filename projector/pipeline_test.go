@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // Every batch is one message, and the next one is built before the ledger has
@@ -120,9 +121,9 @@ func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 	p := f.projector()
 	p.config.Linger = time.Millisecond
 	f.must(p.open(t.Context()))
-	in, err := newReader(t.Context(), p.stream, p.incarnation, 1)
+	in, err := p.source.NewReader(t.Context(), 1)
 	f.must(err)
-	t.Cleanup(in.close)
+	t.Cleanup(in.Close)
 	var writing atomic.Bool
 	writing.Store(true)
 	parts, ended := make(chan part), make(chan error, 1)

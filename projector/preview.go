@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // Preview calls visit for each message of the streams that older rules took for an
@@ -21,7 +22,7 @@ func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log 
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	n, err := ReadPartitions(ctx, js)
+	n, err := streamio.ReadPartitions(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -34,45 +35,39 @@ func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log 
 }
 
 func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
-	stream, incarnation, err := openStream(ctx, js, name)
+	s, err := streamio.OpenSource(ctx, js, name, l, log)
 	if err != nil {
 		return err
 	}
-	info := stream.CachedInfo()
-	held, err := readRules(ctx, info.Config, incarnation, l, log)
-	if err != nil {
-		return err
-	}
-	first, last := max(info.State.FirstSeq, 1), info.State.LastSeq
-	if held.newest() == ledger.NewestRules {
-		last = min(last, held[len(held)-1].from-1) // what is behind was judged by today's rules
+	first, last := max(s.Info.State.FirstSeq, 1), s.Info.State.LastSeq
+	if newest := s.Rules.Newest(); newest == ledger.NewestRules {
+		last = min(last, s.Rules[len(s.Rules)-1].From-1) // the rest was projected by today's rules
 	}
 	if first > last {
 		return nil
 	}
-	in, err := newReader(ctx, stream, incarnation, first)
+	in, err := s.NewReader(ctx, first)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	in.rules = held
-	limits := batchLimits{messages: partMessages, bytes: 1 << 62, linger: time.Second, last: last}
+	defer in.Close()
+	limits := streamio.Limits{Messages: partMessages, Bytes: 1 << 62, Linger: time.Second, Last: last}
 	for {
-		messages, err := in.readBatch(ctx, limits, time.Second)
+		messages, err := in.ReadBatch(ctx, limits, time.Second)
 		if err != nil {
 			return err
 		}
 		if len(messages) == 0 {
-			if level, err := in.level(ctx); err != nil || level {
+			if level, err := in.Level(ctx); err != nil || level {
 				return err
 			}
-			if err := in.check(ctx); err != nil {
+			if err := in.Check(ctx); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, m := range messages {
-			if m.position.StreamSeq > last {
+			if m.Position.StreamSeq > last {
 				return nil
 			}
 			if r, ok := previewed(m); ok {
@@ -81,7 +76,7 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 				}
 			}
 		}
-		at := messages[len(messages)-1].position.StreamSeq
+		at := messages[len(messages)-1].Position.StreamSeq
 		if told != nil {
 			told(int64(at-first+1), int64(last-first+1))
 		}
@@ -92,12 +87,12 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 }
 
 // previewed judges a message by today's rules, where the rules of its place took it.
-func previewed(m *message) (ledger.Refusal, bool) {
+func previewed(m *streamio.Message) (ledger.Refusal, bool) {
 	if len(parse(m).violations) > 0 {
 		return ledger.Refusal{}, false
 	}
 	today := *m
-	today.rules = ledger.NewestRules
+	today.Rules = ledger.NewestRules
 	judged := parse(&today)
 	if len(judged.violations) == 0 {
 		return ledger.Refusal{}, false

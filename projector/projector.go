@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -25,7 +26,7 @@ type Config struct {
 	// Ledger is where the rows go; its tables must be migrated. Required.
 	Ledger *ledger.Ledger
 	// Stream is which of the streams of events to project; see
-	// [schema.Partitions]. Defaults to StreamName, the only one. A Fleet projects
+	// [schema.Partitions]. Defaults to schema.EventStream, the only one. A Fleet projects
 	// all of them.
 	Stream string
 	// Owner names this projector in the lease. Two processes that run at once
@@ -89,15 +90,12 @@ func (c Config) Validate() error {
 type Projector struct {
 	config      Config
 	store       store
-	incarnation uuid.UUID
-	stream      jetstream.Stream
-	info        *jetstream.StreamInfo // of the stream when it was opened
-	rules       rules                 // of the stream
-	last        ledger.Range          // the last commit; the zero Range where there is none
-	offered     ledger.Range          // the last that was to be committed, whether it was or not
-	looked      time.Time             // when the ledger last said so
-	doubtful    uint64                // up to here rows may be held, or their tokens, that no commit covers
-	journalled  ledger.Range          // the furthest that this projector has begun to write
+	source      streamio.Source
+	last        ledger.Range // the last commit; the zero Range where there is none
+	offered     ledger.Range // the last that was to be committed, whether it was or not
+	looked      time.Time    // when the ledger last said so
+	doubtful    uint64       // up to here rows may be held, or their tokens, that no commit covers
+	journalled  ledger.Range // the furthest that this projector has begun to write
 	lease       *lease.Lease
 	seen        *identities
 	withheld    *withheld
@@ -117,8 +115,7 @@ type Projector struct {
 	condition
 	beside        *beside // of a rebuild; nil for the live tables
 	translog      translog
-	herald        *herald    // of the heads of the log; nil signs none
-	absent        []*message // gone from the stream, and what is known of them, in order
+	herald        *herald // of the heads of the log; nil signs none
 	gaps          gaps
 	lostSequences atomic.Uint64
 
@@ -144,7 +141,7 @@ func New(c Config) (*Projector, error) {
 		c.Owner = uuid.NewString()
 	}
 	if c.Stream == "" {
-		c.Stream = StreamName
+		c.Stream = schema.EventStream
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -248,14 +245,10 @@ func ended(ctx context.Context, err error) error {
 }
 
 func (p *Projector) open(ctx context.Context) (err error) {
-	if p.stream, p.incarnation, err = openStream(ctx, p.config.JetStream, p.config.Stream); err != nil {
+	if p.source, err = streamio.OpenSource(ctx, p.config.JetStream, p.config.Stream, p.live(), p.config.Log); err != nil {
 		return err
 	}
-	p.info = p.stream.CachedInfo()
-	if p.rules, err = readRules(ctx, p.info.Config, p.incarnation, p.live(), p.config.Log); err != nil {
-		return err
-	}
-	changed, err := p.siblings.open(ctx, p.config.JetStream, p.stream)
+	changed, err := p.siblings.open(ctx, p.config.JetStream, p.source.Stream)
 	if changed {
 		p.forget()
 	}
@@ -280,11 +273,11 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	next := p.committed.Load() + 1
-	in, err := p.newReader(ctx, next)
+	in, err := p.source.NewReader(ctx, next)
 	if err != nil {
 		return err
 	}
-	defer in.close()
+	defer in.Close()
 	if err := p.do(ctx, "verify the last commit again", p.verifyAgain); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -54,7 +55,7 @@ func newFixtureOn(t testing.TB, natsURL string, s *embedded.Servers) *fixture {
 	t.Cleanup(nc.Close)
 	f.js, err = jetstream.New(nc)
 	f.must(err)
-	_, err = EnsureStreams(t.Context(), f.js)
+	_, err = streamio.EnsureStreams(t.Context(), f.js)
 	f.must(err)
 	f.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN())
 	f.must(err)
@@ -245,7 +246,7 @@ func (f *fixture) awaitLevel() {
 	f.t.Helper()
 	f.flush()
 	f.await("the ledger is level", func() bool {
-		level, err := ReadLevel(f.t.Context(), f.js, f.ledger, StreamName)
+		level, err := streamio.ReadLevel(f.t.Context(), f.js, f.ledger, schema.EventStream)
 		return err == nil && level.Behind() == 0
 	})
 }
@@ -316,10 +317,10 @@ func (f *fixture) exact(modifier string) {
 // have become, in the simplest way.
 func (f *fixture) outcomes() map[uint64]string {
 	f.t.Helper()
-	stream, id, err := openStream(f.t.Context(), f.js, StreamName)
+	stream, id, err := streamio.OpenStream(f.t.Context(), f.js, schema.EventStream)
 	f.must(err)
-	p := &Projector{stream: stream, incarnation: id, rules: newRules()}
-	all, err := p.readRange(f.t.Context(), 1, 1<<62, 1<<62)
+	s := streamio.Source{Stream: stream, Incarnation: id, Rules: streamio.NewRules()}
+	all, err := s.ReadRange(f.t.Context(), 1, 1<<62, 1<<62)
 	f.must(err)
 	want := make(map[uint64]string)
 	firsts := make(map[string][32]byte)
@@ -334,7 +335,7 @@ func (f *fixture) outcomes() map[uint64]string {
 				outcome = "duplicates"
 			}
 		}
-		want[m.position.StreamSeq] = outcome
+		want[m.Position.StreamSeq] = outcome
 	}
 	return want
 }
@@ -356,7 +357,7 @@ func TestEveryMessageEndsInExactlyOnePlace(t *testing.T) {
 	if got := f.project(); got.Committed != 76 || got.Events != 0 {
 		t.Fatalf("second run projected %+v, want nothing new", got)
 	}
-	info, err := f.js.Stream(t.Context(), QuarantineStreamName)
+	info, err := f.js.Stream(t.Context(), schema.QuarantineStream)
 	f.must(err)
 	if n := info.CachedInfo().State.Msgs; n != want.Quarantined {
 		t.Errorf("%d messages in the quarantine stream, want %d", n, want.Quarantined)
@@ -404,7 +405,7 @@ func TestPoisonThatTheQuarantineStreamWouldRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	send(nats.Header{"Nats-Expected-Stream": {StreamName}, "Nats-Expected-Last-Sequence": {"0"}}, 10)
+	send(nats.Header{"Nats-Expected-Stream": {schema.EventStream}, "Nats-Expected-Last-Sequence": {"0"}}, 10)
 	send(nil, 1<<20)
 	f.publish(event(1, 0).Binary())
 	if got := f.project(); got.Quarantined != 2 || got.Events != 1 {

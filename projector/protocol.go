@@ -173,7 +173,7 @@ func (p *Projector) unmoved(ctx context.Context) error {
 
 // stands makes sure that the ledger ends with the last commit.
 func (p *Projector) stands(ctx context.Context) error {
-	last, _, err := p.store.LastCommit(ctx, p.incarnation)
+	last, _, err := p.store.LastCommit(ctx, p.source.Incarnation)
 	if err != nil {
 		return err
 	}

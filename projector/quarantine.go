@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -45,9 +46,9 @@ func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
 			continue
 		}
 		r := refusalOf(m)
-		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.data}
+		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.Data}
 		orders := make(map[string][]string)
-		for name, values := range m.header {
+		for name, values := range m.Header {
 			if isOrder(name) {
 				orders[name] = values
 			} else {
@@ -57,7 +58,7 @@ func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
 		if err := setRefusal(msg, copied{r, orders, true}); err != nil {
 			return err
 		}
-		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", p.incarnation, m.position.StreamSeq))
+		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", p.source.Incarnation, m.Position.StreamSeq))
 		_, err := p.config.JetStream.PublishMsg(ctx, msg, id)
 		if errors.Is(err, nats.ErrMaxPayload) {
 			msg.Header, msg.Data = nats.Header{}, nil
@@ -68,7 +69,7 @@ func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
 			_, err = p.config.JetStream.PublishMsg(ctx, msg, id)
 		}
 		if err != nil {
-			return fmt.Errorf("publish to %s: %w", QuarantineStreamName, err)
+			return fmt.Errorf("publish to %s: %w", schema.QuarantineStream, err)
 		}
 	}
 	return nil
@@ -105,19 +106,19 @@ func readCopies(ctx context.Context, js jetstream.JetStream, code string, since 
 // the stream, with their sequences there. It stops at the first error of visit. Copies
 // that did not fit have neither bytes nor headers.
 func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
-	stream, err := js.Stream(ctx, QuarantineStreamName)
+	stream, err := js.Stream(ctx, schema.QuarantineStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look up stream %s: %w", QuarantineStreamName, err)
+		return fmt.Errorf("look up stream %s: %w", schema.QuarantineStream, err)
 	}
 	subject := quarantineSubject + ">"
 	if code != "" {
 		subject = quarantineSubject + code
 	}
 	config := jetstream.ConsumerConfig{
-		FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
+		FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: streamio.ForgetAfter,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
 	if !since.IsZero() {
@@ -125,7 +126,7 @@ func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, si
 	}
 	consumer, err := stream.CreateConsumer(ctx, config)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+		return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -135,7 +136,7 @@ func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, si
 	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
 		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
 		if err != nil {
-			return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+			return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
 		}
 		r, whole, ok := readCopy(msg.Headers(), msg.Data())
 		if !ok {
@@ -143,7 +144,7 @@ func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, si
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
-			return fmt.Errorf("read %s: %w", QuarantineStreamName, err)
+			return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
 		}
 		if err := visit(meta.Sequence.Stream, r, whole); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -129,7 +130,7 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	done.From, done.Resumed = w.starts, w.resumed
 	r.reached(pointMade)
 	err = w.work(held, &done)
-	if errors.Is(err, ErrEventsExpired) || errors.Is(err, ErrStreamForked) {
+	if errors.Is(err, streamio.ErrEventsExpired) || errors.Is(err, streamio.ErrStreamForked) {
 		return done, fmt.Errorf("a stream changed during the rebuild, which is dropped, run it again: %w", errors.Join(err, w.set.Drop(ctx)))
 	}
 	return done, err
@@ -164,12 +165,12 @@ type rebuilding struct {
 // projectors that fill it.
 func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
 	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}
-	partitions, err := ReadPartitions(ctx, r.JetStream)
+	partitions, err := streamio.ReadPartitions(ctx, r.JetStream)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range partitions.EventStreams() {
-		stream, incarnation, err := openStream(ctx, r.JetStream, s.Name)
+		stream, incarnation, err := streamio.OpenStream(ctx, r.JetStream, s.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -287,7 +288,7 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 	}
 	var total uint64
 	for _, s := range w.starts {
-		if stream, _, err := openStream(ctx, w.JetStream, s.Stream); err == nil {
+		if stream, _, err := streamio.OpenStream(ctx, w.JetStream, s.Stream); err == nil {
 			total += stream.CachedInfo().State.LastSeq - s.First + 1
 		}
 	}

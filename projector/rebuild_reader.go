@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -19,12 +20,12 @@ import (
 // that one would have, unless it is to be harmless.
 type beside struct {
 	harmless bool
-	live     liveTables // those that are rebuilt
-	gone     []*message // deleted from the stream for a withheld value, in order
+	live     liveTables          // those that are rebuilt
+	gone     []*streamio.Message // deleted from the stream for a withheld value, in order
 }
 
 // finds reports whether m is one that only the rebuild has recognised.
-func (b *beside) finds(m parsed) bool { return m.reintroduced && m.kept == nil && !b.harmless }
+func (b *beside) finds(m parsed) bool { return m.reintroduced && m.Kept == nil && !b.harmless }
 
 // leaseKey is the key of the lease and the journal.
 func (p *Projector) leaseKey() string {
@@ -62,36 +63,19 @@ func (p *Projector) finishSwap(ctx context.Context) error {
 	return err
 }
 
-// newReader reads the stream from a sequence on, with what is absent in its old
-// place: what was erased, which has its leaf in the log, and for a rebuild what is
-// gone for a withheld value, so that it is in quarantine again.
-func (p *Projector) newReader(ctx context.Context, from uint64) (*reader, error) {
-	in, err := newReader(ctx, p.stream, p.incarnation, from)
-	if err == nil {
-		at, _ := slices.BinarySearchFunc(p.absent, from, func(m *message, from uint64) int {
-			if m.position.StreamSeq < from {
-				return -1
-			}
-			return 1
-		})
-		in.gone, in.rules = p.absent[at:], p.rules
-	}
-	return in, err
-}
-
 // readGone returns the messages that were deleted from the streams for a withheld
 // value, by stream, as the quarantine stream has them.
-func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*message, error) {
-	gone := make(map[uuid.UUID][]*message)
+func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*streamio.Message, error) {
+	gone := make(map[uuid.UUID][]*streamio.Message)
 	err := readCopies(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(r ledger.Refusal, _ bool) error {
-		m := &message{subject: r.Subject, header: r.Header, data: r.Data, position: r.Position(), kept: &r}
+		m := &streamio.Message{Subject: r.Subject, Header: r.Header, Data: r.Data, Position: r.Position(), Kept: &r}
 		gone[r.Incarnation] = append(gone[r.Incarnation], m)
 		return nil
 	})
 	for id, list := range gone {
-		slices.SortStableFunc(list, func(a, b *message) int { return int(a.position.StreamSeq) - int(b.position.StreamSeq) })
+		slices.SortStableFunc(list, func(a, b *streamio.Message) int { return int(a.Position.StreamSeq) - int(b.Position.StreamSeq) })
 		// A crash before the commit may have had a message copied twice.
-		gone[id] = slices.CompactFunc(list, func(a, b *message) bool { return a.position.StreamSeq == b.position.StreamSeq })
+		gone[id] = slices.CompactFunc(list, func(a, b *streamio.Message) bool { return a.Position.StreamSeq == b.Position.StreamSeq })
 	}
 	return gone, err
 }

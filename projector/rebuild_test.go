@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -72,7 +73,7 @@ func (f *fixture) publishAll(first int) {
 
 func (f *fixture) incarnation() string {
 	f.t.Helper()
-	_, id, err := openStream(f.t.Context(), f.js, StreamName)
+	_, id, err := streamio.OpenStream(f.t.Context(), f.js, schema.EventStream)
 	f.must(err)
 	return id.String()
 }
@@ -201,8 +202,8 @@ func TestRebuildKeepsWhatTheStreamNoLongerHas(t *testing.T) {
 	f.project()
 	f.publishMix(1000, 30)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(71)))
-	f.refuses(ErrEventsExpired, "sequences 61 to 70 are gone from the stream")
-	f.refuses(ErrEventsExpired, "`ctxledger rebuild`")
+	f.refuses(streamio.ErrEventsExpired, "sequences 61 to 70 are gone from the stream")
+	f.refuses(streamio.ErrEventsExpired, "`ctxledger rebuild`")
 	got := f.rebuilt(f.rebuild())
 	if !got.Swapped || got.From[0].First != 71 || len(got.Compared.Differences) > 0 {
 		t.Errorf("rebuilt %+v", got)
@@ -281,13 +282,13 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.await("it projects", func() bool { return live.Status().Ready })
 	kv, err := f.js.KeyValue(t.Context(), lease.Bucket)
 	f.must(err)
-	if _, err := kv.Put(t.Context(), lease.KeyOf(StreamName)+lease.RequestSuffix, []byte("nobody")); err != nil {
+	if _, err := kv.Put(t.Context(), lease.KeyOf(schema.EventStream)+lease.RequestSuffix, []byte("nobody")); err != nil {
 		t.Fatal(err)
 	}
 	f.await("it has handed its lease over", func() bool { return !live.Status().Ready })
 	f.publishMix(0, 30)
 	f.awaitLevel()
-	own, held, err := lease.Claim{KV: kv, Key: lease.KeyOf(StreamName), Owner: "a rebuild", Timing: quickTiming, Log: live.config.Log}.Request(t.Context())
+	own, held, err := lease.Claim{KV: kv, Key: lease.KeyOf(schema.EventStream), Owner: "a rebuild", Timing: quickTiming, Log: live.config.Log}.Request(t.Context())
 	f.must(err)
 	f.publishMix(100, 30)
 	if n := live.Status().Committed; n != 30 || held.Err() != nil {
@@ -297,7 +298,7 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.awaitLevel()
 	f.must(stop())
 	f.exact("")
-	if _, err := kv.Get(t.Context(), lease.KeyOf(StreamName)+lease.RequestSuffix); err == nil {
+	if _, err := kv.Get(t.Context(), lease.KeyOf(schema.EventStream)+lease.RequestSuffix); err == nil {
 		t.Error("the request stands")
 	}
 }

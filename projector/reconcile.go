@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // errNotTaken means that rows were written and are not there: somebody removes
@@ -189,7 +190,7 @@ func (p *Projector) short(ctx context.Context) ([]ledger.Commit, error) {
 	whole := make(map[string]bool)
 	before, page := uint64(math.MaxUint64), shortPage
 	for {
-		commits, err := p.store.CommitsBefore(ctx, p.incarnation, before, page)
+		commits, err := p.store.CommitsBefore(ctx, p.source.Incarnation, before, page)
 		if err != nil {
 			return nil, err
 		}
@@ -237,10 +238,10 @@ func allTrue(m map[string]bool) bool {
 func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 	r := c.Range
 	defer p.withoutLog(c)()
-	if first := p.begins(p.info.State.FirstSeq); first > r.First {
-		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", expired(r.First, min(r.Last, first-1)))
+	if first := p.source.First(p.source.Info.State.FirstSeq); first > r.First {
+		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", streamio.Expired(r.First, min(r.Last, first-1)))
 	}
-	messages, err := p.readRange(ctx, r.First, r.Last, r.Messages)
+	messages, err := p.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
 		return err
 	}
@@ -264,8 +265,8 @@ func (p *Projector) mend(ctx context.Context, c ledger.Commit) error {
 		// Recognised only now: it keeps the rows that it has, and gets no more. What has
 		// none of its own in events, duplicates or quarantine is refused, once more or at last.
 		p.landed(b)
-		messages = slices.DeleteFunc(messages, func(m *message) bool {
-			return slices.Contains(refused, m.position) && traces[m.position.StreamSeq] != ledger.Trace{}
+		messages = slices.DeleteFunc(messages, func(m *streamio.Message) bool {
+			return slices.Contains(refused, m.Position) && traces[m.Position.StreamSeq] != ledger.Trace{}
 		})
 		if len(messages) == 0 {
 			return nil

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // kill ends the inserts of earlier holders, and finds the checkpoint, which none
 // of them can move any more.
 func (p *Projector) kill(ctx context.Context) error {
-	if err := p.store.KillInserts(ctx, p.incarnation); err != nil {
+	if err := p.store.KillInserts(ctx, p.source.Incarnation); err != nil {
 		return err
 	}
-	last, found, err := p.store.LastCommit(ctx, p.incarnation)
+	last, found, err := p.store.LastCommit(ctx, p.source.Incarnation)
 	if err != nil {
 		return err
 	}
@@ -34,17 +35,17 @@ func (p *Projector) kill(ctx context.Context) error {
 // yet deleted from that range are.
 func (p *Projector) verify(ctx context.Context) error {
 	next := p.last.Last + 1
-	switch state := p.info.State; {
+	switch state := p.source.Info.State; {
 	case p.last.Last == 0:
-		if next = p.begins(max(1, state.FirstSeq)); next > 1 {
+		if next = p.source.First(max(1, state.FirstSeq)); next > 1 {
 			p.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
 		}
 		p.committed.Store(next - 1)
 		return nil
 	case state.LastSeq < p.last.Last:
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, state.LastSeq, p.last.Last)
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, state.LastSeq, p.last.Last)
 	case state.FirstSeq > next:
-		return expired(next, state.FirstSeq-1)
+		return streamio.Expired(next, state.FirstSeq-1)
 	case state.FirstSeq <= p.last.Last:
 		if err := p.verifyRange(ctx, p.last); err != nil {
 			return err
@@ -56,7 +57,7 @@ func (p *Projector) verify(ctx context.Context) error {
 
 // verifyRange reads a committed range again.
 func (p *Projector) verifyRange(ctx context.Context, r ledger.Range) error {
-	messages, err := p.readRange(ctx, r.First, r.Last, r.Messages)
+	messages, err := p.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
 		return err
 	}
@@ -71,21 +72,18 @@ func (p *Projector) verifyAgain(ctx context.Context) error {
 	if p.last.Last == 0 {
 		return nil
 	}
-	info, err := p.stream.Info(ctx)
+	info, err := p.source.StillThere(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
-	}
-	if info.Config.Metadata[incarnationKey] != p.incarnation.String() {
-		return errReplaced
+		return err
 	}
 	if last := info.State.LastSeq; last < p.last.Last {
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", ErrStreamForked, last, p.last.Last)
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, last, p.last.Last)
 	}
-	messages, err := p.readRange(ctx, p.last.Last, p.last.Last, 1)
+	messages, err := p.source.ReadRange(ctx, p.last.Last, p.last.Last, 1)
 	switch {
 	case err != nil:
 		return err
-	case (len(messages) == 0 || messages[0].erased != nil) && info.State.FirstSeq <= p.last.Last:
+	case (len(messages) == 0 || messages[0].Erased != nil) && info.State.FirstSeq <= p.last.Last:
 		return p.verifyRange(ctx, p.last)
 	}
 	return p.compare(ctx, p.last, messages)
@@ -95,25 +93,25 @@ func (p *Projector) verifyAgain(ctx context.Context) error {
 // deleted since, or have expired; the others must be what they were. Before it says
 // no, it looks whether the ledger is still the one whose commit r is: an older copy
 // that took its place does not know which messages are masked in r.
-func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*message) error {
+func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*streamio.Message) error {
 	gone, err := p.reintroducedIn(ctx, r)
 	if err != nil {
 		return err
 	}
-	if placed := withPlaces(messages, gone); len(placed) > 0 && rangeOf(placed).Same(r) {
+	if placed := streamio.WithPlaces(messages, gone); len(placed) > 0 && streamio.RangeOf(placed).Same(r) {
 		return nil
 	}
 	// What was erased since was a message then, and is of no more use here.
-	messages = slices.DeleteFunc(slices.Clone(messages), func(m *message) bool { return m.erased != nil })
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m *streamio.Message) bool { return m.Erased != nil })
 	if len(messages) == 0 {
 		return nil
 	}
 	// Those that are gone may have been so when r was committed, once more because
 	// commits was restored.
-	messages = withPlaces(messages, slices.DeleteFunc(gone, func(at ledger.Position) bool {
-		return !slices.ContainsFunc(messages, func(m *message) bool { return m.position.StreamSeq == at.StreamSeq })
+	messages = streamio.WithPlaces(messages, slices.DeleteFunc(gone, func(at ledger.Position) bool {
+		return !slices.ContainsFunc(messages, func(m *streamio.Message) bool { return m.Position.StreamSeq == at.StreamSeq })
 	}))
-	if len(messages) > 0 && rangeOf(messages).Same(r) {
+	if len(messages) > 0 && streamio.RangeOf(messages).Same(r) {
 		return nil
 	}
 	traces, err := p.store.Traces(ctx, r)
@@ -127,10 +125,10 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*mes
 		return p.forked(ctx, r)
 	}
 	for _, m := range messages {
-		held, ok := traces[m.position.StreamSeq]
+		held, ok := traces[m.Position.StreamSeq]
 		switch {
 		case !ok: // a table lacks it, which is for walk back to mend
-		case !held.RecordedAt.Equal(m.position.RecordedAt), held.Digest != [32]byte{} && held.Digest != parse(m).digest:
+		case !held.RecordedAt.Equal(m.Position.RecordedAt), held.Digest != [32]byte{} && held.Digest != parse(m).digest:
 			return p.forked(ctx, r)
 		}
 	}
@@ -140,8 +138,8 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*mes
 // maskedAgain reports whether messages are what was committed as r, after all, where
 // the rows are gone of some that held a withheld value and that nobody has deleted:
 // then only the redactions say which of them are masked in r.
-func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []*message, traces map[uint64]ledger.Trace) (bool, error) {
-	rowless := func(m *message) bool { return traces[m.position.StreamSeq] == ledger.Trace{} }
+func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []*streamio.Message, traces map[uint64]ledger.Trace) (bool, error) {
+	rowless := func(m *streamio.Message) bool { return traces[m.Position.StreamSeq] == ledger.Trace{} }
 	if !slices.ContainsFunc(messages, rowless) {
 		return false, nil
 	}
@@ -152,11 +150,11 @@ func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []
 	masked := slices.Clone(messages)
 	for i, m := range p.withheld.sift(parseAll(messages, nil)) {
 		if m.reintroduced && rowless(messages[i]) {
-			masked[i] = placeOf(m.position)
+			masked[i] = streamio.PlaceOf(m.Position)
 		}
 	}
 	p.withheld = nil // it is of an earlier place
-	return rangeOf(masked).Same(r), nil
+	return streamio.RangeOf(masked).Same(r), nil
 }
 
 // forked is what compare says of a range that reads differently.
@@ -164,7 +162,7 @@ func (p *Projector) forked(ctx context.Context, r ledger.Range) error {
 	if err := p.stands(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: sequences %d to %d read differently now", ErrStreamForked, r.First, r.Last)
+	return fmt.Errorf("%w: sequences %d to %d read differently now", streamio.ErrStreamForked, r.First, r.Last)
 }
 
 // load reads what events are held against, as of the checkpoint, unless this holder
@@ -179,13 +177,13 @@ func (p *Projector) load(ctx context.Context) error {
 		}
 	}
 	last := p.last
-	last.Incarnation = p.incarnation
+	last.Incarnation = p.source.Incarnation
 	held, err := p.store.LastHeld(ctx, last)
 	p.doubtful, p.translog.log = held, nil
 	if err == nil {
 		err = p.readLog(ctx)
 	}
-	if p.journalled.Incarnation == p.incarnation {
+	if p.journalled.Incarnation == p.source.Incarnation {
 		// Where all tables are older copies they do not hold it, and the server may
 		// still know the tokens.
 		p.doubtful = max(held, p.journalled.Last)
@@ -221,15 +219,15 @@ func (p *Projector) settle(ctx context.Context) error {
 	}
 	var removed []ledger.Position
 	defer func() { p.translog.log = nil }() // what is not settled is not in it
-	if pending.Incarnation == p.incarnation {
+	if pending.Incarnation == p.source.Incarnation {
 		if pending.First <= p.last.Last {
 			return nil
 		}
-		messages, err := p.readRange(ctx, p.committed.Load()+1, pending.Last, pending.Messages)
+		messages, err := p.source.ReadRange(ctx, p.committed.Load()+1, pending.Last, pending.Messages)
 		if err != nil {
 			return err
 		}
-		if len(messages) > 0 && messages[0].position.StreamSeq < pending.First {
+		if len(messages) > 0 && messages[0].Position.StreamSeq < pending.First {
 			return nil
 		}
 		if removed, err = p.removedFrom(ctx, *pending, messages); err != nil {
@@ -242,7 +240,7 @@ func (p *Projector) settle(ctx context.Context) error {
 				return err
 			case b.Same(*pending):
 				return p.settleSame(ctx, b, *pending)
-			case rangeOf(withPlaces(messages, append(reintroduced(b.refused), removed...))).Same(*pending):
+			case streamio.RangeOf(streamio.WithPlaces(messages, append(reintroduced(b.refused), removed...))).Same(*pending):
 				b.Range, b.batch.Range = *pending, *pending
 				return p.settleSame(ctx, b, *pending)
 			}
@@ -278,10 +276,10 @@ func (p *Projector) settle(ctx context.Context) error {
 // withheld value from a range of which the stream still has these. Their rows in
 // quarantine are all that is left of them. A place that is beyond the stream's end or
 // has another message was never theirs in this stream: it is an older copy.
-func (p *Projector) removedFrom(ctx context.Context, r ledger.Range, messages []*message) ([]ledger.Position, error) {
+func (p *Projector) removedFrom(ctx context.Context, r ledger.Range, messages []*streamio.Message) ([]ledger.Position, error) {
 	list, err := p.reintroducedIn(ctx, r)
 	return slices.DeleteFunc(list, func(at ledger.Position) bool {
-		return at.StreamSeq > p.info.State.LastSeq || slices.ContainsFunc(messages, func(m *message) bool { return m.position.StreamSeq == at.StreamSeq })
+		return at.StreamSeq > p.source.Info.State.LastSeq || slices.ContainsFunc(messages, func(m *streamio.Message) bool { return m.Position.StreamSeq == at.StreamSeq })
 	}), err
 }
 
@@ -291,38 +289,4 @@ func (p *Projector) settleSame(ctx context.Context, b built, pending ledger.Rang
 	b.batch.Epoch = pending.Epoch
 	p.doubtful = max(p.doubtful, pending.Last)
 	return p.finish(ctx, p.depart(b), []step{p.look()})
-}
-
-// readRange reads the messages that the stream holds from first to last, and
-// stops early once it has seen more than limit.
-func (p *Projector) readRange(ctx context.Context, first, last, limit uint64) ([]*message, error) {
-	in, err := p.newReader(ctx, first)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	var all []*message
-	for uint64(len(all)) <= limit {
-		if level, err := in.level(ctx); err != nil || level {
-			return all, err
-		}
-		messages, err := in.readBatch(ctx, batchLimits{messages: prefetch, bytes: 1 << 62, linger: time.Second, last: last}, time.Second)
-		if err != nil {
-			return nil, err
-		}
-		if len(messages) == 0 {
-			if err := in.check(ctx); err != nil {
-				return nil, err
-			}
-		}
-		for _, m := range messages {
-			if m.position.StreamSeq > last {
-				return all, nil
-			}
-			if all = append(all, m); m.position.StreamSeq == last {
-				return all, nil
-			}
-		}
-	}
-	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -13,7 +14,7 @@ func (f *fixture) loseJournal() {
 	f.t.Helper()
 	kv, err := f.js.KeyValue(f.t.Context(), lease.Bucket)
 	f.must(err)
-	f.must(kv.Delete(f.t.Context(), lease.KeyOf(StreamName)))
+	f.must(kv.Delete(f.t.Context(), lease.KeyOf(schema.EventStream)))
 }
 
 // Rows that were never committed, of messages that the stream no longer has, go when
@@ -135,8 +136,8 @@ func TestStreamMadeAnewInRecovery(t *testing.T) {
 	f.project()
 	p := f.projector()
 	f.recover(p)
-	f.must(f.js.DeleteStream(t.Context(), StreamName))
-	if _, err := EnsureStreams(t.Context(), f.js); err != nil {
+	f.must(f.js.DeleteStream(t.Context(), schema.EventStream))
+	if _, err := streamio.EnsureStreams(t.Context(), f.js); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.verifyAgain(t.Context()); err == nil || !transient(err) {

@@ -132,13 +132,13 @@ func TestRedactionThatWasNotCommitted(t *testing.T) {
 	c := countedOn(p)
 	refused := func(first, last uint64) (sequences []uint64) {
 		t.Helper()
-		messages, err := p.readRange(t.Context(), first, last, 10)
+		messages, err := p.source.ReadRange(t.Context(), first, last, 10)
 		f.must(err)
 		b, err := p.assemble(t.Context(), messages)
 		f.must(err)
 		p.depart(b)
 		for _, m := range b.refused {
-			sequences = append(sequences, m.position.StreamSeq)
+			sequences = append(sequences, m.Position.StreamSeq)
 		}
 		return sequences
 	}
@@ -196,11 +196,11 @@ func TestTablesWereEmptied(t *testing.T) {
 	}
 	f.recover(p)
 	c.wants(t, 2, 2)
-	messages, err := p.readRange(t.Context(), 1, 2, 2)
+	messages, err := p.source.ReadRange(t.Context(), 1, 2, 2)
 	f.must(err)
 	b, err := p.assemble(t.Context(), messages)
 	f.must(err)
 	if len(b.refused) > 0 {
-		t.Errorf("message %d is refused, want none", b.refused[0].position.StreamSeq)
+		t.Errorf("message %d is refused, want none", b.refused[0].Position.StreamSeq)
 	}
 }

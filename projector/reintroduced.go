@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // reintroduced returns where the messages stood that held a withheld value.
@@ -15,7 +16,7 @@ func reintroduced(refused []parsed) []ledger.Position {
 	var list []ledger.Position
 	for _, m := range refused {
 		if m.reintroduced {
-			list = append(list, m.position)
+			list = append(list, m.Position)
 		}
 	}
 	return list
@@ -31,7 +32,7 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 	}
 	var unfound []uint64
 	for _, at := range places {
-		msg, err := p.stream.GetMsg(ctx, at.StreamSeq)
+		msg, err := p.source.Stream.GetMsg(ctx, at.StreamSeq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			unfound = append(unfound, at.StreamSeq)
 			continue
@@ -42,7 +43,7 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 		if !msg.Time.Equal(at.RecordedAt) {
 			continue // another message: the stream was restored
 		}
-		err = p.stream.SecureDeleteMsg(ctx, at.StreamSeq)
+		err = p.source.Stream.SecureDeleteMsg(ctx, at.StreamSeq)
 		var refused *jetstream.APIError
 		switch {
 		case err == nil:
@@ -54,7 +55,7 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 			return fmt.Errorf("delete message %d: %w", at.StreamSeq, err)
 		}
 	}
-	return proveDeleted(ctx, p.stream, unfound)
+	return streamio.ProveDeleted(ctx, p.source.Stream, unfound)
 }
 
 // removeLeft deletes what the writer of the last committed range did not get to.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -79,7 +80,7 @@ func (f *fixture) nowhere(log string, traces ...string) {
 	if looked < 15 {
 		f.t.Fatalf("looked at %d tables only", looked)
 	}
-	texts := map[string]string{"the log": log, StreamName: f.wholeStream(StreamName), QuarantineStreamName: f.wholeStream(QuarantineStreamName)}
+	texts := map[string]string{"the log": log, schema.EventStream: f.wholeStream(schema.EventStream), schema.QuarantineStream: f.wholeStream(schema.QuarantineStream)}
 	for where, text := range texts {
 		for _, trace := range traces {
 			if strings.Contains(text, trace) {
@@ -228,13 +229,13 @@ func TestReintroducedInAStreamRestored(t *testing.T) {
 	log := new(logbook)
 	p := f.guarded(log)
 	f.must(f.run(p))
-	p.stream = f.stream()
+	p.source.Stream = f.stream()
 	f.publish(event(3, 0).Binary())
 	f.flush()
-	info, err := p.stream.GetMsg(t.Context(), 3)
+	info, err := p.source.Stream.GetMsg(t.Context(), 3)
 	f.must(err)
-	f.must(p.remove(t.Context(), []ledger.Position{{Incarnation: p.incarnation, StreamSeq: 3, RecordedAt: info.Time.Add(1)}}))
-	if _, err := p.stream.GetMsg(t.Context(), 3); err != nil {
+	f.must(p.remove(t.Context(), []ledger.Position{{Incarnation: p.source.Incarnation, StreamSeq: 3, RecordedAt: info.Time.Add(1)}}))
+	if _, err := p.source.Stream.GetMsg(t.Context(), 3); err != nil {
 		t.Errorf("another message at the sequence was deleted: %v", err)
 	}
 }
@@ -284,7 +285,7 @@ func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	config := f.stream().CachedInfo().Config
-	f.must(f.js.DeleteStream(t.Context(), StreamName))
+	f.must(f.js.DeleteStream(t.Context(), schema.EventStream))
 	config.DenyDelete = true
 	f.await("the stream is there again", func() bool {
 		_, err := f.js.CreateStream(t.Context(), config)
@@ -304,12 +305,12 @@ func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 // rows a table lost is derived from them.
 func TestPlacesLeaveTheMessagesAlone(t *testing.T) {
 	t.Parallel()
-	messages := make([]*message, 0, 10)
+	messages := make([]*streamio.Message, 0, 10)
 	for _, seq := range []uint64{1, 3, 4, 6} {
 		messages = append(messages, at(seq, event(int(seq), 0).Binary()))
 	}
 	before := slices.Clone(messages)
-	placed := withPlaces(messages, []ledger.Position{at(2, schema.Message{}).position, at(4, schema.Message{}).position, at(5, schema.Message{}).position})
+	placed := streamio.WithPlaces(messages, []ledger.Position{at(2, schema.Message{}).Position, at(4, schema.Message{}).Position, at(5, schema.Message{}).Position})
 	if len(placed) != 6 || !slices.Equal(messages, before) {
 		t.Errorf("%d messages with places, and the messages became %v", len(placed), messages)
 	}

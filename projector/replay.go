@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -83,7 +84,7 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 	delete(msg.Header, schema.MsgIDHeader)
 	msg.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", of.Incarnation, of.StreamSeq)}
 	id = fmt.Sprintf("%s:%d:%s", id, of.StreamSeq, hex.EncodeToString(digest[:4]))
-	ack, err := publishOnce(ctx, js, msg, id)
+	ack, err := streamio.PublishOnce(ctx, js, msg, id)
 	if err != nil {
 		return 0, fmt.Errorf("replay sequence %d: %w", of.StreamSeq, err)
 	}
@@ -91,8 +92,8 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 }
 
 // replayOf returns which refused message m replays.
-func replayOf(m *message) (of ledger.Position, ok bool) {
-	values := m.header[ReplayHeader]
+func replayOf(m *streamio.Message) (of ledger.Position, ok bool) {
+	values := m.Header[ReplayHeader]
 	if len(values) != 1 {
 		return of, false
 	}

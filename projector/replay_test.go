@@ -102,7 +102,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	f := newFixture(t)
 	bad := damaged(1)
 	bad.Header["X-Bytes"] = []string{"not UTF-8: \xff"}
-	bad.Header["Nats-Expected-Stream"] = []string{StreamName}
+	bad.Header["Nats-Expected-Stream"] = []string{schema.EventStream}
 	f.send(bad)
 	f.project()
 	first := f.refusals(ledger.RefusalFilter{})[1]

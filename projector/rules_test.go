@@ -14,59 +14,26 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
-	"pgregory.net/rapid"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-func TestRulesReadWhatTheyWrite(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		var r rules
-		version, from := ledger.EnvelopeRules, uint64(0)
-		for range rapid.IntRange(0, 4).Draw(t, "entries") {
-			version += ledger.Rules(rapid.IntRange(1, 3).Draw(t, "version"))
-			from += rapid.Uint64Range(1, 1<<40).Draw(t, "from")
-			r = append(r, rulesFrom{version, from})
-		}
-		again, err := parseRules(r.String())
-		if err != nil || again.String() != r.String() {
-			t.Fatalf("%q reads as %q: %v", r, again, err)
-		}
-		at := rapid.Uint64Range(0, 1<<42).Draw(t, "sequence")
-		want := ledger.EnvelopeRules
-		for _, of := range r {
-			if of.from <= at {
-				want = of.version
-			}
-		}
-		if got := r.at(at); got != want {
-			t.Fatalf("%q gives %d at %d, not %d", r, got, at, want)
-		}
-	})
-	for _, text := range []string{"4", "4@", "@4", "x@1", "4@-1", "3@1", "4@1 4@2", "4@9 5@9", "5@1 4@2", "4@1,5@2", "4@18446744073709551616"} {
-		if r, err := parseRules(text); err == nil {
-			t.Errorf("%q reads as %q", text, r)
-		}
-	}
-}
 
 // older makes the ledger and the stream what a version before the rules had a position
 // left: what was published so far is projected by the rules of then, if project says so.
 func (f *fixture) older(project func()) {
 	f.t.Helper()
-	f.describe(func(m map[string]string) { m[rulesKey] = "4@1000000000" })
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1000000000" })
 	project()
-	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
 	kv, err := lease.OpenBucket(f.t.Context(), f.js)
 	f.must(err)
-	f.must(kv.Purge(f.t.Context(), StreamName))
-	if entry, err := kv.Get(f.t.Context(), lease.KeyOf(StreamName)); err == nil {
-		_, err := kv.Put(f.t.Context(), StreamName, entry.Value())
+	f.must(kv.Purge(f.t.Context(), schema.EventStream))
+	if entry, err := kv.Get(f.t.Context(), lease.KeyOf(schema.EventStream)); err == nil {
+		_, err := kv.Put(f.t.Context(), schema.EventStream, entry.Value())
 		f.must(err)
-		f.must(kv.Purge(f.t.Context(), lease.KeyOf(StreamName)))
+		f.must(kv.Purge(f.t.Context(), lease.KeyOf(schema.EventStream)))
 	}
 }
 
@@ -80,11 +47,11 @@ func (f *fixture) describe(change func(map[string]string)) {
 	f.must(err)
 }
 
-func (f *fixture) said() string { return f.stream().CachedInfo().Config.Metadata[rulesKey] }
+func (f *fixture) said() string { return f.stream().CachedInfo().Config.Metadata[streamio.RulesKey] }
 
 func (f *fixture) ensureRules() []string {
 	f.t.Helper()
-	changed, err := EnsureRules(f.t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(f.t.Output(), nil)))
+	changed, err := streamio.EnsureRules(f.t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(f.t.Output(), nil)))
 	f.must(err)
 	return changed
 }
@@ -117,7 +84,7 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 	if want := "[1 acme 2  3 acme]"; fmt.Sprint(before) != want {
 		t.Fatalf("older rules make %v, not %s", before, want)
 	}
-	if err := f.run(f.projector()); !errors.Is(err, errNoRules) {
+	if err := f.run(f.projector()); !errors.Is(err, streamio.ErrNoRules) {
 		t.Fatalf("without rules: %v", err)
 	}
 	for _, m := range contested(10) { // not projected yet
@@ -216,7 +183,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 	}
 	f.project()
 	for i, text := range []string{"", "nonsense", "4@3", "4@8", "4@1000", "4@1", "5@7"} {
-		f.describe(func(m map[string]string) { m[rulesKey] = text })
+		f.describe(func(m map[string]string) { m[streamio.RulesKey] = text })
 		f.publish(on("zeta", event(100+i, 0)))
 		var log bytes.Buffer
 		p := f.projector()
@@ -246,13 +213,13 @@ func TestMigrateRestoresLostMetadata(t *testing.T) {
 	f.project()
 	incarnation := f.incarnation()
 	f.describe(func(m map[string]string) {
-		delete(m, rulesKey)
-		delete(m, incarnationKey)
+		delete(m, streamio.RulesKey)
+		delete(m, streamio.IncarnationKey)
 	})
-	if err := f.run(f.projector()); !errors.Is(err, errNoIncarnation) {
+	if err := f.run(f.projector()); !errors.Is(err, streamio.ErrNoIncarnation) {
 		t.Errorf("without metadata: %v", err)
 	}
-	_, err := EnsureStreams(t.Context(), f.js)
+	_, err := streamio.EnsureStreams(t.Context(), f.js)
 	f.must(err)
 	f.ensureRules()
 	if f.incarnation() != incarnation || f.said() != "4@21" {
@@ -269,25 +236,25 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 5)
 	f.flush()
-	f.describe(func(m map[string]string) { m[rulesKey] = "4@1 5@3" })
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1 5@3" })
 	for what, err := range map[string]error{
 		"projector": f.run(f.projector()),
-		"migrate":   func() error { _, err := EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
+		"migrate":   func() error { _, err := streamio.EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
 		"rebuild": func() error {
 			_, err := Rebuild{JetStream: f.js, Ledger: f.ledger, timing: quickTiming}.Run(t.Context())
 			return err
 		}(),
 	} {
-		if !errors.Is(err, ErrNewerRules) || !strings.Contains(err.Error(), "version 5") {
+		if !errors.Is(err, streamio.ErrNewerRules) || !strings.Contains(err.Error(), "version 5") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if n := f.count("SELECT count() FROM events"); n != 0 {
 		t.Errorf("%d events were projected", n)
 	}
-	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
 	f.must(f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, writer_rules, recorded_at) SELECT ?, 1, 5, 5, 5, now()", f.incarnation()))
-	if err := f.run(f.projector()); !errors.Is(err, ErrNewerRules) {
+	if err := f.run(f.projector()); !errors.Is(err, streamio.ErrNewerRules) {
 		t.Errorf("where only the commits say so: %v", err)
 	}
 }
@@ -299,7 +266,7 @@ func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
 	older := func() error {
-		_, _, err := lease.Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
+		_, _, err := lease.Claim{KV: kv, Key: schema.EventStream, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 		return err
 	}
 	if err := older(); !errors.Is(err, lease.ErrEntry) {
@@ -325,9 +292,9 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.older(func() { f.project() })
 	kv, err := lease.OpenBucket(t.Context(), f.js)
 	f.must(err)
-	old, held, err := lease.Claim{KV: kv, Key: StreamName, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
+	old, held, err := lease.Claim{KV: kv, Key: schema.EventStream, Owner: "older", Timing: quickTiming, Log: slog.New(slog.DiscardHandler), Failed: func(string, error) {}}.Acquire(t.Context())
 	f.must(err)
-	heard, stop := lease.HeedRequests(held, kv, StreamName, slog.New(slog.DiscardHandler))
+	heard, stop := lease.HeedRequests(held, kv, schema.EventStream, slog.New(slog.DiscardHandler))
 	go func() {
 		<-heard.Done()
 		stop()
@@ -338,7 +305,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 	for i := range changed {
 		both.Go(func() {
 			var err error
-			if changed[i], err = EnsureRules(t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(t.Output(), nil))); err != nil {
+			if changed[i], err = streamio.EnsureRules(t.Context(), f.js, f.ledger, "", slog.New(slog.NewTextHandler(t.Output(), nil))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -350,7 +317,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 	stopped := f.follow(f.projector())
 	f.publishMix(100, 20)
 	f.awaitLevel()
-	f.describe(func(m map[string]string) { delete(m, rulesKey) })
+	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
 	f.ensureRules() // takes the lease from the projector, who then waits for it again
 	f.publishMix(200, 20)
 	f.awaitLevel()
@@ -369,14 +336,14 @@ func TestRulesAreSetAlsoByManyThatAreCutOff(t *testing.T) {
 	f.older(func() { f.project() })
 	for i := range 30 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*2*time.Millisecond)
-		_, err := EnsureRules(ctx, f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
+		_, err := streamio.EnsureRules(ctx, f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
 		cancel()
 		if err == nil && f.said() == "" {
 			t.Fatal("it ended without an error and without rules")
 		}
 		f.publishMix(100*(i+1), 3)
 	}
-	_, err := EnsureRules(t.Context(), f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
+	_, err := streamio.EnsureRules(t.Context(), f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
 	f.must(err)
 	if f.said() != "4@21" {
 		t.Errorf("the metadata says %q", f.said())
@@ -424,10 +391,10 @@ func TestEveryPartitionHasItsRules(t *testing.T) {
 		f.must(err)
 		f.must(fleet.Run(t.Context()))
 	}
-	describe(func(c *jetstream.StreamConfig) { c.Metadata[rulesKey] = "4@1000000" })
+	describe(func(c *jetstream.StreamConfig) { c.Metadata[streamio.RulesKey] = "4@1000000" })
 	publish(0)
 	project()
-	describe(func(c *jetstream.StreamConfig) { delete(c.Metadata, rulesKey) })
+	describe(func(c *jetstream.StreamConfig) { delete(c.Metadata, streamio.RulesKey) })
 	if changed := f.ensureRules(); len(changed) != n {
 		t.Errorf("changed %v", changed)
 	}
@@ -458,34 +425,34 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	inherit := func(owner string) {
 		t.Helper()
-		f.must(lease.Claim{KV: kv, Key: lease.KeyOf(StreamName), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), StreamName))
+		f.must(lease.Claim{KV: kv, Key: lease.KeyOf(schema.EventStream), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), schema.EventStream))
 	}
-	_, was := read(StreamName)
+	_, was := read(schema.EventStream)
 	// One comes as far as the new key, and an older projector goes on.
 	early, err := json.Marshal(lease.Entry{Epoch: was.Epoch + 1})
 	f.must(err)
-	_, err = kv.Put(t.Context(), lease.KeyOf(StreamName), early)
+	_, err = kv.Put(t.Context(), lease.KeyOf(schema.EventStream), early)
 	f.must(err)
 	was.Epoch, was.Owner = was.Epoch+5, ""
 	later, err := json.Marshal(was)
 	f.must(err)
-	_, err = kv.Put(t.Context(), StreamName, later)
+	_, err = kv.Put(t.Context(), schema.EventStream, later)
 	f.must(err)
 	inherit("one")
-	if _, got := read(lease.KeyOf(StreamName)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
+	if _, got := read(lease.KeyOf(schema.EventStream)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
 		t.Errorf("carried over: %+v, of %+v", got, was)
 	}
 	// Somebody follows the advice of older versions and deletes the key.
 	f.ensureRules()
 	f.publishMix(50, 10)
 	f.project()
-	_, now := read(lease.KeyOf(StreamName))
-	f.must(kv.Delete(t.Context(), StreamName))
+	_, now := read(lease.KeyOf(schema.EventStream))
+	f.must(kv.Delete(t.Context(), schema.EventStream))
 	inherit("two")
-	if _, got := read(lease.KeyOf(StreamName)); got.Epoch != now.Epoch || !got.Pending.Same(*now.Pending) {
+	if _, got := read(lease.KeyOf(schema.EventStream)); got.Epoch != now.Epoch || !got.Pending.Same(*now.Pending) {
 		t.Errorf("after the fence was taken away: %+v, not %+v", got, now)
 	}
-	if fenced, err := lease.IsFenced(t.Context(), kv, StreamName); err != nil || !fenced {
+	if fenced, err := lease.IsFenced(t.Context(), kv, schema.EventStream); err != nil || !fenced {
 		t.Errorf("the fence does not stand: %v", err)
 	}
 	f.publishMix(70, 10)

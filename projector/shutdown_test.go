@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A projector that is told to end in the middle of a load ends with no error, has
@@ -49,7 +51,7 @@ func TestEndedUnderLoad(t *testing.T) {
 
 func leaseOwner(t *testing.T, kv jetstream.KeyValue) string {
 	t.Helper()
-	_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(StreamName))
+	_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(schema.EventStream))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -45,9 +46,9 @@ func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jets
 		if n == 1 || other.Name == config.Name {
 			continue
 		}
-		_, incarnation, err := openStream(ctx, js, other.Name)
+		_, incarnation, err := streamio.OpenStream(ctx, js, other.Name)
 		switch {
-		case errors.Is(err, ErrNoStream), errors.Is(err, errNoIncarnation):
+		case errors.Is(err, streamio.ErrNoStream), errors.Is(err, streamio.ErrNoIncarnation):
 			continue // nothing is projected from it
 		case err != nil:
 			return false, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -30,7 +31,7 @@ func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier 
 		sifted[i] = m
 		if len(w.tenants)+len(fresh.tenants) > 0 {
 			s.watchFor(&m, w, fresh)
-			if s.maybeIn(m.message) {
+			if s.maybeIn(m.Message) {
 				if masked, hit := maskMessage(m, s.watches); hit {
 					sifted[i] = masked
 					continue
@@ -71,13 +72,13 @@ func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
 // permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
 // event names.
 func appendTenants(list []string, m *parsed) []string {
-	if m.rules >= ledger.SubjectRules {
-		if tenant := m.subjectTenant(); tenant != "" {
+	if m.Rules >= ledger.SubjectRules {
+		if tenant := m.SubjectTenant(); tenant != "" {
 			list = append(list, tenant)
 		}
 		return list
 	}
-	if s, err := schema.ParseSubject(m.subject); err == nil {
+	if s, err := schema.ParseSubject(m.Subject); err == nil {
 		list = append(list, s.Tenant)
 	}
 	if m.event != nil && !slices.Contains(list, schema.TenantOf(m.event.Tenant)) {
@@ -89,11 +90,11 @@ func appendTenants(list []string, m *parsed) []string {
 // maybeIn reports whether a withheld value stands in a message, or across the
 // words beside its payload: those that are long enough for one are gone through
 // together.
-func (s *sieve) maybeIn(m *message) bool {
+func (s *sieve) maybeIn(m *streamio.Message) bool {
 	if len(s.watches) == 0 {
 		return false
 	}
-	if s.watches.standIn(m.data) {
+	if s.watches.standIn(m.Data) {
 		return true
 	}
 	shortest := s.watches.shortest()
@@ -103,8 +104,8 @@ func (s *sieve) maybeIn(m *message) bool {
 			s.words = append(append(s.words, word...), 0)
 		}
 	}
-	add(m.subject)
-	for name, values := range m.header {
+	add(m.Subject)
+	for name, values := range m.Header {
 		if 2*len(name) >= shortest { // some letters are longer as small ones
 			add(name)
 			if lower := strings.ToLower(name); lower != name {

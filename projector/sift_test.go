@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -154,7 +155,7 @@ func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message)
 // everything is all that is kept of a message, as text.
 func (m parsed) everything() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, m.subject, m.header, string(m.data), m.violations.Error())
+	fmt.Fprintln(&b, m.Subject, m.Header, string(m.Data), m.violations.Error())
 	if m.event != nil {
 		fmt.Fprintf(&b, "%+v\n", *m.event)
 	}
@@ -180,7 +181,7 @@ func TestSiftTakesEveryDisguiseOff(t *testing.T) {
 					}
 				}
 			}
-			if strings.Contains(all, strings.Repeat("ab", 20)) || len(got.header[schema.MsgIDHeader]) > 0 {
+			if strings.Contains(all, strings.Repeat("ab", 20)) || len(got.Header[schema.MsgIDHeader]) > 0 {
 				t.Errorf("a digest of what was sent is kept:\n%s", all)
 			}
 			if !strings.Contains(got.violations.Error(), "[redacted:policy:secrets]") {
@@ -272,7 +273,7 @@ func TestRangeTellsNothing(t *testing.T) {
 	}
 	named := func(pin string) ledger.Range {
 		p.seen = newIdentities(minCapacity)
-		b, err := p.assemble(t.Context(), []*message{at(1, event(1, 0).Binary()), at(2, foreign(2, `{"note":"`+pin+`"}`).Binary())})
+		b, err := p.assemble(t.Context(), []*streamio.Message{at(1, event(1, 0).Binary()), at(2, foreign(2, `{"note":"`+pin+`"}`).Binary())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +391,7 @@ func BenchmarkSift(b *testing.B) {
 				}
 			}
 			all := []parsed{c.m}
-			b.SetBytes(int64(len(c.m.data)))
+			b.SetBytes(int64(len(c.m.Data)))
 			b.ReportAllocs()
 			for b.Loop() {
 				w.sift(all)
@@ -415,7 +416,7 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 	} {
 		for rules, want := range map[ledger.Rules][]string{ledger.EnvelopeRules: c.older, ledger.SubjectRules: c.today} {
 			m := at(1, c.message)
-			m.rules = rules
+			m.Rules = rules
 			p := parse(m)
 			if got := appendTenants(nil, &p); !slices.Equal(got, want) {
 				t.Errorf("%s, rules %d: %q, want %q", name, rules, got, want)

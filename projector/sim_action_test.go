@@ -130,7 +130,7 @@ func (s *schedule) delete() {
 	s.with(func() {
 		if n := len(stream.messages); n > 0 {
 			// The newest are those that matter.
-			stream.take(stream.messages[n-1-min(s.dice.IntN(n), s.dice.IntN(n))].position.StreamSeq, stream.deleted)
+			stream.take(stream.messages[n-1-min(s.dice.IntN(n), s.dice.IntN(n))].Position.StreamSeq, stream.deleted)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func (s *schedule) purge() {
 	stream := s.aStream()
 	s.with(func() {
 		if n := len(stream.messages); n > 0 {
-			stream.purge(stream.messages[s.dice.IntN(n)].position.StreamSeq)
+			stream.purge(stream.messages[s.dice.IntN(n)].Position.StreamSeq)
 		}
 	})
 }

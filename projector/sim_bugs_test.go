@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/google/uuid"
 )
 
@@ -73,9 +74,9 @@ var planted = map[string]func(*schedule){
 		p.store = lenient{p.store}
 	}, "insert left running"),
 	"no verifying of the last commit": inProjector(instead("verify the last commit", func(p *Projector, _ context.Context) error {
-		next, first := p.last.Last+1, p.info.State.FirstSeq
+		next, first := p.last.Last+1, p.source.Info.State.FirstSeq
 		if p.last.Last > 0 && first > next {
-			return expired(next, first-1)
+			return streamio.Expired(next, first-1)
 		}
 		p.committed.Store(max(next, first) - 1)
 		return nil

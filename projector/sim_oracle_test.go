@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // The oracle holds the tables against everything that the streams ever had. What
@@ -36,8 +37,8 @@ func (s *schedule) check() {
 		stream := s.streams[c.stream]
 		stopped = true
 		switch {
-		case errors.Is(c.err, ErrStreamForked) && v.mayBeForked(stream):
-		case errors.Is(c.err, ErrEventsExpired) && v.mayBeExpired(stream):
+		case errors.Is(c.err, streamio.ErrStreamForked) && v.mayBeForked(stream):
+		case errors.Is(c.err, streamio.ErrEventsExpired) && v.mayBeExpired(stream):
 		default:
 			s.breaks("a projector ended with %v", c.err)
 		}
@@ -196,7 +197,7 @@ func (v *verdict) checkStream(stream *simStream) {
 			continue
 		}
 		here := stream.holds(at.seq)
-		if there := here != nil && placeIn(here.position) == at; !there && len(in) == 0 {
+		if there := here != nil && placeIn(here.Position) == at; !there && len(in) == 0 {
 			v.checkGone(stream, at, r)
 			continue
 		} else if there {
@@ -257,7 +258,7 @@ func (v *verdict) checkRows(stream *simStream, at simPlace, c *simContent, r *re
 	if !v.copies[at] {
 		v.breaks("message %d is in quarantine and has no copy", at.seq)
 	}
-	if m := stream.holds(at.seq); c.valid && c.secret >= 0 && m != nil && placeIn(m.position) == at {
+	if m := stream.holds(at.seq); c.valid && c.secret >= 0 && m != nil && placeIn(m.Position) == at {
 		v.breaks("message %d has a withheld value and is still in the stream", at.seq)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -23,7 +24,7 @@ type simStream struct {
 	w           *world
 	name        string
 	incarnation uuid.UUID
-	messages    []*message
+	messages    []*streamio.Message
 	last        uint64
 	first       uint64
 	consumers   map[string]*simConsumed
@@ -99,11 +100,11 @@ func (s *simStream) append(m simSent) {
 }
 
 // place gives a message a place that no other has had.
-func (s *simStream) place(seq uint64, m simSent) *message {
+func (s *simStream) place(seq uint64, m simSent) *streamio.Message {
 	at := ledger.Position{Incarnation: s.incarnation, StreamSeq: seq, RecordedAt: time.Now().Add(time.Duration(s.made)).UTC()}
 	s.made++ // no two messages have the same time
 	s.ever = append(s.ever, at)
-	msg := &message{subject: m.Subject, header: m.Header, data: m.Data, position: at, rules: ledger.NewestRules}
+	msg := &streamio.Message{Subject: m.Subject, Header: m.Header, Data: m.Data, Position: at, Rules: ledger.NewestRules}
 	content := &simContent{simSent: m}
 	if p := parse(msg); len(p.violations) == 0 {
 		content.id, content.identity, content.digest, content.valid = p.eventIdentity(), p.identity, p.digest, true
@@ -117,7 +118,7 @@ func (s *simStream) place(seq uint64, m simSent) *message {
 }
 
 // holds returns the message of a sequence, or nil.
-func (s *simStream) holds(seq uint64) *message {
+func (s *simStream) holds(seq uint64) *streamio.Message {
 	if i, ok := s.at(seq); ok {
 		return s.messages[i]
 	}
@@ -125,14 +126,14 @@ func (s *simStream) holds(seq uint64) *message {
 }
 
 func (s *simStream) at(seq uint64) (int, bool) {
-	return slices.BinarySearchFunc(s.messages, seq, func(m *message, seq uint64) int { return cmp.Compare(m.position.StreamSeq, seq) })
+	return slices.BinarySearchFunc(s.messages, seq, func(m *streamio.Message, seq uint64) int { return cmp.Compare(m.Position.StreamSeq, seq) })
 }
 
 // take removes the message of a sequence and notes why.
 func (s *simStream) take(seq uint64, why map[simPlace]bool) bool {
 	i, ok := s.at(seq)
 	if ok {
-		why[placeIn(s.messages[i].position)] = true
+		why[placeIn(s.messages[i].Position)] = true
 		s.messages = slices.Delete(s.messages, i, i+1)
 		s.settleFirst()
 	}
@@ -142,7 +143,7 @@ func (s *simStream) take(seq uint64, why map[simPlace]bool) bool {
 func (s *simStream) settleFirst() {
 	s.first = s.last + 1
 	if len(s.messages) > 0 {
-		s.first = s.messages[0].position.StreamSeq
+		s.first = s.messages[0].Position.StreamSeq
 	}
 }
 
@@ -150,7 +151,7 @@ func (s *simStream) settleFirst() {
 func (s *simStream) purge(seq uint64) {
 	i, _ := s.at(seq)
 	for _, m := range s.messages[:i] {
-		s.purged[placeIn(m.position)] = true
+		s.purged[placeIn(m.Position)] = true
 	}
 	s.messages = slices.Clone(s.messages[i:])
 	s.settleFirst()
@@ -172,7 +173,7 @@ func (s *simStream) restore(seq uint64) {
 // replace puts another message in a place.
 func (s *simStream) replace(seq uint64, m simSent) {
 	if i, ok := s.at(seq); ok {
-		s.undone[placeIn(s.messages[i].position)] = true
+		s.undone[placeIn(s.messages[i].Position)] = true
 		s.messages[i] = s.place(seq, m)
 		s.consumers = make(map[string]*simConsumed)
 	}
@@ -186,7 +187,7 @@ func (s *simStream) info() *jetstream.StreamInfo {
 		}
 	}
 	return &jetstream.StreamInfo{
-		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{incarnationKey: s.incarnation.String(), rulesKey: newRules().String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
+		Config: jetstream.StreamConfig{Name: s.name, Metadata: map[string]string{streamio.IncarnationKey: s.incarnation.String(), streamio.RulesKey: streamio.NewRules().String(), schema.PartitionsKey: fmt.Sprint(len(s.w.streams))}},
 		State:  jetstream.StreamState{FirstSeq: s.first, LastSeq: s.last, Msgs: uint64(len(s.messages)), Deleted: deleted},
 	}
 }
@@ -244,7 +245,7 @@ func (s *simStreamClient) GetMsg(ctx context.Context, seq uint64, _ ...jetstream
 		if m == nil {
 			return jetstream.ErrMsgNotFound
 		}
-		msg = &jetstream.RawStreamMsg{Subject: m.subject, Sequence: seq, Time: m.position.RecordedAt, Header: m.header, Data: m.data}
+		msg = &jetstream.RawStreamMsg{Subject: m.Subject, Sequence: seq, Time: m.Position.RecordedAt, Header: m.Header, Data: m.Data}
 		return nil
 	})
 	return msg, err
@@ -348,26 +349,26 @@ func (m *simMessages) take(r *rand.Rand) jetstream.Msg {
 		return nil
 	}
 	msg := m.of.messages[i]
-	consumed.next = msg.position.StreamSeq + 1
+	consumed.next = msg.Position.StreamSeq + 1
 	consumed.delivered++
 	if !w.calm && r.Float64() < w.odds.missed {
 		w.faults["message missed"]++
 		return nil
 	}
-	return simMsg{message: msg, delivered: consumed.delivered}
+	return simMsg{of: msg, delivered: consumed.delivered}
 }
 
 type simMsg struct {
 	jetstream.Msg
-	*message
+	of        *streamio.Message
 	delivered uint64
 }
 
-func (m simMsg) Subject() string      { return m.subject }
-func (m simMsg) Headers() nats.Header { return m.header }
-func (m simMsg) Data() []byte         { return m.data }
+func (m simMsg) Subject() string      { return m.of.Subject }
+func (m simMsg) Headers() nats.Header { return m.of.Header }
+func (m simMsg) Data() []byte         { return m.of.Data }
 func (m simMsg) Metadata() (*jetstream.MsgMetadata, error) {
 	return &jetstream.MsgMetadata{
-		Sequence: jetstream.SequencePair{Consumer: m.delivered, Stream: m.position.StreamSeq}, Timestamp: m.position.RecordedAt,
+		Sequence: jetstream.SequencePair{Consumer: m.delivered, Stream: m.of.Position.StreamSeq}, Timestamp: m.of.Position.RecordedAt,
 	}, nil
 }

@@ -3,20 +3,21 @@ package projector
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func (f *fixture) stream() jetstream.Stream {
 	f.t.Helper()
-	s, err := f.js.Stream(f.t.Context(), StreamName)
+	s, err := f.js.Stream(f.t.Context(), schema.EventStream)
 	f.must(err)
 	return s
 }
@@ -26,9 +27,9 @@ func (f *fixture) stream() jetstream.Stream {
 func (f *fixture) renew(keep bool) {
 	f.t.Helper()
 	config := f.stream().CachedInfo().Config
-	f.must(f.js.DeleteStream(f.t.Context(), StreamName))
+	f.must(f.js.DeleteStream(f.t.Context(), schema.EventStream))
 	if !keep {
-		config.Metadata[incarnationKey] = uuid.NewString()
+		config.Metadata[streamio.IncarnationKey] = uuid.NewString()
 	}
 	// The server refuses while it still removes the files of the old one.
 	var err error
@@ -134,7 +135,7 @@ func TestStreamTruncated(t *testing.T) {
 	f.project()
 	f.renew(true)
 	f.publishMix(0, 10)
-	f.refuses(ErrStreamForked, "it ends at 10, below the checkpoint 30")
+	f.refuses(streamio.ErrStreamForked, "it ends at 10, below the checkpoint 30")
 }
 
 func TestStreamWithOtherContent(t *testing.T) {
@@ -144,12 +145,12 @@ func TestStreamWithOtherContent(t *testing.T) {
 	f.project()
 	f.renew(true)
 	f.publishMix(100, 40)
-	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
 	// Deleted messages do not hide that the others are not what they were, whether
 	// they counted, were repeats, or were refused.
 	for _, seq := range []uint64{22, 21, 24, 26, 28, 29, 30, 23, 25} {
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
-		f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+		f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
 	}
 }
 
@@ -162,7 +163,7 @@ func TestStreamWithOtherContentAndAnExpiredBeginning(t *testing.T) {
 	f.renew(true)
 	f.publishMix(100, 40)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(26)))
-	f.refuses(ErrStreamForked, "sequences 21 to 30 read differently now")
+	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
 }
 
 func TestDeletedMessages(t *testing.T) {
@@ -176,7 +177,7 @@ func TestDeletedMessages(t *testing.T) {
 		t.Errorf("projected %+v", got)
 	}
 	f.exact("")
-	if level, err := ReadLevel(t.Context(), f.js, f.ledger, StreamName); err != nil || level.Behind() != 0 {
+	if level, err := streamio.ReadLevel(t.Context(), f.js, f.ledger, schema.EventStream); err != nil || level.Behind() != 0 {
 		t.Errorf("level %+v, %v: nothing is left to project", level, err)
 	}
 	// Also after they were committed, and all of the last range.
@@ -267,14 +268,14 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
 	await(t, stopped, "a commit")
 	// More than the client and two batches have in hand.
-	f.publishMix(100, prefetch+5000)
-	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(prefetch+4000)))
+	f.publishMix(100, streamio.Prefetch+5000)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(5000)))
 	close(goOn)
 	go func() {
 		for range stopped {
 		}
 	}()
-	if err := await(t, done, "the projector's end"); !errors.Is(err, ErrEventsExpired) {
+	if err := await(t, done, "the projector's end"); !errors.Is(err, streamio.ErrEventsExpired) {
 		t.Errorf("ended with %v", err)
 	}
 	close(stopped)
@@ -292,104 +293,11 @@ func TestAFreshLedgerBeginsWithWhatTheStreamHas(t *testing.T) {
 	f.exact("")
 }
 
-// Messages that the server delivered and the client never got must not be
-// taken for messages that somebody deleted, nor for the end of the stream.
-func TestReaderNoticesLostMessages(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.publishMix(0, 9)
-	stream, id, err := openStream(t.Context(), f.js, StreamName)
-	f.must(err)
-	open := func() *reader {
-		in, err := newReader(t.Context(), stream, id, 1)
-		f.must(err)
-		t.Cleanup(in.close)
-		return in
-	}
-	in := open()
-	in.delivered++ // the first one is taken for a second one
-	if _, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20}, 10*time.Second); !errors.Is(err, errReader) {
-		t.Errorf("read over a gap: %v", err)
-	}
-	in = open()
-	in.last = 5 // the stream begins anew
-	if _, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20}, 10*time.Second); !errors.Is(err, errReader) {
-		t.Errorf("read backwards: %v", err)
-	}
-	in = open()
-	messages, err := in.readBatch(t.Context(), batchLimits{messages: 9, bytes: 1 << 20, linger: 10 * time.Second}, 10*time.Second)
-	if level, levelErr := in.level(t.Context()); len(messages) != 9 || err != nil || !level || levelErr != nil {
-		t.Errorf("read %d, %v; level %v, %v", len(messages), err, level, levelErr)
-	}
-	in.delivered-- // the last one did not arrive
-	for range 2 {
-		f.must(in.check(t.Context()))
-	}
-	if err := in.check(t.Context()); !errors.Is(err, errReader) {
-		t.Errorf("waits for what will not come: %v", err)
-	}
-}
-
-func TestBatchesEndWithTheMonth(t *testing.T) {
-	t.Parallel()
-	var stub stubIterator
-	for i, at := range []string{"2026-10-31T23:59:59.999999999Z", "2026-11-01T00:00:00Z", "2026-11-01T00:00:01Z", "2027-11-01T00:00:00Z", "2027-10-31T00:00:00Z"} {
-		when, err := time.Parse(time.RFC3339Nano, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stub = append(stub, stubMessage{seq: uint64(i + 1), at: when})
-	}
-	in := &reader{messages: &stub}
-	var cuts []int
-	for {
-		batch, err := in.readBatch(t.Context(), batchLimits{messages: 10, bytes: 1 << 20, linger: time.Second}, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(batch) == 0 {
-			break
-		}
-		cuts = append(cuts, len(batch))
-	}
-	if want := []int{1, 2, 1, 1}; !slices.Equal(cuts, want) {
-		t.Errorf("batches of %v, want %v", cuts, want)
-	}
-}
-
-// stubIterator yields messages whose time a server would not let a test choose.
-type stubIterator []stubMessage
-
-func (s *stubIterator) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
-	if len(*s) == 0 {
-		return nil, nats.ErrTimeout
-	}
-	m := (*s)[0]
-	*s = (*s)[1:]
-	return m, nil
-}
-func (*stubIterator) Stop()                   {}
-func (*stubIterator) Drain()                  {}
-func (*stubIterator) Closed() <-chan struct{} { return nil }
-
-type stubMessage struct {
-	jetstream.Msg
-	seq uint64
-	at  time.Time
-}
-
-func (m stubMessage) Subject() string      { return "ctx" }
-func (m stubMessage) Headers() nats.Header { return nil }
-func (m stubMessage) Data() []byte         { return nil }
-func (m stubMessage) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Consumer: m.seq, Stream: m.seq}, Timestamp: m.at}, nil
-}
-
 func TestNothingSetUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.must(f.js.DeleteStream(t.Context(), StreamName))
-	f.refuses(ErrNoStream, "ctxledger migrate")
+	f.must(f.js.DeleteStream(t.Context(), schema.EventStream))
+	f.refuses(streamio.ErrNoStream, "ctxledger migrate")
 	f.must(f.js.DeleteKeyValue(t.Context(), lease.Bucket))
 	if err := f.run(f.projector()); err == nil || !strings.Contains(err.Error(), "ctxledger migrate") {
 		t.Errorf("ended with %v", err)

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ctxledger/ctxledger/projector/lease"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
 // maxLinks bounds how many events' traces a batch's span names.

@@ -71,7 +71,7 @@ func (p *Projector) readLog(ctx context.Context) error {
 	if p.translog.log != nil {
 		return nil
 	}
-	log, err := p.store.LogAt(ctx, p.incarnation, p.committed.Load())
+	log, err := p.store.LogAt(ctx, p.source.Incarnation, p.committed.Load())
 	switch {
 	case err != nil:
 		return err

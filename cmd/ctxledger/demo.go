@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/window"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -68,11 +68,11 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := projector.ReadHeads(ctx, i.JetStream)
+	last, err := streamio.ReadHeads(ctx, i.JetStream)
 	if err != nil {
 		return err
 	}
-	level, err := projector.AwaitCommit(ctx, i.JetStream, i.Ledger, last, 20*time.Second, nil)
+	level, err := streamio.AwaitCommit(ctx, i.JetStream, i.Ledger, last, 20*time.Second, nil)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -174,11 +175,11 @@ func checkTables(ctx context.Context, l *ledger.Ledger) finding {
 }
 
 func checkStream(ctx context.Context, js jetstream.JetStream) finding {
-	heads, err := projector.ReadHeads(ctx, js)
+	heads, err := streamio.ReadHeads(ctx, js)
 	if publishOnly(err) {
 		return finding{what: "stream", state: "this account publishes and may not look into it; whether there is one, the first event shows"}
 	}
-	name := projector.StreamName
+	name := schema.EventStream
 	if len(heads) > 1 {
 		names := slices.Sorted(maps.Keys(heads))
 		name = fmt.Sprintf("%s and %d more", names[0], len(names)-1)
@@ -189,7 +190,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream) finding {
 // checkProjector looks whether the tables follow the stream.
 func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
 	f := finding{what: "projector"}
-	last, err := projector.ReadHeads(ctx, js)
+	last, err := streamio.ReadHeads(ctx, js)
 	if publishOnly(err) {
 		f.state = "not this account's to check"
 		return f
@@ -199,7 +200,7 @@ func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledge
 		return f
 	}
 	const patience = 2 * time.Second
-	level, err := projector.AwaitCommit(ctx, js, l, last, patience, nil)
+	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, nil)
 	switch {
 	case err != nil:
 		f.err = err

@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -28,7 +28,7 @@ func (a *app) checkAccounts(ctx context.Context, nc *nats.Conn, js jetstream.Jet
 		return []finding{{what: "accounts", state: "the server does not tell whose connection this is: " + err.Error()}}
 	}
 	var findings []finding
-	_, err := projector.ReadPartitions(ctx, js)
+	_, err := streamio.ReadPartitions(ctx, js)
 	switch {
 	case publishOnly(err):
 		findings = append(findings, own.checkTenant(ctx, own.tenant()))
@@ -176,7 +176,7 @@ func (n *natsAccount) checkTenant(ctx context.Context, tenant string) finding {
 		}
 	}
 	if js, err := jetstream.New(n.nc); err == nil {
-		if _, err := js.Stream(ctx, projector.StreamName); !publishOnly(err) && !timedOut(err) {
+		if _, err := js.Stream(ctx, schema.EventStream); !publishOnly(err) && !timedOut(err) {
 			more = append(more, "looks into the streams")
 		}
 	}

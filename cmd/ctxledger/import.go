@@ -21,7 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/window"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -111,7 +111,7 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 		return err
 	}
 	defer nc.Close()
-	before, err := projector.ReadHeads(ctx, js)
+	before, err := streamio.ReadHeads(ctx, js)
 	blind := publishOnly(err)
 	if err != nil && !blind {
 		return err
@@ -266,8 +266,8 @@ func printReport(w io.Writer, r importer.Report, output string) error {
 
 // awaitTables waits until everything that is in the stream is projected, also
 // what an earlier import left there, and says what became of it.
-func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before projector.Heads, note io.Writer) error {
-	last, err := projector.ReadHeads(ctx, js)
+func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before streamio.Heads, note io.Writer) error {
+	last, err := streamio.ReadHeads(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before pr
 	defer l.Close()
 	const patience = 15 * time.Second
 	bar := progress.New(a.err, isTerminal(a.err), "stored in the stream; projecting")
-	level, err := projector.AwaitCommit(ctx, js, l, last, patience, bar.Set)
+	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, bar.Set)
 	bar.Done()
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before pr
 		fmt.Fprintln(note, "everything was there already")
 		return nil
 	}
-	levels, err := projector.ReadLevels(ctx, js, l)
+	levels, err := streamio.ReadLevels(ctx, js, l)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A moment of an import: the stream holds that share of its facts, and then
@@ -99,7 +99,7 @@ func stored(t *testing.T, natsURL string) func() uint64 {
 	return func() uint64 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		stream, err := js.Stream(ctx, projector.StreamName)
+		stream, err := js.Stream(ctx, schema.EventStream)
 		if err != nil {
 			return 0
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -52,11 +52,11 @@ What was projected stays in the tables and still tells repeated events.`,
 				return err
 			}
 			defer nc.Close()
-			created, err := projector.EnsurePartitions(cmd.Context(), js, schema.Partitions(partitions))
+			created, err := streamio.EnsurePartitions(cmd.Context(), js, schema.Partitions(partitions))
 			for _, name := range created {
 				fmt.Fprintf(a.out, "created %s\n", name)
 			}
-			if errors.Is(err, projector.ErrPartitions) {
+			if errors.Is(err, streamio.ErrPartitions) {
 				return usageError("%w; `ctxledger migrate --help` says what to do", err)
 			}
 			if err != nil {
@@ -80,7 +80,7 @@ What was projected stays in the tables and still tells repeated events.`,
 			waiting := time.AfterFunc(2*time.Second, func() {
 				fmt.Fprintln(a.err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
 			})
-			changed, err := projector.EnsureRules(cmd.Context(), js, l, "", a.log())
+			changed, err := streamio.EnsureRules(cmd.Context(), js, l, "", a.log())
 			waiting.Stop()
 			for _, what := range changed {
 				fmt.Fprintln(a.out, what)

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -126,7 +127,7 @@ func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Durat
 	if listener != nil {
 		c.Metrics = projector.NewMetrics()
 	}
-	partitions, err := projector.ReadPartitions(ctx, js)
+	partitions, err := streamio.ReadPartitions(ctx, js)
 	if err != nil {
 		return quietly(ctx, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -38,7 +39,7 @@ func kept(t *testing.T, alarmed bool) (k *instance.Keeper, js jetstream.JetStrea
 	t.Cleanup(nc.Close)
 	js, err = jetstream.New(nc)
 	must(err)
-	_, err = projector.EnsureStreams(t.Context(), js)
+	_, err = streamio.EnsureStreams(t.Context(), js)
 	must(err)
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	must(err)
@@ -98,7 +99,7 @@ func TestLostLeaseIsStoodByFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bucket.Put(t.Context(), projector.StreamName+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
+	if _, err := bucket.Put(t.Context(), schema.EventStream+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); k.Fleet() == loser; time.Sleep(5 * time.Millisecond) {
@@ -125,7 +126,7 @@ func TestForkIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bucket.Put(t.Context(), projector.StreamName+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
+		if _, err := bucket.Put(t.Context(), schema.EventStream+".projection", []byte(`{"epoch":99,"owner":"","holder":"another"}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

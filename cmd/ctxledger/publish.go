@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
 	"github.com/ctxledger/ctxledger/producer"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -70,7 +70,7 @@ func (a *app) publish(ctx context.Context, in io.Reader) error {
 		return err
 	}
 	defer nc.Close()
-	if _, err := projector.ReadPartitions(ctx, js); err != nil && !publishOnly(err) {
+	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !publishOnly(err) {
 		return err
 	}
 	p := publication{publisher: producer.NewPublisher(js, publishLinger), refuse: func(line int, v *schema.Violation) {

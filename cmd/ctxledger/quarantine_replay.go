@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -190,11 +191,11 @@ func (r *replayer) outcome(ctx context.Context) error {
 	const patience = 5 * time.Second
 	level := true
 	if len(r.sent) > 0 {
-		last, err := projector.ReadHeads(ctx, r.js)
+		last, err := streamio.ReadHeads(ctx, r.js)
 		if err != nil {
 			return err
 		}
-		if level, err = projector.AwaitCommit(ctx, r.js, r.ledger, last, patience, nil); err != nil {
+		if level, err = streamio.AwaitCommit(ctx, r.js, r.ledger, last, patience, nil); err != nil {
 			return err
 		}
 	}

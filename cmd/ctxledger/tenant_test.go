@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // tenantNode runs NATS on what `ctxledger deploy nats` writes for a tenant, with the
@@ -88,12 +88,12 @@ func streamsOf(t *testing.T, admin string) (stored func() uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	return func() uint64 {
 		t.Helper()
-		heads, err := projector.ReadHeads(t.Context(), js)
+		heads, err := streamio.ReadHeads(t.Context(), js)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // answers is what expected.json counts of one Claude Code log.
@@ -313,7 +313,7 @@ func openStream(t *testing.T, natsURL string) (jetstream.JetStream, jetstream.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), projector.StreamName)
+	stream, err := js.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -107,7 +108,7 @@ func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Parti
 		}
 	}
 	i, err := instance.Start(ctx, config)
-	if errors.Is(err, projector.ErrPartitions) {
+	if errors.Is(err, streamio.ErrPartitions) {
 		return usageError("%w; `ctxledger migrate --help` says what to do", err)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -113,7 +114,7 @@ func newInstallation(t *testing.T) *installation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
@@ -203,7 +204,7 @@ func TestTypeScriptPublishes(t *testing.T) {
 // headers that are not percent-encoded too; the binding does not allow them.
 func (i *installation) wantMessages(t *testing.T) {
 	t.Helper()
-	stream, err := i.js.Stream(t.Context(), projector.StreamName)
+	stream, err := i.js.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

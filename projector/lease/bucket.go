@@ -8,12 +8,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// LeaseBucket is the name of the bucket of leases and journals.
+// Bucket is the name of the bucket of leases and journals.
 const Bucket = "ctxledger_leases"
 
 var ErrNoBucket = errors.New("the bucket " + Bucket + " does not exist: run `ctxledger migrate`")
 
-// openBucket opens the bucket of leases and journals.
+// OpenBucket opens the bucket of leases and journals.
 func OpenBucket(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
 	kv, err := js.KeyValue(ctx, Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {

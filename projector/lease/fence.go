@@ -18,13 +18,13 @@ import (
 //	CTX.request        asks an older projector for the old key
 const leaseSuffix = ".projection"
 
-// leaseKeyOf is the key of a stream's lease and journal.
+// KeyOf is the key of a stream's lease and journal.
 func KeyOf(stream string) string { return stream + leaseSuffix }
 
-// fence is the value of the old key.
+// Fence is the value of the old key.
 const Fence = `"this stream needs a newer ctxledger: its lease has another key"`
 
-// isFenced reports whether no older projector can take a stream's lease any more.
+// IsFenced reports whether no older projector can take a stream's lease any more.
 func IsFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, error) {
 	entry, err := kv.Get(ctx, stream)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -36,7 +36,7 @@ func IsFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, 
 	return string(entry.Value()) == Fence, nil
 }
 
-// ensureFence puts the fence where no projector has ever been.
+// EnsureFence puts the fence where no projector has ever been.
 func EnsureFence(ctx context.Context, kv jetstream.KeyValue, stream string) error {
 	_, err := kv.Create(ctx, stream, []byte(Fence))
 	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {

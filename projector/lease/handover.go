@@ -18,12 +18,12 @@ import (
 // Whoever asked and does not come loses the lease by expiry.
 const RequestSuffix = ".request"
 
-// handOver ends the time of a holder whose lease another has asked for.
+// HandOver ends the time of a holder whose lease another has asked for.
 type HandOver struct{ Owner string }
 
 func (h *HandOver) Error() string { return "the lease was handed over to " + h.Owner }
 
-// heedRequests returns a context that ends with a handOver once somebody asks for
+// HeedRequests returns a context that ends with a handOver once somebody asks for
 // the lease. stop ends the watch.
 func HeedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *slog.Logger) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// journalledIncarnation is the incarnation of the last range of a stream that a
+// JournalledIncarnation is the incarnation of the last range of a stream that a
 // projector has begun to write, "" where there is none.
 func JournalledIncarnation(ctx context.Context, js jetstream.JetStream, name string) (string, error) {
 	kv, err := OpenBucket(ctx, js)

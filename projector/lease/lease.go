@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// leaseEntry is the value under a stream's key in the lease bucket. It is the
+// Entry is the value under a stream's key in the lease bucket. It is the
 // journal, too: Pending is the range that its owner is about to write or has
 // written.
 type Entry struct {
@@ -27,14 +27,14 @@ type Entry struct {
 }
 
 var (
-	// ErrLeaseLost means that another projector has taken over. The loser stops
+	// ErrLost means that another projector has taken over. The loser stops
 	// at once; what it had in hand is the other's to finish.
 	ErrLost = errors.New("another projector took over")
 
 	ErrEntry = errors.New("the lease entry cannot be read: delete its key from the bucket " + Bucket)
 )
 
-// timing is how often a holder renews its lease, how long an observer watches
+// Timing is how often a holder renews its lease, how long an observer watches
 // an unchanged one before it takes it, and how often it looks.
 type Timing struct{ Heartbeat, Expiry, Poll time.Duration }
 
@@ -131,7 +131,7 @@ func (l *Lease) await(ctx context.Context) error {
 	}
 }
 
-// readEntry returns the entry of a key and its revision, 0 where there is none.
+// ReadEntry returns the entry of a key and its revision, 0 where there is none.
 func ReadEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, Entry, error) {
 	var entry Entry
 	value, err := kv.Get(ctx, key)

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// roster says how many of the streams' leases this process is to have, where
+// Roster says how many of the streams' leases this process is to have, where
 // there are several. Every process writes an entry of its own into the lease
 // bucket every heartbeat; one whose entry has not changed for as long as a lease
 // lasts, on the observer's own clock, counts no more, and its entry is removed.
@@ -63,7 +63,7 @@ func (r *Roster) take() bool {
 	return true
 }
 
-// give undoes a take.
+// Give undoes a take.
 func (r *Roster) Give() {
 	if r == nil {
 		return
@@ -73,7 +73,7 @@ func (r *Roster) Give() {
 	r.taken--
 }
 
-// surplus is how many leases this process has beyond its share.
+// Surplus is how many leases this process has beyond its share.
 func (r *Roster) Surplus() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *Roster) sign(ctx context.Context) error {
 	return nil
 }
 
-// leave removes this process's entry, so that others need not wait for its end.
+// Leave removes this process's entry, so that others need not wait for its end.
 func (r *Roster) Leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
 
 // look reads the others' entries and settles this process's share.
@@ -178,7 +178,7 @@ func shareOf(streams int, me string, others []string) int {
 	return share
 }
 
-// follow signs every heartbeat and looks at every poll, until ctx ends, and calls
+// Follow signs every heartbeat and looks at every poll, until ctx ends, and calls
 // changed after each look.
 func (r *Roster) Follow(ctx context.Context, failed func(step string, err error), changed func()) {
 	var signed time.Time

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -57,7 +56,7 @@ func TestSeedStoresEveryEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), projector.StreamName)
+	stream, err := js.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -78,7 +79,7 @@ func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want 
 		return want, err
 	}
 	defer end(nil)
-	level, err := projector.ReadLevel(ctx, s.js, l, projector.StreamName)
+	level, err := streamio.ReadLevel(ctx, s.js, l, schema.EventStream)
 	if err != nil {
 		return want, err
 	}
@@ -144,7 +145,7 @@ func (s *servers) committed(ctx context.Context, incarnation uuid.UUID, seen uin
 
 // watch returns how long each of n events after a level took to be queryable, in
 // seconds, and when the last one was.
-func (s *servers) watch(ctx context.Context, level projector.Level, due pace, n int) (waits []float64, last time.Time, err error) {
+func (s *servers) watch(ctx context.Context, level streamio.Level, due pace, n int) (waits []float64, last time.Time, err error) {
 	last = time.Now()
 	through := level.Last
 	for seen := 0; seen < n; {

@@ -8,7 +8,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/producer"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Preloaded says what stands in the stream, in bytes an event.
@@ -26,7 +27,7 @@ type Preloaded struct {
 // are missing. progress may be nil.
 func Seed(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progress Progress) (Preloaded, error) {
 	p := Preloaded{Events: n, Seed: seed}
-	if _, err := projector.EnsureStreams(ctx, js); err != nil {
+	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
 		return p, err
 	}
 	publisher, generator := producer.NewPublisher(js, 0), mix.New(seed)
@@ -47,7 +48,7 @@ func Seed(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progr
 	if err := publisher.Flush(ctx); err != nil {
 		return p, fmt.Errorf("preload: %w", err)
 	}
-	stream, err := js.Stream(ctx, projector.StreamName)
+	stream, err := js.Stream(ctx, schema.EventStream)
 	if err != nil {
 		return p, fmt.Errorf("look at the stream: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // block is one batch of messages: their bytes in one buffer, and each of them.
@@ -60,7 +61,7 @@ func rawCopy(ctx context.Context, js jetstream.JetStream, conn driver.Conn, limi
 // readRaw fills blocks from the stream with the same kind of consumer as the
 // projector's.
 func readRaw(ctx context.Context, js jetstream.JetStream, limits projector.Config, n int, full chan<- *block, free <-chan *block) error {
-	stream, err := js.Stream(ctx, projector.StreamName)
+	stream, err := js.Stream(ctx, schema.EventStream)
 	if err != nil {
 		return fmt.Errorf("read stream: %w", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // Round is one way through the whole stream.
@@ -115,7 +115,7 @@ func (s *servers) freshLedger(ctx context.Context) (l *ledger.Ledger, dsn string
 	if err := s.js.DeleteKeyValue(ctx, lease.Bucket); err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, "", fmt.Errorf("drop the leases: %w", err)
 	}
-	if _, err := projector.EnsureStreams(ctx, s.js); err != nil {
+	if _, err := streamio.EnsureStreams(ctx, s.js); err != nil {
 		return nil, "", err
 	}
 	if l, err = ledger.Open(ctx, dsn); err != nil {

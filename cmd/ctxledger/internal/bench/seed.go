@@ -15,7 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/producer"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // SeedConfig says what to seed. Start from DefaultSeedConfig.
@@ -89,7 +89,7 @@ func SeedStream(ctx context.Context, c SeedConfig, js jetstream.JetStream) (s Se
 	if err := c.Validate(); err != nil {
 		return s, err
 	}
-	if _, err := projector.EnsureStreams(ctx, js); err != nil {
+	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
 		return s, err
 	}
 	began := time.Now()

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // project brings the base through a stream of its own into its database.
@@ -39,7 +40,7 @@ func (q *quickSeed) project(ctx context.Context, dsn string) (err error) {
 	if err != nil {
 		return fmt.Errorf("use JetStream: %w", err)
 	}
-	if _, err := projector.EnsureStreams(ctx, js); err != nil {
+	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
 		return err
 	}
 	corpus := mix.NewCorpus(q.config.corpus(q.base, q.config.span()/time.Duration(q.copies)))

@@ -16,6 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // smallSeed has three copies, the last one cut off.
@@ -127,7 +129,7 @@ func publishAgain(t *testing.T, dsn string) jetstream.JetStream {
 	}
 	defer l.Close()
 	js := jetStream(t)
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	q := quickSeed{config: smallSeed(), base: smallSeed().Base, copies: 3}
@@ -218,7 +220,7 @@ func TestSeedStreamIsRepeatable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stream, err := js.Stream(t.Context(), projector.StreamName)
+	stream, err := js.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

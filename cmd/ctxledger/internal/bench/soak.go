@@ -16,6 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Soak is a load that lasts.
@@ -139,7 +141,7 @@ func (s *servers) soak(ctx context.Context, c SoakConfig, l *ledger.Ledger, mess
 		return err
 	}
 	defer end(nil)
-	level, err := projector.ReadLevel(ctx, s.js, l, projector.StreamName)
+	level, err := streamio.ReadLevel(ctx, s.js, l, schema.EventStream)
 	if err != nil {
 		return err
 	}
@@ -232,7 +234,7 @@ func (m *millis) percentiles() (p50, p99, most float64) {
 	return p50, p99, most
 }
 
-func (w *soakWatch) watch(ctx context.Context, level projector.Level) (err error) {
+func (w *soakWatch) watch(ctx context.Context, level streamio.Level) (err error) {
 	w.began = w.due.begin
 	last, parts, through := w.began, w.began, level.Last
 	for seen := 0; seen < w.report.Events; {

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // TestAWayWaitsAndEndsWithItsParent: nothing is taken before the order to go, and a
@@ -30,7 +30,7 @@ func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	for name, orders := range map[string]string{"before it goes": "", "on its way": "go\n"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +42,7 @@ func install(t *testing.T, project bool) *installation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projector.EnsureStreams(t.Context(), js); err != nil {
+	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
 	i := &installation{writer: open(t, s.ClickHouseDSN()), dsn: s.ClickHouseDSN()}

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // DefaultTenant is whose sessions the suite records unless told otherwise.
@@ -69,7 +69,7 @@ func Run(ctx context.Context, t Target, progress func(done, total int)) (Report,
 // newRun prepares a trial of every case.
 func newRun(ctx context.Context, t Target, progress func(done, total int)) (*run, error) {
 	r := &run{Target: t.withDefaults(), progress: progress, incarnations: make(map[string]uuid.UUID)}
-	levels, err := projector.ReadLevels(ctx, r.JetStream, r.Ledger)
+	levels, err := streamio.ReadLevels(ctx, r.JetStream, r.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func newTrial(c Case, tenant string) *trial {
 // publish sends the events of every trial, or those that come later, and
 // returns once they are projected.
 func (r *run) publish(ctx context.Context, later bool) error {
-	last := make(projector.Heads)
+	last := make(streamio.Heads)
 	for _, t := range r.trials {
 		fill := strings.NewReplacer("$RUN", t.id, "$SESSION", t.result.Session, "$SOURCE", "urn:example:runtime:"+t.id, "$TENANT", t.tenant)
 		for i := range t.Events {
@@ -156,7 +156,7 @@ func (r *run) publish(ctx context.Context, later bool) error {
 	if len(last) == 0 {
 		return nil
 	}
-	committed, err := projector.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience, nil)
+	committed, err := streamio.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience, nil)
 	if err == nil && !committed {
 		err = ErrNotProjected
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -98,10 +99,10 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.JetStream, err = jetstream.New(i.NATS); err != nil {
 		return nil, fmt.Errorf("use jetstream: %w", err)
 	}
-	if _, err = projector.EnsurePartitions(ctx, i.JetStream, c.Partitions); err != nil {
+	if _, err = streamio.EnsurePartitions(ctx, i.JetStream, c.Partitions); err != nil {
 		return nil, err
 	}
-	partitions, err := projector.ReadPartitions(ctx, i.JetStream)
+	partitions, err := streamio.ReadPartitions(ctx, i.JetStream)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if _, err = Migrate(ctx, i.Ledger); err != nil {
 		return nil, err
 	}
-	if _, err = projector.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {
+	if _, err = streamio.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)

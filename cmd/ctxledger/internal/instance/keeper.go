@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -71,5 +72,5 @@ func (k *Keeper) Run(ctx context.Context) error {
 // Alarming reports whether err says that events are lost or that the stream is
 // another: waiting mends neither, and whoever looks at the status must see it.
 func Alarming(err error) bool {
-	return errors.Is(err, projector.ErrStreamForked) || errors.Is(err, projector.ErrEventsExpired)
+	return errors.Is(err, streamio.ErrStreamForked) || errors.Is(err, streamio.ErrEventsExpired)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -42,7 +43,7 @@ func begin(t *testing.T, s *embedded.Servers) running {
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	must(t, err)
-	_, err = projector.EnsureStreams(t.Context(), js)
+	_, err = streamio.EnsureStreams(t.Context(), js)
 	must(t, err)
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	must(t, err)
@@ -138,27 +139,27 @@ func TestFromStandbyToALedgerThatIsDown(t *testing.T) {
 	s := embedded.StartTest(t)
 	first := begin(t, s)
 	first.await(t, "projects", func(code int, r Readiness) bool {
-		return code == http.StatusOK && r.Streams[projector.StreamName].State == projector.Projecting
+		return code == http.StatusOK && r.Streams[schema.EventStream].State == projector.Projecting
 	})
 	second := begin(t, s)
 	standby := second.await(t, "stands by", func(code int, r Readiness) bool {
-		return r.Streams[projector.StreamName].State == projector.Standby
+		return r.Streams[schema.EventStream].State == projector.Standby
 	})
 	if !standby.Ready || len(standby.Reasons) > 0 {
 		t.Errorf("a healthy standby is %+v", standby)
 	}
-	if held := second.scrape(t, "ctxledger_projector_lease_held"); held["stream="+projector.StreamName] != 0 || len(held) != 1 {
+	if held := second.scrape(t, "ctxledger_projector_lease_held"); held["stream="+schema.EventStream] != 0 || len(held) != 1 {
 		t.Errorf("the standby's lease is %v", held)
 	}
 	first.stop()
 	stopped, why := first.ready(t)
-	if stopped != http.StatusServiceUnavailable || why.Projector || !slices.Equal(why.Reasons, []string{"the projector of " + projector.StreamName + " is stopped"}) {
+	if stopped != http.StatusServiceUnavailable || why.Projector || !slices.Equal(why.Reasons, []string{"the projector of " + schema.EventStream + " is stopped"}) {
 		t.Errorf("the first is %d %+v", stopped, why)
 	}
 	second.await(t, "takes over", func(code int, r Readiness) bool {
-		return code == http.StatusOK && r.Streams[projector.StreamName].State == projector.Projecting
+		return code == http.StatusOK && r.Streams[schema.EventStream].State == projector.Projecting
 	})
-	if held := second.scrape(t, "ctxledger_projector_lease_held"); held["stream="+projector.StreamName] != 1 {
+	if held := second.scrape(t, "ctxledger_projector_lease_held"); held["stream="+schema.EventStream] != 1 {
 		t.Errorf("the lease is %v", held)
 	}
 
@@ -192,8 +193,8 @@ func TestScrape(t *testing.T) {
 		header[schema.MsgIDHeader] = []string{string(rune('a' + i))} // past the stream's own duplicate window
 		must(t, nc.PublishMsg(&nats.Msg{Subject: m.Subject, Header: header, Data: data}))
 	}
-	r.await(t, "has committed", func(_ int, body Readiness) bool { return body.Streams[projector.StreamName].Committed == 3 })
-	stream := "stream=" + projector.StreamName
+	r.await(t, "has committed", func(_ int, body Readiness) bool { return body.Streams[schema.EventStream].Committed == 3 })
+	stream := "stream=" + schema.EventStream
 	for name, want := range map[string]map[string]float64{
 		"ctxledger_projector_messages_total":    {stream: 3},
 		"ctxledger_projector_duplicates_total":  {stream: 1},

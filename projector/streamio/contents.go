@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// errNotFound means that the server did not find a message that it has. It says "not
+// ErrNotFound means that the server did not find a message that it has. It says "not
 // found" whatever kept its store from reading one, so that alone proves no deletion: the
 // list of what was deleted does, which is kept apart from the messages.
-var errNotFound = errors.New("the server does not find a message that was not deleted")
+var ErrNotFound = errors.New("the server does not find a message that was not deleted")
 
 // contents are the sequences that a stream has.
 type contents struct {
@@ -49,9 +49,9 @@ func (c contents) hasAfter(sequence uint64) bool {
 	return false
 }
 
-// nextMessage returns the first message after a sequence, and nil where all the rest is
+// NextMessage returns the first message after a sequence, and nil where all the rest is
 // deleted.
-func nextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) (*jetstream.RawStreamMsg, error) {
+func NextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) (*jetstream.RawStreamMsg, error) {
 	msg, err := stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
 	if err == nil {
 		return msg, nil
@@ -61,13 +61,13 @@ func nextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) 
 	}
 	c, err := readContents(ctx, stream)
 	if err == nil && c.hasAfter(sequence) {
-		err = fmt.Errorf("look for a message after %d of %s: %w", sequence, stream.CachedInfo().Config.Name, errNotFound)
+		err = fmt.Errorf("look for a message after %d of %s: %w", sequence, stream.CachedInfo().Config.Name, ErrNotFound)
 	}
 	return nil, err
 }
 
-// proveDeleted makes sure that a stream has none of the messages.
-func proveDeleted(ctx context.Context, stream jetstream.Stream, sequences []uint64) error {
+// ProveDeleted makes sure that a stream has none of the messages.
+func ProveDeleted(ctx context.Context, stream jetstream.Stream, sequences []uint64) error {
 	if len(sequences) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func proveDeleted(ctx context.Context, stream jetstream.Stream, sequences []uint
 	}
 	for _, sequence := range sequences {
 		if c.has(sequence) {
-			return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, errNotFound)
+			return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, ErrNotFound)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 
 // merge returns the next of what the server sends and of what is gone. When
 // nothing comes, what is gone is at the end of the stream.
-func (r *reader) merge(ctx context.Context) (*message, error) {
+func (r *Reader) merge(ctx context.Context) (*Message, error) {
 	if r.held == nil {
 		m, err := r.receive(ctx)
 		switch {
@@ -22,16 +22,16 @@ func (r *reader) merge(ctx context.Context) (*message, error) {
 		}
 		r.held = m
 	}
-	if len(r.gone) == 0 || r.gone[0].position.StreamSeq > r.held.position.StreamSeq {
+	if len(r.gone) == 0 || r.gone[0].Position.StreamSeq > r.held.Position.StreamSeq {
 		m := r.held
 		r.held = nil
 		return m, nil
 	}
-	m := r.gone[0].stood(r.held.position.RecordedAt)
+	m := r.gone[0].stood(r.held.Position.RecordedAt)
 	r.gone = r.gone[1:]
-	if m.position.StreamSeq == r.held.position.StreamSeq {
+	if m.Position.StreamSeq == r.held.Position.StreamSeq {
 		// It was refused or erased, and whoever did it did not get to the deletion.
-		if m.erased != nil || !m.position.RecordedAt.Equal(r.held.position.RecordedAt) {
+		if m.Erased != nil || !m.Position.RecordedAt.Equal(r.held.Position.RecordedAt) {
 			m = r.held
 		}
 		r.held = nil
@@ -40,7 +40,7 @@ func (r *reader) merge(ctx context.Context) (*message, error) {
 }
 
 // mergeEnd returns the first that is gone, if nothing is on its way from the server.
-func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
+func (r *Reader) mergeEnd(ctx context.Context) (*Message, error) {
 	info, err := r.consumer.Info(context.WithoutCancel(ctx))
 	if err != nil || !r.received(info) {
 		return nil, errNoMessage
@@ -51,19 +51,19 @@ func (r *reader) mergeEnd(ctx context.Context) (*message, error) {
 }
 
 // received reports whether all that the server has has come.
-func (r *reader) received(info *jetstream.ConsumerInfo) bool {
+func (r *Reader) received(info *jetstream.ConsumerInfo) bool {
 	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
 }
 
-func bySequence(a, b *message) int { return cmp.Compare(a.position.StreamSeq, b.position.StreamSeq) }
+func BySequence(a, b *Message) int { return cmp.Compare(a.Position.StreamSeq, b.Position.StreamSeq) }
 
 // stood returns what is absent and erased with a time of its place: that of a
 // message beside it, of which the log knows the month.
-func (m *message) stood(beside time.Time) *message {
-	if m.erased == nil || beside.IsZero() {
+func (m *Message) stood(beside time.Time) *Message {
+	if m.Erased == nil || beside.IsZero() {
 		return m
 	}
 	other := *m
-	other.position.RecordedAt = beside
+	other.Position.RecordedAt = beside
 	return &other
 }

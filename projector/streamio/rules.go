@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"cmp"
@@ -28,14 +28,14 @@ import (
 //
 // The metadata can be edited or lost. The table commits says by which rules each
 // range was projected. Where the two contradict each other, commits is right.
-const rulesKey = "ctxledger_rules"
+const RulesKey = "ctxledger_rules"
 
 var (
 	// ErrNewerRules means that a newer ctxledger has changed the rules of a stream.
 	// Nothing is projected, because this program would project it otherwise.
 	ErrNewerRules = errors.New("newer_rules: a newer ctxledger has changed the rules of the projection: run that version")
 
-	errNoRules = errors.New("nothing says by which rules the stream is projected: run `ctxledger migrate`")
+	ErrNoRules = errors.New("nothing says by which rules the stream is projected: run `ctxledger migrate`")
 )
 
 // rules say by which version of the rules each sequence of a stream is projected.
@@ -46,21 +46,21 @@ type rules []rulesFrom
 // rulesFrom is a version of the rules with the first sequence that it holds for.
 type rulesFrom struct {
 	version ledger.Rules
-	from    uint64
+	From    uint64
 }
 
-// at returns the version that holds at a sequence.
-func (r rules) at(sequence uint64) ledger.Rules {
+// At returns the version that holds at a sequence.
+func (r rules) At(sequence uint64) ledger.Rules {
 	for _, of := range slices.Backward(r) {
-		if of.from <= sequence {
+		if of.From <= sequence {
 			return of.version
 		}
 	}
 	return ledger.EnvelopeRules
 }
 
-// newest returns the version that holds from the last entry on.
-func (r rules) newest() ledger.Rules {
+// Newest returns the version that holds from the last entry on.
+func (r rules) Newest() ledger.Rules {
 	if len(r) == 0 {
 		return ledger.EnvelopeRules
 	}
@@ -70,7 +70,7 @@ func (r rules) newest() ledger.Rules {
 func (r rules) String() string {
 	entries := make([]string, len(r))
 	for i, of := range r {
-		entries[i] = fmt.Sprintf("%d@%d", of.version, of.from)
+		entries[i] = fmt.Sprintf("%d@%d", of.version, of.From)
 	}
 	return strings.Join(entries, " ")
 }
@@ -83,7 +83,7 @@ func parseRules(text string) (rules, error) {
 		v, versionErr := strconv.ParseUint(version, 10, 32)
 		seq, fromErr := strconv.ParseUint(from, 10, 64)
 		of := rulesFrom{ledger.Rules(v), seq}
-		if versionErr != nil || fromErr != nil || of.version <= r.newest() || len(r) > 0 && of.from <= r[len(r)-1].from {
+		if versionErr != nil || fromErr != nil || of.version <= r.Newest() || len(r) > 0 && of.From <= r[len(r)-1].From {
 			return nil, fmt.Errorf("rules %q: want <version>@<first sequence>, both ascending", text)
 		}
 		r = append(r, of)
@@ -91,14 +91,14 @@ func parseRules(text string) (rules, error) {
 	return r, nil
 }
 
-// newRules are those of a stream that is created now.
-func newRules() rules { return rules{{ledger.NewestRules, 1}} }
+// NewRules are those of a stream that is created now.
+func NewRules() rules { return rules{{ledger.NewestRules, 1}} }
 
 // contradiction says what of the commits was not projected by r, or "".
 func (r rules) contradiction(recorded []ledger.RecordedRules) string {
 	for _, c := range recorded {
 		for _, sequence := range []uint64{c.Projected, c.Last} {
-			if said := r.at(sequence); sequence > 0 && said != c.Rules {
+			if said := r.At(sequence); sequence > 0 && said != c.Rules {
 				return fmt.Sprintf("sequence %d was projected by version %d, not %d", sequence, c.Rules, said)
 			}
 		}
@@ -118,21 +118,19 @@ func rulesOfCommits(recorded []ledger.RecordedRules) rules {
 	return r
 }
 
-// liveTables is what a projector, also that of a rebuild, asks of the live tables.
-type liveTables interface {
+// CommittedRules says by which rules the commits of a stream were made.
+type CommittedRules interface {
 	RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error)
-	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]ledger.Leaf, error)
-	LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error)
 }
 
 // readRules returns the rules of a stream, by its metadata and by its commits. The
 // error is ErrNewerRules, errNoRules, or one of the server.
-func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation uuid.UUID, live liveTables, log *slog.Logger) (rules, error) {
+func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation uuid.UUID, live CommittedRules, log *slog.Logger) (rules, error) {
 	recorded, err := live.RecordedRules(ctx, incarnation)
 	if err != nil {
 		return nil, err
 	}
-	text := config.Metadata[rulesKey]
+	text := config.Metadata[RulesKey]
 	said, wrong := parseRules(text)
 	fault := said.contradiction(recorded)
 	switch {
@@ -145,13 +143,13 @@ func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation u
 		said = rulesOfCommits(recorded)
 	}
 	switch {
-	case said.newest() > ledger.NewestRules:
-		return nil, fmt.Errorf("%w: stream %s has version %d, this program knows %d", ErrNewerRules, config.Name, said.newest(), ledger.NewestRules)
+	case said.Newest() > ledger.NewestRules:
+		return nil, fmt.Errorf("%w: stream %s has version %d, this program knows %d", ErrNewerRules, config.Name, said.Newest(), ledger.NewestRules)
 	case fault != "" && len(said) == 0:
-		return nil, fmt.Errorf("stream %s: %w", config.Name, errNoRules)
+		return nil, fmt.Errorf("stream %s: %w", config.Name, ErrNoRules)
 	case fault != "":
 		log.Warn("the stream's metadata does not say by which rules the stream was projected; the commits do, and they count: run `ctxledger migrate` to repair the metadata",
-			"event", "rules_contradicted", "stream", config.Name, "key", rulesKey, "found", fault, "rules", said.String())
+			"event", "rules_contradicted", "stream", config.Name, "key", RulesKey, "found", fault, "rules", said.String())
 	}
 	return said, nil
 }

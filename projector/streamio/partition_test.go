@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func TestEnsurePartitions(t *testing.T) {
 	}
 	var incarnations []string
 	for _, s := range schema.Partitions(4).EventStreams() {
-		_, incarnation, err := openStream(t.Context(), js, s.Name)
+		_, incarnation, err := OpenStream(t.Context(), js, s.Name)
 		if err != nil || slices.Contains(incarnations, incarnation.String()) {
 			t.Fatalf("%s: %v %v", s.Name, incarnation, err)
 		}
@@ -86,7 +86,7 @@ func TestEnsureOnePartition(t *testing.T) {
 	if _, err := EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), StreamName)
+	stream, err := js.Stream(t.Context(), schema.EventStream)
 	if err != nil {
 		t.Fatal(err)
 	}

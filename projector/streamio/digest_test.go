@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestDigestForgetsWhatItSawBefore(t *testing.T) {
 		for _, n := range names {
 			header[fmt.Sprintf("ce-name%d", n)] = []string{fmt.Sprint("value ", n)}
 		}
-		m := &message{subject: "ctx.a", header: header, data: []byte("data")}
+		m := &Message{Subject: "ctx.a", Header: header, Data: []byte("data")}
 		if got, want := used.append(nil, m), new(canonical).append(nil, m); string(got) != string(want) {
 			t.Fatalf("the headers %v are written\n%q, and in a new room\n%q", header, got, want)
 		}

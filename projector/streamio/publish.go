@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// publishOnce publishes a message under a message id, so that doing it twice within
+// PublishOnce publishes a message under a message id, so that doing it twice within
 // the duplicate window stores it once. The tenants of a stream share message ids. Where
 // another message has taken the id, it publishes under a random one.
-func publishOnce(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, id string) (*jetstream.PubAck, error) {
+func PublishOnce(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, id string) (*jetstream.PubAck, error) {
 	ack, err := js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
 	if err != nil || !ack.Duplicate {
 		return ack, err

@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"context"
@@ -7,27 +7,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The names of what ctxledger keeps in JetStream.
-const (
-	StreamName           = schema.EventStream
-	QuarantineStreamName = schema.QuarantineStream
-)
-
-// incarnationKey is the stream metadata that tells this stream from one that
+// IncarnationKey is the stream metadata that tells this stream from one that
 // had the same name before.
-const incarnationKey = "ctxledger_incarnation"
+const IncarnationKey = "ctxledger_incarnation"
 
 // ErrNoStream means that a stream of events does not exist: run migrate.
 var ErrNoStream = errors.New("the stream of events does not exist: run `ctxledger migrate`")
 
-var errNoIncarnation = errors.New("the stream of events has no incarnation in its metadata: run `ctxledger migrate`")
+var ErrNoIncarnation = errors.New("the stream of events has no incarnation in its metadata: run `ctxledger migrate`")
 
-// openStream returns a stream of events and its incarnation.
-func openStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, uuid.UUID, error) {
+// OpenStream returns a stream of events and its incarnation.
+func OpenStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, uuid.UUID, error) {
 	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, uuid.Nil, fmt.Errorf("%s: %w", name, ErrNoStream)
@@ -35,9 +27,9 @@ func openStream(ctx context.Context, js jetstream.JetStream, name string) (jetst
 	if err != nil {
 		return nil, uuid.Nil, fmt.Errorf("look up stream %s: %w", name, err)
 	}
-	incarnation, err := uuid.Parse(stream.CachedInfo().Config.Metadata[incarnationKey])
+	incarnation, err := uuid.Parse(stream.CachedInfo().Config.Metadata[IncarnationKey])
 	if err != nil {
-		return nil, uuid.Nil, fmt.Errorf("%s: %w", name, errNoIncarnation)
+		return nil, uuid.Nil, fmt.Errorf("%s: %w", name, ErrNoIncarnation)
 	}
 	return stream, incarnation, nil
 }
@@ -51,6 +43,6 @@ var ErrStreamForked = errors.New("stream_forked: the stream does not hold what t
 // projected.
 var ErrEventsExpired = errors.New("events expired before they were projected")
 
-func expired(first, last uint64) error {
+func Expired(first, last uint64) error {
 	return fmt.Errorf("%w: sequences %d to %d are gone from the stream for good, so they are in no table; let the stream keep events for longer, then run `ctxledger rebuild`, which keeps the older rows and goes on from %d", ErrEventsExpired, first, last, last+1)
 }

@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func ReadLevels(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (
 
 // ReadLevel asks both servers once for one stream.
 func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string) (Level, error) {
-	stream, incarnation, err := openStream(ctx, js, name)
+	stream, incarnation, err := OpenStream(ctx, js, name)
 	if err != nil {
 		return Level{}, err
 	}
@@ -53,8 +53,8 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	if err != nil || level.Behind() == 0 {
 		return level, err
 	}
-	next, err := nextMessage(ctx, stream, commit.Last)
-	if errors.Is(err, errNotFound) {
+	next, err := NextMessage(ctx, stream, commit.Last)
+	if errors.Is(err, ErrNotFound) {
 		return level, nil // it is there
 	}
 	if err == nil && next == nil {

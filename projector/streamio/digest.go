@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// sum is the SHA-256 of all that rows are derived from: sequence, time, subject,
+// Sum is the SHA-256 of all that rows are derived from: sequence, time, subject,
 // headers in one order, and data, with the lengths and numbers of these, so
 // that no two messages read the same. It is reckoned once.
-func (m *message) sum() []byte {
+func (m *Message) Sum() []byte {
 	if !m.summed {
 		room := canonicalRoom.Get().(*canonical)
 		room.bytes = room.append(room.bytes[:0], m)
@@ -54,11 +54,11 @@ func headerKey(name string) uint64 {
 // canonicalRoom spares an allocation a message.
 var canonicalRoom = sync.Pool{New: func() any { return new(canonical) }}
 
-func (c *canonical) append(b []byte, m *message) []byte {
-	c.order(m.header)
-	b = binary.BigEndian.AppendUint64(b, m.position.StreamSeq)
-	b = binary.BigEndian.AppendUint64(b, uint64(m.position.RecordedAt.UnixNano()))
-	b = appendText(b, m.subject)
+func (c *canonical) append(b []byte, m *Message) []byte {
+	c.order(m.Header)
+	b = binary.BigEndian.AppendUint64(b, m.Position.StreamSeq)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.Position.RecordedAt.UnixNano()))
+	b = appendText(b, m.Subject)
 	b = binary.AppendUvarint(b, uint64(len(c.headers)))
 	for _, h := range c.headers {
 		b = appendText(b, h.name)
@@ -68,7 +68,7 @@ func (c *canonical) append(b []byte, m *message) []byte {
 		}
 	}
 	clear(c.headers)
-	return appendText(b, m.data)
+	return appendText(b, m.Data)
 }
 
 // order fills c.headers with headers in their order. Where an earlier message had

@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) 
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", s.Name, err)
 		}
-		if stream.CachedInfo().Config.Metadata[rulesKey] == "" {
+		if stream.CachedInfo().Config.Metadata[RulesKey] == "" {
 			continue // EnsureRules takes the lease of its projector first
 		}
 		if err := lease.EnsureFence(ctx, kv, s.Name); err != nil {
@@ -107,7 +107,7 @@ func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
 	if c.Metadata == nil {
 		c.Metadata = make(map[string]string)
 	}
-	c.Metadata[incarnationKey], c.Metadata[rulesKey] = uuid.NewString(), newRules().String()
+	c.Metadata[IncarnationKey], c.Metadata[RulesKey] = uuid.NewString(), NewRules().String()
 	return c
 }
 
@@ -123,8 +123,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 		return false, fmt.Errorf("look up stream %s: %w", want.Name, err)
 	}
 	have := stream.CachedInfo().Config
-	id, needsID := want.Metadata[incarnationKey]
-	if !needsID || have.Metadata[incarnationKey] != "" {
+	id, needsID := want.Metadata[IncarnationKey]
+	if !needsID || have.Metadata[IncarnationKey] != "" {
 		return false, nil
 	}
 	have.Metadata = maps.Clone(have.Metadata)
@@ -138,7 +138,7 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	} else if journalled != "" {
 		id = journalled
 	}
-	have.Metadata[incarnationKey] = id
+	have.Metadata[IncarnationKey] = id
 	if _, err := js.UpdateStream(ctx, have); err != nil {
 		return false, fmt.Errorf("give stream %s an incarnation: %w", want.Name, err)
 	}

@@ -1,4 +1,4 @@
-package projector
+package streamio
 
 import (
 	"cmp"
@@ -101,28 +101,28 @@ func (e rulesEnsurer) change(ctx context.Context, pending *ledger.Range) (string
 		return "", err
 	}
 	config.Metadata = maps.Clone(config.Metadata)
-	config.Metadata[rulesKey] = wanted.String()
+	config.Metadata[RulesKey] = wanted.String()
 	if _, err := e.js.UpdateStream(ctx, config); err != nil {
 		return "", fmt.Errorf("change the stream's metadata: %w", err)
 	}
 	last := wanted[len(wanted)-1]
-	return fmt.Sprintf("stream %s: version %d of the rules holds from sequence %d on", e.stream, last.version, last.from), nil
+	return fmt.Sprintf("stream %s: version %d of the rules holds from sequence %d on", e.stream, last.version, last.From), nil
 }
 
 // wanted returns the rules that are to hold, the text that the metadata has, and the
 // configuration of the stream.
 func (e rulesEnsurer) wanted(ctx context.Context, pending *ledger.Range) (rules, string, jetstream.StreamConfig, error) {
-	stream, incarnation, err := openStream(ctx, e.js, e.stream)
+	stream, incarnation, err := OpenStream(ctx, e.js, e.stream)
 	if err != nil {
 		return nil, "", jetstream.StreamConfig{}, err
 	}
 	config := stream.CachedInfo().Config
 	// A contradiction is not logged: it is repaired, and the caller says so.
 	have, err := readRules(ctx, config, incarnation, e.ledger, slog.New(slog.DiscardHandler))
-	if err != nil && !errors.Is(err, errNoRules) {
+	if err != nil && !errors.Is(err, ErrNoRules) {
 		return nil, "", config, err
 	}
-	if have.newest() < ledger.NewestRules {
+	if have.Newest() < ledger.NewestRules {
 		last, _, err := e.ledger.LastCommit(ctx, incarnation)
 		if err != nil {
 			return nil, "", config, err
@@ -133,5 +133,5 @@ func (e rulesEnsurer) wanted(ctx context.Context, pending *ledger.Range) (rules,
 		}
 		have = append(have, rulesFrom{ledger.NewestRules, above + 1})
 	}
-	return have, config.Metadata[rulesKey], config, nil
+	return have, config.Metadata[RulesKey], config, nil
 }

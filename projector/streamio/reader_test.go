@@ -1,0 +1,123 @@
+package streamio
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Messages that the server delivered and the client never got must not be
+// taken for messages that somebody deleted, nor for the end of the stream.
+func TestReaderNoticesLostMessages(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := EnsureStreams(t.Context(), js)
+	must(err)
+	for i := range 9 {
+		_, err := js.Publish(t.Context(), "ctx.v1.acme.runtime.bucket.turn.started", []byte{byte(i)})
+		must(err)
+	}
+	stream, id, err := OpenStream(t.Context(), js, schema.EventStream)
+	must(err)
+	open := func() *Reader {
+		in, err := (&Source{Stream: stream, Incarnation: id}).NewReader(t.Context(), 1)
+		must(err)
+		t.Cleanup(in.Close)
+		return in
+	}
+	in := open()
+	in.delivered++ // the first one is taken for a second one
+	if _, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20}, 10*time.Second); !errors.Is(err, ErrUndelivered) {
+		t.Errorf("read over a gap: %v", err)
+	}
+	in = open()
+	in.last = 5 // the stream begins anew
+	if _, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20}, 10*time.Second); !errors.Is(err, ErrUndelivered) {
+		t.Errorf("read backwards: %v", err)
+	}
+	in = open()
+	messages, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20, Linger: 10 * time.Second}, 10*time.Second)
+	if level, levelErr := in.Level(t.Context()); len(messages) != 9 || err != nil || !level || levelErr != nil {
+		t.Errorf("read %d, %v; level %v, %v", len(messages), err, level, levelErr)
+	}
+	in.delivered-- // the last one did not arrive
+	for range 2 {
+		must(in.Check(t.Context()))
+	}
+	if err := in.Check(t.Context()); !errors.Is(err, ErrUndelivered) {
+		t.Errorf("waits for what will not come: %v", err)
+	}
+}
+
+func TestBatchesEndWithTheMonth(t *testing.T) {
+	t.Parallel()
+	var stub stubIterator
+	for i, at := range []string{"2026-10-31T23:59:59.999999999Z", "2026-11-01T00:00:00Z", "2026-11-01T00:00:01Z", "2027-11-01T00:00:00Z", "2027-10-31T00:00:00Z"} {
+		when, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stub = append(stub, stubMessage{seq: uint64(i + 1), at: when})
+	}
+	in := &Reader{source: new(Source), messages: &stub}
+	var cuts []int
+	for {
+		batch, err := in.ReadBatch(t.Context(), Limits{Messages: 10, Bytes: 1 << 20, Linger: time.Second}, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(batch) == 0 {
+			break
+		}
+		cuts = append(cuts, len(batch))
+	}
+	if want := []int{1, 2, 1, 1}; !slices.Equal(cuts, want) {
+		t.Errorf("batches of %v, want %v", cuts, want)
+	}
+}
+
+// stubIterator yields messages whose time a server would not let a test choose.
+type stubIterator []stubMessage
+
+func (s *stubIterator) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
+	if len(*s) == 0 {
+		return nil, nats.ErrTimeout
+	}
+	m := (*s)[0]
+	*s = (*s)[1:]
+	return m, nil
+}
+
+func (*stubIterator) Stop() {}
+
+func (*stubIterator) Drain() {}
+
+func (*stubIterator) Closed() <-chan struct{} { return nil }
+
+type stubMessage struct {
+	jetstream.Msg
+	seq uint64
+	at  time.Time
+}
+
+func (m stubMessage) Subject() string { return "ctx" }
+
+func (m stubMessage) Headers() nats.Header { return nil }
+
+func (m stubMessage) Data() []byte { return nil }
+
+func (m stubMessage) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Consumer: m.seq, Stream: m.seq}, Timestamp: m.at}, nil
+}
