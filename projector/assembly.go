@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -22,7 +23,7 @@ type assembly struct {
 	first, last ledger.Position
 	messages    uint64
 	fresh       *withheld // what the batch's own redactions withhold
-	unsure      []parsed
+	unsure      []decode.Event
 	fetched     time.Time // when the first message came
 	began       time.Time // and when it was taken up
 	decoding    time.Duration
@@ -43,7 +44,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 	if err := p.hearSiblings(ctx); err != nil {
 		return nil, err
 	}
-	if !p.translog.none() {
+	if !p.translog.None() {
 		if err := p.readLog(ctx); err != nil {
 			return nil, err
 		}
@@ -66,7 +67,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 		return nil
 	}
 	began := time.Now()
-	all := parseAll(messages, &p.translog.leaves)
+	all := decode.All(messages, &p.translog.Leaves)
 	keys, err := p.findKeys(ctx, all)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 		return err
 	}
 	void := make(map[uint64]bool) // redactions that are refused for their id
-	all = p.withheld.siftAfter(a.fresh, all, func(earlier []parsed, m parsed) bool {
+	all = p.withheld.siftAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
 		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
 		return !void[m.Position.StreamSeq]
 	})
@@ -103,18 +104,18 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 	}
 	for _, m := range all {
 		a.take(m)
-		if len(m.violations) == 0 {
-			for _, value := range withheldBy(m.event, m.fact) {
+		if len(m.Violations) == 0 {
+			for _, value := range withheldBy(m.Envelope, m.Fact) {
 				if void[m.Position.StreamSeq] {
 					break
 				}
 				a.told = append(a.told, withholding{m.Position.StreamSeq, value})
 			}
-			if p.seen.maybe(m.identity) {
+			if p.seen.maybe(m.Hash) {
 				a.unsure = append(a.unsure, m)
 				continue
 			}
-			p.seen.add(m.identity)
+			p.seen.add(m.Hash)
 		}
 		a.place(m, nil)
 	}
@@ -124,10 +125,10 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 // knownRedactions looks up the redactions among messages whose identity may be
 // known. They cannot wait for the end of the batch like others: whether they count
 // decides what becomes of the messages behind them.
-func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uint64) (map[eventIdentity]ledger.Known, error) {
-	var unsure []parsed
+func (p *Projector) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
+	var unsure []decode.Event
 	for _, m := range all {
-		if len(m.violations) == 0 && p.seen.maybe(m.identity) && len(withheldBy(m.event, m.fact)) > 0 {
+		if len(m.Violations) == 0 && p.seen.maybe(m.Hash) && len(withheldBy(m.Envelope, m.Fact)) > 0 {
 			unsure = append(unsure, m)
 		}
 	}
@@ -140,19 +141,19 @@ func (p *Projector) knownRedactions(ctx context.Context, all []parsed, first uin
 
 // conflicts reports whether another event has the id of m: one that is known, or
 // one of this batch, of which those in earlier are not yet placed.
-func (a *assembly) conflicts(known map[eventIdentity]ledger.Known, earlier []parsed, m parsed) bool {
-	id := m.eventIdentity()
+func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []decode.Event, m decode.Event) bool {
+	id := m.Identity()
 	first, again := a.firsts.of(m)
 	if !again {
 		first, again = known[id]
 	}
 	if again && before(first.Position, m.Position) {
-		return first.Digest != m.digest
+		return first.Digest != m.Digest
 	}
-	for _, some := range [][]parsed{a.unsure, earlier} {
+	for _, some := range [][]decode.Event{a.unsure, earlier} {
 		for _, other := range some {
-			if len(other.violations) == 0 && other.eventIdentity() == id {
-				return other.digest != m.digest
+			if len(other.Violations) == 0 && other.Identity() == id {
+				return other.Digest != m.Digest
 			}
 		}
 	}
@@ -162,9 +163,9 @@ func (a *assembly) conflicts(known map[eventIdentity]ledger.Known, earlier []par
 // take notes a message in the range. The range says nothing of a message that
 // held a withheld value but where it stands: its digest is kept, and would tell a
 // value to whoever tries.
-func (a *assembly) take(m parsed) {
+func (a *assembly) take(m decode.Event) {
 	named := m.Message
-	if m.reintroduced || m.Erased != nil {
+	if m.Reintroduced || m.Erased != nil {
 		named = streamio.PlaceOf(m.Position)
 	}
 	a.sums.Write(named.Sum())
@@ -236,13 +237,13 @@ func (p *Projector) depart(b built) built {
 // when it was derived for the first time. What the ledger has of this stream beyond
 // what has landed counts for nothing: it is in flight or in the batch as well, or is
 // of messages that the stream no longer holds.
-func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) (map[eventIdentity]ledger.Known, error) {
+func (p *Projector) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
 	hits := make([]uint64, len(messages))
 	for i, m := range messages {
-		hits[i] = m.identity
+		hits[i] = m.Hash
 	}
 	found, err := p.store.Lookup(ctx, hits)
 	if err != nil {
@@ -251,13 +252,13 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 	if len(p.flights) > 0 {
 		first = min(first, p.flights[0].first)
 	}
-	known := make(map[eventIdentity]ledger.Known, len(found))
+	known := make(map[decode.Identity]ledger.Known, len(found))
 	for _, k := range found {
 		own := k.Position.Incarnation == p.source.Incarnation
 		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
-		for _, id := range []eventIdentity{{"", k.Source, k.EventID}, {schema.TenantOf(k.Tenant), k.Source, k.EventID}} {
+		for _, id := range []decode.Identity{{Source: k.Source, ID: k.EventID}, {Tenant: schema.TenantOf(k.Tenant), Source: k.Source, ID: k.EventID}} {
 			earlier, again := known[id]
 			if !again || own && (earlier.Position.Incarnation != p.source.Incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
 				known[id] = k
@@ -267,7 +268,7 @@ func (p *Projector) known(ctx context.Context, messages []parsed, first uint64) 
 	for _, f := range p.flights {
 		for _, m := range messages {
 			if first, ok := f.firsts.of(m); ok {
-				known[m.eventIdentity()] = first
+				known[m.Identity()] = first
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -20,27 +21,27 @@ type first struct {
 }
 
 // of returns what is known by the message's identity, as the ledger would have it.
-func (f firsts) of(m parsed) (ledger.Known, bool) {
-	one, ok := f[m.sameness]
+func (f firsts) of(m decode.Event) (ledger.Known, bool) {
+	one, ok := f[m.Key]
 	if !ok {
 		return ledger.Known{}, false
 	}
 	at := ledger.Position{Incarnation: m.Position.Incarnation, StreamSeq: one.sequence}
-	return ledger.Known{Tenant: m.tenant, Source: m.event.Source, EventID: m.event.ID, Position: at, Digest: one.digest}, true
+	return ledger.Known{Tenant: m.Tenant, Source: m.Envelope.Source, EventID: m.Envelope.ID, Position: at, Digest: one.digest}, true
 }
 
 // outcome is what becomes of messages: rows, and beside them the refused ones
 // and the first of each event.
 type outcome struct {
 	batch   *ledger.Batch
-	refused []parsed
+	refused []decode.Event
 	firsts  firsts
 	leaves  []leafAt
 }
 
 // build places messages in an empty batch. known holds what is known about their
 // identities. It is a pure function: the same arguments give the same outcome.
-func build(batch *ledger.Batch, messages []parsed, known map[eventIdentity]ledger.Known) outcome {
+func build(batch *ledger.Batch, messages []decode.Event, known map[decode.Identity]ledger.Known) outcome {
 	o := outcome{batch: batch, firsts: make(firsts)}
 	for _, m := range messages {
 		o.place(m, known)
@@ -50,7 +51,7 @@ func build(batch *ledger.Batch, messages []parsed, known map[eventIdentity]ledge
 
 // place adds what becomes of a message. Of a message that is not refused it keeps
 // nothing but copies.
-func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
+func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) {
 	if m.Erased != nil {
 		if m.Erased.Hash != (tlog.Hash{}) {
 			o.leaves = append(o.leaves, leafAt{m.Erased.Hash, m.Erased.Tenant, m.Position})
@@ -58,30 +59,30 @@ func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
 		return
 	}
 	if of, ok := replayOf(m.Message); ok {
-		o.batch.AddReplay(m.replayTenant(), m.Position, of)
+		o.batch.AddReplay(m.ReplayTenant(), m.Position, of)
 	}
-	if len(m.violations) > 0 {
+	if len(m.Violations) > 0 {
 		o.refuse(m)
 		return
 	}
 	earlier, again := o.firsts.of(m)
 	if !again {
-		earlier, again = known[m.eventIdentity()]
+		earlier, again = known[m.Identity()]
 	}
 	switch {
 	case !again || !before(earlier.Position, m.Position):
-		o.batch.AddDerived(m.event, m.fact, m.Position, ledger.Derived{Tenant: m.tenant, Digest: m.digest, Identity: m.identity, Salt: m.salt})
-		if m.logged {
-			o.leaves = append(o.leaves, leafAt{m.leaf, m.tenant, m.Position})
+		o.batch.AddDerived(m.Envelope, m.Fact, m.Position, ledger.Derived{Tenant: m.Tenant, Digest: m.Digest, Identity: m.Hash, Salt: m.Salt})
+		if m.Logged {
+			o.leaves = append(o.leaves, leafAt{m.Leaf, m.Tenant, m.Position})
 		}
-		o.firsts[m.sameness] = first{m.Position.StreamSeq, m.digest}
+		o.firsts[m.Key] = first{m.Position.StreamSeq, m.Digest}
 		if m.Rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
-			o.firsts[ownedSum(m.sameness, m.tenant)] = first{m.Position.StreamSeq, m.digest}
+			o.firsts[decode.OwnedKey(m.Key, m.Tenant)] = first{m.Position.StreamSeq, m.Digest}
 		}
-	case earlier.Digest == m.digest:
-		o.batch.AddDuplicate(m.event, m.tenant, m.Position, earlier.Position)
+	case earlier.Digest == m.Digest:
+		o.batch.AddDuplicate(m.Envelope, m.Tenant, m.Position, earlier.Position)
 	default:
-		m.violations = schema.Violations{{
+		m.Violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
 			Found: "an event with this source and id and the digest " + hex.EncodeToString(earlier.Digest[:8]) + "… is in the ledger",
 			Fix:   "give every event an id of its own",
@@ -90,13 +91,13 @@ func (o *outcome) place(m parsed, known map[eventIdentity]ledger.Known) {
 	}
 }
 
-func (o *outcome) refuse(m parsed) {
+func (o *outcome) refuse(m decode.Event) {
 	o.refused = append(o.refused, m)
 	if m.Kept != nil {
 		o.batch.AddRefusal(*m.Kept)
 		return
 	}
-	o.batch.AddRefused(m.refused(), m.Position)
+	o.batch.AddRefused(m.Refused(), m.Position)
 }
 
 // before reports whether what the ledger has at first stands before the

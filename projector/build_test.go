@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -71,7 +72,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		// Some identities are in the ledger: from this stream or another, as they
 		// are here or with other data, or from these very positions, written by a
 		// projector that did not get to commit.
-		known := make(map[eventIdentity]ledger.Known)
+		known := make(map[decode.Identity]ledger.Known)
 		for id := range 6 {
 			position := ledger.Position{Incarnation: incarnation, StreamSeq: uint64(id + 1)}
 			switch rapid.IntRange(0, 3).Draw(t, "known") {
@@ -82,10 +83,10 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 			}
 			e := event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
 			e.Tenant = tenants.Draw(t, "known tenant")
-			known[eventIdentity{e.Tenant, e.Source, e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
+			known[decode.Identity{Tenant: e.Tenant, Source: e.Source, ID: e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
 		}
-		var messages []parsed
-		model := make(map[eventIdentity][32]byte) // first digest
+		var messages []decode.Event
+		model := make(map[decode.Identity][32]byte) // first digest
 		for id, k := range known {
 			model[id] = k.Digest
 		}
@@ -93,7 +94,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		for seq := range uint64(rapid.IntRange(1, 40).Draw(t, "messages")) {
 			seq += 101
 			if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
-				messages = append(messages, parse(at(seq, poison().Draw(t, "poison"))))
+				messages = append(messages, decode.One(at(seq, poison().Draw(t, "poison"))))
 				want["quarantine"]++
 				continue
 			}
@@ -109,12 +110,12 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 			}
 			if rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
 				m.Subject = on("umbrella", e).Subject
-				messages = append(messages, parse(at(seq, m)))
+				messages = append(messages, decode.One(at(seq, m)))
 				want["quarantine"]++
 				continue
 			}
-			messages = append(messages, parse(at(seq, m)))
-			id := eventIdentity{e.Tenant, e.Source, e.ID}
+			messages = append(messages, decode.One(at(seq, m)))
+			id := decode.Identity{Tenant: e.Tenant, Source: e.Source, ID: e.ID}
 			first, again := model[id]
 			switch {
 			case !again:
@@ -150,16 +151,16 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 // What was written and not committed is derived again as it was.
 func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 	t.Parallel()
-	var messages []parsed
+	var messages []decode.Event
 	for i, e := range []*schema.Event{event(1, 0), event(2, 0), event(1, 0), event(2, 9), event(3, 0)} {
-		messages = append(messages, parse(at(uint64(i+1), e.Binary())))
+		messages = append(messages, decode.One(at(uint64(i+1), e.Binary())))
 	}
 	r := ledger.Range{Incarnation: incarnation, First: 1, Last: 5, Messages: 5}
 	fresh := &ledger.Batch{Range: r}
 	build(fresh, messages, nil)
-	known := make(map[eventIdentity]ledger.Known)
-	for _, m := range []parsed{messages[0], messages[1], messages[4]} {
-		known[m.eventIdentity()] = ledger.Known{Position: m.Position, Digest: m.digest}
+	known := make(map[decode.Identity]ledger.Known)
+	for _, m := range []decode.Event{messages[0], messages[1], messages[4]} {
+		known[m.Identity()] = ledger.Known{Position: m.Position, Digest: m.Digest}
 	}
 	again := &ledger.Batch{Range: r}
 	build(again, messages, known)

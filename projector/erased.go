@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -177,9 +178,9 @@ func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.Era
 		if err != nil {
 			return fmt.Errorf("read erasures: %w", err)
 		}
-		m := parse(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
-		if fact, ok := m.fact.(*schema.ErasureApplied); ok && len(m.violations) == 0 {
-			visit(fact, m.tenant, meta.Timestamp.UTC())
+		m := decode.One(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
+		if fact, ok := m.Fact.(*schema.ErasureApplied); ok && len(m.Violations) == 0 {
+			visit(fact, m.Tenant, meta.Timestamp.UTC())
 		}
 	}
 	return nil

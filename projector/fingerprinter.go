@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -45,11 +46,11 @@ func (f fingerprinters) same(o fingerprinters) bool {
 }
 
 // fingerprintsOf lists the fingerprints of the redactions among messages.
-func fingerprintsOf(all []parsed) []ledger.Withheld {
+func fingerprintsOf(all []decode.Event) []ledger.Withheld {
 	var list []ledger.Withheld
 	for _, m := range all {
-		if len(m.violations) == 0 {
-			list = append(list, withheldBy(m.event, m.fact)...)
+		if len(m.Violations) == 0 {
+			list = append(list, withheldBy(m.Envelope, m.Fact)...)
 		}
 	}
 	return list

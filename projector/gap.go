@@ -3,6 +3,7 @@ package projector
 import (
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -57,26 +58,26 @@ type lostSequences struct {
 
 // observe takes in messages in the order of the stream, whatever becomes of them,
 // and returns what is lost since the last call.
-func (g *gaps) observe(messages []parsed) (lost []lostSequences) {
+func (g *gaps) observe(messages []decode.Event) (lost []lostSequences) {
 	if g.sessions == nil || len(g.sessions) > mostSessions {
 		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
 	}
 	for _, m := range messages {
-		if m.event == nil || m.reintroduced {
+		if m.Envelope == nil || m.Reintroduced {
 			continue
 		}
-		tenant := schema.TenantOf(m.tenant)
-		if m.event.Sequence != nil {
-			g.use(producerSession{tenant, m.event.Source, m.event.SessionID}, *m.event.Sequence, *m.event.Sequence, m.Position.RecordedAt)
+		tenant := schema.TenantOf(m.Tenant)
+		if m.Envelope.Sequence != nil {
+			g.use(producerSession{tenant, m.Envelope.Source, m.Envelope.SessionID}, *m.Envelope.Sequence, *m.Envelope.Sequence, m.Position.RecordedAt)
 		}
-		if len(m.violations) > 0 {
+		if len(m.Violations) > 0 {
 			continue
 		}
-		switch fact := m.fact.(type) {
+		switch fact := m.Fact.(type) {
 		case *schema.FactsDropped:
 			for _, of := range fact.Sequences {
 				for _, r := range of.Ranges {
-					g.use(producerSession{tenant, of.Source, m.event.SessionID}, r[0], r[1], m.Position.RecordedAt)
+					g.use(producerSession{tenant, of.Source, m.Envelope.SessionID}, r[0], r[1], m.Position.RecordedAt)
 				}
 			}
 		case *schema.ErasureApplied:
@@ -156,7 +157,7 @@ func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
 }
 
 // noteGaps says of sequences that are lost.
-func (p *Projector) noteGaps(messages []parsed) {
+func (p *Projector) noteGaps(messages []decode.Event) {
 	if p.beside != nil {
 		return // the live projector has said it
 	}

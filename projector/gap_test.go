@@ -10,14 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // numbered is a message with the producer's sequence, some time into the stream.
-func numbered(sequence int64, after time.Duration, fact schema.Fact) parsed {
+func numbered(sequence int64, after time.Duration, fact schema.Fact) decode.Event {
 	e := &schema.Event{Source: "urn:p", Sequence: &sequence, Correlation: schema.Correlation{SessionID: "s"}}
-	return parsed{Message: &streamio.Message{Position: ledger.Position{RecordedAt: stored.Add(after)}}, event: e, fact: fact}
+	return decode.Event{Message: &streamio.Message{Position: ledger.Position{RecordedAt: stored.Add(after)}}, Envelope: e, Fact: fact}
 }
 
 func TestGapsThatStayAreLost(t *testing.T) {
@@ -25,21 +26,21 @@ func TestGapsThatStayAreLost(t *testing.T) {
 	dropped := &schema.FactsDropped{Sequences: []schema.SequenceRanges{{Source: "urn:p", Ranges: [][2]int64{{13, 14}}}}}
 	key := producerSession{"default", "urn:p", "s"}
 	for name, c := range map[string]struct {
-		messages []parsed
+		messages []decode.Event
 		want     []lostSequences
 	}{
-		"none":                {[]parsed{numbered(7, 0, nil), numbered(8, time.Hour, nil)}, nil},
-		"before the first":    {[]parsed{numbered(7, 0, nil), numbered(3, 0, nil), numbered(8, time.Hour, nil)}, nil},
-		"late":                {[]parsed{numbered(7, 0, nil), numbered(9, 0, nil), numbered(8, time.Second, nil), numbered(10, time.Hour, nil)}, nil},
-		"still awaited":       {[]parsed{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, gapPatience, nil)}, nil},
-		"lost":                {[]parsed{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []lostSequences{{key, 8, 9}}},
-		"lost but for one":    {[]parsed{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []lostSequences{{key, 2, 2}, {key, 4, 4}}},
-		"declared as dropped": {[]parsed{numbered(12, 0, nil), numbered(15, 0, dropped), numbered(16, time.Hour, nil)}, nil},
+		"none":                {[]decode.Event{numbered(7, 0, nil), numbered(8, time.Hour, nil)}, nil},
+		"before the first":    {[]decode.Event{numbered(7, 0, nil), numbered(3, 0, nil), numbered(8, time.Hour, nil)}, nil},
+		"late":                {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(8, time.Second, nil), numbered(10, time.Hour, nil)}, nil},
+		"still awaited":       {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, gapPatience, nil)}, nil},
+		"lost":                {[]decode.Event{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []lostSequences{{key, 8, 9}}},
+		"lost but for one":    {[]decode.Event{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []lostSequences{{key, 2, 2}, {key, 4, 4}}},
+		"declared as dropped": {[]decode.Event{numbered(12, 0, nil), numbered(15, 0, dropped), numbered(16, time.Hour, nil)}, nil},
 	} {
 		var g gaps
 		var got []lostSequences
 		for _, m := range c.messages {
-			got = append(got, g.observe([]parsed{m})...)
+			got = append(got, g.observe([]decode.Event{m})...)
 		}
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: lost %v, want %v", name, got, c.want)
@@ -53,9 +54,9 @@ func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		came := rapid.SliceOfN(rapid.Int64Range(1, 60), 1, 80).Draw(t, "sequences")
 		var g gaps
-		g.observe([]parsed{numbered(0, 0, nil)})
+		g.observe([]decode.Event{numbered(0, 0, nil)})
 		var lost []int64
-		for _, l := range append(g.observe(each(came)), g.observe([]parsed{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
+		for _, l := range append(g.observe(each(came)), g.observe([]decode.Event{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
 			for s := l.first; s <= l.last; s++ {
 				lost = append(lost, s)
 			}
@@ -97,7 +98,7 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 				t.Fatalf("said that %d are lost, counts %d and %d that came after all", said, g.lost, g.found)
 			}
 		}
-		g.observe([]parsed{numbered(last+1, minutes+time.Hour, nil)})
+		g.observe([]decode.Event{numbered(last+1, minutes+time.Hour, nil)})
 		if g.lost != 0 {
 			t.Fatalf("all came, and %d are lost", g.lost)
 		}
@@ -111,7 +112,7 @@ func upTo(last int64) iter.Seq[int64] {
 	}
 }
 
-func each(sequences []int64) (list []parsed) {
+func each(sequences []int64) (list []decode.Event) {
 	for _, s := range sequences {
 		list = append(list, numbered(s, 0, nil))
 	}

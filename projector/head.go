@@ -65,7 +65,7 @@ type herald struct {
 // newHerald returns nil where nothing is to be signed: without a ring, and for the
 // tables of a rebuild.
 func (p *Projector) newHerald(ctx context.Context) *herald {
-	if p.config.Ring == nil || p.beside != nil || p.translog.none() {
+	if p.config.Ring == nil || p.beside != nil || p.translog.None() {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

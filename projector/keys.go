@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -49,7 +50,7 @@ func (p *Projector) loadWithheld(ctx context.Context) error {
 
 // findKeys reads keys and fingerprints again when a redaction among messages
 // names a key that was not there and is now, and returns true.
-func (p *Projector) findKeys(ctx context.Context, all []parsed) (bool, error) {
+func (p *Projector) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
 	missing := slices.DeleteFunc(fingerprintsOf(all), func(v ledger.Withheld) bool {
 		return p.withheld.fingerprinters.has(v.Tenant, v.Fingerprint.KeyID)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -16,16 +17,16 @@ import (
 // maskMessage looks for withheld values in everything that a message is, and returns
 // true with what may be kept of it if there is one: a refused message whose
 // bytes, names and reason do not hold it.
-func maskMessage(m parsed, w watches) (parsed, bool) {
+func maskMessage(m decode.Event, w watches) (decode.Event, bool) {
 	k := keeper{watches: w}
 	kept := streamio.Message{Subject: k.word("/subject", m.Subject), Data: k.payload(m.Data), Header: k.header(m.Header), Position: m.Position, Rules: m.Rules}
 	if k.violation == nil {
 		return m, false
 	}
 	kept.Data = digests.ReplaceAll(kept.Data, []byte(digestMask))
-	refused := parsed{Message: &kept, tenant: m.tenant, violations: schema.Violations{k.violation}, reintroduced: true}
-	if m.event != nil {
-		refused.event = &schema.Event{Source: k.word("/source", m.event.Source), ID: k.word("/id", m.event.ID)}
+	refused := decode.Event{Message: &kept, Tenant: m.Tenant, Violations: schema.Violations{k.violation}, Reintroduced: true}
+	if m.Envelope != nil {
+		refused.Envelope = &schema.Event{Source: k.word("/source", m.Envelope.Source), ID: k.word("/id", m.Envelope.ID)}
 	}
 	return refused, true
 }

@@ -179,7 +179,7 @@ func (m meter) commit(b built, rows map[string]uint64, gap uint64) {
 		total += n
 	}
 	for _, r := range b.refused {
-		m.quarantined.WithLabelValues(m.stream, string(r.violations[0].Code)).Inc()
+		m.quarantined.WithLabelValues(m.stream, string(r.Violations[0].Code)).Inc()
 	}
 	m.messages.WithLabelValues(m.stream).Add(float64(b.Messages))
 	m.duplicates.WithLabelValues(m.stream).Add(float64(rows["duplicates"]))

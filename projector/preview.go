@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -88,14 +89,14 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 
 // previewed judges a message by today's rules, where the rules of its place took it.
 func previewed(m *streamio.Message) (ledger.Refusal, bool) {
-	if len(parse(m).violations) > 0 {
+	if len(decode.One(m).Violations) > 0 {
 		return ledger.Refusal{}, false
 	}
 	today := *m
 	today.Rules = ledger.NewestRules
-	judged := parse(&today)
-	if len(judged.violations) == 0 {
+	judged := decode.One(&today)
+	if len(judged.Violations) == 0 {
 		return ledger.Refusal{}, false
 	}
-	return refusalOf(judged), true
+	return judged.Refusal(), true
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -326,12 +327,12 @@ func (f *fixture) outcomes() map[uint64]string {
 	firsts := make(map[string][32]byte)
 	for _, m := range all {
 		outcome := "quarantine"
-		if parsed := parse(m); len(parsed.violations) == 0 {
-			first, again := firsts[parsed.event.ID]
+		if parsed := decode.One(m); len(parsed.Violations) == 0 {
+			first, again := firsts[parsed.Envelope.ID]
 			switch {
 			case !again:
-				firsts[parsed.event.ID], outcome = parsed.digest, "events"
-			case first == parsed.digest:
+				firsts[parsed.Envelope.ID], outcome = parsed.Digest, "events"
+			case first == parsed.Digest:
 				outcome = "duplicates"
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -40,12 +41,12 @@ type copied struct {
 // quarantine copies refused messages to the quarantine stream, from where they
 // can be replayed. The message id makes a repeat harmless. What does not fit there
 // is in the table all the same; its copy names only the place.
-func (p *Projector) quarantine(ctx context.Context, refused []parsed) error {
+func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) error {
 	for _, m := range refused {
 		if p.beside != nil && !p.beside.finds(m) {
 			continue
 		}
-		r := refusalOf(m)
+		r := m.Refusal()
 		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.Data}
 		orders := make(map[string][]string)
 		for name, values := range m.Header {

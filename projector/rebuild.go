@@ -208,7 +208,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, ErrNoSecret
 		}
-		p.translog.first = first
+		p.translog.First = first
 		p.timing, p.at = r.timing, r.at
 		p.beside = &beside{harmless: r.CompareOnly, live: r.Ledger, gone: gone[s.Incarnation]}
 		w.projectors = append(w.projectors, p)

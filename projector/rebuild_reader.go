@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -25,7 +26,7 @@ type beside struct {
 }
 
 // finds reports whether m is one that only the rebuild has recognised.
-func (b *beside) finds(m parsed) bool { return m.reintroduced && m.Kept == nil && !b.harmless }
+func (b *beside) finds(m decode.Event) bool { return m.Reintroduced && m.Kept == nil && !b.harmless }
 
 // leaseKey is the key of the lease and the journal.
 func (p *Projector) leaseKey() string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -128,7 +129,7 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*str
 		held, ok := traces[m.Position.StreamSeq]
 		switch {
 		case !ok: // a table lacks it, which is for walk back to mend
-		case !held.RecordedAt.Equal(m.Position.RecordedAt), held.Digest != [32]byte{} && held.Digest != parse(m).digest:
+		case !held.RecordedAt.Equal(m.Position.RecordedAt), held.Digest != [32]byte{} && held.Digest != decode.One(m).Digest:
 			return p.forked(ctx, r)
 		}
 	}
@@ -148,8 +149,8 @@ func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, m := range p.withheld.sift(parseAll(messages, nil)) {
-		if m.reintroduced && rowless(messages[i]) {
+	for i, m := range p.withheld.sift(decode.All(messages, nil)) {
+		if m.Reintroduced && rowless(messages[i]) {
 			masked[i] = streamio.PlaceOf(m.Position)
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // reintroduced returns where the messages stood that held a withheld value.
-func reintroduced(refused []parsed) []ledger.Position {
+func reintroduced(refused []decode.Event) []ledger.Position {
 	var list []ledger.Position
 	for _, m := range refused {
-		if m.reintroduced {
+		if m.Reintroduced {
 			list = append(list, m.Position)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -17,15 +18,15 @@ import (
 //
 // A redaction counts from its own place on. What is before it, and it itself, is
 // not looked at for its sake: that is the re-check's work.
-func (w *withheld) sift(all []parsed) []parsed {
-	return w.siftAfter(newWithheld(w.fingerprinters), all, func([]parsed, parsed) bool { return true })
+func (w *withheld) sift(all []decode.Event) []decode.Event {
+	return w.siftAfter(newWithheld(w.fingerprinters), all, func([]decode.Event, decode.Event) bool { return true })
 }
 
 // siftAfter is sift for messages that come after others of the same batch, of
 // which fresh has learnt what they withhold. It learns on, from the redactions
 // that count: that is asked of each, with what came before it.
-func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier []parsed, m parsed) bool) []parsed {
-	sifted := make([]parsed, len(all))
+func (w *withheld) siftAfter(fresh *withheld, all []decode.Event, counts func(earlier []decode.Event, m decode.Event) bool) []decode.Event {
+	sifted := make([]decode.Event, len(all))
 	var s sieve
 	for i, m := range all {
 		sifted[i] = m
@@ -38,10 +39,10 @@ func (w *withheld) siftAfter(fresh *withheld, all []parsed, counts func(earlier 
 				}
 			}
 		}
-		if len(m.violations) > 0 {
+		if len(m.Violations) > 0 {
 			continue
 		}
-		values := withheldBy(m.event, m.fact)
+		values := withheldBy(m.Envelope, m.Fact)
 		if len(values) == 0 || !counts(sifted[:i], m) {
 			continue
 		}
@@ -63,7 +64,7 @@ type sieve struct {
 }
 
 // watchFor makes the sieve look for what is withheld from a message.
-func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
+func (s *sieve) watchFor(m *decode.Event, w, fresh *withheld) {
 	s.tenants = appendTenants(s.tenants[:0], m)
 	s.watches = fresh.of(w.of(s.watches[:0], s.tenants), s.tenants)
 }
@@ -71,7 +72,7 @@ func (s *sieve) watchFor(m *parsed, w, fresh *withheld) {
 // appendTenants names whose event a message may be: the subject's tenant, which
 // permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
 // event names.
-func appendTenants(list []string, m *parsed) []string {
+func appendTenants(list []string, m *decode.Event) []string {
 	if m.Rules >= ledger.SubjectRules {
 		if tenant := m.SubjectTenant(); tenant != "" {
 			list = append(list, tenant)
@@ -81,8 +82,8 @@ func appendTenants(list []string, m *parsed) []string {
 	if s, err := schema.ParseSubject(m.Subject); err == nil {
 		list = append(list, s.Tenant)
 	}
-	if m.event != nil && !slices.Contains(list, schema.TenantOf(m.event.Tenant)) {
-		list = append(list, schema.TenantOf(m.event.Tenant))
+	if m.Envelope != nil && !slices.Contains(list, schema.TenantOf(m.Envelope.Tenant)) {
+		list = append(list, schema.TenantOf(m.Envelope.Tenant))
 	}
 	return list
 }

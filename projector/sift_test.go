@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -135,7 +136,7 @@ func traces(value string) []string {
 	return list
 }
 
-func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message) []parsed {
+func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message) []decode.Event {
 	tb.Helper()
 	keys, err := readKeys(testKeys(tb))
 	if err != nil {
@@ -145,19 +146,19 @@ func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message)
 	for _, v := range values {
 		w.learn(v)
 	}
-	all := make([]parsed, len(messages))
+	all := make([]decode.Event, len(messages))
 	for i, m := range messages {
-		all[i] = parse(at(uint64(i+1), m))
+		all[i] = decode.One(at(uint64(i+1), m))
 	}
 	return w.sift(all)
 }
 
-// everything is all that is kept of a message, as text.
-func (m parsed) everything() string {
+// keptText is all that is kept of a message, as text.
+func keptText(m decode.Event) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, m.Subject, m.Header, string(m.Data), m.violations.Error())
-	if m.event != nil {
-		fmt.Fprintf(&b, "%+v\n", *m.event)
+	fmt.Fprintln(&b, m.Subject, m.Header, string(m.Data), m.Violations.Error())
+	if m.Envelope != nil {
+		fmt.Fprintf(&b, "%+v\n", *m.Envelope)
 	}
 	return b.String()
 }
@@ -170,10 +171,10 @@ func TestSiftTakesEveryDisguiseOff(t *testing.T) {
 			t.Parallel()
 			before := at(1, m)
 			got := sifted(t, known, m)[0]
-			if !got.reintroduced || len(got.violations) != 1 || got.violations[0].Code != schema.CodeReintroduced {
+			if !got.Reintroduced || len(got.Violations) != 1 || got.Violations[0].Code != schema.CodeReintroduced {
 				t.Fatalf("it is kept: %+v", got)
 			}
-			all := got.everything()
+			all := keptText(got)
 			for _, value := range withheldValues {
 				for _, trace := range traces(value) {
 					if strings.Contains(all, trace) {
@@ -184,8 +185,8 @@ func TestSiftTakesEveryDisguiseOff(t *testing.T) {
 			if strings.Contains(all, strings.Repeat("ab", 20)) || len(got.Header[schema.MsgIDHeader]) > 0 {
 				t.Errorf("a digest of what was sent is kept:\n%s", all)
 			}
-			if !strings.Contains(got.violations.Error(), "[redacted:policy:secrets]") {
-				t.Errorf("the policy is not named: %v", got.violations)
+			if !strings.Contains(got.Violations.Error(), "[redacted:policy:secrets]") {
+				t.Errorf("the policy is not named: %v", got.Violations)
 			}
 			if !reflect.DeepEqual(before, at(1, m)) {
 				t.Error("the message was changed")
@@ -212,7 +213,7 @@ func TestSiftGoesByTheOrderOfTheStream(t *testing.T) {
 	got := sifted(t, nil, value, nobodys, redaction(t, 1, secret).Binary(), value, others.Binary(), nobodys, again.Binary(), loud.Binary(), event(3, 0).Binary())
 	var hits []bool
 	for _, m := range got {
-		hits = append(hits, m.reintroduced)
+		hits = append(hits, m.Reintroduced)
 	}
 	if want := []bool{false, false, false, true, false, true, false, true, false}; !reflect.DeepEqual(hits, want) {
 		t.Errorf("recognised %v, want %v", hits, want)
@@ -225,7 +226,7 @@ func TestSiftNeedsTheKey(t *testing.T) {
 	for _, v := range withheldOf(t, secret) {
 		w.learn(v)
 	}
-	if got := w.sift([]parsed{parse(at(1, foreign(1, `{"note":"`+secret+`"}`).Binary()))}); got[0].reintroduced || len(w.tenants) > 0 {
+	if got := w.sift([]decode.Event{decode.One(at(1, foreign(1, `{"note":"`+secret+`"}`).Binary()))}); got[0].Reintroduced || len(w.tenants) > 0 {
 		t.Error("a value is recognised without the key")
 	}
 }
@@ -251,7 +252,7 @@ func TestSiftOfWordsAsShortAsAValue(t *testing.T) {
 	} {
 		m := event(1, 0).Binary()
 		change(m)
-		if got := w.sift([]parsed{parse(at(1, m))}); !got[0].reintroduced {
+		if got := w.sift([]decode.Event{decode.One(at(1, m))}); !got[0].Reintroduced {
 			t.Errorf("%s: not found", name)
 		}
 	}
@@ -293,7 +294,7 @@ func TestSiftHarmsNothingElse(t *testing.T) {
 		if rapid.Bool().Draw(r, "poison") {
 			m = poison().Draw(r, "message")
 		}
-		if got, want := sifted(t, known, m)[0], parse(at(1, m)); !reflect.DeepEqual(got, want) {
+		if got, want := sifted(t, known, m)[0], decode.One(at(1, m)); !reflect.DeepEqual(got, want) {
 			r.Fatalf("got %+v, want %+v", got, want)
 		}
 	})
@@ -375,13 +376,13 @@ func BenchmarkSift(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := foreign(1, `{"note":"`+strings.Repeat("The quick brown fox. ", 45)+`"}`)
-	m := parse(at(1, e.Binary()))
+	m := decode.One(at(1, e.Binary()))
 	escapes := foreign(1, `{"note":"`+strings.Repeat(`The quick\nbrown fox. `, 45)+`"}`)
-	me := parse(at(1, escapes.Binary()))
+	me := decode.One(at(1, escapes.Binary()))
 	for _, c := range []struct {
 		name   string
 		values []string
-		m      parsed
+		m      decode.Event
 	}{{"none", nil, m}, {"one", []string{secret}, m}, {"one, escapes", []string{secret}, me}} {
 		b.Run(c.name, func(b *testing.B) {
 			w := newWithheld(keys)
@@ -390,7 +391,7 @@ func BenchmarkSift(b *testing.B) {
 					w.learn(v)
 				}
 			}
-			all := []parsed{c.m}
+			all := []decode.Event{c.m}
 			b.SetBytes(int64(len(c.m.Data)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -417,7 +418,7 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 		for rules, want := range map[ledger.Rules][]string{ledger.EnvelopeRules: c.older, ledger.SubjectRules: c.today} {
 			m := at(1, c.message)
 			m.Rules = rules
-			p := parse(m)
+			p := decode.One(m)
 			if got := appendTenants(nil, &p); !slices.Equal(got, want) {
 				t.Errorf("%s, rules %d: %q, want %q", name, rules, got, want)
 			}

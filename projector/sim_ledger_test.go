@@ -352,7 +352,7 @@ func (s simStore) Lookup(ctx context.Context, identities []uint64) (found []ledg
 	err = s.ask(ctx, "look up", func(l *simLedger) {
 		for _, at := range l.tables["events"] {
 			if c := s.w.all[placeIn(at)]; slices.Contains(identities, c.identity) {
-				found = append(found, ledger.Known{Tenant: c.id.tenant, Source: c.id.source, EventID: c.id.id, Position: at, Digest: c.digest})
+				found = append(found, ledger.Known{Tenant: c.id.Tenant, Source: c.id.Source, EventID: c.id.ID, Position: at, Digest: c.digest})
 			}
 		}
 		slices.SortStableFunc(found, func(a, b ledger.Known) int {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -111,14 +112,14 @@ func (v *verdict) mayBeExpired(stream *simStream) bool {
 
 // A reading is what the messages of a stream, in their order, have made of it.
 type reading struct {
-	counted  map[eventIdentity]simPlace // the first of each event
-	doubtful map[eventIdentity]bool     // may have counted, by a row that is gone
+	counted  map[decode.Identity]simPlace // the first of each event
+	doubtful map[decode.Identity]bool     // may have counted, by a row that is gone
 	withheld [simSecrets]bool
 	perhaps  [simSecrets]bool // what other streams withhold, and redactions of which the row is gone
 }
 
 func (v *verdict) begin(stream *simStream) *reading {
-	r := &reading{counted: make(map[eventIdentity]simPlace), doubtful: make(map[eventIdentity]bool)}
+	r := &reading{counted: make(map[decode.Identity]simPlace), doubtful: make(map[decode.Identity]bool)}
 	for at := range v.final["events"] {
 		if at.incarnation == stream.incarnation {
 			continue

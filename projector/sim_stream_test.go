@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -51,7 +52,7 @@ func placeIn(p ledger.Position) simPlace {
 
 // simContent is what a message is.
 type simContent struct {
-	id       eventIdentity
+	id       decode.Identity
 	identity uint64
 	digest   [32]byte
 	valid    bool
@@ -106,10 +107,10 @@ func (s *simStream) place(seq uint64, m simSent) *streamio.Message {
 	s.ever = append(s.ever, at)
 	msg := &streamio.Message{Subject: m.Subject, Header: m.Header, Data: m.Data, Position: at, Rules: ledger.NewestRules}
 	content := &simContent{simSent: m}
-	if p := parse(msg); len(p.violations) == 0 {
-		content.id, content.identity, content.digest, content.valid = p.eventIdentity(), p.identity, p.digest, true
+	if p := decode.One(msg); len(p.Violations) == 0 {
+		content.id, content.identity, content.digest, content.valid = p.Identity(), p.Hash, p.Digest, true
 		content.table = "log_items"
-		if content.withheld = withheldBy(p.event, p.fact); len(content.withheld) > 0 {
+		if content.withheld = withheldBy(p.Envelope, p.Fact); len(content.withheld) > 0 {
 			content.table = "redactions"
 		}
 	}

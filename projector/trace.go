@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
@@ -105,7 +106,7 @@ func endSpan(span trace.Span, err error) {
 }
 
 // linksOf adds links to the sampled spans in which messages were recorded.
-func linksOf(links []trace.Link, messages []parsed) []trace.Link {
+func linksOf(links []trace.Link, messages []decode.Event) []trace.Link {
 	seen := make(map[trace.TraceID]bool)
 	for _, l := range links {
 		seen[l.SpanContext.TraceID()] = true
@@ -114,10 +115,10 @@ func linksOf(links []trace.Link, messages []parsed) []trace.Link {
 		if len(links) == maxLinks {
 			break
 		}
-		if len(m.violations) > 0 || m.event.TraceParent == "" {
+		if len(m.Violations) > 0 || m.Envelope.TraceParent == "" {
 			continue
 		}
-		span, ok := parseTraceParent(m.event.TraceParent)
+		span, ok := parseTraceParent(m.Envelope.TraceParent)
 		if ok && span.IsSampled() && !seen[span.TraceID()] {
 			seen[span.TraceID()] = true
 			links = append(links, trace.Link{SpanContext: span})

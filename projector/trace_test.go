@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -102,11 +103,11 @@ func TestSpansOfABatch(t *testing.T) {
 
 func TestLinksAreBounded(t *testing.T) {
 	t.Parallel()
-	var messages []parsed
+	var messages []decode.Event
 	for i := range 3 * maxLinks {
 		e := event(i, 0)
 		e.TraceParent = fmt.Sprintf("00-%032x-00f067aa0ba902b7-01", i+1)
-		messages = append(messages, parse(at(uint64(i+1), e.Binary())))
+		messages = append(messages, decode.One(at(uint64(i+1), e.Binary())))
 	}
 	if n := len(linksOf(nil, messages)); n != maxLinks {
 		t.Errorf("%d links", n)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/decode"
 )
 
 // ErrNoSecret means that the ledger has a transparency log and this projector has
@@ -22,13 +23,13 @@ var ErrNoSecret = errors.New("no_ledger_secret: the ledger has a transparency lo
 // leaves follow from the events that are accepted, in the order of the stream; it
 // goes on from the last commit, which has its state. The zero value keeps no log.
 type translog struct {
-	leaves
+	decode.Leaves
 	log *ledger.Log // with all that is built; nil until it is read
 }
 
 // open takes the ring's secret for the events to come.
 func (k *translog) open(ring proof.Ring) {
-	k.use(ring)
+	k.Use(ring)
 	k.log = nil
 }
 
@@ -53,7 +54,7 @@ type leafAt struct {
 
 // enter appends the leaves of a batch, of which all messages are placed.
 func (k *translog) enter(b *ledger.Batch, leaves []leafAt) {
-	if k.none() {
+	if k.None() {
 		return
 	}
 	slices.SortFunc(leaves, func(a, b leafAt) int { return cmp.Compare(a.at.StreamSeq, b.at.StreamSeq) })
@@ -75,9 +76,9 @@ func (p *Projector) readLog(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case p.translog.none() && !log.IsZero():
+	case p.translog.None() && !log.IsZero():
 		return ErrNoSecret
-	case !p.translog.none() && log.IsZero():
+	case !p.translog.None() && log.IsZero():
 		log = ledger.LogOf(proof.Tree{})
 	}
 	p.translog.log = &log
@@ -87,11 +88,11 @@ func (p *Projector) readLog(ctx context.Context) error {
 // withoutLog has what is built until it is called again have no leaves where the
 // commit c has none: it is older than the log.
 func (p *Projector) withoutLog(c ledger.Commit) (again func()) {
-	first := p.translog.first
+	first := p.translog.First
 	if c.Rows["log_hashes"] == 0 {
-		p.translog.first = math.MaxUint64
+		p.translog.First = math.MaxUint64
 	}
-	return func() { p.translog.first, p.translog.log = first, nil }
+	return func() { p.translog.First, p.translog.log = first, nil }
 }
 
 // keepLog leaves the log of a commit that was derived again as it is, where what

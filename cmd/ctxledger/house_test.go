@@ -55,6 +55,7 @@ var house = []room{
 	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},
 	{path: "projector/lease", may: []string{"ledger", "nats"}},
 	{path: "projector/streamio", may: []string{"schema", "ledger", "projector/lease", "nats"}},
+	{path: "projector/decode", may: []string{"schema", "ledger", "projector/streamio"}},
 	{path: "projector", may: []string{"schema", "ledger", "nats", "prometheus"}},
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},

@@ -1,4 +1,4 @@
-package projector
+package decode
 
 import (
 	"sync"
@@ -6,36 +6,36 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 )
 
-// leaves make the leaves of a transparency log: those of the messages that may become
+// Leaves make the leaves of a transparency log: those of the messages that may become
 // events. The zero value makes none, and so does nil.
-type leaves struct {
+type Leaves struct {
 	secret  proof.Secret
-	first   uint64 // events before this sequence have no leaf
+	First   uint64 // events before this sequence have no leaf
 	salters sync.Pool
 }
 
-// use takes the secret of a ring for the events to come.
-func (l *leaves) use(ring proof.Ring) {
+// Use takes the secret of a ring for the events to come.
+func (l *Leaves) Use(ring proof.Ring) {
 	if !l.secret.Same(ring.Secret) {
 		l.secret, l.salters = ring.Secret, sync.Pool{}
 	}
 }
 
-// none reports whether no leaves are made.
-func (l *leaves) none() bool { return l == nil || l.secret.IsZero() }
+// None reports whether no leaves are made.
+func (l *Leaves) None() bool { return l == nil || l.secret.IsZero() }
 
 // from is the first sequence that has a leaf.
-func (l *leaves) from() uint64 {
-	if l.none() {
+func (l *Leaves) from() uint64 {
+	if l.None() {
 		return 0
 	}
-	return l.first
+	return l.First
 }
 
 // salter returns what makes the leaves in one goroutine, nil where none are made; done
 // takes it back.
-func (l *leaves) salter() *proof.Salter {
-	if l.none() {
+func (l *Leaves) salter() *proof.Salter {
+	if l.None() {
 		return nil
 	}
 	if salter, ok := l.salters.Get().(*proof.Salter); ok {
@@ -44,7 +44,7 @@ func (l *leaves) salter() *proof.Salter {
 	return proof.NewSalter(l.secret)
 }
 
-func (l *leaves) done(salter *proof.Salter) {
+func (l *Leaves) done(salter *proof.Salter) {
 	if salter != nil {
 		l.salters.Put(salter)
 	}

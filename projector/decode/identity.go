@@ -1,0 +1,26 @@
+package decode
+
+import (
+	"crypto/sha256"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Identity is the identity of an event in full. By [ledger.EnvelopeRules] it has
+// no tenant: all tenants share them.
+type Identity struct{ Tenant, Source, ID string }
+
+// Identity is that of m's event, by the rules of its place.
+func (m *Event) Identity() Identity {
+	if m.Rules < ledger.SubjectRules {
+		return Identity{"", m.Envelope.Source, m.Envelope.ID}
+	}
+	return Identity{m.Tenant, m.Envelope.Source, m.Envelope.ID}
+}
+
+// OwnedKey is the hash of an identity that is a tenant's, of the hash of (source, id).
+func OwnedKey(sum [32]byte, tenant string) [32]byte {
+	room := make([]byte, 0, 128)
+	return sha256.Sum256(append(append(room, sum[:]...), schema.TenantOf(tenant)...))
+}
