@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -17,21 +18,21 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 	f := newFixture(t)
 	var messages []*streamio.Message
 	for i := range 30 {
-		e := event(i/2, i%3/2) // each comes twice, some with another digest
-		messages = append(messages, at(uint64(i+1), e.Binary()))
+		e := projectortest.Event(i/2, i%3/2) // each comes twice, some with another digest
+		messages = append(messages, projectortest.At(uint64(i+1), e.Binary()))
 		if i%7 == 0 {
 			messages[i].Data = messages[i].Data[1:]
 		}
 	}
 	for _, id := range []int{4, 17} {
-		messages[id] = at(uint64(id+1), foreign(100+id, `{"note":"`+secret+`"}`).Binary())
+		messages[id] = projectortest.At(uint64(id+1), projectortest.Foreign(100+id, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	}
 	cut := func(n int) built {
 		p := f.projector()
-		keys, err := readKeys(testKeys(t))
+		keys, err := readKeys(projectortest.Keys(t))
 		f.must(err)
 		p.withheld, p.seen = newWithheld(keys), newIdentities(minCapacity)
-		for _, v := range withheldOf(t, secret) {
+		for _, v := range withheldOf(t, projectortest.Secret) {
 			p.withheld.learn(v)
 		}
 		a, err := p.begin(t.Context())
@@ -65,12 +66,12 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 	t.Parallel()
 	const other = "another value"
 	messages := []*streamio.Message{
-		at(1, redaction(t, 1, secret).Binary()), at(2, redaction(t, 1, other).Binary()),
-		at(3, foreign(3, `{"note":"`+other+`"}`).Binary()), at(4, foreign(4, `{"note":"`+secret+`"}`).Binary()),
+		projectortest.At(1, projectortest.Redaction(t, 1, projectortest.Secret).Binary()), projectortest.At(2, projectortest.Redaction(t, 1, other).Binary()),
+		projectortest.At(3, projectortest.Foreign(3, `{"note":"`+other+`"}`).Binary()), projectortest.At(4, projectortest.Foreign(4, `{"note":"`+projectortest.Secret+`"}`).Binary()),
 	}
 	for n := 1; n <= len(messages); n++ {
 		p := &Projector{unknown: make(map[unknownKey]bool), store: nothingKnown{}, free: make(chan *ledger.Batch)}
-		p.config.Keys = testKeys(t)
+		p.config.Keys = projectortest.Keys(t)
 		keys, err := readKeys(p.config.Keys)
 		if err != nil {
 			t.Fatal(err)

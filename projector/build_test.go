@@ -1,69 +1,20 @@
 package projector
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-var (
-	incarnation = uuid.MustParse("018f0000-0000-7000-8000-000000000001")
-	stored      = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-)
-
-// event returns the event with this id; a variant changes its data alone.
-func event(id, variant int) *schema.Event {
-	fact := &schema.LogAppended{LogItemID: fmt.Sprintf("item-%d", id), ItemType: "message", Position: new(int64(variant))}
-	e, err := schema.NewEvent(fact, fmt.Sprintf("event-%d", id), "urn:ctxledger:test", stored, schema.Correlation{Tenant: "acme", SessionID: "s-1"})
-	if err != nil {
-		panic(err)
-	}
-	return e
-}
-
-// at puts a message into the stream of the tests.
-func at(seq uint64, m schema.Message) *streamio.Message {
-	return &streamio.Message{
-		Subject: m.Subject, Header: m.Header, Data: m.Data, Rules: ledger.NewestRules,
-		Position: ledger.Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: stored.Add(time.Duration(seq) * time.Millisecond)},
-	}
-}
-
-// poison draws a message that must be refused.
-func poison() *rapid.Generator[schema.Message] {
-	return rapid.Custom(func(t *rapid.T) schema.Message {
-		m := event(rapid.IntRange(0, 5).Draw(t, "id"), 0).Binary()
-		switch rapid.IntRange(0, 6).Draw(t, "fault") {
-		case 0: // no CloudEvent at all
-			return schema.Message{Subject: "ctx.noise", Data: rapid.SliceOf(rapid.Byte()).Draw(t, "noise")}
-		case 1:
-			m.Data = m.Data[:len(m.Data)-1]
-		case 2:
-			m.Data = nil
-		case 3:
-			delete(m.Header, "ce-id")
-		case 4:
-			m.Header["ce-specversion"] = []string{"0.1"}
-		case 5:
-			m.Header["ce-source"] = []string{"a", "b"}
-		case 6:
-			m.Data = bytes.Replace(m.Data, []byte(`"item_type"`), []byte(`"item_type":"message","item_type"`), 1)
-		}
-		return m
-	})
-}
 
 func TestEveryMessageGetsOneOutcome(t *testing.T) {
 	t.Parallel()
@@ -74,14 +25,14 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		// projector that did not get to commit.
 		known := make(map[decode.Identity]ledger.Known)
 		for id := range 6 {
-			position := ledger.Position{Incarnation: incarnation, StreamSeq: uint64(id + 1)}
+			position := ledger.Position{Incarnation: projectortest.Incarnation, StreamSeq: uint64(id + 1)}
 			switch rapid.IntRange(0, 3).Draw(t, "known") {
 			case 0:
 				continue
 			case 1:
 				position.Incarnation, position.StreamSeq = uuid.Nil, 1_000_000
 			}
-			e := event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
+			e := projectortest.Event(id, rapid.IntRange(0, 1).Draw(t, "known variant"))
 			e.Tenant = tenants.Draw(t, "known tenant")
 			known[decode.Identity{Tenant: e.Tenant, Source: e.Source, ID: e.ID}] = ledger.Known{Source: e.Source, EventID: e.ID, Position: position, Digest: e.Digest()}
 		}
@@ -94,11 +45,11 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		for seq := range uint64(rapid.IntRange(1, 40).Draw(t, "messages")) {
 			seq += 101
 			if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
-				messages = append(messages, decode.One(at(seq, poison().Draw(t, "poison"))))
+				messages = append(messages, decode.One(projectortest.At(seq, projectortest.Poison().Draw(t, "poison"))))
 				want["quarantine"]++
 				continue
 			}
-			e := event(rapid.IntRange(0, 9).Draw(t, "id"), rapid.IntRange(0, 1).Draw(t, "variant"))
+			e := projectortest.Event(rapid.IntRange(0, 9).Draw(t, "id"), rapid.IntRange(0, 1).Draw(t, "variant"))
 			e.Tenant = tenants.Draw(t, "tenant")
 			typed := true
 			if rapid.IntRange(0, 9).Draw(t, "type") == 0 {
@@ -110,11 +61,11 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 			}
 			if rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
 				m.Subject = on("umbrella", e).Subject
-				messages = append(messages, decode.One(at(seq, m)))
+				messages = append(messages, decode.One(projectortest.At(seq, m)))
 				want["quarantine"]++
 				continue
 			}
-			messages = append(messages, decode.One(at(seq, m)))
+			messages = append(messages, decode.One(projectortest.At(seq, m)))
 			id := decode.Identity{Tenant: e.Tenant, Source: e.Source, ID: e.ID}
 			first, again := model[id]
 			switch {
@@ -130,7 +81,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 				want["quarantine"]++
 			}
 		}
-		r := ledger.Range{Incarnation: incarnation, First: 101, Last: 100 + uint64(len(messages)), Messages: uint64(len(messages))}
+		r := ledger.Range{Incarnation: projectortest.Incarnation, First: 101, Last: 100 + uint64(len(messages)), Messages: uint64(len(messages))}
 		before := maps.Clone(known)
 		batch := &ledger.Batch{Range: r}
 		refused := build(batch, messages, known).refused
@@ -152,10 +103,10 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 	t.Parallel()
 	var messages []decode.Event
-	for i, e := range []*schema.Event{event(1, 0), event(2, 0), event(1, 0), event(2, 9), event(3, 0)} {
-		messages = append(messages, decode.One(at(uint64(i+1), e.Binary())))
+	for i, e := range []*schema.Event{projectortest.Event(1, 0), projectortest.Event(2, 0), projectortest.Event(1, 0), projectortest.Event(2, 9), projectortest.Event(3, 0)} {
+		messages = append(messages, decode.One(projectortest.At(uint64(i+1), e.Binary())))
 	}
-	r := ledger.Range{Incarnation: incarnation, First: 1, Last: 5, Messages: 5}
+	r := ledger.Range{Incarnation: projectortest.Incarnation, First: 1, Last: 5, Messages: 5}
 	fresh := &ledger.Batch{Range: r}
 	build(fresh, messages, nil)
 	known := make(map[decode.Identity]ledger.Known)
@@ -174,7 +125,7 @@ func TestDigestCoversEverything(t *testing.T) {
 	base := func() *streamio.Message {
 		return &streamio.Message{
 			Subject: "ctx.a", Header: map[string][]string{"A": {"1", "2"}, "B": {""}}, Data: []byte("data"),
-			Position: ledger.Position{Incarnation: incarnation, StreamSeq: 7, RecordedAt: stored},
+			Position: ledger.Position{Incarnation: projectortest.Incarnation, StreamSeq: 7, RecordedAt: projectortest.Stored},
 		}
 	}
 	want := streamio.RangeOf([]*streamio.Message{base()})
@@ -187,7 +138,7 @@ func TestDigestCoversEverything(t *testing.T) {
 		"data cut":      func(m *streamio.Message) { m.Data = m.Data[:3] },
 		"no data":       func(m *streamio.Message) { m.Data = nil },
 		"sequence":      func(m *streamio.Message) { m.Position.StreamSeq++ },
-		"time":          func(m *streamio.Message) { m.Position.RecordedAt = stored.Add(1) },
+		"time":          func(m *streamio.Message) { m.Position.RecordedAt = projectortest.Stored.Add(1) },
 		"header value":  func(m *streamio.Message) { m.Header["A"][1] = "3" },
 		"header order":  func(m *streamio.Message) { m.Header["A"] = []string{"2", "1"} },
 		"header joined": func(m *streamio.Message) { m.Header["A"] = []string{"12"} },

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -31,7 +32,7 @@ func (j unreadableStreams) Stream(ctx context.Context, name string) (jetstream.S
 func TestLevelOnlyWhereTheRestIsDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(event(1, 0).Binary())
+	f.publish(projectortest.Event(1, 0).Binary())
 	f.project()
 	f.publishMix(2, 4)
 	p := f.projector()
@@ -78,8 +79,8 @@ func TestErasureOfMessagesThatAreNotFound(t *testing.T) {
 func TestRemoveOfMessagesThatAreNotFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(event(1, 0).Binary())
-	f.publish(event(2, 0).Binary())
+	f.publish(projectortest.Event(1, 0).Binary())
+	f.publish(projectortest.Event(2, 0).Binary())
 	f.flush()
 	p := f.projector()
 	msg, err := f.stream().GetMsg(t.Context(), 2)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -25,7 +26,7 @@ const (
 
 // of returns an event of a data subject, with content.
 func of(subject string, id int, content string) *schema.Event {
-	e := foreign(id, fmt.Sprintf(`{"note":%q}`, content))
+	e := projectortest.Foreign(id, fmt.Sprintf(`{"note":%q}`, content))
 	e.ResourceID = subject
 	return e
 }
@@ -46,7 +47,7 @@ func (f *fixture) publishSubject() (want Erasable) {
 		if slices.Contains([]schema.Type{schema.TypeErasureApplied, schema.TypeExported}, typ) {
 			continue
 		}
-		e := golden(i)
+		e := projectortest.Golden(i)
 		e.TraceState = "a=" + base64.RawURLEncoding.EncodeToString([]byte(erasedContent))
 		if typ == schema.TypeRedactionApplied {
 			want.Kept++
@@ -55,7 +56,7 @@ func (f *fixture) publishSubject() (want Erasable) {
 			want.Events++
 		}
 		f.publish(e.Binary())
-		f.publish(event(2000+i, 0).Binary())
+		f.publish(projectortest.Event(2000+i, 0).Binary())
 	}
 	for i := range 5 {
 		f.publish(of(erasedSubject, 100+i, erasedContent).Binary())
@@ -315,7 +316,7 @@ func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
 			id = long
 		}
 		records = append(records, schema.ErasedRecord{
-			Stream: incarnation.String(), Sequence: int64(i + 1), Leaf: strings.Repeat("f", 64),
+			Stream: projectortest.Incarnation.String(), Sequence: int64(i + 1), Leaf: strings.Repeat("f", 64),
 			Source: "urn:" + id[:len(id)-4*min(1, len(id)/5)], SourceSequence: new(int64(1 << 52)), SessionID: id, RunID: id, TurnID: id,
 		})
 	}
@@ -328,7 +329,7 @@ func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
 	}
 	for _, part := range parts {
 		fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: long, Reason: strings.Repeat("r", 1000), Records: part}
-		e, err := schema.NewEvent(fact, "e", ErasureSource, stored, schema.Correlation{})
+		e, err := schema.NewEvent(fact, "e", ErasureSource, projectortest.Stored, schema.Correlation{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +358,7 @@ func TestErasedItemReadsExpired(t *testing.T) {
 				if i == 0 || i == 2 && subject == erasedSubject {
 					of.ResourceID = erasedSubject
 				}
-				e, err := schema.NewEvent(fact, fmt.Sprint("event-", i), "urn:test", stored, of)
+				e, err := schema.NewEvent(fact, fmt.Sprint("event-", i), "urn:test", projectortest.Stored, of)
 				f.must(err)
 				f.publish(e.Binary())
 			}

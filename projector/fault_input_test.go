@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -23,7 +24,7 @@ func poisonAmongGood(t *testing.T) {
 		poisoned[random.IntN(good+bad)] = true
 	}
 	for id := range good + bad {
-		m := event(id, 0).Binary()
+		m := projectortest.Event(id, 0).Binary()
 		if poisoned[id] {
 			switch id % 5 {
 			case 0:
@@ -62,7 +63,7 @@ func publisherRetries(t *testing.T) {
 	_, err := f.js.UpdateStream(t.Context(), config)
 	f.must(err)
 	send := func(id int) (again bool) {
-		m := event(id, 0).Binary()
+		m := projectortest.Event(id, 0).Binary()
 		ack, err := f.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}, jetstream.WithMsgID(fmt.Sprint("retried-", id)))
 		f.must(err)
 		f.acknowledged[ack.Sequence] = fmt.Sprint("retried-", id)
@@ -119,9 +120,9 @@ func boundaries(t *testing.T) {
 	id := 0
 	for _, begin := range []time.Time{month.AddDate(0, 0, -1), month, month.AddDate(0, 0, 1)} { // midnight of October 31st, of November 1st and 2nd
 		for i := range 40 {
-			m := event(id, 0).Binary()
+			m := projectortest.Event(id, 0).Binary()
 			if id%10 == 7 {
-				m = event(id-30, 0).Binary() // again, of the day before
+				m = projectortest.Event(id-30, 0).Binary() // again, of the day before
 			}
 			if id%10 == 9 {
 				m.Data = m.Data[:1]

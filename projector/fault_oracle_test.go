@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A stretch is a range that lost its journal or its tokens: base tables may hold
@@ -113,17 +112,4 @@ func (f *fixture) single(doubled []stretch) {
 		}
 	}
 	f.must(rows.Err())
-}
-
-// golden returns the golden event of a type under an id and a session of its
-// own, so that its row is in another table than most.
-func golden(id int) *schema.Event {
-	types := schema.Types()
-	e, err := schema.ParseStructured(schema.Golden(types[id%len(types)]))
-	if err != nil {
-		panic(err)
-	}
-	e.ID = fmt.Sprintf("event-%d", id)
-	e.Sequence = nil
-	return e
 }

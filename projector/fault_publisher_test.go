@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -42,7 +43,7 @@ func (r *rig) publishing(first int) *publisher {
 				return
 			case <-time.After(2 * time.Millisecond):
 			}
-			m := event(id, 0).Binary()
+			m := projectortest.Event(id, 0).Binary()
 			if id%15 == 13 {
 				m.Data = m.Data[:len(m.Data)-1]
 			}

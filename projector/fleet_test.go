@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -368,7 +369,7 @@ func TestRedactionReachesOtherStreams(t *testing.T) {
 	const n = 2
 	f := newFleetFixture(t, n)
 	fleet := f.fleet("all", n)
-	fleet.config.Keys = testKeys(t)
+	fleet.config.Keys = projectortest.Keys(t)
 	f.start(fleet)
 	f.await("both streams are projected", func() bool {
 		for _, p := range fleet.Projectors() {
@@ -378,7 +379,7 @@ func TestRedactionReachesOtherStreams(t *testing.T) {
 		}
 		return true
 	})
-	withheld := redaction(t, 1, secret)
+	withheld := projectortest.Redaction(t, 1, projectortest.Secret)
 	home := schema.Partitions(n).Of(schema.SubjectOf(withheld).String())
 	other := sessionsOf(n)[1-home]
 	f.publish(withheld.Binary())
@@ -386,7 +387,7 @@ func TestRedactionReachesOtherStreams(t *testing.T) {
 	id := 0
 	bring := func() {
 		id++
-		e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "see " + secret}, fmt.Sprint("back-", id), "urn:fleet", time.Unix(1, 0),
+		e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "see " + projectortest.Secret}, fmt.Sprint("back-", id), "urn:fleet", time.Unix(1, 0),
 			schema.Correlation{Tenant: "acme", SessionID: other})
 		f.must(err)
 		f.publish(e.Binary())

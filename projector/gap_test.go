@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -18,7 +19,7 @@ import (
 // numbered is a message with the producer's sequence, some time into the stream.
 func numbered(sequence int64, after time.Duration, fact schema.Fact) decode.Event {
 	e := &schema.Event{Source: "urn:p", Sequence: &sequence, Correlation: schema.Correlation{SessionID: "s"}}
-	return decode.Event{Message: &streamio.Message{Position: ledger.Position{RecordedAt: stored.Add(after)}}, Envelope: e, Fact: fact}
+	return decode.Event{Message: &streamio.Message{Position: ledger.Position{RecordedAt: projectortest.Stored.Add(after)}}, Envelope: e, Fact: fact}
 }
 
 func TestGapsThatStayAreLost(t *testing.T) {
@@ -89,7 +90,7 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 			order = order[len(part):]
 			for _, m := range part {
 				minutes += time.Duration(rapid.IntRange(0, 4).Draw(t, "minutes")) * time.Minute
-				m.Position.RecordedAt = stored.Add(minutes)
+				m.Position.RecordedAt = projectortest.Stored.Add(minutes)
 			}
 			for _, l := range g.observe(part) {
 				said += uint64(l.last - l.first + 1)

@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -26,7 +27,7 @@ func TestLawfulEventsAreTheirTenants(t *testing.T) {
 	var want []string
 	for i, tenant := range []string{"acme", "", "default", "a.b c*"} {
 		for j, edge := range []bool{false, true} {
-			e := event(10*i+j, 0)
+			e := projectortest.Event(10*i+j, 0)
 			e.Tenant, e.RuntimeID = tenant, []string{"", "rt.1"}[j]
 			m := e.Binary()
 			if i%2 == 1 {
@@ -63,10 +64,10 @@ func TestWhatHasNoSubjectIsNobodys(t *testing.T) {
 	config.Subjects = append(config.Subjects, "elsewhere.>")
 	_, err := f.js.UpdateStream(t.Context(), config)
 	f.must(err)
-	m := event(1, 0).Binary()
+	m := projectortest.Event(1, 0).Binary()
 	m.Subject = "elsewhere.acme"
 	f.publish(m)
-	f.publish(schema.Message{Subject: "ctx.v1.acme", Header: event(2, 0).Binary().Header, Data: event(2, 0).Data})
+	f.publish(schema.Message{Subject: "ctx.v1.acme", Header: projectortest.Event(2, 0).Binary().Header, Data: projectortest.Event(2, 0).Data})
 	f.project()
 	if got := f.texts("SELECT concat(code, ' ', tenant) FROM quarantine ORDER BY stream_seq"); fmt.Sprint(got) != "[tenant_mismatch  subject_mismatch acme]" {
 		t.Errorf("refused: %v", got)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -81,11 +82,11 @@ func TestForgedErasuresChangeNothing(t *testing.T) {
 	f := newFixture(t)
 	for i := range 4 {
 		f.publish(of(erasedSubject, i, erasedContent).Binary())
-		f.publish(event(100+i, 0).Binary())
+		f.publish(projectortest.Event(100+i, 0).Binary())
 	}
 	stop := f.follow(f.guarded(new(logbook)))
 	f.awaitLevel()
-	session := event(0, 0).SessionID
+	session := projectortest.Event(0, 0).SessionID
 	wrong := strings.Repeat("ab", tlog.HashSize)
 	forge := func(id string, sequences ...uint64) {
 		var records []schema.ErasedRecord
@@ -145,7 +146,7 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	f.must(err)
 	facts, err := f.erasure().facts(d, time.Now()) // what it will say can be known before
 	f.must(err)
-	m := event(7, 0).Binary()
+	m := projectortest.Event(7, 0).Binary()
 	_, err = f.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, jetstream.WithMsgID(facts[0].MessageID()))
 	f.must(err)
 	done, err := f.erasure().Run(t.Context())
@@ -164,10 +165,10 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 func TestReplaysKeepTheirTenant(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	stolen := event(1, 0)
+	stolen := projectortest.Event(1, 0)
 	stolen.Tenant = "zeta"
 	f.publish(on("acme", stolen)) // refused for its tenant
-	broken := event(2, 0).Binary()
+	broken := projectortest.Event(2, 0).Binary()
 	broken.Data = broken.Data[:len(broken.Data)-1]
 	f.publish(broken)
 	f.project()
@@ -179,7 +180,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	if len(refusals) != 2 || refusals[0].Code != string(schema.CodeTenantMismatch) || refusals[0].Tenant != "acme" {
 		t.Fatalf("refused: %+v", refusals)
 	}
-	repaired := event(1, 0)
+	repaired := projectortest.Event(1, 0)
 	for _, tenant := range []string{"zeta", "default", "Acme"} {
 		repaired.Tenant = tenant
 		if _, err := ReplayFixed(t.Context(), f.js, refusals[0], repaired); err == nil || !strings.Contains(err.Error(), "acme") {
@@ -187,7 +188,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 		}
 	}
 	// zeta says that a message of its own replays acme's.
-	sham := event(3, 0)
+	sham := projectortest.Event(3, 0)
 	sham.Tenant = "zeta"
 	m := sham.Binary()
 	m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", refusals[1].Incarnation, refusals[1].StreamSeq)}

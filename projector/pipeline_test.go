@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
@@ -17,8 +18,8 @@ func TestEventsInFlightCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 5 {
-		f.publish(event(id, 0).Binary())
-		f.publish(event(id, id%2).Binary()) // again, or with another digest
+		f.publish(projectortest.Event(id, 0).Binary())
+		f.publish(projectortest.Event(id, id%2).Binary()) // again, or with another digest
 	}
 	p := f.projector()
 	p.config.BatchMessages = 1
@@ -41,7 +42,7 @@ func TestEndsBetweenTwoBatches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 40 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	f.flush()
 	p := f.projector()
@@ -73,7 +74,7 @@ func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 40 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	p := f.projector()
 	p.config.BatchMessages = 4
@@ -135,7 +136,7 @@ func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 		ended <- err
 	}()
 	for id := range 2 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 		f.flush()
 		for taken := 0; taken == 0; {
 			some := <-parts

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -118,18 +119,18 @@ func (f *fixture) publishMix(first, n int) {
 	f.t.Helper()
 	for i := range n {
 		id := first + i
-		e := event(id, 0)
+		e := projectortest.Event(id, 0)
 		switch i % 15 {
 		case 2:
 			if f.rich {
-				e = golden(id)
+				e = projectortest.Golden(id)
 			}
 		case 4: // again, nearby
-			e = event(id-1, 0)
+			e = projectortest.Event(id-1, 0)
 		case 7: // again, far away
-			e = event(first, 0)
+			e = projectortest.Event(first, 0)
 		case 9:
-			e = event(id-1, 9) // another digest
+			e = projectortest.Event(id-1, 9) // another digest
 		case 11:
 			e.Data = e.Data[:len(e.Data)-1]
 		case 13:
@@ -374,13 +375,13 @@ func TestBatchesOfOneOutcome(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 20 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	for id := range 20 {
-		f.publish(event(id, 0).Binary()) // a batch of duplicates
+		f.publish(projectortest.Event(id, 0).Binary()) // a batch of duplicates
 	}
 	for id := range 20 {
-		f.publish(event(id, 1).Binary()) // and one of conflicts
+		f.publish(projectortest.Event(id, 1).Binary()) // and one of conflicts
 	}
 	f.project()
 	f.exact("")
@@ -408,7 +409,7 @@ func TestPoisonThatTheQuarantineStreamWouldRefuse(t *testing.T) {
 	}
 	send(nats.Header{"Nats-Expected-Stream": {schema.EventStream}, "Nats-Expected-Last-Sequence": {"0"}}, 10)
 	send(nil, 1<<20)
-	f.publish(event(1, 0).Binary())
+	f.publish(projectortest.Event(1, 0).Binary())
 	if got := f.project(); got.Quarantined != 2 || got.Events != 1 {
 		t.Errorf("projected %+v", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,26 +51,26 @@ func (f *fixture) publishRandom(draw *rand.Rand, n int) {
 	f.t.Helper()
 	for range n {
 		id := draw.IntN(60)
-		m := event(id, 0).Binary()
+		m := projectortest.Event(id, 0).Binary()
 		switch draw.IntN(12) {
 		case 0:
-			m = event(id, 1+draw.IntN(2)).Binary() // a conflict, if it is not the first
+			m = projectortest.Event(id, 1+draw.IntN(2)).Binary() // a conflict, if it is not the first
 		case 1:
 			m.Data = m.Data[:draw.IntN(len(m.Data))]
 		case 2:
 			m = schema.Message{Subject: "ctx.v1.noise", Data: []byte{0xff, byte(draw.IntN(256))}}
 		case 3:
-			m = redaction(f.t, draw.IntN(5), secret).Binary()
+			m = projectortest.Redaction(f.t, draw.IntN(5), projectortest.Secret).Binary()
 		case 4, 5:
-			m = foreign(100+draw.IntN(20), `{"note":"`+secret+`"}`).Binary()
+			m = projectortest.Foreign(100+draw.IntN(20), `{"note":"`+projectortest.Secret+`"}`).Binary()
 		case 6:
 			m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 1+draw.IntN(50))}
 		case 7:
-			e := event(id, 0)
+			e := projectortest.Event(id, 0)
 			e.Type = "dev.ctxledger.context.invented.later.v1"
 			m = e.Binary()
 		case 8:
-			m, _ = event(id, 0).Structured()
+			m, _ = projectortest.Event(id, 0).Structured()
 		case 9:
 			m.Header["X-Bytes"] = []string{"\xff\xfe"}
 			m.Data = m.Data[1:]

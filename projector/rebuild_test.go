@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -19,7 +20,7 @@ import (
 
 func (f *fixture) rebuild() Rebuild {
 	return Rebuild{
-		JetStream: f.js, Ledger: f.ledger, timing: quickTiming, batch: 7, Keys: testKeys(f.t), Ring: testLogRing,
+		JetStream: f.js, Ledger: f.ledger, timing: quickTiming, batch: 7, Keys: projectortest.Keys(f.t), Ring: testLogRing,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }
@@ -62,9 +63,9 @@ func (f *fixture) tablesByID() map[string]string {
 func (f *fixture) publishAll(first int) {
 	f.t.Helper()
 	f.publishMix(first, 30)
-	f.publish(redaction(f.t, first, secret).Binary())
-	f.publish(foreign(first, `{"note":"`+secret+`"}`).Binary())
-	replay := event(first+11, 0).Binary()
+	f.publish(projectortest.Redaction(f.t, first, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(first, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	replay := projectortest.Event(first+11, 0).Binary()
 	replay.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 12)}
 	f.publish(replay)
 	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no CloudEvent\xff")})
@@ -242,7 +243,7 @@ func TestRebuildKilledAtEveryPoint(t *testing.T) {
 				f := newFixture(t)
 				f.publishAll(0)
 				f.must(f.run(f.guarded(new(logbook))))
-				cmd := f.child(childPoint+"="+point, childVisit+"=3", childRebuild+"=1", childKeys+"="+string(testRing(t).Format()))
+				cmd := f.child(childPoint+"="+point, childVisit+"=3", childRebuild+"=1", childKeys+"="+string(projectortest.KeyRing(t).Format()))
 				if point != "exchanged" && point != pointJournalled && point != pointWritten && point != pointCommitted {
 					cmd.Env = append(cmd.Env, childVisit+"=1")
 				}

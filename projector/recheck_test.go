@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -21,23 +22,23 @@ func (f *fixture) planted() (places []uint64) {
 			places = append(places, uint64(f.sent))
 		}
 	}
-	add(event(1, 0), false)
-	add(foreign(2, `{"note":"`+escaped(secret)+`"}`), true)
-	add(foreign(3, `{"`+secret+`":1}`), true)
-	inSession := event(4, 0)
-	inSession.SessionID = "session " + secret
+	add(projectortest.Event(1, 0), false)
+	add(projectortest.Foreign(2, `{"note":"`+projectortest.Escaped(projectortest.Secret)+`"}`), true)
+	add(projectortest.Foreign(3, `{"`+projectortest.Secret+`":1}`), true)
+	inSession := projectortest.Event(4, 0)
+	inSession.SessionID = "session " + projectortest.Secret
 	add(inSession, true)
-	inExtension := event(5, 0)
-	inExtension.Extensions = map[string]string{"note": secret}
+	inExtension := projectortest.Event(5, 0)
+	inExtension.Extensions = map[string]string{"note": projectortest.Secret}
 	add(inExtension, true)
-	inRecord := event(6, 0)
-	inRecord.Subject = secret
+	inRecord := projectortest.Event(6, 0)
+	inRecord.Subject = projectortest.Secret
 	add(inRecord, true)
-	others := foreign(7, `{"note":"`+secret+`"}`)
+	others := projectortest.Foreign(7, `{"note":"`+projectortest.Secret+`"}`)
 	others.Tenant = "umbrella"
 	add(others, false)
-	add(redaction(f.t, 1, secret), false)
-	add(event(8, 0), false)
+	add(projectortest.Redaction(f.t, 1, projectortest.Secret), false)
+	add(projectortest.Event(8, 0), false)
 	f.flush()
 	return places
 }
@@ -49,7 +50,7 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	var found []uint64
 	var said strings.Builder
-	r := Rechecker{Ledger: f.ledger, Keys: testKeys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
+	r := Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
 		found = append(found, hit.StreamSeq)
 		fmt.Fprintf(&said, "%+v\n", hit)
 	}}
@@ -70,7 +71,7 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 		f.must(f.sql.QueryRow(t.Context(), "SELECT toString(groupArray(tuple(*))) FROM "+table).Scan(&rows))
 		text += rows
 	}
-	for _, trace := range traces(secret) {
+	for _, trace := range projectortest.TracesOf(projectortest.Secret) {
 		if strings.Contains(text, trace) {
 			t.Errorf("the report holds %q:\n%s", trace, text)
 		}
@@ -91,7 +92,7 @@ func TestRecheckGoesOn(t *testing.T) {
 	var got Rechecked
 	for rounds := 1; ; rounds++ {
 		ctx, cut := context.WithCancel(t.Context())
-		r := Rechecker{Ledger: f.ledger, Keys: testKeys(t), Every: 1, Found: func(ledger.Reintroduction) {
+		r := Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 1, Found: func(ledger.Reintroduction) {
 			if rounds < 4 {
 				cut()
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -24,7 +25,7 @@ func TestRowsThatTheStreamDoesNotBring(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 20)
 	for range 3 {
-		f.publish(event(500, 0).Binary())
+		f.publish(projectortest.Event(500, 0).Binary())
 	}
 	f.publishMix(100, 20)
 	f.project()
@@ -49,7 +50,7 @@ func TestRowsOfAnEarlierMonthThatTheStreamDoesNotBring(t *testing.T) {
 	store := f.timeless()
 	month := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for id := range 25 { // 15 of October
-		m := event(id, 0).Binary()
+		m := projectortest.Event(id, 0).Binary()
 		store(m.Subject, m.Header, m.Data, month.Add(time.Duration(id-15)*time.Second))
 	}
 	p := f.projector()
@@ -78,12 +79,12 @@ func TestCommittedAgainAfterADeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			f.publish(redaction(t, 1, secret).Binary())
+			f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
 			f.flush()
 			f.must(f.run(f.guarded(new(logbook))))
-			f.publish(event(1, 0).Binary())
-			f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
-			f.publish(event(2, 0).Binary())
+			f.publish(projectortest.Event(1, 0).Binary())
+			f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary())
+			f.publish(projectortest.Event(2, 0).Binary())
 			f.flush()
 			f.must(f.run(f.guarded(new(logbook))))
 			f.must(f.sql.Exec(t.Context(), "DELETE FROM commits WHERE last_seq > 1"))
@@ -106,9 +107,9 @@ func TestCommittedAgainAfterADeletion(t *testing.T) {
 func TestQuarantineLostBeforeTheDeletion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(schema.Message{Subject: event(0, 0).Binary().Subject, Data: []byte("?")})
-	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(schema.Message{Subject: projectortest.Event(0, 0).Binary().Subject, Data: []byte("?")})
+	f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	f.publishMix(100, 15)
 	f.flush()
 	p := f.guarded(new(logbook))

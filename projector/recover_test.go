@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 )
 
 // counted counts what a projector reads in full of its ledger, and may lose the
@@ -67,9 +68,9 @@ func TestRefusedForLong(t *testing.T) {
 	stop := f.follow(p)
 	f.await("it projects", func() bool { return p.Status().Ready })
 	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events MODIFY SETTING parts_to_throw_insert = 1"))
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	f.publishMix(1000, 15)
 	f.await("it was refused some times", func() bool { return strings.Count(log.String(), "cause=clickhouse code=252") >= 4 })
 	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events RESET SETTING parts_to_throw_insert"))
@@ -88,15 +89,15 @@ func TestRefusedForLong(t *testing.T) {
 func TestReplyToACommitIsLost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(redaction(t, 1, secret).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
 	f.publishMix(0, 30)
 	p := f.guarded(new(logbook))
 	c := countedOn(p)
 	c.mute.Store(1)
 	stop := f.follow(p)
 	f.awaitLevel()
-	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary()) // the redaction was in the batch
-	f.publish(event(0, 0).Binary())                         // and so was this
+	f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary()) // the redaction was in the batch
+	f.publish(projectortest.Event(0, 0).Binary())                                       // and so was this
 	f.awaitLevel()
 	f.must(stop())
 	c.wants(t, 1, 1)
@@ -121,12 +122,12 @@ func (f *fixture) recover(p *Projector) {
 func TestRedactionThatWasNotCommitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(redaction(t, 1, "another secret value").Binary())
+	f.publish(projectortest.Redaction(t, 1, "another secret value").Binary())
 	f.flush()
 	f.must(f.run(f.guarded(new(logbook))))
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
-	f.publish(redaction(t, 2, secret).Binary())
-	f.publish(foreign(2, `{"note":"another secret value"}`).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 2, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(2, `{"note":"another secret value"}`).Binary())
 	f.flush()
 	p := f.guarded(new(logbook))
 	c := countedOn(p)
@@ -164,11 +165,11 @@ func TestAnotherHasCommitted(t *testing.T) {
 	recover()
 	recover()
 	c.wants(t, 1, 1)
-	f.publish(event(500, 0).Binary())
+	f.publish(projectortest.Event(500, 0).Binary())
 	f.project()
 	recover()
 	c.wants(t, 2, 2)
-	if !p.seen.maybe(event(500, 0).Identity()) {
+	if !p.seen.maybe(projectortest.Event(500, 0).Identity()) {
 		t.Error("an event of another holder is taken for new")
 	}
 	recover()
@@ -184,8 +185,8 @@ func TestAnotherHasCommitted(t *testing.T) {
 func TestTablesWereEmptied(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
-	f.publish(redaction(t, 1, secret).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
 	f.flush()
 	f.must(f.run(f.guarded(new(logbook))))
 	p := f.guarded(new(logbook))

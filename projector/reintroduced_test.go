@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -38,14 +39,14 @@ func (l *logbook) String() string {
 func (f *fixture) guarded(log *logbook) *Projector {
 	f.t.Helper()
 	p := f.projector()
-	p.config.Keys = testKeys(f.t)
+	p.config.Keys = projectortest.Keys(f.t)
 	p.config.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	return p
 }
 
 func (f *fixture) publishDisguises(first int) int {
 	f.t.Helper()
-	all := disguises(first, secret)
+	all := projectortest.Disguises(first, projectortest.Secret)
 	for _, m := range all {
 		f.publish(m)
 	}
@@ -110,10 +111,10 @@ func (f *fixture) wholeStream(name string) string {
 // message id and a range had of events with them.
 func allTraces() []string {
 	var list []string
-	for _, value := range withheldValues {
-		list = append(list, traces(value)...)
+	for _, value := range projectortest.WithheldValues {
+		list = append(list, projectortest.TracesOf(value)...)
 	}
-	for _, m := range disguises(100, secret) {
+	for _, m := range projectortest.Disguises(100, projectortest.Secret) {
 		sum := sha256.Sum256(m.Data)
 		list = append(list, string(sum[:]), hex.EncodeToString(sum[:]))
 		list = append(list, m.Header[schema.MsgIDHeader]...)
@@ -126,14 +127,14 @@ func TestReintroducedValuesAreNowhere(t *testing.T) {
 	f := newFixture(t)
 	log := new(logbook)
 	f.publishMix(0, 30)
-	f.publish(redaction(t, 1, withheldValues...).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.WithheldValues...).Binary())
 	hits := f.publishDisguises(100)
 	f.publishMix(1000, 30)
 	p := f.guarded(log)
 	f.must(f.run(p))
 	f.must(f.run(f.guarded(log))) // after a restart it knows the fingerprints from the ledger
 	hits += f.publishDisguises(200)
-	f.publish(redaction(t, 2, secret).Binary())
+	f.publish(projectortest.Redaction(t, 2, projectortest.Secret).Binary())
 	f.must(f.run(f.guarded(log)))
 
 	f.nowhere(log.String(), allTraces()...)
@@ -161,8 +162,8 @@ func TestReintroducedInOneBatch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	log := new(logbook)
-	early := foreign(1, `{"note":"`+secret+`"}`).Binary()
-	for _, m := range []schema.Message{early, redaction(t, 1, secret).Binary(), early, foreign(2, `{"note":"`+secret+`"}`).Binary(), redaction(t, 1, secret).Binary()} {
+	early := projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary()
+	for _, m := range []schema.Message{early, projectortest.Redaction(t, 1, projectortest.Secret).Binary(), early, projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary(), projectortest.Redaction(t, 1, projectortest.Secret).Binary()} {
 		f.publish(m)
 	}
 	p := f.guarded(log)
@@ -170,7 +171,7 @@ func TestReintroducedInOneBatch(t *testing.T) {
 	if got, want := p.Status(), (Status{Committed: 5, Events: 2, Quarantined: 2, Duplicates: 1}); got != want {
 		t.Errorf("projected %+v, want %+v", got, want)
 	}
-	if n := f.count("SELECT count() FROM events WHERE position(data, '" + secret + "') > 0 AND stream_seq = 1"); n != 1 {
+	if n := f.count("SELECT count() FROM events WHERE position(data, '" + projectortest.Secret + "') > 0 AND stream_seq = 1"); n != 1 {
 		t.Error("the event from before the redaction is not there")
 	}
 	if state := f.stream().CachedInfo().State; state.Msgs != 3 {
@@ -180,19 +181,19 @@ func TestReintroducedInOneBatch(t *testing.T) {
 
 func TestReintroducedKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	keys := childKeys + "=" + string(testRing(t).Format())
+	keys := childKeys + "=" + string(projectortest.KeyRing(t).Format())
 	for _, point := range []string{pointBuilt, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			log := new(logbook)
 			for id := range 10 {
-				f.publish(event(id, 0).Binary())
+				f.publish(projectortest.Event(id, 0).Binary())
 			}
-			f.publish(redaction(t, 1, withheldValues...).Binary())
+			f.publish(projectortest.Redaction(t, 1, projectortest.WithheldValues...).Binary())
 			hits := f.publishDisguises(100) // from the first batch on into the second
 			for id := range 15 {
-				f.publish(event(1000+id, 0).Binary())
+				f.publish(projectortest.Event(1000+id, 0).Binary())
 			}
 			f.flush()
 			for round, visit := range []string{"1", "2", "1"} {
@@ -224,13 +225,13 @@ func TestReintroducedKilledAtEveryPoint(t *testing.T) {
 func TestReintroducedInAStreamRestored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	log := new(logbook)
 	p := f.guarded(log)
 	f.must(f.run(p))
 	p.source.Stream = f.stream()
-	f.publish(event(3, 0).Binary())
+	f.publish(projectortest.Event(3, 0).Binary())
 	f.flush()
 	info, err := p.source.Stream.GetMsg(t.Context(), 3)
 	f.must(err)
@@ -244,9 +245,9 @@ func TestReintroducedWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	log := new(logbook)
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(redaction(t, 2, secret).Binary())
-	f.publish(event(1, 0).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Redaction(t, 2, projectortest.Secret).Binary())
+	f.publish(projectortest.Event(1, 0).Binary())
 	p := f.guarded(log)
 	p.config.Keys = nil
 	f.must(f.run(p))
@@ -270,8 +271,8 @@ func TestReintroducedWithoutTheKey(t *testing.T) {
 	stop := f.follow(p)
 	f.await("it is ready", func() bool { return p.Status().Ready })
 	there.Store("key", true)
-	f.publish(redaction(t, 3, "another secret").Binary())
-	f.publish(foreign(2, `{"note":"`+secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 3, "another secret").Binary())
+	f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	f.awaitLevel()
 	f.await("the message is deleted", func() bool { return f.stream().CachedInfo().State.Msgs == 4 })
 	f.must(stop())
@@ -291,12 +292,12 @@ func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 		_, err := f.js.CreateStream(t.Context(), config)
 		return err == nil
 	})
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
-	f.publish(event(2, 0).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.publish(projectortest.Event(2, 0).Binary())
 	log := new(logbook)
 	f.must(f.run(f.guarded(log)))
-	if !strings.Contains(log.String(), "delete it by hand") || strings.Contains(log.String(), secret) {
+	if !strings.Contains(log.String(), "delete it by hand") || strings.Contains(log.String(), projectortest.Secret) {
 		t.Errorf("the log says\n%s", log)
 	}
 }
@@ -307,10 +308,10 @@ func TestPlacesLeaveTheMessagesAlone(t *testing.T) {
 	t.Parallel()
 	messages := make([]*streamio.Message, 0, 10)
 	for _, seq := range []uint64{1, 3, 4, 6} {
-		messages = append(messages, at(seq, event(int(seq), 0).Binary()))
+		messages = append(messages, projectortest.At(seq, projectortest.Event(int(seq), 0).Binary()))
 	}
 	before := slices.Clone(messages)
-	placed := streamio.WithPlaces(messages, []ledger.Position{at(2, schema.Message{}).Position, at(4, schema.Message{}).Position, at(5, schema.Message{}).Position})
+	placed := streamio.WithPlaces(messages, []ledger.Position{projectortest.At(2, schema.Message{}).Position, projectortest.At(4, schema.Message{}).Position, projectortest.At(5, schema.Message{}).Position})
 	if len(placed) != 6 || !slices.Equal(messages, before) {
 		t.Errorf("%d messages with places, and the messages became %v", len(placed), messages)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -38,7 +39,7 @@ func (f *fixture) replayed(r ledger.Refusal) []string {
 // damaged is an event whose data ends early, under the message id that it would
 // have as a whole.
 func damaged(id int) schema.Message {
-	m := event(id, 0).Binary()
+	m := projectortest.Event(id, 0).Binary()
 	m.Data = m.Data[:len(m.Data)-1]
 	return m
 }
@@ -55,18 +56,18 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.send(damaged(1))
-	f.send(event(2, 0).Binary())
+	f.send(projectortest.Event(2, 0).Binary())
 	f.project()
 	r := f.refusals(ledger.RefusalFilter{})[1]
 	if r.Code != string(schema.CodeNotJSON) && r.Code != string(schema.CodeMalformed) || string(r.Data) != string(damaged(1).Data) {
 		t.Fatalf("quarantine has %+v", r)
 	}
 	// The id of the message is still in the stream's duplicate window.
-	seq, err := ReplayFixed(t.Context(), f.js, r, event(1, 0))
+	seq, err := ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
 	if err != nil || seq != 3 {
 		t.Fatalf("replayed as %d: %v", seq, err)
 	}
-	again, err := ReplayFixed(t.Context(), f.js, r, event(1, 0))
+	again, err := ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
 	if err != nil || again != seq {
 		t.Errorf("replayed again as %d: %v", again, err)
 	}
@@ -85,7 +86,7 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	}
 	// Beyond the duplicate window the same replay is a repeated event.
 	f.publish(func() schema.Message {
-		m := event(1, 0).Binary()
+		m := projectortest.Event(1, 0).Binary()
 		m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", r.Incarnation, r.StreamSeq)}
 		return m
 	}())
@@ -126,7 +127,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 		t.Fatalf("quarantine has %+v", second)
 	}
 	// A better attempt is another message, though its event has the same id.
-	if _, err := ReplayFixed(t.Context(), f.js, second[2], event(1, 0)); err != nil {
+	if _, err := ReplayFixed(t.Context(), f.js, second[2], projectortest.Event(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	f.project()
@@ -140,8 +141,8 @@ func TestMaskedBytesAreNotReplayed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	log := new(logbook)
-	f.publish(redaction(t, 1, secret).Binary())
-	f.publish(foreign(1, `{"note":"`+secret+`"}`).Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no event")})
 	f.must(f.run(f.guarded(log)))
 	found := f.refusals(ledger.RefusalFilter{})

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -68,9 +69,9 @@ func on(tenant string, e *schema.Event) schema.Message {
 // facts returns what one rule takes otherwise than the other: forged events, one
 // without a tenant, and two tenants' events of one source and id.
 func contested(first int) []schema.Message {
-	forged, nobodys, another := event(first, 0), event(first+1, 0), event(first+2, 1)
+	forged, nobodys, another := projectortest.Event(first, 0), projectortest.Event(first+1, 0), projectortest.Event(first+2, 1)
 	nobodys.Tenant, another.Tenant = "", "zeta"
-	return []schema.Message{on("zeta", forged), nobodys.Binary(), event(first+2, 0).Binary(), another.Binary(), nobodys.Binary()}
+	return []schema.Message{on("zeta", forged), nobodys.Binary(), projectortest.Event(first+2, 0).Binary(), another.Binary(), nobodys.Binary()}
 }
 
 func TestRulesHoldFromAPositionOn(t *testing.T) {
@@ -97,9 +98,9 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 	if changed := f.ensureRules(); len(changed) != 0 {
 		t.Errorf("the second time: %v", changed)
 	}
-	f.publish(event(1, 0).Binary()) // an id that is older, and another tenant's now
-	f.publish(event(2, 0).Binary()) // a repeat across the position
-	again := event(2, 1)
+	f.publish(projectortest.Event(1, 0).Binary()) // an id that is older, and another tenant's now
+	f.publish(projectortest.Event(2, 0).Binary()) // a repeat across the position
+	again := projectortest.Event(2, 1)
 	again.Tenant = "zeta" // refused before, since the id was another tenant's
 	f.publish(again.Binary())
 	f.project()
@@ -184,7 +185,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 	f.project()
 	for i, text := range []string{"", "nonsense", "4@3", "4@8", "4@1000", "4@1", "5@7"} {
 		f.describe(func(m map[string]string) { m[streamio.RulesKey] = text })
-		f.publish(on("zeta", event(100+i, 0)))
+		f.publish(on("zeta", projectortest.Event(100+i, 0)))
 		var log bytes.Buffer
 		p := f.projector()
 		p.config.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -372,7 +373,7 @@ func TestEveryPartitionHasItsRules(t *testing.T) {
 	}
 	publish := func(first int) {
 		for i := range 40 {
-			e := event(first+i, 0)
+			e := projectortest.Event(first+i, 0)
 			e.SessionID = fmt.Sprint("s-", i)
 			e.PartitionKey = e.SessionID
 			m := e.Binary()

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
@@ -80,13 +81,13 @@ func (s *schedule) message() (simSent, int) {
 		id, variant = r.IntN(id+1), 1
 	case n < 7 && s.secrets: // a few redactions, of which some have the id of others
 		redacted, number := r.IntN(6), r.IntN(simSecrets)
-		return simSent{redaction(s.tb, redacted, simSecret(number)).Binary(), -1, number}, redacted
+		return simSent{projectortest.Redaction(s.tb, redacted, simSecret(number)).Binary(), -1, number}, redacted
 	case n < 10 && s.secrets: // something with a secret, again as often as not
 		number := r.IntN(simSecrets)
 		holder := 1000 + 10*number + r.IntN(10)
-		return simSent{foreign(holder, `{"note":"`+simSecret(number)+`"}`).Binary(), number, -1}, holder
+		return simSent{projectortest.Foreign(holder, `{"note":"`+simSecret(number)+`"}`).Binary(), number, -1}, holder
 	}
-	m := event(id, variant).Binary()
+	m := projectortest.Event(id, variant).Binary()
 	if r.IntN(15) == 0 {
 		m.Data = []byte(strings.Repeat("?", 1+r.IntN(5)))
 	}
@@ -95,7 +96,7 @@ func (s *schedule) message() (simSent, int) {
 
 const simSecrets = 3
 
-func simSecret(number int) string { return fmt.Sprintf("%d-%s", number, secret) }
+func simSecret(number int) string { return fmt.Sprintf("%d-%s", number, projectortest.Secret) }
 
 func (s *schedule) kill() {
 	if m := s.some(); m != nil {

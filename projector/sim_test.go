@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
@@ -119,7 +120,7 @@ func (c *process) projector(owner string) *Projector {
 	w := c.w
 	r := w.roll("start " + c.name)
 	config := DefaultConfig(simJetStream{process: c}, &ledger.Ledger{})
-	config.Stream, config.Owner, config.Keys = w.streams[c.stream].name, owner, testKeys(w.tb)
+	config.Stream, config.Owner, config.Keys = w.streams[c.stream].name, owner, projectortest.Keys(w.tb)
 	config.BatchMessages, config.Linger = 3+r.IntN(12), time.Duration(r.IntN(400))*time.Millisecond
 	if *simLogged {
 		config.Log = slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug})).With("who", c.name)

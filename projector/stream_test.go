@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -58,12 +59,12 @@ func TestStreamOfAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 30 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	f.project()
 	f.renew(false)
 	for id := range 40 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	if got := f.project(); got.Events != 10 || got.Duplicates != 30 || got.Committed != 40 {
 		t.Errorf("projected %+v of the new stream", got)
@@ -78,13 +79,13 @@ func TestStreamRecreatedUnderTheProjector(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 30 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	stop := f.follow(f.projector())
 	f.awaitLevel()
 	f.renew(false)
 	for id := range 50 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	f.awaitLevel()
 	f.must(stop())
@@ -103,7 +104,7 @@ func TestPendingOfAnotherIncarnation(t *testing.T) {
 	f.must(f.sql.Exec(t.Context(), "DELETE FROM log_items WHERE stream_seq > 20")) // as if it had not got that far
 	f.renew(false)
 	for id := range 30 {
-		f.publish(event(id, 0).Binary())
+		f.publish(projectortest.Event(id, 0).Binary())
 	}
 	f.project()
 	if n := f.count("SELECT uniqExact(event_id) FROM events"); n != f.count("SELECT count() FROM events") || n != 30 {
@@ -191,7 +192,7 @@ func TestDeletedMessages(t *testing.T) {
 	_ = f.stream().DeleteMsg(t.Context(), 72)
 	f.project()
 	for id := range 25 {
-		f.publish(event(500+id, 0).Binary())
+		f.publish(projectortest.Event(500+id, 0).Binary())
 	}
 	f.project()
 	if n := f.count("SELECT count() FROM events"); n != messages+25 {

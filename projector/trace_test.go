@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -62,7 +63,7 @@ func TestSpansOfABatch(t *testing.T) {
 		"00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", // not sampled
 		"",
 	} {
-		e := event(id, 0)
+		e := projectortest.Event(id, 0)
 		e.TraceParent = parent
 		f.publish(e.Binary())
 	}
@@ -105,9 +106,9 @@ func TestLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	var messages []decode.Event
 	for i := range 3 * maxLinks {
-		e := event(i, 0)
+		e := projectortest.Event(i, 0)
 		e.TraceParent = fmt.Sprintf("00-%032x-00f067aa0ba902b7-01", i+1)
-		messages = append(messages, decode.One(at(uint64(i+1), e.Binary())))
+		messages = append(messages, decode.One(projectortest.At(uint64(i+1), e.Binary())))
 	}
 	if n := len(linksOf(nil, messages)); n != maxLinks {
 		t.Errorf("%d links", n)
