@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -22,7 +23,7 @@ type assembly struct {
 	sums        hash.Hash // over the messages' digests
 	first, last ledger.Position
 	messages    uint64
-	fresh       *withheld // what the batch's own redactions withhold
+	fresh       *leak.Values // what the batch's own redactions withhold
 	unsure      []decode.Event
 	fetched     time.Time // when the first message came
 	began       time.Time // and when it was taken up
@@ -49,7 +50,7 @@ func (p *Projector) begin(ctx context.Context) (*assembly, error) {
 			return nil, err
 		}
 	}
-	a := &assembly{sums: sha256.New(), fresh: newWithheld(p.withheld.fingerprinters)}
+	a := &assembly{sums: sha256.New(), fresh: leak.NewValues(p.withheld.Keys)}
 	a.firsts = make(firsts, p.firsts)
 	select {
 	case a.batch = <-p.free:
@@ -73,9 +74,9 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 		return err
 	}
 	if keys {
-		a.fresh = newWithheld(p.withheld.fingerprinters)
+		a.fresh = leak.NewValues(p.withheld.Keys)
 		for _, r := range a.told {
-			a.fresh.learn(r.value)
+			a.fresh.Learn(r.Value)
 		}
 	}
 	first := all[0].Position.StreamSeq
@@ -87,11 +88,11 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 		return err
 	}
 	void := make(map[uint64]bool) // redactions that are refused for their id
-	all = p.withheld.siftAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
+	all = p.withheld.FindAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
 		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
 		return !void[m.Position.StreamSeq]
 	})
-	p.noteUnknown(fingerprintsOf(all))
+	p.noteUnknown(leak.OfAll(all))
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = all[0].Position, messages[0].Arrived, began
 		a.batch.Rules = max(all[0].Rules, ledger.EnvelopeRules)
@@ -105,11 +106,11 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 	for _, m := range all {
 		a.take(m)
 		if len(m.Violations) == 0 {
-			for _, value := range withheldBy(m.Envelope, m.Fact) {
+			for _, value := range leak.Of(m.Envelope, m.Fact) {
 				if void[m.Position.StreamSeq] {
 					break
 				}
-				a.told = append(a.told, withholding{m.Position.StreamSeq, value})
+				a.told = append(a.told, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
 			}
 			if p.seen.maybe(m.Hash) {
 				a.unsure = append(a.unsure, m)
@@ -128,7 +129,7 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 func (p *Projector) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, m := range all {
-		if len(m.Violations) == 0 && p.seen.maybe(m.Hash) && len(withheldBy(m.Envelope, m.Fact)) > 0 {
+		if len(m.Violations) == 0 && p.seen.maybe(m.Hash) && len(leak.Of(m.Envelope, m.Fact)) > 0 {
 			unsure = append(unsure, m)
 		}
 	}
@@ -223,8 +224,8 @@ func (p *Projector) depart(b built) built {
 		conflicts[m.Position.StreamSeq] = true
 	}
 	for _, r := range b.told {
-		if !conflicts[r.sequence] && p.withheld.learn(r.value) {
-			p.withheld.since = append(p.withheld.since, r)
+		if !conflicts[r.Sequence] {
+			p.withheld.LearnOf(r)
 		}
 	}
 	p.flights = append(p.flights, flight{b.First, b.landed, b.firsts})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -29,11 +30,11 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 	}
 	cut := func(n int) built {
 		p := f.projector()
-		keys, err := readKeys(projectortest.Keys(t))
+		keys, err := leak.ReadKeys(projectortest.Keys(t))
 		f.must(err)
-		p.withheld, p.seen = newWithheld(keys), newIdentities(minCapacity)
-		for _, v := range withheldOf(t, projectortest.Secret) {
-			p.withheld.learn(v)
+		p.withheld, p.seen = leak.NewValues(keys), newIdentities(minCapacity)
+		for _, v := range projectortest.Withheld(t, projectortest.Secret) {
+			p.withheld.Learn(v)
 		}
 		a, err := p.begin(t.Context())
 		f.must(err)
@@ -70,13 +71,13 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 		projectortest.At(3, projectortest.Foreign(3, `{"note":"`+other+`"}`).Binary()), projectortest.At(4, projectortest.Foreign(4, `{"note":"`+projectortest.Secret+`"}`).Binary()),
 	}
 	for n := 1; n <= len(messages); n++ {
-		p := &Projector{unknown: make(map[unknownKey]bool), store: nothingKnown{}, free: make(chan *ledger.Batch)}
+		p := &Projector{unknown: make(map[leak.UnknownKey]bool), store: nothingKnown{}, free: make(chan *ledger.Batch)}
 		p.config.Keys = projectortest.Keys(t)
-		keys, err := readKeys(p.config.Keys)
+		keys, err := leak.ReadKeys(p.config.Keys)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.withheld, p.seen = newWithheld(keys), newIdentities(minCapacity)
+		p.withheld, p.seen = leak.NewValues(keys), newIdentities(minCapacity)
 		a, err := p.begin(t.Context())
 		for part := range slices.Chunk(messages, n) {
 			if err == nil {

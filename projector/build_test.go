@@ -60,7 +60,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 				m, _ = e.Structured()
 			}
 			if rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
-				m.Subject = on("umbrella", e).Subject
+				m.Subject = projectortest.On("umbrella", e).Subject
 				messages = append(messages, decode.One(projectortest.At(seq, m)))
 				want["quarantine"]++
 				continue

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/leak"
 )
 
 // The points of the protocol at which a crash differs from one at any other
@@ -35,9 +36,9 @@ type built struct {
 	outcome
 	bytes  int // of the messages as they came
 	links  []trace.Link
-	stages []stage       // what was done before the batch's span could begin
-	told   []withholding // what its redactions withhold
-	landed chan struct{} // closed once the batch is committed
+	stages []stage            // what was done before the batch's span could begin
+	told   []leak.Withholding // what its redactions withhold
+	landed chan struct{}      // closed once the batch is committed
 }
 
 // mark commits a range whose rows are stored. Only a range that was written

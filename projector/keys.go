@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -14,12 +15,12 @@ import (
 // memory where that and the keys are as they were.
 func (p *Projector) recall(ctx context.Context) error {
 	if p.withheld != nil {
-		keys, err := readKeys(p.config.Keys)
+		keys, err := leak.ReadKeys(p.config.Keys)
 		if err != nil {
 			return err
 		}
-		if keys.same(p.withheld.fingerprinters) {
-			p.withheld = p.withheld.asOf(p.last.Last)
+		if keys.Same(p.withheld.Keys) {
+			p.withheld = p.withheld.AsOf(p.last.Last)
 			return nil
 		}
 	}
@@ -30,7 +31,7 @@ func (p *Projector) recall(ctx context.Context) error {
 // last commit.
 func (p *Projector) loadWithheld(ctx context.Context) error {
 	return p.persist(ctx, "load fingerprints", func() error {
-		keys, err := readKeys(p.config.Keys)
+		keys, err := leak.ReadKeys(p.config.Keys)
 		if err != nil {
 			return err
 		}
@@ -38,11 +39,11 @@ func (p *Projector) loadWithheld(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.withheld = newWithheld(keys)
-		maps.DeleteFunc(p.unknown, func(k unknownKey, _ bool) bool { return keys.has(k.tenant, k.id) })
+		p.withheld = leak.NewValues(keys)
+		maps.DeleteFunc(p.unknown, func(k leak.UnknownKey, _ bool) bool { return keys.Has(k.Tenant, k.ID) })
 		p.noteUnknown(values)
 		for _, value := range values {
-			p.withheld.learn(value)
+			p.withheld.Learn(value)
 		}
 		return nil
 	})
@@ -51,18 +52,18 @@ func (p *Projector) loadWithheld(ctx context.Context) error {
 // findKeys reads keys and fingerprints again when a redaction among messages
 // names a key that was not there and is now, and returns true.
 func (p *Projector) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
-	missing := slices.DeleteFunc(fingerprintsOf(all), func(v ledger.Withheld) bool {
-		return p.withheld.fingerprinters.has(v.Tenant, v.Fingerprint.KeyID)
+	missing := slices.DeleteFunc(leak.OfAll(all), func(v ledger.Withheld) bool {
+		return p.withheld.Keys.Has(v.Tenant, v.Fingerprint.KeyID)
 	})
 	if len(missing) == 0 {
 		return false, nil
 	}
-	var now fingerprinters
+	var now leak.Keys
 	err := p.persist(ctx, "find a key", func() (err error) {
-		now, err = readKeys(p.config.Keys)
+		now, err = leak.ReadKeys(p.config.Keys)
 		return err
 	})
-	if err != nil || !slices.ContainsFunc(missing, func(v ledger.Withheld) bool { return now.has(v.Tenant, v.Fingerprint.KeyID) }) {
+	if err != nil || !slices.ContainsFunc(missing, func(v ledger.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
 		return false, err
 	}
 	if err := p.land(ctx); err != nil { // so that the ledger has all redactions
@@ -75,13 +76,13 @@ func (p *Projector) findKeys(ctx context.Context, all []decode.Event) (bool, err
 // redactions that hold no withheld value, since a key's name is the producer's.
 func (p *Projector) noteUnknown(values []ledger.Withheld) {
 	for _, v := range values {
-		key := unknownKey{schema.TenantOf(v.Tenant), v.Fingerprint.KeyID}
-		if p.withheld.fingerprinters.has(key.tenant, key.id) || p.unknown[key] {
+		key := leak.UnknownKey{Tenant: schema.TenantOf(v.Tenant), ID: v.Fingerprint.KeyID}
+		if p.withheld.Keys.Has(key.Tenant, key.ID) || p.unknown[key] {
 			continue
 		}
 		p.unknown[key] = true
 		p.config.Log.Warn("redactions name a key that is not here: their values are not recognised when they come back; add the key file",
-			"event", "key_unknown", "tenant", key.tenant, "key", key.id)
+			"event", "key_unknown", "tenant", key.Tenant, "key", key.ID)
 	}
 	p.unknownKeys.Store(uint64(len(p.unknown)))
 }

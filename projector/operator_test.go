@@ -167,7 +167,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	f := newFixture(t)
 	stolen := projectortest.Event(1, 0)
 	stolen.Tenant = "zeta"
-	f.publish(on("acme", stolen)) // refused for its tenant
+	f.publish(projectortest.On("acme", stolen)) // refused for its tenant
 	broken := projectortest.Event(2, 0).Binary()
 	broken.Data = broken.Data[:len(broken.Data)-1]
 	f.publish(broken)

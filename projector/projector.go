@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -98,14 +99,14 @@ type Projector struct {
 	journalled  ledger.Range // the furthest that this projector has begun to write
 	lease       *lease.Lease
 	seen        *identities
-	withheld    *withheld
+	withheld    *leak.Values
 	flights     []flight
 	free        chan *ledger.Batch // batches to use again
 	model       *ledger.Batch      // the last that was built; nil before
 	firsts      int                // how many firsts that had
 	share       share              // of a batch's limits that is used
 	siblings    siblings
-	unknown     map[unknownKey]bool
+	unknown     map[leak.UnknownKey]bool
 	committed   atomic.Uint64
 	events      atomic.Uint64
 	quarantined atomic.Uint64
@@ -147,7 +148,7 @@ func New(c Config) (*Projector, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Log = c.Log.With("stream", c.Stream)
-	return &Projector{config: c, store: c.Ledger, timing: lease.DefaultTiming, unknown: make(map[unknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
+	return &Projector{config: c, store: c.Ledger, timing: lease.DefaultTiming, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
 }
 
 // Status is what a projector has done since it started.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,7 +51,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	if r.Every == 0 {
 		r.Every = 10_000
 	}
-	keys, err := readKeys(r.Keys)
+	keys, err := leak.ReadKeys(r.Keys)
 	if err != nil {
 		return Rechecked{}, err
 	}
@@ -59,12 +60,12 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 		return Rechecked{}, err
 	}
 	var done Rechecked
-	unknown := make(map[unknownKey]bool)
+	unknown := make(map[leak.UnknownKey]bool)
 	byTenant := make(map[string][]ledger.Withheld)
 	var tenants []string
 	for _, v := range values {
-		if !keys.has(v.Tenant, v.Fingerprint.KeyID) {
-			unknown[unknownKey{schema.TenantOf(v.Tenant), v.Fingerprint.KeyID}] = true
+		if !keys.Has(v.Tenant, v.Fingerprint.KeyID) {
+			unknown[leak.UnknownKey{Tenant: schema.TenantOf(v.Tenant), ID: v.Fingerprint.KeyID}] = true
 			continue
 		}
 		name := schema.TenantOf(v.Tenant)
@@ -75,12 +76,12 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	}
 	done.UnknownKeys = uint64(len(unknown))
 	for _, tenant := range tenants {
-		w := newWithheld(keys)
+		w := leak.NewValues(keys)
 		for _, v := range byTenant[tenant] {
-			w.learn(v)
+			w.Learn(v)
 		}
 		for _, stored := range ledger.StoredTenants(tenant) {
-			pass, err := r.tenant(ctx, stored, byTenant[tenant], w.of(nil, []string{tenant}))
+			pass, err := r.tenant(ctx, stored, byTenant[tenant], w.Of(nil, []string{tenant}))
 			done.Events += pass.Events
 			done.Found += pass.Found
 			if err != nil {
@@ -92,7 +93,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 }
 
 // tenant goes through the events that are stored under one name of a tenant.
-func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Withheld, w watches) (ledger.Recheck, error) {
+func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Withheld, w leak.Set) (ledger.Recheck, error) {
 	pass, err := r.Ledger.LastRecheck(ctx, tenant, ledger.FingerprintSet(values))
 	if err != nil {
 		return pass, err
@@ -115,7 +116,7 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Wi
 		}
 		pass.Place = e.Place
 		// A place whose session is a withheld value is not to be written down.
-		if pass.Events-saved < r.Every || len(w.inWord([]byte(e.Place.Session))) > 0 {
+		if pass.Events-saved < r.Every || len(w.InWord([]byte(e.Place.Session))) > 0 {
 			return nil
 		}
 		err := r.Ledger.SaveRecheck(ctx, pass, found)
@@ -130,22 +131,21 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Wi
 }
 
 // look says what an event brings back, by the first value that is found in it.
-func look(w watches, tenant string, e ledger.EventText) (ledger.Reintroduction, bool) {
-	found := w.inPayload([]byte(e.Data))
+func look(w leak.Set, tenant string, e ledger.EventText) (ledger.Reintroduction, bool) {
+	found := w.InPayload([]byte(e.Data))
 	for _, attribute := range e.Attributes {
 		if len(found) > 0 {
 			break
 		}
-		found = slices.Concat(found, w.inWord([]byte(attribute)))
+		found = slices.Concat(found, w.InWord([]byte(attribute)))
 	}
 	if len(found) == 0 {
 		return ledger.Reintroduction{}, false
 	}
-	k := keeper{watches: w}
-	policy := found[0].value.PolicyRef
+	policy := found[0].Value.PolicyRef
 	return ledger.Reintroduction{
 		Incarnation: e.Incarnation, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Tenant: tenant,
-		Session: k.word("", e.Place.Session), Turn: k.word("", e.Turn), Type: k.word("", e.Type), Record: k.word("", e.Record),
-		RedactionID: k.word("", found[0].value.RedactionID), PolicyRef: k.word("", policy),
+		Session: w.Mask(e.Place.Session), Turn: w.Mask(e.Turn), Type: w.Mask(e.Type), Record: w.Mask(e.Record),
+		RedactionID: w.Mask(found[0].Value.RedactionID), PolicyRef: w.Mask(policy),
 	}, true
 }

@@ -149,7 +149,7 @@ func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, m := range p.withheld.sift(decode.All(messages, nil)) {
+	for i, m := range p.withheld.Find(decode.All(messages, nil)) {
 		if m.Reintroduced && rowless(messages[i]) {
 			masked[i] = streamio.PlaceOf(m.Position)
 		}

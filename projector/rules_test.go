@@ -57,21 +57,12 @@ func (f *fixture) ensureRules() []string {
 	return changed
 }
 
-// on is an event's message on the subject of another tenant.
-func on(tenant string, e *schema.Event) schema.Message {
-	m := e.Binary()
-	s := schema.SubjectOf(e)
-	s.Tenant = tenant
-	m.Subject = s.String()
-	return m
-}
-
 // facts returns what one rule takes otherwise than the other: forged events, one
 // without a tenant, and two tenants' events of one source and id.
 func contested(first int) []schema.Message {
 	forged, nobodys, another := projectortest.Event(first, 0), projectortest.Event(first+1, 0), projectortest.Event(first+2, 1)
 	nobodys.Tenant, another.Tenant = "", "zeta"
-	return []schema.Message{on("zeta", forged), nobodys.Binary(), projectortest.Event(first+2, 0).Binary(), another.Binary(), nobodys.Binary()}
+	return []schema.Message{projectortest.On("zeta", forged), nobodys.Binary(), projectortest.Event(first+2, 0).Binary(), another.Binary(), nobodys.Binary()}
 }
 
 func TestRulesHoldFromAPositionOn(t *testing.T) {
@@ -185,7 +176,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 	f.project()
 	for i, text := range []string{"", "nonsense", "4@3", "4@8", "4@1000", "4@1", "5@7"} {
 		f.describe(func(m map[string]string) { m[streamio.RulesKey] = text })
-		f.publish(on("zeta", projectortest.Event(100+i, 0)))
+		f.publish(projectortest.On("zeta", projectortest.Event(100+i, 0)))
 		var log bytes.Buffer
 		p := f.projector()
 		p.config.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -378,7 +369,7 @@ func TestEveryPartitionHasItsRules(t *testing.T) {
 			e.PartitionKey = e.SessionID
 			m := e.Binary()
 			if i%4 == 0 {
-				m = on("zeta", e)
+				m = projectortest.On("zeta", e)
 			}
 			f.publish(m)
 		}

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/projector/leak"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // without leaves a step out.
@@ -92,7 +94,7 @@ var planted = map[string]func(*schedule){
 		return p.loadWithheld(ctx)
 	})),
 	"values not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {
-		p.withheld = newWithheld(nil)
+		p.withheld = leak.NewValues(nil)
 		return p.loadIdentities(ctx)
 	})),
 	"changes that compare nothing": func(s *schedule) { s.bucket.unsafe = true },

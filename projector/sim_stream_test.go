@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -110,7 +111,7 @@ func (s *simStream) place(seq uint64, m simSent) *streamio.Message {
 	if p := decode.One(msg); len(p.Violations) == 0 {
 		content.id, content.identity, content.digest, content.valid = p.Identity(), p.Hash, p.Digest, true
 		content.table = "log_items"
-		if content.withheld = withheldBy(p.Envelope, p.Fact); len(content.withheld) > 0 {
+		if content.withheld = leak.Of(p.Envelope, p.Fact); len(content.withheld) > 0 {
 			content.table = "redactions"
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/projector/decode"
-	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 )
 
 type (

@@ -66,7 +66,7 @@ func Poison() *rapid.Generator[schema.Message] {
 
 const Secret = "hunter2/Straße-42"
 
-// testRing is the keys of the tenant acme in the tests.
+// KeyRing is the keys of the tenant acme in the tests.
 func KeyRing(tb testing.TB) schema.KeyRing {
 	tb.Helper()
 	key, err := schema.NewKey(strings.NewReader(strings.Repeat("k", 32)), time.Unix(0, 0))
@@ -171,7 +171,7 @@ func Disguises(first int, value string) map[string]schema.Message {
 // WithheldValues are what the redactions of the tests withhold.
 var WithheldValues = []string{Secret, "x-hunter2straight"}
 
-// traces are the forms in which a value must be nowhere.
+// TracesOf are the forms in which a value must be nowhere.
 func TracesOf(value string) []string {
 	list := []string{value, strings.ToUpper(value), Escaped(value), schema.Subject{Tenant: value}.String()[len("ctx.v1.") : len("ctx.v1.")+len(value)]}
 	for skip := range 3 {
@@ -192,4 +192,25 @@ func Golden(id int) *schema.Event {
 	e.ID = fmt.Sprintf("event-%d", id)
 	e.Sequence = nil
 	return e
+}
+
+// On is an event's message on the subject of another tenant.
+func On(tenant string, e *schema.Event) schema.Message {
+	m := e.Binary()
+	s := schema.SubjectOf(e)
+	s.Tenant = tenant
+	m.Subject = s.String()
+	return m
+}
+
+// Withheld are the fingerprints of values, as a redaction of the tenant acme has them.
+func Withheld(tb testing.TB, values ...string) []ledger.Withheld {
+	tb.Helper()
+	e := Redaction(tb, 1, values...)
+	fact, _ := schema.Validate(e)
+	list := make([]ledger.Withheld, 0, len(values))
+	for _, fp := range fact.(*schema.RedactionApplied).Fingerprints {
+		list = append(list, ledger.Withheld{Tenant: e.Tenant, RedactionID: "redaction-1", PolicyRef: "policy:secrets", Fingerprint: fp})
+	}
+	return list
 }

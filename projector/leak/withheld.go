@@ -1,4 +1,4 @@
-package projector
+package leak
 
 import (
 	"bytes"
@@ -12,46 +12,47 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// withheld recognises the values that redactions withhold, by tenant: it holds
+// Values recognises the values that redactions withhold, by tenant: it holds
 // their fingerprints and never a value. What came first of a value names the
 // policy. Reading is safe for concurrent use; learn is not.
-type withheld struct {
-	fingerprinters fingerprinters
-	tenants        map[string]*watch
-	since          []withholding // learnt of batches of this stream since it was loaded
+type Values struct {
+	Keys    Keys
+	tenants map[string]*tenantValues
+	since   []Withholding // learnt of batches of this stream since it was loaded
 }
 
-// fingerprinters are those of the tenants' keys, by tenant and key id.
-type fingerprinters map[string]map[string]schema.Fingerprinter
+// Keys are the fingerprinters of the tenants' keys, by tenant and key id.
+type Keys map[string]map[string]schema.Fingerprinter
 
-// watch is what one tenant withholds.
-type watch struct {
+// tenantValues are what one tenant withholds.
+type tenantValues struct {
 	known    map[schema.Fingerprint]bool
-	entries  map[string]*entries // by key id
-	shortest int                 // bytes of the shortest value that is recognised
+	entries  map[string]*fingerprints // by key id
+	shortest int                      // bytes of the shortest value that is recognised
 }
 
-// entries are the fingerprints under one key, in the order of the scanner's.
-type entries struct {
+// fingerprints are those under one key, in the order of the scanner's.
+type fingerprints struct {
 	scanner *schema.FingerprintScanner
 	list    []ledger.Withheld
 }
 
-func newWithheld(f fingerprinters) *withheld {
-	return &withheld{fingerprinters: f, tenants: make(map[string]*watch)}
+// NewValues returns values that recognise nothing yet.
+func NewValues(keys Keys) *Values {
+	return &Values{Keys: keys, tenants: make(map[string]*tenantValues)}
 }
 
-// learn adds a fingerprint, and reports whether it is a new one. One whose key is
+// Learn adds a fingerprint, and reports whether it is a new one. One whose key is
 // not there, or that cannot be read, recognises nothing.
-func (w *withheld) learn(value ledger.Withheld) bool {
+func (w *Values) Learn(value ledger.Withheld) bool {
 	fp := value.Fingerprint
-	f, ok := w.fingerprinters[schema.TenantOf(value.Tenant)][fp.KeyID]
+	f, ok := w.Keys[schema.TenantOf(value.Tenant)][fp.KeyID]
 	if !ok {
 		return false
 	}
 	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	if tenant == nil {
-		tenant = &watch{known: make(map[schema.Fingerprint]bool), entries: make(map[string]*entries), shortest: math.MaxInt}
+		tenant = &tenantValues{known: make(map[schema.Fingerprint]bool), entries: make(map[string]*fingerprints), shortest: math.MaxInt}
 		w.tenants[schema.TenantOf(value.Tenant)] = tenant
 	}
 	if tenant.known[fp] {
@@ -61,7 +62,7 @@ func (w *withheld) learn(value ledger.Withheld) bool {
 	e := tenant.entries[fp.KeyID]
 	if e == nil {
 		scanner, _ := f.Scanner(nil) // nothing to read, nothing to fail
-		e = &entries{scanner: scanner}
+		e = &fingerprints{scanner: scanner}
 		tenant.entries[fp.KeyID] = e
 	}
 	if e.scanner.Add(fp) == nil {
@@ -71,13 +72,20 @@ func (w *withheld) learn(value ledger.Withheld) bool {
 	return true
 }
 
-// asOf returns what w withholds without what it has learnt of batches that end
+// LearnOf learns what a redaction of this stream withholds. See asOf.
+func (w *Values) LearnOf(r Withholding) {
+	if w.Learn(r.Value) {
+		w.since = append(w.since, r)
+	}
+}
+
+// AsOf returns what w withholds without what it has learnt of batches that end
 // beyond a sequence. It may be w itself.
-func (w *withheld) asOf(sequence uint64) *withheld {
+func (w *Values) AsOf(sequence uint64) *Values {
 	later := make(map[tenantFingerprint]bool)
-	earlier := slices.DeleteFunc(w.since, func(l withholding) bool {
-		if l.sequence > sequence {
-			later[tenantFingerprint{schema.TenantOf(l.value.Tenant), l.value.Fingerprint}] = true
+	earlier := slices.DeleteFunc(w.since, func(l Withholding) bool {
+		if l.Sequence > sequence {
+			later[tenantFingerprint{schema.TenantOf(l.Value.Tenant), l.Value.Fingerprint}] = true
 			return true
 		}
 		return false
@@ -85,13 +93,13 @@ func (w *withheld) asOf(sequence uint64) *withheld {
 	if len(later) == 0 {
 		return w
 	}
-	was := newWithheld(w.fingerprinters)
+	was := NewValues(w.Keys)
 	was.since = earlier
-	for tenant, watch := range w.tenants {
-		for _, e := range watch.entries {
+	for tenant, values := range w.tenants {
+		for _, e := range values.entries {
 			for _, value := range e.list {
 				if !later[tenantFingerprint{tenant, value.Fingerprint}] {
-					was.learn(value)
+					was.Learn(value)
 				}
 			}
 		}
@@ -106,13 +114,13 @@ type tenantFingerprint struct {
 }
 
 // knows reports whether a fingerprint has been learnt.
-func (w *withheld) knows(value ledger.Withheld) bool {
+func (w *Values) knows(value ledger.Withheld) bool {
 	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	return tenant != nil && tenant.known[value.Fingerprint]
 }
 
-// withheldBy lists the fingerprints of an event, none unless it is a redaction.
-func withheldBy(e *schema.Event, fact schema.Fact) []ledger.Withheld {
+// Of lists the fingerprints of an event, none unless it is a redaction.
+func Of(e *schema.Event, fact schema.Fact) []ledger.Withheld {
 	r, ok := fact.(*schema.RedactionApplied)
 	if !ok {
 		return nil
@@ -130,15 +138,15 @@ func withheldBy(e *schema.Event, fact schema.Fact) []ledger.Withheld {
 // A span is a stretch of bytes in which a withheld value stands.
 type span struct {
 	start, end int
-	value      ledger.Withheld
+	Value      ledger.Withheld
 }
 
-// watches are what is withheld from one message.
-type watches []*watch
+// A Set is what is withheld from one message.
+type Set []*tenantValues
 
-// of appends what the tenants withhold, and what all do when none is named: a
+// Of appends what the tenants withhold, and what all do when none is named: a
 // message of nobody may be anybody's.
-func (w *withheld) of(list watches, tenants []string) watches {
+func (w *Values) Of(list Set, tenants []string) Set {
 	if len(tenants) == 0 {
 		return slices.AppendSeq(list, maps.Values(w.tenants))
 	}
@@ -151,7 +159,7 @@ func (w *withheld) of(list watches, tenants []string) watches {
 }
 
 // shortest is the least length of a value, in bytes.
-func (w watches) shortest() int {
+func (w Set) shortest() int {
 	least := math.MaxInt
 	for _, each := range w {
 		least = min(least, each.shortest)
@@ -159,18 +167,18 @@ func (w watches) shortest() int {
 	return least
 }
 
-// inPayload finds the withheld values in a payload, in its order.
-func (w watches) inPayload(payload []byte) []span {
+// InPayload finds the withheld values in a payload, in its order.
+func (w Set) InPayload(payload []byte) []span {
 	var found []span
 	eachPayload(payload, func(t *text, whole *span) { found = w.scan(found, t, whole) })
 	slices.SortFunc(found, span.compare)
 	return found
 }
 
-// inWord finds the withheld values in a subject, or the name or value of a
+// InWord finds the withheld values in a subject, or the name or value of a
 // header, in its order. One that is shorter than every value is not looked at:
 // taking escapes off makes nothing longer.
-func (w watches) inWord(word []byte) []span {
+func (w Set) InWord(word []byte) []span {
 	if len(word) < w.shortest() {
 		return nil
 	}
@@ -182,24 +190,24 @@ func (w watches) inWord(word []byte) []span {
 
 // standIn reports whether a withheld value stands in a payload. Most have nothing to
 // take off, and are only read.
-func (w watches) standIn(payload []byte) bool {
+func (w Set) standIn(payload []byte) bool {
 	if bytes.IndexByte(payload, backslash.mark) >= 0 || bytes.Contains(payload, binaryMember) {
-		return len(w.inPayload(payload)) > 0
+		return len(w.InPayload(payload)) > 0
 	}
 	return w.standBare(payload)
 }
 
 // standInWord is standIn for what is read as a word.
-func (w watches) standInWord(word []byte) bool {
+func (w Set) standInWord(word []byte) bool {
 	if bytes.IndexByte(word, backslash.mark) >= 0 || bytes.IndexByte(word, percent.mark) >= 0 {
-		return len(w.inWord(word)) > 0
+		return len(w.InWord(word)) > 0
 	}
 	return w.standBare(word)
 }
 
-func (w watches) standBare(b []byte) bool {
-	for _, watch := range w {
-		for _, e := range watch.entries {
+func (w Set) standBare(b []byte) bool {
+	for _, values := range w {
+		for _, e := range values.entries {
 			if len(e.scanner.Scan(b)) > 0 {
 				return true
 			}
@@ -210,11 +218,11 @@ func (w watches) standBare(b []byte) bool {
 
 // scan appends what stands in t: at its place in the bytes as they came, or as
 // whole where that is given.
-func (w watches) scan(found []span, t *text, whole *span) []span {
-	for _, watch := range w {
-		for _, e := range watch.entries {
+func (w Set) scan(found []span, t *text, whole *span) []span {
+	for _, values := range w {
+		for _, e := range values.entries {
 			for _, m := range e.scanner.Scan(t.bytes) {
-				at := span{start: t.origin(m.Start), end: t.origin(m.End), value: e.list[m.Fingerprint]}
+				at := span{start: t.origin(m.Start), end: t.origin(m.End), Value: e.list[m.Fingerprint]}
 				if whole != nil {
 					at.start, at.end = whole.start, whole.end
 				}
@@ -226,11 +234,11 @@ func (w watches) scan(found []span, t *text, whole *span) []span {
 }
 
 func (s span) compare(o span) int {
-	return cmp.Or(s.start-o.start, o.end-s.end, strings.Compare(s.value.PolicyRef, o.value.PolicyRef), strings.Compare(s.value.RedactionID, o.value.RedactionID))
+	return cmp.Or(s.start-o.start, o.end-s.end, strings.Compare(s.Value.PolicyRef, o.Value.PolicyRef), strings.Compare(s.Value.RedactionID, o.Value.RedactionID))
 }
 
-// withholding is what a redaction withholds, and where it stands.
-type withholding struct {
-	sequence uint64
-	value    ledger.Withheld
+// Withholding is what a redaction withholds, and where it stands.
+type Withholding struct {
+	Sequence uint64
+	Value    ledger.Withheld
 }

@@ -1,4 +1,4 @@
-package projector
+package leak
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// maskMessage looks for withheld values in everything that a message is, and returns
+// masked looks for withheld values in everything that a message is, and returns
 // true with what may be kept of it if there is one: a refused message whose
 // bytes, names and reason do not hold it.
-func maskMessage(m decode.Event, w watches) (decode.Event, bool) {
-	k := keeper{watches: w}
+func masked(m decode.Event, w Set) (decode.Event, bool) {
+	k := masker{set: w}
 	kept := streamio.Message{Subject: k.word("/subject", m.Subject), Data: k.payload(m.Data), Header: k.header(m.Header), Position: m.Position, Rules: m.Rules}
 	if k.violation == nil {
 		return m, false
@@ -37,32 +37,38 @@ var digests = regexp.MustCompile(`(?i)(?:md5|sha-?[0-9]+)["':=\s-]{1,5}[a-z0-9+/
 
 const digestMask = "[digest]"
 
-// A keeper makes of a message what may be kept of it, and notes the first value
+// A masker makes of a message what may be kept of it, and notes the first value
 // that it took out.
-type keeper struct {
-	watches   watches
+type masker struct {
+	set       Set
 	violation *schema.Violation
 }
 
-func (k *keeper) payload(data []byte) []byte {
-	found := k.watches.inPayload(data)
+// Mask returns a word with the values of w masked.
+func (w Set) Mask(word string) string {
+	k := masker{set: w}
+	return k.word("", word)
+}
+
+func (k *masker) payload(data []byte) []byte {
+	found := k.set.InPayload(data)
 	if len(found) == 0 {
 		return data
 	}
 	masked := k.mask("/data", data, found)
-	if len(k.watches.inPayload(masked)) > 0 { // what was around a value makes another
+	if len(k.set.InPayload(masked)) > 0 { // what was around a value makes another
 		return []byte(bareMask)
 	}
 	return masked
 }
 
-func (k *keeper) word(pointer, word string) string {
-	found := k.watches.inWord([]byte(word))
+func (k *masker) word(pointer, word string) string {
+	found := k.set.InWord([]byte(word))
 	if len(found) == 0 {
 		return word
 	}
 	masked := string(k.mask(pointer, []byte(word), found))
-	if len(k.watches.inWord([]byte(masked))) > 0 {
+	if len(k.set.InWord([]byte(masked))) > 0 {
 		return bareMask
 	}
 	return masked
@@ -70,7 +76,7 @@ func (k *keeper) word(pointer, word string) string {
 
 // header masks names, which become one, and values. The message id is left out:
 // it is a digest of two attributes.
-func (k *keeper) header(header map[string][]string) map[string][]string {
+func (k *masker) header(header map[string][]string) map[string][]string {
 	kept := make(map[string][]string, len(header))
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if strings.EqualFold(name, schema.MsgIDHeader) {
@@ -100,7 +106,7 @@ const (
 
 // mask puts the name of its policy in the place of every value. Values that
 // touch or overlap are one.
-func (k *keeper) mask(pointer string, b []byte, found []span) []byte {
+func (k *masker) mask(pointer string, b []byte, found []span) []byte {
 	var out []byte
 	end := 0
 	for _, s := range found {
@@ -121,10 +127,10 @@ func (k *keeper) mask(pointer string, b []byte, found []span) []byte {
 
 // placeholder is what the guard of the SDK writes, with the policy escaped as in
 // JSON, so that neither a document nor a header breaks.
-func (k *keeper) placeholder(s span) string {
-	policy := s.value.PolicyRef
+func (k *masker) placeholder(s span) string {
+	policy := s.Value.PolicyRef
 	quoted, err := jsontext.AppendQuote(nil, policy)
-	if err != nil || len(k.watches.inWord([]byte(policy))) > 0 {
+	if err != nil || len(k.set.InWord([]byte(policy))) > 0 {
 		return bareMask
 	}
 	return fmt.Sprintf("[redacted:%s]", quoted[1:len(quoted)-1])

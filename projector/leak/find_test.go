@@ -1,4 +1,4 @@
-package projector
+package leak
 
 import (
 	"bytes"
@@ -14,25 +14,24 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message) []decode.Event {
 	tb.Helper()
-	keys, err := readKeys(projectortest.Keys(tb))
+	keys, err := ReadKeys(projectortest.Keys(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := newWithheld(keys)
+	w := NewValues(keys)
 	for _, v := range values {
-		w.learn(v)
+		w.Learn(v)
 	}
 	all := make([]decode.Event, len(messages))
 	for i, m := range messages {
 		all[i] = decode.One(projectortest.At(uint64(i+1), m))
 	}
-	return w.sift(all)
+	return w.Find(all)
 }
 
 // keptText is all that is kept of a message, as text.
@@ -47,7 +46,7 @@ func keptText(m decode.Event) string {
 
 func TestSiftTakesEveryDisguiseOff(t *testing.T) {
 	t.Parallel()
-	known := withheldOf(t, projectortest.WithheldValues...)
+	known := projectortest.Withheld(t, projectortest.WithheldValues...)
 	for name, m := range projectortest.Disguises(0, projectortest.Secret) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,12 +76,6 @@ func TestSiftTakesEveryDisguiseOff(t *testing.T) {
 	}
 }
 
-func withheldOf(tb testing.TB, values ...string) []ledger.Withheld {
-	e := projectortest.Redaction(tb, 1, values...)
-	fact, _ := schema.Validate(e)
-	return withheldBy(e, fact)
-}
-
 func TestSiftGoesByTheOrderOfTheStream(t *testing.T) {
 	t.Parallel()
 	value := projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary()
@@ -104,11 +97,11 @@ func TestSiftGoesByTheOrderOfTheStream(t *testing.T) {
 
 func TestSiftNeedsTheKey(t *testing.T) {
 	t.Parallel()
-	w := newWithheld(fingerprinters{})
-	for _, v := range withheldOf(t, projectortest.Secret) {
-		w.learn(v)
+	w := NewValues(Keys{})
+	for _, v := range projectortest.Withheld(t, projectortest.Secret) {
+		w.Learn(v)
 	}
-	if got := w.sift([]decode.Event{decode.One(projectortest.At(1, projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary()))}); got[0].Reintroduced || len(w.tenants) > 0 {
+	if got := w.Find([]decode.Event{decode.One(projectortest.At(1, projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary()))}); got[0].Reintroduced || len(w.tenants) > 0 {
 		t.Error("a value is recognised without the key")
 	}
 }
@@ -117,13 +110,13 @@ func TestSiftNeedsTheKey(t *testing.T) {
 // shortest value, in the form in which it comes and with its name in small letters.
 func TestSiftOfWordsAsShortAsAValue(t *testing.T) {
 	t.Parallel()
-	keys, err := readKeys(projectortest.Keys(t))
+	keys, err := ReadKeys(projectortest.Keys(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWithheld(keys)
-	for _, value := range withheldOf(t, "a value that is longer than the others", "x-\u2c65\u2c65\u2c65\u2c65", "exactly-so-far") {
-		w.learn(value)
+	w := NewValues(keys)
+	for _, value := range projectortest.Withheld(t, "a value that is longer than the others", "x-\u2c65\u2c65\u2c65\u2c65", "exactly-so-far") {
+		w.Learn(value)
 	}
 	for name, change := range map[string]func(schema.Message){
 		"value":                       func(m schema.Message) { m.Header["x"] = []string{"exactly-so-far"} },
@@ -134,43 +127,15 @@ func TestSiftOfWordsAsShortAsAValue(t *testing.T) {
 	} {
 		m := projectortest.Event(1, 0).Binary()
 		change(m)
-		if got := w.sift([]decode.Event{decode.One(projectortest.At(1, m))}); !got[0].Reintroduced {
+		if got := w.Find([]decode.Event{decode.One(projectortest.At(1, m))}); !got[0].Reintroduced {
 			t.Errorf("%s: not found", name)
 		}
 	}
 }
 
-// TestRangeTellsNothing: the digest of a range, which the journal and commits
-// keep, is the same whatever value came back.
-func TestRangeTellsNothing(t *testing.T) {
-	t.Parallel()
-	p := &Projector{unknown: make(map[unknownKey]bool)}
-	p.config.Keys = projectortest.Keys(t)
-	keys, err := readKeys(p.config.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.withheld = newWithheld(keys)
-	for _, v := range withheldOf(t, "pin-code-0001", "pin-code-0002") {
-		p.withheld.learn(v)
-	}
-	named := func(pin string) ledger.Range {
-		p.seen = newIdentities(minCapacity)
-		b, err := p.assemble(t.Context(), []*streamio.Message{projectortest.At(1, projectortest.Event(1, 0).Binary()), projectortest.At(2, projectortest.Foreign(2, `{"note":"`+pin+`"}`).Binary())})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b.Range
-	}
-	one, two, harmless := named("pin-code-0001"), named("pin-code-0002"), named("pin-code-0003")
-	if !one.Same(two) || one.Same(harmless) {
-		t.Error("the range depends on the value")
-	}
-}
-
 func TestSiftHarmsNothingElse(t *testing.T) {
 	t.Parallel()
-	known := withheldOf(t, projectortest.Secret)
+	known := projectortest.Withheld(t, projectortest.Secret)
 	rapid.Check(t, func(r *rapid.T) {
 		m := projectortest.Event(rapid.IntRange(0, 9).Draw(r, "id"), 0).Binary()
 		if rapid.Bool().Draw(r, "poison") {
@@ -198,7 +163,7 @@ func jsonWith(t *rapid.T, s string) string {
 // TestMaskLeavesTheRest: what is around a value, read as JSON, is what it was.
 func TestMaskLeavesTheRest(t *testing.T) {
 	t.Parallel()
-	keys, err := readKeys(projectortest.Keys(t))
+	keys, err := ReadKeys(projectortest.Keys(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,12 +171,12 @@ func TestMaskLeavesTheRest(t *testing.T) {
 		around := rapid.StringMatching(`[a-zé" \n]{0,20}`)
 		value := rapid.StringMatching(`[A-ZÉ/0-9]{8,20}`).Draw(r, "value")
 		before, after := around.Draw(r, "before"), around.Draw(r, "after")
-		w := newWithheld(keys)
-		for _, v := range withheldOf(t, value) {
-			w.learn(v)
+		w := NewValues(keys)
+		for _, v := range projectortest.Withheld(t, value) {
+			w.Learn(v)
 		}
 		document := `{"note":"` + jsonWith(r, before+value+after) + `"}`
-		k := keeper{watches: w.of(nil, []string{"acme"})}
+		k := masker{set: w.Of(nil, []string{"acme"})}
 		masked := string(k.payload([]byte(document)))
 		inner, err := jsontext.AppendUnquote(nil, strings.TrimSuffix(strings.TrimPrefix(masked, `{"note":`), "}"))
 		if err != nil || string(inner) != before+"[redacted:policy:secrets]"+after {
@@ -253,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkSift(b *testing.B) {
-	keys, err := readKeys(projectortest.Keys(b))
+	keys, err := ReadKeys(projectortest.Keys(b))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -267,17 +232,17 @@ func BenchmarkSift(b *testing.B) {
 		m      decode.Event
 	}{{"none", nil, m}, {"one", []string{projectortest.Secret}, m}, {"one, escapes", []string{projectortest.Secret}, me}} {
 		b.Run(c.name, func(b *testing.B) {
-			w := newWithheld(keys)
+			w := NewValues(keys)
 			if len(c.values) > 0 {
-				for _, v := range withheldOf(b, c.values...) {
-					w.learn(v)
+				for _, v := range projectortest.Withheld(b, c.values...) {
+					w.Learn(v)
 				}
 			}
 			all := []decode.Event{c.m}
 			b.SetBytes(int64(len(c.m.Data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				w.sift(all)
+				w.Find(all)
 			}
 		})
 	}
@@ -292,7 +257,7 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 		older, today []string
 	}{
 		"its own":                {projectortest.Event(1, 0).Binary(), []string{"acme"}, []string{"acme"}},
-		"on another's subject":   {on("zeta", projectortest.Event(1, 0)), []string{"zeta", "acme"}, []string{"zeta"}},
+		"on another's subject":   {projectortest.On("zeta", projectortest.Event(1, 0)), []string{"zeta", "acme"}, []string{"zeta"}},
 		"the empty token":        {nobodys, []string{""}, []string{"%"}},
 		"no subject of any kind": {schema.Message{Subject: "noise", Data: []byte("x")}, nil, nil},
 		"a subject cut short":    {schema.Message{Subject: "ctx.v1.zeta.x", Data: []byte("x")}, nil, []string{"zeta"}},

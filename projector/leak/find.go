@@ -1,4 +1,4 @@
-package projector
+package leak
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// sift goes through messages in the order of the stream and finds those that
+// Find goes through messages in the order of the stream and finds those that
 // hold a value which an earlier redaction withholds, of the ledger or of the
 // messages themselves. They come back refused, with the value masked and without
 // what could give it away; the rest as they were. It changes neither w nor the
@@ -18,23 +18,23 @@ import (
 //
 // A redaction counts from its own place on. What is before it, and it itself, is
 // not looked at for its sake: that is the re-check's work.
-func (w *withheld) sift(all []decode.Event) []decode.Event {
-	return w.siftAfter(newWithheld(w.fingerprinters), all, func([]decode.Event, decode.Event) bool { return true })
+func (w *Values) Find(all []decode.Event) []decode.Event {
+	return w.FindAfter(NewValues(w.Keys), all, func([]decode.Event, decode.Event) bool { return true })
 }
 
-// siftAfter is sift for messages that come after others of the same batch, of
+// FindAfter is Find for messages that come after others of the same batch, of
 // which fresh has learnt what they withhold. It learns on, from the redactions
 // that count: that is asked of each, with what came before it.
-func (w *withheld) siftAfter(fresh *withheld, all []decode.Event, counts func(earlier []decode.Event, m decode.Event) bool) []decode.Event {
-	sifted := make([]decode.Event, len(all))
-	var s sieve
+func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, m decode.Event) bool) []decode.Event {
+	events := make([]decode.Event, len(all))
+	var s finder
 	for i, m := range all {
-		sifted[i] = m
+		events[i] = m
 		if len(w.tenants)+len(fresh.tenants) > 0 {
-			s.watchFor(&m, w, fresh)
+			s.lookFor(&m, w, fresh)
 			if s.maybeIn(m.Message) {
-				if masked, hit := maskMessage(m, s.watches); hit {
-					sifted[i] = masked
+				if masked, hit := masked(m, s.set); hit {
+					events[i] = masked
 					continue
 				}
 			}
@@ -42,31 +42,31 @@ func (w *withheld) siftAfter(fresh *withheld, all []decode.Event, counts func(ea
 		if len(m.Violations) > 0 {
 			continue
 		}
-		values := withheldBy(m.Envelope, m.Fact)
-		if len(values) == 0 || !counts(sifted[:i], m) {
+		values := Of(m.Envelope, m.Fact)
+		if len(values) == 0 || !counts(events[:i], m) {
 			continue
 		}
 		for _, value := range values {
 			if !w.knows(value) {
-				fresh.learn(value)
+				fresh.Learn(value)
 			}
 		}
 	}
-	return sifted
+	return events
 }
 
-// A sieve tells quickly of most messages that nothing withheld stands in them, in
+// A finder tells quickly of most messages that nothing withheld stands in them, in
 // room that it uses again.
-type sieve struct {
-	watches watches
+type finder struct {
+	set     Set
 	tenants []string
 	words   []byte
 }
 
-// watchFor makes the sieve look for what is withheld from a message.
-func (s *sieve) watchFor(m *decode.Event, w, fresh *withheld) {
+// lookFor makes the finder look for what is withheld from a message.
+func (s *finder) lookFor(m *decode.Event, w, fresh *Values) {
 	s.tenants = appendTenants(s.tenants[:0], m)
-	s.watches = fresh.of(w.of(s.watches[:0], s.tenants), s.tenants)
+	s.set = fresh.Of(w.Of(s.set[:0], s.tenants), s.tenants)
 }
 
 // appendTenants names whose event a message may be: the subject's tenant, which
@@ -91,14 +91,14 @@ func appendTenants(list []string, m *decode.Event) []string {
 // maybeIn reports whether a withheld value stands in a message, or across the
 // words beside its payload: those that are long enough for one are gone through
 // together.
-func (s *sieve) maybeIn(m *streamio.Message) bool {
-	if len(s.watches) == 0 {
+func (s *finder) maybeIn(m *streamio.Message) bool {
+	if len(s.set) == 0 {
 		return false
 	}
-	if s.watches.standIn(m.Data) {
+	if s.set.standIn(m.Data) {
 		return true
 	}
-	shortest := s.watches.shortest()
+	shortest := s.set.shortest()
 	s.words = s.words[:0]
 	add := func(word string) {
 		if len(word) >= shortest {
@@ -117,5 +117,5 @@ func (s *sieve) maybeIn(m *streamio.Message) bool {
 			add(value)
 		}
 	}
-	return s.watches.standInWord(s.words)
+	return s.set.standInWord(s.words)
 }

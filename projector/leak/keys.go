@@ -1,4 +1,4 @@
-package projector
+package leak
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// readKeys makes the fingerprinters of all keys that keys returns.
-func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
-	all := make(fingerprinters)
+// ReadKeys makes the fingerprinters of all keys that keys returns.
+func ReadKeys(keys func() ([]schema.KeyRing, error)) (Keys, error) {
+	all := make(Keys)
 	if keys == nil {
 		return all, nil
 	}
@@ -31,30 +31,30 @@ func readKeys(keys func() ([]schema.KeyRing, error)) (fingerprinters, error) {
 	return all, nil
 }
 
-// has reports whether a key is there.
-func (f fingerprinters) has(tenant, id string) bool {
+// Has reports whether a key is there.
+func (f Keys) Has(tenant, id string) bool {
 	_, ok := f[schema.TenantOf(tenant)][id]
 	return ok
 }
 
-// same reports whether the keys have the same names.
-func (f fingerprinters) same(o fingerprinters) bool {
+// Same reports whether the keys have the same names.
+func (f Keys) Same(o Keys) bool {
 	names := func(a, b map[string]schema.Fingerprinter) bool {
 		return maps.EqualFunc(a, b, func(schema.Fingerprinter, schema.Fingerprinter) bool { return true })
 	}
 	return maps.EqualFunc(f, o, names)
 }
 
-// fingerprintsOf lists the fingerprints of the redactions among messages.
-func fingerprintsOf(all []decode.Event) []ledger.Withheld {
+// OfAll lists the fingerprints of the redactions among messages.
+func OfAll(all []decode.Event) []ledger.Withheld {
 	var list []ledger.Withheld
 	for _, m := range all {
 		if len(m.Violations) == 0 {
-			list = append(list, withheldBy(m.Envelope, m.Fact)...)
+			list = append(list, Of(m.Envelope, m.Fact)...)
 		}
 	}
 	return list
 }
 
-// unknownKey is a key that a redaction names and that is not there.
-type unknownKey struct{ tenant, id string }
+// UnknownKey is a key that a redaction names and that is not there.
+type UnknownKey struct{ Tenant, ID string }
