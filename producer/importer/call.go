@@ -113,3 +113,16 @@ func (w *writer) describeWindow(o *origin, fact *schema.UsageRecorded) {
 	fact.Estimator = t.estimator
 	t.lastLayers = &layers
 }
+
+// part takes what is inside out of a whole. Where only the whole is known, all
+// of it stays; a part that is larger than its whole is unknown.
+func part(whole, inside *int64) (rest, taken *int64) {
+	if whole == nil || inside == nil {
+		return whole, inside
+	}
+	if *inside > *whole {
+		return whole, nil
+	}
+	n := *whole - *inside
+	return &n, inside
+}

@@ -1,8 +1,6 @@
 package importer
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json"
 )
 
@@ -123,6 +121,3 @@ func (r *claudeRecord) ignoredKind() string {
 	}
 	return r.Type
 }
-
-// quoteType makes a record type safe to print.
-func quoteType(kind string) string { return strconv.Quote(shortText(kind, 64)) }

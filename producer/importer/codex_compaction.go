@@ -11,7 +11,7 @@ func (im *codexImport) compacted(o *origin, e *codexEntry) error {
 	for _, p := range problems {
 		im.problem(o.line, p)
 	}
-	kept := im.thread.log.keep(replacement)
+	kept := keep(&im.thread.log, replacement)
 	c := &compaction{
 		id: e.record, method: schema.MethodAbstractiveSummary, policy: "replace_window", extra: make(map[string]any),
 		retained: func(entry *entry) bool { return entry.layer == layerSystem || kept[entry.record] },
@@ -95,7 +95,7 @@ func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []
 
 // keep marks the messages that the window holds, each once and in order, and
 // returns the records that hold them, by hash.
-func (l *itemLog) keep(list []*replaced) map[uint64]bool {
+func keep(l *itemLog, list []*replaced) map[uint64]bool {
 	held := make(map[uint64][]uint64) // texts of a record → records with them
 	for i := 0; i < l.window.len(); {
 		record, texts := l.window.at(i).record, uint64(0)

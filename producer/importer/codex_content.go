@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -177,18 +176,6 @@ func isCodexContext(text string) bool {
 }
 
 func (b *codexBlock) isImage() bool { return b.Type == "input_image" || b.Type == "image" }
-
-// imageAt makes p an image: its size, where the address holds the image itself,
-// and nothing of it.
-func imageAt(address span, p piece) piece {
-	p.kind, p.layer, p.itemType, p.title = "image", layerMedia, "codex:image", "Media"
-	text, _ := address.text()
-	if head, data, ok := bytes.Cut(text, []byte(";base64,")); ok {
-		size := base64Bytes(data)
-		p.mime, p.size = shortText(string(bytes.TrimPrefix(head, []byte("data:"))), 128), &size
-	}
-	return p
-}
 
 func decodeCodexBlocks(value span) ([]codexBlock, *lineError) {
 	switch value.Kind() {

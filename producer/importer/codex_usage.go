@@ -230,16 +230,3 @@ func (c *codexTokens) buckets() (u schema.ProviderUsage) {
 	u.Output, u.Reasoning = part(c.Output, c.Reasoning)
 	return u
 }
-
-// part takes what is inside out of a whole. Where only the whole is known, all
-// of it stays; a part that is larger than its whole is unknown.
-func part(whole, inside *int64) (rest, taken *int64) {
-	if whole == nil || inside == nil {
-		return whole, inside
-	}
-	if *inside > *whole {
-		return whole, nil
-	}
-	n := *whole - *inside
-	return &n, inside
-}

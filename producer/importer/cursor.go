@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -241,3 +243,11 @@ func readList[T any](c *cursor, at *[]T, read func(*T, *cursor) bool) bool {
 		return c.null() || read(&(*at)[len(*at)-1], c)
 	})
 }
+
+// streamed decodes like [lenient]; a name that stands twice keeps its last
+// value, since a document that ended at one would lose the rest.
+var streamed = json.JoinOptions(lenient, jsontext.AllowDuplicateNames(true))
+
+// Logs escape lone surrogates, where JavaScript cut a string in the middle
+// of a character; they are read as U+FFFD. Raw bytes are checked beforehand.
+var lenient = jsontext.AllowInvalidUTF8(true)

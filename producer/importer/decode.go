@@ -13,10 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Logs escape lone surrogates, where JavaScript cut a string in the middle
-// of a character; they are read as U+FFFD. Raw bytes are checked beforehand.
-var lenient = jsontext.AllowInvalidUTF8(true)
-
 // errBlank stands for a line of white space.
 var errBlank = errors.New("blank line")
 

@@ -96,7 +96,7 @@ func detectValue(dec *jsontext.Decoder) Format {
 	if _, err := dec.ReadToken(); err != nil {
 		return ""
 	}
-	seen := make(map[string]string) // name → a short string value
+	seen := make(members)
 	for dec.PeekKind() == '"' {
 		token, err := dec.ReadToken()
 		if err != nil {
@@ -104,16 +104,12 @@ func detectValue(dec *jsontext.Decoder) Format {
 		}
 		name := token.String()
 		seen[name] = ""
-		switch name {
-		case "sessionId", "parentUuid", "leafUuid":
-			return FormatClaudeCode
-		case "trajectory", "attempts", "trajectory_format", "replay_config":
-			return FormatSWEAgent
-		case "history":
+		if name == "history" {
 			return detectHistory(dec)
-		case "test_result", "instance_id":
-			if _, ok := seen["metadata"]; ok {
-				return FormatOpenHands
+		}
+		for _, l := range logs {
+			if l.tells(name, seen) {
+				return l.format
 			}
 		}
 		if dec.PeekKind() == '"' {
@@ -125,34 +121,18 @@ func detectValue(dec *jsontext.Decoder) Format {
 			continue
 		}
 		if err := dec.SkipValue(); err != nil {
-			return byNames(seen)
+			break
 		}
 	}
-	return byNames(seen)
+	return byMembers(seen)
 }
 
-// byNames tells the format of an object by all of its names.
-func byNames(seen map[string]string) Format {
-	has := func(names ...string) bool {
-		for _, name := range names {
-			if _, ok := seen[name]; !ok {
-				return false
-			}
+// byMembers asks each format about all members of an object that was read.
+func byMembers(seen members) Format {
+	for _, l := range logs {
+		if l.recognises(seen) {
+			return l.format
 		}
-		return true
-	}
-	kind := seen["type"]
-	_, sdk := ohKinds[ohWord(seen["kind"])]
-	switch {
-	case has("type", "payload") && (kind == codexMeta || kind == codexItem || kind == codexEvent || kind == codexContext || kind == codexCompacted),
-		has("record_type"), has("id", "timestamp", "instructions") && !has("type"):
-		return FormatCodex
-	case has("kind", "source") && sdk, has("action", "args") || has("observation", "content") || has("action", "source") || has("observation", "source"):
-		return FormatOpenHands
-	case has("type") && claudeTypes[kind] != classUnknown && (has("uuid") || kind == "summary" || kind == "file-history-snapshot" || kind == "queue-operation"):
-		return FormatClaudeCode
-	case has("messages", "info"):
-		return FormatSWEAgent
 	}
 	return ""
 }

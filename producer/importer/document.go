@@ -28,10 +28,6 @@ type document struct {
 // errElementTooLarge stands for an element that is larger than the limit.
 var errElementTooLarge = errors.New("element too large")
 
-// streamed decodes like [lenient]; a name that stands twice keeps its last
-// value, since a document that ended at one would lose the rest.
-var streamed = json.JoinOptions(lenient, jsontext.AllowDuplicateNames(true))
-
 // members calls each for every member of the object that comes next, which
 // must read or skip the value. It returns false when the next value is no
 // object.

@@ -73,18 +73,6 @@ func filesBelow(folder string, f Format) (files []string, problems []Problem) {
 	return files, problems
 }
 
-func (f Format) named(name string) bool {
-	suffixes := f.suffixes()
-	return suffixes == nil || slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
-}
-
-func (f Format) noFiles() string {
-	if f.suffixes() == nil {
-		return "no file in this folder or below"
-	}
-	return "no *" + strings.Join(f.suffixes(), " or *") + " file in this folder or below"
-}
-
 func fileProblem(path string, err error, reason Reason) Problem {
 	detail := err.Error()
 	if errors.Is(err, fs.ErrNotExist) {

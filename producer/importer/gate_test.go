@@ -23,7 +23,7 @@ func TestGate(t *testing.T) {
 		"item":           func(_ *origin, p *piece) { p.id = "a\nb" },
 	} {
 		events := 0
-		w := newWriter(codexTool, "f", Options{}, func(*schema.Event) error { events++; return nil })
+		w := newWriter(newTool(FormatCodex), "f", Options{}, func(*schema.Event) error { events++; return nil })
 		thread, _ := w.thread(threadKey{"s", "s"})
 		o := &origin{thread: thread, record: "r", at: time.Unix(0, 0).UTC(), line: 7}
 		p := textPiece("x", "user_message", layerUser, "user", "")
@@ -60,8 +60,9 @@ func TestLargeTotals(t *testing.T) {
 
 // TestNameBased holds the ids to the library's.
 func TestNameBased(t *testing.T) {
+	namespace := newTool(FormatCodex).namespace
 	for _, name := range []string{"", "a", "a\x00b"} {
-		if got, want := nameBased(append(codexTool.namespace[:], name...)), uuid.NewSHA1(codexTool.namespace, []byte(name)); got != want {
+		if got, want := nameBased(append(namespace[:], name...)), uuid.NewSHA1(namespace, []byte(name)); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}

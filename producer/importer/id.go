@@ -3,6 +3,7 @@ package importer
 import (
 	"crypto/sha1"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,4 +92,17 @@ func nameBased(name []byte) (id uuid.UUID) {
 	id[6] = id[6]&0x0f | 5<<4
 	id[8] = id[8]&0x3f | 0x80 // the variant of RFC 9562
 	return id
+}
+
+// quoteType makes a record type safe to print.
+func quoteType(kind string) string { return strconv.Quote(shortText(kind, 64)) }
+
+func idText(value span) string {
+	switch value.Kind() {
+	case '0':
+		return shortText(string(value), maxNativeID)
+	case '"':
+		return textOf(value)
+	}
+	return ""
 }

@@ -24,12 +24,6 @@ func (im *ohImport) emitPieces(o *origin, call string, pieces ...piece) error {
 	return nil
 }
 
-func textPiece(text, kind string, of layer, role, title string) piece {
-	p := piece{kind: kind, layer: of, itemType: itemMessage, role: role, title: title}
-	p.setText(text)
-	return p
-}
-
 // systemPieces are the system prompt and the tool definitions.
 func systemPieces(prompt string, definitions span) []piece {
 	pieces := []piece{textPiece(prompt, "system_instruction", layerSystem, "system", "System prompt")}

@@ -90,29 +90,6 @@ func (t *ohTool) read(c *cursor) bool {
 	})
 }
 
-type ohResponse struct {
-	ID      string
-	Model   string
-	Choices span
-	Usage   span
-}
-
-func (r *ohResponse) read(c *cursor) bool {
-	return c.members(func(name []byte) bool {
-		switch string(name) {
-		case "id":
-			return c.string(&r.ID)
-		case "model":
-			return c.string(&r.Model)
-		case "choices":
-			return c.span(&r.Choices)
-		case "usage":
-			return c.span(&r.Usage)
-		}
-		return c.skip()
-	})
-}
-
 // ohChoice is what the model answered.
 type ohChoice struct {
 	FinishReason string
@@ -147,37 +124,6 @@ func (o *ohChoice) message(c *cursor) bool {
 	})
 }
 
-// chosenCall is a tool call as the chat completions of a provider have it.
-type chosenCall struct {
-	ID        string
-	Name      string
-	Arguments span
-}
-
-func (t *chosenCall) read(c *cursor) bool {
-	return c.members(func(name []byte) bool {
-		switch string(name) {
-		case "id":
-			return c.string(&t.ID)
-		case "function":
-			return c.null() || t.function(c)
-		}
-		return c.skip()
-	})
-}
-
-func (t *chosenCall) function(c *cursor) bool {
-	return c.members(func(name []byte) bool {
-		switch string(name) {
-		case "name":
-			return c.string(&t.Name)
-		case "arguments":
-			return c.span(&t.Arguments)
-		}
-		return c.skip()
-	})
-}
-
 // choice is the first choice of the answer that the event stands in, nil where the
 // event does not hold it. It is read when it is asked for, which of observations
 // and in pass 1 it is not.
@@ -198,57 +144,8 @@ type ohMetrics struct {
 	Total *ohTokens `json:"accumulated_token_usage"`
 }
 
-// ohTokens is what one model call used, as OpenHands sums it up: the prompt
-// holds what was read from the cache.
-type ohTokens struct {
-	Model      string `json:"model"`
-	Prompt     *int64 `json:"prompt_tokens"`
-	Completion *int64 `json:"completion_tokens"`
-	Read       *int64 `json:"cache_read_tokens"`
-	Written    *int64 `json:"cache_write_tokens"`
-	Reasoning  *int64 `json:"reasoning_tokens"`
-	Window     *int64 `json:"context_window"`
-	ResponseID string `json:"response_id"`
-	cost       *float64
-}
-
-// ohUsage is a provider's usage, as litellm passes it on.
-type ohUsage struct {
-	Prompt     *int64 `json:"prompt_tokens"`
-	Completion *int64 `json:"completion_tokens"`
-	InDetails  *struct {
-		Cached *int64 `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	OutDetails *struct {
-		Reasoning *int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	Read    *int64 `json:"cache_read_input_tokens"`
-	Written *int64 `json:"cache_creation_input_tokens"`
-}
-
-func (u *ohUsage) tokens() *ohTokens {
-	t := &ohTokens{Prompt: u.Prompt, Completion: u.Completion, Read: u.Read, Written: u.Written}
-	if u.InDetails != nil && t.Read == nil {
-		t.Read = u.InDetails.Cached
-	}
-	if u.OutDetails != nil {
-		t.Reasoning = u.OutDetails.Reasoning
-	}
-	return t
-}
-
 // id is the event's id, "" without one.
 func (e *ohEvent) id() string { return idText(e.ID) }
-
-func idText(value span) string {
-	switch value.Kind() {
-	case '0':
-		return shortText(string(value), maxNativeID)
-	case '"':
-		return textOf(value)
-	}
-	return ""
-}
 
 // kind is the native type under which reports and facts name the event.
 func (e *ohEvent) kind() string {
@@ -394,15 +291,6 @@ func (e *ohEvent) recalled() string {
 		texts = append(texts, k.Content)
 	}
 	return strings.Join(nonEmpty(texts), "\n\n")
-}
-
-func nonEmpty(texts []string) (list []string) {
-	for _, t := range texts {
-		if t != "" {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // forgets tells which records, by [ohHash], a condensation takes out of the

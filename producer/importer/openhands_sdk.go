@@ -252,30 +252,3 @@ func (run *ohRun) linkByName() {
 	run.rest = ohBackground{to: run.counts.len(), named: true}
 }
 
-// sumOf adds two numbers, either of which may not be told.
-func sumOf[T int64 | float64](a, b *T) *T {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	sum := *a + *b
-	return &sum
-}
-
-// plus adds the counts of others, either of which may not be told.
-func (t *ohTokens) plus(other *ohTokens) *ohTokens {
-	if t == nil || other == nil {
-		if t == nil {
-			return other
-		}
-		return t
-	}
-	sum := *t
-	others := other.fields()
-	for i, f := range sum.fields() {
-		*f = sumOf(*f, *others[i])
-	}
-	return &sum
-}

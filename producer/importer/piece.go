@@ -191,3 +191,30 @@ func (p *piece) noteTruncated(marks ...string) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// imageAt makes p an image: its size, where the address holds the image itself,
+// and nothing of it.
+func imageAt(address span, p piece) piece {
+	p.kind, p.layer, p.itemType, p.title = "image", layerMedia, "codex:image", "Media"
+	text, _ := address.text()
+	if head, data, ok := bytes.Cut(text, []byte(";base64,")); ok {
+		size := base64Bytes(data)
+		p.mime, p.size = shortText(string(bytes.TrimPrefix(head, []byte("data:"))), 128), &size
+	}
+	return p
+}
+
+func textPiece(text, kind string, of layer, role, title string) piece {
+	p := piece{kind: kind, layer: of, itemType: itemMessage, role: role, title: title}
+	p.setText(text)
+	return p
+}
+
+func nonEmpty(texts []string) (list []string) {
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
