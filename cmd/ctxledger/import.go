@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -34,7 +35,7 @@ type importFlags struct {
 
 func (a *app) importCommand() *cobra.Command {
 	var flags importFlags
-	var format importer.Format
+	var format model.Format
 	cmd := &cobra.Command{
 		Use:   "import FORMAT PATH…",
 		Short: "Turn session logs that you already have into facts",
@@ -72,7 +73,7 @@ context facts by type.`,
 			if len(args) < 2 {
 				return usageError("import takes a format and at least one path: ctxledger import auto PATH…")
 			}
-			if format, err = importer.ParseFormat(args[0]); err != nil {
+			if format, err = model.ParseFormat(args[0]); err != nil {
 				return usageError("%v", err)
 			}
 			if flags.tenant == "" {
@@ -88,7 +89,7 @@ context facts by type.`,
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			var names []string
-			for _, f := range importer.Formats() {
+			for _, f := range model.Formats() {
 				names = append(names, string(f))
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -105,7 +106,7 @@ context facts by type.`,
 	return cmd
 }
 
-func (a *app) importLogs(ctx context.Context, format importer.Format, paths []string, flags importFlags) error {
+func (a *app) importLogs(ctx context.Context, format model.Format, paths []string, flags importFlags) error {
 	nc, js, err := a.connectNATS()
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 	if report.MoreProblems > 0 {
 		fmt.Fprintf(a.err, "and %d more problems of the same files\n", report.MoreProblems)
 	}
-	if report.Facts == 0 && format != importer.FormatAuto && len(report.Problems) > 0 {
+	if report.Facts == 0 && format != model.FormatAuto && len(report.Problems) > 0 {
 		file := report.Problems[0].File
 		if other := formatOf(file); other != "" && other != format {
 			fmt.Fprintf(a.err, "%s is a log of %s: give that format, or auto\n", file, other)
@@ -164,7 +165,7 @@ func (a *app) importLogs(ctx context.Context, format importer.Format, paths []st
 // publishLogs imports every file below the paths. One file's problem does not
 // keep the others out; an error is one of the stream or of the machine. others
 // are the files of folders that are no session logs.
-func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, format importer.Format, paths []string, flags importFlags) (report importer.Report, others []importer.Problem, err error) {
+func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
 	ring, err := keyfile.Open(a.flags.data, flags.tenant)
 	if err != nil {
 		return report, nil, err
@@ -179,7 +180,7 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, fo
 				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
 			}
 			bar := progress.New(a.err, isTerminal(a.err), title)
-			options := importer.Options{
+			options := model.Options{
 				Tenant: flags.tenant, Key: ring.Keys[0], StoreText: flags.storeText, Progress: bar.Set,
 				Count: func(model, text string) (int64, string) {
 					count := counter.Count(model, text)
@@ -188,7 +189,7 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, fo
 			}
 			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error { return publisher.Publish(ctx, e) })
 			bar.Done()
-			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == importer.ReasonUnknownFormat {
+			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == model.ReasonUnknownFormat {
 				others = append(others, part.Problems[0])
 				continue
 			}
@@ -202,7 +203,7 @@ func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, fo
 }
 
 // formatOf is the format that a log turns out to have, "" for none.
-func formatOf(file string) importer.Format {
+func formatOf(file string) model.Format {
 	f, err := os.Open(file)
 	if err != nil {
 		return ""
@@ -219,7 +220,7 @@ func formatOf(file string) importer.Format {
 const mostOthers = 20
 
 // listOthers lists the files of folders that are no session logs.
-func (a *app) listOthers(others []importer.Problem) {
+func (a *app) listOthers(others []model.Problem) {
 	for _, p := range others[:min(len(others), mostOthers)] {
 		_, found, _ := strings.Cut(p.Detail, "; found ")
 		fmt.Fprintf(a.err, "%s: not a session log: %s\n", p.File, found)
@@ -229,7 +230,7 @@ func (a *app) listOthers(others []importer.Problem) {
 	}
 }
 
-func printReport(w io.Writer, r importer.Report, output string) error {
+func printReport(w io.Writer, r model.Report, output string) error {
 	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
 	if output == "json" {
 		defer fmt.Fprintln(w)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -27,13 +28,13 @@ import (
 // measures, and would make the share that of images in a log. So codex leaves
 // them out, and codex-with-images has them.
 func BenchmarkImportCounting(b *testing.B) {
-	for _, f := range importer.Formats()[1:] {
+	for _, f := range model.Formats()[1:] {
 		files, problems := importer.Files(filepath.Join(shared(b, "transcripts"), string(f)), f)
 		if len(files) == 0 || len(problems) > 0 {
 			b.Fatal(files, problems)
 		}
 		runs := map[string][]string{string(f): files}
-		if f == importer.FormatCodex { // whose texts a scrubber took out, of some size
+		if f == model.FormatCodex { // whose texts a scrubber took out, of some size
 			runs = map[string][]string{"codex": withTexts(b, files, false), "codex-with-images": withTexts(b, files, true)}
 		}
 		for name, files := range runs {
@@ -42,7 +43,7 @@ func BenchmarkImportCounting(b *testing.B) {
 	}
 }
 
-func importCounting(b *testing.B, f importer.Format, files []string) {
+func importCounting(b *testing.B, f model.Format, files []string) {
 	discard := func(*schema.Event) error { return nil }
 	var alone, together time.Duration
 	for b.Loop() {
@@ -51,7 +52,7 @@ func importCounting(b *testing.B, f importer.Format, files []string) {
 			var texts []counted
 			counter := window.NewCounter(window.CounterConfig{})
 			counter.Count("gpt-4o", "load the vocabulary")
-			opts := importer.Options{Count: func(model, text string) (int64, string) {
+			opts := model.Options{Count: func(model, text string) (int64, string) {
 				texts = append(texts, counted{model, text})
 				return 0, ""
 			}}

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // transcriptsOf are the real logs of a format.
-func transcriptsOf(tb testing.TB, f importer.Format) map[string][]byte {
+func transcriptsOf(tb testing.TB, f model.Format) map[string][]byte {
 	tb.Helper()
 	files, problems := importer.Files(filepath.Join(transcripts(tb), string(f)), f)
 	if len(files) == 0 || len(problems) > 0 {
@@ -30,7 +31,7 @@ func transcriptsOf(tb testing.TB, f importer.Format) map[string][]byte {
 			tb.Fatal(err)
 		}
 		logs[filepath.Base(file)] = text
-		if f == importer.FormatCodex { // texts of the size that the scrubber tells
+		if f == model.FormatCodex { // texts of the size that the scrubber tells
 			logs["unscrubbed-"+filepath.Base(file)] = scrubbed.ReplaceAllFunc(text, func(mark []byte) []byte {
 				n, _ := strconv.Atoi(string(scrubbed.FindSubmatch(mark)[1]))
 				return slices.Concat(mark[1:len(mark)-1], bytes.Repeat([]byte(" some words of a text, and then more"), n/36))
@@ -56,14 +57,14 @@ func processorTime(b *testing.B) time.Duration {
 
 // BenchmarkParse measures each importer without token counts and digests.
 func BenchmarkParse(b *testing.B) {
-	for _, f := range importer.Formats()[1:] {
+	for _, f := range model.Formats()[1:] {
 		for file, text := range transcriptsOf(b, f) {
 			b.Run(string(f)+"/"+file, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				b.ReportAllocs()
 				began := processorTime(b)
 				for b.Loop() {
-					if _, err := importer.Import(context.Background(), f, file, bytes.NewReader(text), importer.Options{}, discard); err != nil {
+					if _, err := importer.Import(context.Background(), f, file, bytes.NewReader(text), model.Options{}, discard); err != nil {
 						b.Fatal(err)
 					}
 				}

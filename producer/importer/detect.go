@@ -9,6 +9,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ctxledger/ctxledger/producer/importer/claudecode"
+	"github.com/ctxledger/ctxledger/producer/importer/codex"
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/ctxledger/ctxledger/producer/importer/openhands"
+	"github.com/ctxledger/ctxledger/producer/importer/sweagent"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -17,12 +23,12 @@ import (
 // log of no format it returns "" and what was looked for and found. It reads
 // the first lines, or a document up to the first telling name. The error is
 // r's.
-func Detect(r io.ReadSeeker) (f Format, looked string, err error) {
-	head, err := readHead(r, sniffBytes)
+func Detect(r io.ReadSeeker) (f model.Format, looked string, err error) {
+	head, err := model.ReadHead(r, model.SniffBytes)
 	if err != nil {
 		return "", "", err
 	}
-	if f, err = detect(r, isSpread(head)); err != nil {
+	if f, err = detect(r, model.IsSpread(head)); err != nil {
 		return "", "", err
 	}
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
@@ -37,12 +43,15 @@ func Detect(r io.ReadSeeker) (f Format, looked string, err error) {
 const lookedFor = "none of the formats: claude-code (JSON lines with sessionId, or uuid and parentUuid), codex (JSON lines with type and payload, the first a session_meta), " +
 	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of them, with a history of events, or the events themselves, with an action, an observation or a kind)"
 
+// logs has what each format recognises, in the order in which they are asked.
+var logs = []model.Recogniser{codex.Recogniser, openhands.Recogniser, claudecode.Recogniser, sweagent.Recogniser}
+
 // detectLines is how many lines are looked at: the first ones may be broken, or
 // of a type that tells nothing.
 const detectLines = 50
 
-func detect(r io.Reader, spread bool) (Format, error) {
-	lines := bufio.NewReaderSize(r, readBufferBytes)
+func detect(r io.Reader, spread bool) (model.Format, error) {
+	lines := bufio.NewReaderSize(r, model.ReadBufferBytes)
 	for range detectLines {
 		if _, err := lines.Peek(1); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -50,11 +59,11 @@ func detect(r io.Reader, spread bool) (Format, error) {
 			}
 			return "", err
 		}
-		source := io.Reader(&lineSource{r: lines})
+		source := io.Reader(&model.LineSource{R: lines})
 		if spread {
 			source = lines
 		}
-		if f := detectValue(jsontext.NewDecoder(&markSkipper{r: source}, streamed)); f != "" || spread {
+		if f := detectValue(jsontext.NewDecoder(&markSkipper{r: source}, jsonscan.Streamed)); f != "" || spread {
 			return f, nil
 		}
 		if _, err := io.Copy(io.Discard, source); err != nil {
@@ -74,8 +83,8 @@ func (m *markSkipper) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if !m.begun && n > 0 {
 		m.begun = true
-		if bytes.HasPrefix(p[:n], byteOrderMark) {
-			n = copy(p, p[len(byteOrderMark):n])
+		if bytes.HasPrefix(p[:n], model.ByteOrderMark) {
+			n = copy(p, p[len(model.ByteOrderMark):n])
 		}
 	}
 	return n, err
@@ -83,7 +92,7 @@ func (m *markSkipper) Read(p []byte) (int, error) {
 
 // detectValue reads an object's names until one tells the format, or looks at
 // the first element of an array.
-func detectValue(dec *jsontext.Decoder) Format {
+func detectValue(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() == '[' {
 		if _, err := dec.ReadToken(); err != nil {
 			return ""
@@ -96,7 +105,7 @@ func detectValue(dec *jsontext.Decoder) Format {
 	if _, err := dec.ReadToken(); err != nil {
 		return ""
 	}
-	seen := make(members)
+	seen := make(model.Members)
 	for dec.PeekKind() == '"' {
 		token, err := dec.ReadToken()
 		if err != nil {
@@ -108,8 +117,8 @@ func detectValue(dec *jsontext.Decoder) Format {
 			return detectHistory(dec)
 		}
 		for _, l := range logs {
-			if l.tells(name, seen) {
-				return l.format
+			if l.Tells(name, seen) {
+				return l.Format
 			}
 		}
 		if dec.PeekKind() == '"' {
@@ -117,7 +126,7 @@ func detectValue(dec *jsontext.Decoder) Format {
 			if err != nil {
 				return ""
 			}
-			seen[name] = shortText(token.String(), 64)
+			seen[name] = model.ShortText(token.String(), 64)
 			continue
 		}
 		if err := dec.SkipValue(); err != nil {
@@ -128,17 +137,17 @@ func detectValue(dec *jsontext.Decoder) Format {
 }
 
 // byMembers asks each format about all members of an object that was read.
-func byMembers(seen members) Format {
+func byMembers(seen model.Members) model.Format {
 	for _, l := range logs {
-		if l.recognises(seen) {
-			return l.format
+		if l.Recognises(seen) {
+			return l.Format
 		}
 	}
 	return ""
 }
 
 // detectHistory looks at the first element of a history.
-func detectHistory(dec *jsontext.Decoder) Format {
+func detectHistory(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() != '[' {
 		return ""
 	}
@@ -146,13 +155,13 @@ func detectHistory(dec *jsontext.Decoder) Format {
 		return ""
 	}
 	if dec.PeekKind() == ']' {
-		return FormatOpenHands // a run that failed before its first event
+		return model.FormatOpenHands // a run that failed before its first event
 	}
 	return detectElement(dec)
 }
 
 // detectElement tells events from messages.
-func detectElement(dec *jsontext.Decoder) Format {
+func detectElement(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() == '[' { // an action and its observation
 		if _, err := dec.ReadToken(); err != nil {
 			return ""
@@ -171,9 +180,9 @@ func detectElement(dec *jsontext.Decoder) Format {
 		}
 		switch token.String() {
 		case "role":
-			return FormatSWEAgent
+			return model.FormatSWEAgent
 		case "action", "observation", "args", "cause", "llm_message", "llm_response_id", "system_prompt":
-			return FormatOpenHands
+			return model.FormatOpenHands
 		}
 		if dec.SkipValue() != nil {
 			return ""
@@ -184,7 +193,7 @@ func detectElement(dec *jsontext.Decoder) Format {
 
 // describe says what kind of bytes a file begins with, without quoting them.
 func describe(head []byte) string {
-	trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, byteOrderMark))
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, model.ByteOrderMark))
 	for mark, name := range map[string]string{
 		"\x1f\x8b": "a gzip file: unpack it first", "PK\x03\x04": "a zip file: unpack it first", "\x28\xb5\x2f\xfd": "a zstd file: unpack it first",
 		"SQLite format 3": "an SQLite database", "\xff\xfe": "UTF-16 text", "\xfe\xff": "UTF-16 text", "%PDF": "a PDF file", "\x7fELF": "a program",

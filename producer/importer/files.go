@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"errors"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,31 +21,31 @@ import (
 // A folder in which OpenHands keeps a conversation, an event a file, is one log:
 // its events folder is listed, and neither its files nor the conversation's state
 // and the copies of its events beside it.
-func Files(path string, f Format) ([]string, []Problem) {
+func Files(path string, f model.Format) ([]string, []model.Problem) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, []Problem{fileProblem(path, err, ReasonUnreadableFile)}
+		return nil, []model.Problem{fileProblem(path, err, model.ReasonUnreadableFile)}
 	}
-	if !info.IsDir() || f.hasFolders() && isEventFolder(path) {
+	if !info.IsDir() || f.HasFolders() && isEventFolder(path) {
 		return []string{path}, nil
 	}
 	files, problems := filesBelow(path, f)
 	if len(files) == 0 && len(problems) == 0 {
-		problems = append(problems, Problem{File: path, Reason: ReasonNoTranscripts, Detail: f.noFiles()})
+		problems = append(problems, model.Problem{File: path, Reason: model.ReasonNoTranscripts, Detail: f.NoFiles()})
 	}
 	return files, problems
 }
 
-func filesBelow(folder string, f Format) (files []string, problems []Problem) {
+func filesBelow(folder string, f model.Format) (files []string, problems []model.Problem) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		problems = append(problems, fileProblem(folder, err, ReasonUnreadableFolder))
+		problems = append(problems, fileProblem(folder, err, model.ReasonUnreadableFolder))
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	conversation := f.hasFolders() && isEventFolder(filepath.Join(folder, eventFolder))
+	conversation := f.HasFolders() && isEventFolder(filepath.Join(folder, eventFolder))
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
-		if f == FormatAuto && strings.HasPrefix(entry.Name(), ".") {
+		if f == model.FormatAuto && strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
 		if conversation && (entry.Name() == conversationState || entry.Name() == eventPages) {
@@ -59,13 +60,13 @@ func filesBelow(folder string, f Format) (files []string, problems []Problem) {
 			files, problems = append(files, moreFiles...), append(problems, moreProblems...)
 			continue
 		}
-		if !f.named(entry.Name()) {
+		if !f.Named(entry.Name()) {
 			continue
 		}
 		info, err := os.Stat(path) // follows a link
 		switch {
 		case err != nil:
-			problems = append(problems, fileProblem(path, err, ReasonUnreadableFile))
+			problems = append(problems, fileProblem(path, err, model.ReasonUnreadableFile))
 		case info.Mode().IsRegular():
 			files = append(files, path)
 		}
@@ -73,14 +74,14 @@ func filesBelow(folder string, f Format) (files []string, problems []Problem) {
 	return files, problems
 }
 
-func fileProblem(path string, err error, reason Reason) Problem {
+func fileProblem(path string, err error, reason model.Reason) model.Problem {
 	detail := err.Error()
 	if errors.Is(err, fs.ErrNotExist) {
-		reason = ReasonNotFound
+		reason = model.ReasonNotFound
 	}
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		detail = pathError.Err.Error()
 	}
-	return Problem{File: path, Reason: reason, Detail: detail}
+	return model.Problem{File: path, Reason: reason, Detail: detail}
 }

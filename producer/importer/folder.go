@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"io"
 	"maps"
 	"os"
@@ -55,7 +56,7 @@ type folderReader struct {
 	next  int   // part
 	rest  int64 // bytes of the open part that are left, its newline among them
 	open  *os.File
-	gone  map[string]Problem // files that cannot be read
+	gone  map[string]model.Problem // files that cannot be read
 }
 
 type folderPart struct {
@@ -71,7 +72,7 @@ func openFolder(path string) (*folderReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folderReader{gone: make(map[string]Problem)}
+	f := &folderReader{gone: make(map[string]model.Problem)}
 	state := filepath.Join(filepath.Dir(filepath.Clean(path)), conversationState)
 	if info, err := os.Stat(state); err == nil && info.Mode().IsRegular() {
 		f.parts = append(f.parts, folderPart{number: -1, path: state, size: info.Size()})
@@ -107,7 +108,7 @@ func (f *folderReader) Read(p []byte) (int, error) {
 		var err error
 		if f.open, err = os.Open(part.path); err != nil {
 			f.open = nil
-			f.gone[part.path] = fileProblem(part.path, err, ReasonUnreadableFile)
+			f.gone[part.path] = fileProblem(part.path, err, model.ReasonUnreadableFile)
 		}
 	}
 	if len(p) == 0 {
@@ -167,13 +168,13 @@ func (f *folderReader) Close() error {
 
 // problems puts the files in the places of the lines of problems, and adds those
 // of files that cannot be read.
-func (f *folderReader) problems(r *Report) {
+func (f *folderReader) problems(r *model.Report) {
 	for i := range r.Problems {
 		if p := &r.Problems[i]; p.Line > 0 && p.Line <= len(f.parts) {
 			p.File, p.Line = f.parts[p.Line-1].path, 0
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.gone)) {
-		r.add(f.gone[path])
+		r.Add(f.gone[path])
 	}
 }

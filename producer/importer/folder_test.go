@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,7 +51,7 @@ func importPath(t *testing.T, path string) imported {
 	t.Helper()
 	var got imported
 	var err error
-	got.report, err = importer.ImportFile(context.Background(), importer.FormatAuto, path, testOptions(), func(e *schema.Event) error {
+	got.report, err = importer.ImportFile(context.Background(), model.FormatAuto, path, testOptions(), func(e *schema.Event) error {
 		got.events = append(got.events, e)
 		return nil
 	})
@@ -66,12 +67,12 @@ func TestFolders(t *testing.T) {
 	for log, pattern := range map[string]string{"testdata/openhands/events.jsonl": "%d.json", "testdata/openhands/sdk.jsonl": "event-%05d-5df490d1.json"} {
 		folder, text := conversation(t, log, pattern)
 		for _, path := range []string{folder, filepath.Join(folder, "events"), filepath.Dir(filepath.Dir(folder))} {
-			files, problems := importer.Files(path, importer.FormatAuto)
+			files, problems := importer.Files(path, model.FormatAuto)
 			if len(files) != 1 || files[0] != filepath.Join(folder, "events") || len(problems) > 0 {
 				t.Fatalf("%s: %v, %v", path, files, problems)
 			}
 		}
-		got, want := importPath(t, filepath.Join(folder, "events")), importAs(t, importer.FormatOpenHands, "f", text, testOptions())
+		got, want := importPath(t, filepath.Join(folder, "events")), importAs(t, model.FormatOpenHands, "f", text, testOptions())
 		equal(t, log+": events", len(got.events), len(want.events))
 		for i := range got.events {
 			if got.events[i].Digest() != want.events[i].Digest() {
@@ -81,7 +82,7 @@ func TestFolders(t *testing.T) {
 		equal(t, log+": problems", len(got.report.Problems), len(want.report.Problems))
 		for i, p := range want.report.Problems {
 			q := got.report.Problems[i]
-			equal(t, log+": problem", q, importer.Problem{File: q.File, Reason: p.Reason, Detail: p.Detail})
+			equal(t, log+": problem", q, model.Problem{File: q.File, Reason: p.Reason, Detail: p.Detail})
 			file, err := os.ReadFile(q.File)
 			if line := bytes.Split(text, []byte("\n"))[p.Line-1]; err != nil || !bytes.Contains(file, line[1:]) {
 				t.Errorf("%s: %v, %v", log, q, err)
@@ -94,7 +95,7 @@ func TestFolders(t *testing.T) {
 // around it are imported.
 func TestBrokenFolder(t *testing.T) {
 	folder, text := conversation(t, "testdata/openhands/events.jsonl", "%d.json")
-	want := importAs(t, importer.FormatOpenHands, "f", bytes.Join(bytes.Split(text, []byte("\n"))[3:], []byte("\n")), testOptions())
+	want := importAs(t, model.FormatOpenHands, "f", bytes.Join(bytes.Split(text, []byte("\n"))[3:], []byte("\n")), testOptions())
 	for name, text := range map[string]string{"8.json": `{"id":0,`, "9.json": "no JSON"} {
 		if err := os.WriteFile(filepath.Join(folder, "events", name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -110,11 +111,11 @@ func TestBrokenFolder(t *testing.T) {
 	got := importPath(t, filepath.Join(folder, "events"))
 	equal(t, "facts", got.report.Facts, want.report.Facts)
 	equal(t, "problems beside those of the others", len(got.report.Problems), len(want.report.Problems)+3)
-	reasons := make(map[string]importer.Reason)
+	reasons := make(map[string]model.Reason)
 	for _, p := range got.report.Problems {
 		reasons[filepath.Base(p.File)] = p.Reason
 	}
-	equal(t, "of the unfinished file", reasons["8.json"], importer.ReasonTruncatedLine)
-	equal(t, "of the other file", reasons["9.json"], importer.ReasonMalformedJSON)
-	equal(t, "of the file that is gone", reasons["10.json"], importer.ReasonNotFound)
+	equal(t, "of the unfinished file", reasons["8.json"], model.ReasonTruncatedLine)
+	equal(t, "of the other file", reasons["9.json"], model.ReasonMalformedJSON)
+	equal(t, "of the file that is gone", reasons["10.json"], model.ReasonNotFound)
 }

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // TestDetect: each log of testdata is told by its content; so is each real one.
 func TestDetect(t *testing.T) {
 	want := logs(t)
-	for _, f := range importer.Formats()[1:] {
+	for _, f := range model.Formats()[1:] {
 		files, _ := importer.Files(filepath.Join(transcripts(t), string(f)), f)
 		for _, file := range files {
 			want[file] = f
@@ -55,16 +56,16 @@ func TestDetectNothing(t *testing.T) {
 		"over several lines":         "{\n  \"secret\": 1\n}",
 		"a JSON object with none of": `{"secret":` + "\n",
 	} {
-		got := importAs(t, importer.FormatAuto, "f", []byte(text), testOptions())
+		got := importAs(t, model.FormatAuto, "f", []byte(text), testOptions())
 		if len(got.events) != 0 || len(got.report.Problems) != 1 {
 			t.Errorf("%s: %d events, %v", found, len(got.events), got.report.Problems)
 			continue
 		}
 		p := got.report.Problems[0]
-		if p.Reason != importer.ReasonUnknownFormat || !strings.Contains(p.Detail, found) || strings.Contains(p.Detail, "secret") {
+		if p.Reason != model.ReasonUnknownFormat || !strings.Contains(p.Detail, found) || strings.Contains(p.Detail, "secret") {
 			t.Errorf("%s: %v", found, p)
 		}
-		for _, f := range importer.Formats()[1:] {
+		for _, f := range model.Formats()[1:] {
 			if !strings.Contains(p.Detail, string(f)) {
 				t.Errorf("%s: does not name %s", found, f)
 			}
@@ -73,12 +74,12 @@ func TestDetectNothing(t *testing.T) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for _, f := range importer.Formats() {
-		if got, err := importer.ParseFormat(string(f)); got != f || err != nil {
+	for _, f := range model.Formats() {
+		if got, err := model.ParseFormat(string(f)); got != f || err != nil {
 			t.Errorf("%s: %q, %v", f, got, err)
 		}
 	}
-	if _, err := importer.ParseFormat("cursor"); err == nil || !strings.Contains(err.Error(), "openhands") {
+	if _, err := model.ParseFormat("cursor"); err == nil || !strings.Contains(err.Error(), "openhands") {
 		t.Errorf("cursor: %v", err)
 	}
 }
@@ -91,7 +92,7 @@ func TestEveryFormatTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, second := importAs(t, f, log, text, testOptions()), importAs(t, importer.FormatAuto, "another/name", text, testOptions())
+		first, second := importAs(t, f, log, text, testOptions()), importAs(t, model.FormatAuto, "another/name", text, testOptions())
 		equal(t, log+": events", len(second.events), len(first.events))
 		for i := range first.events {
 			if first.events[i].Digest() != second.events[i].Digest() {
@@ -111,7 +112,7 @@ func TestEveryFormatTwice(t *testing.T) {
 // for those that the package comment names.
 func TestSnapshots(t *testing.T) {
 	for log, f := range logs(t) {
-		if filepath.Ext(log) != ".jsonl" || f == importer.FormatClaudeCode {
+		if filepath.Ext(log) != ".jsonl" || f == model.FormatClaudeCode {
 			continue
 		}
 		text, err := os.ReadFile(log)
@@ -149,8 +150,8 @@ func TestSnapshots(t *testing.T) {
 func TestCutDocuments(t *testing.T) {
 	for _, c := range []struct {
 		log string
-		f   importer.Format
-	}{{"testdata/swe-agent/v0.traj", importer.FormatSWEAgent}, {"testdata/openhands/trajectory.json", importer.FormatOpenHands}} {
+		f   model.Format
+	}{{"testdata/swe-agent/v0.traj", model.FormatSWEAgent}, {"testdata/openhands/trajectory.json", model.FormatOpenHands}} {
 		text, err := os.ReadFile(c.log)
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +164,7 @@ func TestCutDocuments(t *testing.T) {
 			checkValid(t, got.events)
 			found := false
 			for _, p := range got.report.Problems {
-				found = found || p.Reason == importer.ReasonTruncatedLine
+				found = found || p.Reason == model.ReasonTruncatedLine
 			}
 			if !found {
 				t.Errorf("%s: %d bytes: %v", c.log, n, got.report.Problems)
@@ -185,19 +186,19 @@ func TestHostileDocuments(t *testing.T) {
 	deep := `{"history":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`
 	for name, c := range map[string]struct {
 		line   string
-		reason importer.Reason
+		reason model.Reason
 	}{
-		"broken":       {`{"history":[}`, importer.ReasonMalformedJSON},
-		"deep":         {deep, importer.ReasonTooDeep},
-		"two values":   {good("3") + " " + good("4"), importer.ReasonMalformedJSON},
-		"not UTF-8":    {strings.Replace(good("3"), "hello", "h\xffllo", 1), importer.ReasonInvalidUTF8},
-		"huge element": {strings.Replace(good("3"), "hello", strings.Repeat("x", 2<<20), 1), importer.ReasonLineTooLong},
-		"no event":     {`{"instance_id":"x","history":[7]}`, importer.ReasonNoSession},
+		"broken":       {`{"history":[}`, model.ReasonMalformedJSON},
+		"deep":         {deep, model.ReasonTooDeep},
+		"two values":   {good("3") + " " + good("4"), model.ReasonMalformedJSON},
+		"not UTF-8":    {strings.Replace(good("3"), "hello", "h\xffllo", 1), model.ReasonInvalidUTF8},
+		"huge element": {strings.Replace(good("3"), "hello", strings.Repeat("x", 2<<20), 1), model.ReasonLineTooLong},
+		"no event":     {`{"instance_id":"x","history":[7]}`, model.ReasonNoSession},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := testOptions()
 			opts.MaxLineBytes = 1 << 20
-			got := importAs(t, importer.FormatOpenHands, "f.jsonl", []byte(good("1")+"\n"+c.line+"\n"+good("2")+"\n"), opts)
+			got := importAs(t, model.FormatOpenHands, "f.jsonl", []byte(good("1")+"\n"+c.line+"\n"+good("2")+"\n"), opts)
 			checkValid(t, got.events)
 			sessions := make(map[string]bool)
 			for _, e := range got.events {

@@ -5,15 +5,15 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"pgregory.net/rapid"
 )
 
 // fuzz holds a parser to: no input makes it panic, loop, emit an event that the
 // contract refuses, or emit another event when it is imported again.
-func fuzz(f *testing.F, format importer.Format, lines bool) {
+func fuzz(f *testing.F, format model.Format, lines bool) {
 	for log, of := range logs(f) {
-		if of != format && format != importer.FormatAuto {
+		if of != format && format != model.FormatAuto {
 			continue
 		}
 		text, err := os.ReadFile(log)
@@ -36,7 +36,7 @@ func fuzz(f *testing.F, format importer.Format, lines bool) {
 	})
 }
 
-func checkAny(tb rapid.TB, format importer.Format, text []byte) {
+func checkAny(tb rapid.TB, format model.Format, text []byte) {
 	tb.Helper()
 	opts := testOptions()
 	opts.StoreText = true
@@ -53,8 +53,8 @@ func checkAny(tb rapid.TB, format importer.Format, text []byte) {
 	}
 }
 
-func FuzzClaudeCode(f *testing.F) { fuzz(f, importer.FormatClaudeCode, true) }
-func FuzzCodex(f *testing.F)      { fuzz(f, importer.FormatCodex, true) }
-func FuzzSWEAgent(f *testing.F)   { fuzz(f, importer.FormatSWEAgent, false) }
-func FuzzOpenHands(f *testing.F)  { fuzz(f, importer.FormatOpenHands, false) }
-func FuzzAuto(f *testing.F)       { fuzz(f, importer.FormatAuto, false) }
+func FuzzClaudeCode(f *testing.F) { fuzz(f, model.FormatClaudeCode, true) }
+func FuzzCodex(f *testing.F)      { fuzz(f, model.FormatCodex, true) }
+func FuzzSWEAgent(f *testing.F)   { fuzz(f, model.FormatSWEAgent, false) }
+func FuzzOpenHands(f *testing.F)  { fuzz(f, model.FormatOpenHands, false) }
+func FuzzAuto(f *testing.F)       { fuzz(f, model.FormatAuto, false) }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -48,12 +48,12 @@ func TestGolden(t *testing.T) {
 
 // logs lists the logs of testdata: Claude Code's, and each other format's in a
 // folder of its own.
-func logs(tb testing.TB) map[string]importer.Format {
+func logs(tb testing.TB) map[string]model.Format {
 	tb.Helper()
-	list := make(map[string]importer.Format)
-	for _, f := range importer.Formats()[1:] {
+	list := make(map[string]model.Format)
+	for _, f := range model.Formats()[1:] {
 		folder := filepath.Join("testdata", string(f))
-		if f == importer.FormatClaudeCode {
+		if f == model.FormatClaudeCode {
 			folder = "testdata"
 		}
 		found := 0

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -28,7 +28,7 @@ func TestNamesOfRecords(t *testing.T) {
 		"a session again":      {head("a") + codexMessage("2026-03-01T10:00:01Z", "1") + head("b") + codexMessage("2026-03-01T10:00:02Z", "2") + strings.Replace(head("a"), "brief", "long", 1), 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := importAs(t, importer.FormatCodex, "f", []byte(c.log), testOptions())
+			got := importAs(t, model.FormatCodex, "f", []byte(c.log), testOptions())
 			checkValid(t, got.events)
 			items := 0
 			for _, e := range got.events {
@@ -44,7 +44,7 @@ func TestNamesOfRecords(t *testing.T) {
 // TestNegativeDepth: a sub-agent's depth that cannot be is unknown.
 func TestNegativeDepth(t *testing.T) {
 	log := strings.Replace(codexHead, `"base_instructions"`, `"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":-1}}},"base_instructions"`, 1)
-	got := importAs(t, importer.FormatCodex, "f", []byte(log), testOptions())
+	got := importAs(t, model.FormatCodex, "f", []byte(log), testOptions())
 	checkValid(t, got.events)
 	if len(got.events) == 0 || len(got.report.Problems) != 1 {
 		t.Errorf("%d events, problems %v", len(got.events), got.report.Problems)
@@ -63,24 +63,24 @@ func TestRefusedIDs(t *testing.T) {
 		`{"timestamp":"2026-03-01T10:00:01.000Z","type":"turn_context","payload":{"turn_id":"TURN"}}` + "\n" +
 		`{"timestamp":"2026-03-01T10:00:02.000Z","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"CALL"}}`
 	for _, c := range []struct {
-		format        importer.Format
+		format        model.Format
 		log           string
 		place, member string
 		imported      bool
 	}{
-		{importer.FormatClaudeCode, claude, "AGENT", "agentId", false},
-		{importer.FormatClaudeCode, claude, "s-1", "sessionId", false},
-		{importer.FormatCodex, codex, "ID", "the session's id", false},
-		{importer.FormatCodex, codex, "FORK", "forked_from_id", false},
-		{importer.FormatCodex, codex, "PARENT", "parent_thread_id", false},
-		{importer.FormatCodex, codex, "TURN", "turn_id", true},
-		{importer.FormatCodex, codex, "CALL", "call_id", true},
-		{importer.FormatSWEAgent, swe, "AGENT", "agent", true},
-		{importer.FormatSWEAgent, swe, "TOOL", "tool call", true},
-		{importer.FormatSWEAgent, swe, "PROBLEM", "problem's id", true},
-		{importer.FormatOpenHands, openhands, "INSTANCE", "instance_id", true},
-		{importer.FormatOpenHands, openhands, "TOOL", "tool_call_id", true},
-		{importer.FormatOpenHands, openhands, "RESPONSE", "response", true},
+		{model.FormatClaudeCode, claude, "AGENT", "agentId", false},
+		{model.FormatClaudeCode, claude, "s-1", "sessionId", false},
+		{model.FormatCodex, codex, "ID", "the session's id", false},
+		{model.FormatCodex, codex, "FORK", "forked_from_id", false},
+		{model.FormatCodex, codex, "PARENT", "parent_thread_id", false},
+		{model.FormatCodex, codex, "TURN", "turn_id", true},
+		{model.FormatCodex, codex, "CALL", "call_id", true},
+		{model.FormatSWEAgent, swe, "AGENT", "agent", true},
+		{model.FormatSWEAgent, swe, "TOOL", "tool call", true},
+		{model.FormatSWEAgent, swe, "PROBLEM", "problem's id", true},
+		{model.FormatOpenHands, openhands, "INSTANCE", "instance_id", true},
+		{model.FormatOpenHands, openhands, "TOOL", "tool_call_id", true},
+		{model.FormatOpenHands, openhands, "RESPONSE", "response", true},
 	} {
 		for _, hostile := range []string{`x\u0000y`, `x\u007f`, `x\u0085`, `\"`, strings.Repeat("x", 200)} {
 			got := importAs(t, c.format, "f", []byte(strings.Replace(c.log, `"`+c.place+`"`, `"`+hostile+`"`, 1)), testOptions())
@@ -90,7 +90,7 @@ func TestRefusedIDs(t *testing.T) {
 			}
 			found := false
 			for _, p := range got.report.Problems {
-				found = found || p.Reason == importer.ReasonBadID && strings.Contains(p.Detail, c.member)
+				found = found || p.Reason == model.ReasonBadID && strings.Contains(p.Detail, c.member)
 			}
 			if !found {
 				t.Errorf("%s, %s %s: problems %v", c.format, c.member, hostile, got.report.Problems)

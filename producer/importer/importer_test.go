@@ -10,32 +10,33 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 	"pgregory.net/rapid"
 )
 
 type imported struct {
 	events []*schema.Event
-	report importer.Report
+	report model.Report
 }
 
 // testOptions counts a token for every four bytes and has a fixed key.
-func testOptions() importer.Options {
+func testOptions() model.Options {
 	key, err := schema.NewKey(strings.NewReader(strings.Repeat("k", 32)), time.Unix(0, 0))
 	if err != nil {
 		panic(err)
 	}
-	return importer.Options{Tenant: "acme", Key: key, Count: func(_, text string) (int64, string) {
+	return model.Options{Tenant: "acme", Key: key, Count: func(_, text string) (int64, string) {
 		return int64(len(text)+3) / 4, "bytes/4"
 	}}
 }
 
-func importText(tb testing.TB, file string, text []byte, opts importer.Options) imported {
+func importText(tb testing.TB, file string, text []byte, opts model.Options) imported {
 	tb.Helper()
-	return importAs(tb, importer.FormatClaudeCode, file, text, opts)
+	return importAs(tb, model.FormatClaudeCode, file, text, opts)
 }
 
-func importAs(tb rapid.TB, f importer.Format, file string, text []byte, opts importer.Options) imported {
+func importAs(tb rapid.TB, f model.Format, file string, text []byte, opts model.Options) imported {
 	tb.Helper()
 	var got imported
 	var err error

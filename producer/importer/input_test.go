@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/claudecode"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -30,25 +32,25 @@ func TestBadInput(t *testing.T) {
 	deep := `{"type":"user","uuid":"d","sessionId":"s-1","toolUseResult":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`
 	for name, c := range map[string]struct {
 		text   string
-		reason importer.Reason
+		reason model.Reason
 		line   int
 		items  int
 	}{
-		"empty file":          {"", importer.ReasonEmptyFile, 0, 0},
-		"binary file":         {good(1) + "\n\x7fELF\x00\x00\x01", importer.ReasonBinaryFile, 0, 0},
-		"broken line":         {good(1) + "\n{]\n" + good(2), importer.ReasonMalformedJSON, 2, 2},
-		"truncated last line": {good(1) + "\n" + good(2)[:60], importer.ReasonTruncatedLine, 2, 1},
-		"invalid UTF-8":       {good(1) + "\n" + strings.Replace(good(2), "hello", "h\xffllo", 1) + "\n" + good(3), importer.ReasonInvalidUTF8, 2, 2},
-		"duplicate key":       {good(1) + "\n" + strings.Replace(good(2), `"type"`, `"uuid":"x","type"`, 1) + "\n" + good(3), importer.ReasonDuplicateKey, 2, 2},
-		"deep nesting":        {good(1) + "\n" + deep + "\n" + good(2), importer.ReasonTooDeep, 2, 2},
-		"giant line":          {good(1) + "\n" + strings.Replace(good(2), "hello", strings.Repeat("x", 2<<20), 1) + "\n" + good(3), importer.ReasonLineTooLong, 2, 2},
-		"giant last line":     {good(1) + "\n" + strings.Repeat("x", 2<<20), importer.ReasonLineTooLong, 2, 1},
-		"unknown type":        {good(1) + "\n" + `{"type":"telepathy","sessionId":"s-1"}` + "\n" + good(2), importer.ReasonUnknownType, 2, 2},
-		"second session":      {good(1) + "\n" + strings.Replace(good(2), "s-1", "s-2", 1) + "\n" + good(3), importer.ReasonSecondSession, 2, 3},
-		"no session":          {`{"type":"user","uuid":"x","message":{"content":"a"}}` + "\n" + good(2), importer.ReasonNoSession, 1, 1},
-		"long id":             {good(1) + "\n" + strings.Replace(good(2), "u-2", strings.Repeat("u", 300), 1), importer.ReasonBadID, 2, 1},
-		"duplicate record":    {good(1) + "\n" + good(1), importer.ReasonDuplicateRecord, 2, 1},
-		"time out of range":   {good(1) + "\n" + strings.Replace(good(2), "2026-", "9999-", 1), importer.ReasonNoTime, 2, 2},
+		"empty file":          {"", model.ReasonEmptyFile, 0, 0},
+		"binary file":         {good(1) + "\n\x7fELF\x00\x00\x01", model.ReasonBinaryFile, 0, 0},
+		"broken line":         {good(1) + "\n{]\n" + good(2), model.ReasonMalformedJSON, 2, 2},
+		"truncated last line": {good(1) + "\n" + good(2)[:60], model.ReasonTruncatedLine, 2, 1},
+		"invalid UTF-8":       {good(1) + "\n" + strings.Replace(good(2), "hello", "h\xffllo", 1) + "\n" + good(3), model.ReasonInvalidUTF8, 2, 2},
+		"duplicate key":       {good(1) + "\n" + strings.Replace(good(2), `"type"`, `"uuid":"x","type"`, 1) + "\n" + good(3), model.ReasonDuplicateKey, 2, 2},
+		"deep nesting":        {good(1) + "\n" + deep + "\n" + good(2), model.ReasonTooDeep, 2, 2},
+		"giant line":          {good(1) + "\n" + strings.Replace(good(2), "hello", strings.Repeat("x", 2<<20), 1) + "\n" + good(3), model.ReasonLineTooLong, 2, 2},
+		"giant last line":     {good(1) + "\n" + strings.Repeat("x", 2<<20), model.ReasonLineTooLong, 2, 1},
+		"unknown type":        {good(1) + "\n" + `{"type":"telepathy","sessionId":"s-1"}` + "\n" + good(2), model.ReasonUnknownType, 2, 2},
+		"second session":      {good(1) + "\n" + strings.Replace(good(2), "s-1", "s-2", 1) + "\n" + good(3), model.ReasonSecondSession, 2, 3},
+		"no session":          {`{"type":"user","uuid":"x","message":{"content":"a"}}` + "\n" + good(2), model.ReasonNoSession, 1, 1},
+		"long id":             {good(1) + "\n" + strings.Replace(good(2), "u-2", strings.Repeat("u", 300), 1), model.ReasonBadID, 2, 1},
+		"duplicate record":    {good(1) + "\n" + good(1), model.ReasonDuplicateRecord, 2, 1},
+		"time out of range":   {good(1) + "\n" + strings.Replace(good(2), "2026-", "9999-", 1), model.ReasonNoTime, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,9 +107,9 @@ func TestGoodVariants(t *testing.T) {
 
 func TestProblemsAreBounded(t *testing.T) {
 	text := strings.Repeat("not json\n", 5000)
-	report := importText(t, "log.jsonl", []byte(text), importer.Options{}).report
-	equal(t, "listed", len(report.Problems), importer.MaxProblems)
-	equal(t, "counted", report.MoreProblems, 5000-importer.MaxProblems)
+	report := importText(t, "log.jsonl", []byte(text), model.Options{}).report
+	equal(t, "listed", len(report.Problems), model.MaxProblems)
+	equal(t, "counted", report.MoreProblems, 5000-model.MaxProblems)
 }
 
 // TestLongLists: a compaction of many items and an elision of many results
@@ -150,7 +152,7 @@ func TestCountOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := make(map[string]int)
-	opts := importer.Options{Count: func(_, text string) (int64, string) { seen[text]++; return 1, "one" }}
+	opts := model.Options{Count: func(_, text string) (int64, string) { seen[text]++; return 1, "one" }}
 	importText(t, "window.jsonl", text, opts)
 	for text, n := range seen {
 		if n != 1 {
@@ -169,7 +171,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range importText(t, "window.jsonl", text, importer.Options{}).events {
+	for _, e := range importText(t, "window.jsonl", text, model.Options{}).events {
 		for _, member := range []string{`"token_estimate"`, `"estimator"`, `"tokens":`, `"content_digest"`, `"history_tokens"`, `"total_tokens"`} {
 			if bytes.Contains(e.Data, []byte(member)) {
 				t.Errorf("a %s has %s", e.EventType(), member)
@@ -182,7 +184,7 @@ func TestStops(t *testing.T) {
 	text := []byte(good(1) + "\n" + fmt.Sprintf(answerLine, 1, 1) + "\n" + good(2) + "\n")
 	wrong := errors.New("the stream is full")
 	n := 0
-	report, err := importer.ClaudeCode(context.Background(), "f", bytes.NewReader(text), importer.Options{}, func(*schema.Event) error {
+	report, err := claudecode.Import(context.Background(), "f", bytes.NewReader(text), model.Options{}, func(*schema.Event) error {
 		if n++; n == 3 {
 			return wrong
 		}
@@ -193,10 +195,10 @@ func TestStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := importer.ClaudeCode(ctx, "f", bytes.NewReader(text), importer.Options{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := claudecode.Import(ctx, "f", bytes.NewReader(text), model.Options{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	_, err = importer.ClaudeCode(context.Background(), "f", &failing{Reader: bytes.NewReader(text)}, importer.Options{}, nil)
+	_, err = claudecode.Import(context.Background(), "f", &failing{Reader: bytes.NewReader(text)}, model.Options{}, nil)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("reader's error: %v", err)
 	}
@@ -218,7 +220,7 @@ func (f *failing) Read(p []byte) (int, error) {
 func TestProgress(t *testing.T) {
 	text := []byte(strings.Replace(good(1), "hello", strings.Repeat("z", 5<<20), 1))
 	var calls, last, total int64
-	opts := importer.Options{Progress: func(read, all int64) {
+	opts := model.Options{Progress: func(read, all int64) {
 		calls++
 		if read < last || read > all {
 			t.Errorf("progress goes from %d to %d of %d", last, read, all)
@@ -231,7 +233,7 @@ func TestProgress(t *testing.T) {
 	}
 	last, text = 0, append(append(text, '\n'), good(2)...)
 	failing := func(*schema.Event) error { return errors.New("no") }
-	if _, err := importer.ClaudeCode(t.Context(), "f", bytes.NewReader(text), opts, failing); err == nil || last == total {
+	if _, err := claudecode.Import(t.Context(), "f", bytes.NewReader(text), opts, failing); err == nil || last == total {
 		t.Errorf("an import that failed, %v, was told to be at %d of %d", err, last, total)
 	}
 }
@@ -242,7 +244,7 @@ func TestMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := importText(t, "a", text, testOptions()).report
-	var sum importer.Report
+	var sum model.Report
 	sum.Merge(one)
 	equal(t, "merged into nothing", sum, one)
 	sum.Merge(one)
@@ -275,16 +277,16 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, problems := importer.Files(root, importer.FormatClaudeCode)
+	files, problems := importer.Files(root, model.FormatClaudeCode)
 	equal(t, "files", files, []string{a, b, nested, filepath.Join(root, "z-link.jsonl")})
-	if len(problems) != 1 || problems[0].Reason != importer.ReasonNotFound {
+	if len(problems) != 1 || problems[0].Reason != model.ReasonNotFound {
 		t.Errorf("problems: %v", problems)
 	}
-	files, problems = importer.Files(a, importer.FormatClaudeCode)
+	files, problems = importer.Files(a, model.FormatClaudeCode)
 	equal(t, "one file", files, []string{a})
 	equal(t, "problems of one file", problems, nil)
-	for path, reason := range map[string]importer.Reason{filepath.Join(root, "missing"): importer.ReasonNotFound, t.TempDir(): importer.ReasonNoTranscripts} {
-		if files, problems := importer.Files(path, importer.FormatClaudeCode); len(files) != 0 || len(problems) != 1 || problems[0].Reason != reason {
+	for path, reason := range map[string]model.Reason{filepath.Join(root, "missing"): model.ReasonNotFound, t.TempDir(): model.ReasonNoTranscripts} {
+		if files, problems := importer.Files(path, model.FormatClaudeCode); len(files) != 0 || len(problems) != 1 || problems[0].Reason != reason {
 			t.Errorf("%s: %v, %v", path, files, problems)
 		}
 	}
@@ -321,13 +323,13 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(folder, 0o755) })
-	files, problems := importer.Files(root, importer.FormatClaudeCode)
+	files, problems := importer.Files(root, model.FormatClaudeCode)
 	equal(t, "files", len(files), 2)
-	if len(problems) != 1 || problems[0].Reason != importer.ReasonUnreadableFolder || problems[0].File != folder {
+	if len(problems) != 1 || problems[0].Reason != model.ReasonUnreadableFolder || problems[0].File != folder {
 		t.Errorf("problems: %v", problems)
 	}
-	report, err := importer.ImportFile(context.Background(), importer.FormatClaudeCode, file, importer.Options{}, nil)
-	if err != nil || len(report.Problems) != 1 || report.Problems[0].Reason != importer.ReasonUnreadableFile {
+	report, err := importer.ImportFile(context.Background(), model.FormatClaudeCode, file, model.Options{}, nil)
+	if err != nil || len(report.Problems) != 1 || report.Problems[0].Reason != model.ReasonUnreadableFile {
 		t.Errorf("report %+v, %v", report, err)
 	}
 }
@@ -345,7 +347,7 @@ func TestGrowsMeanwhile(t *testing.T) {
 	}
 	defer f.Close()
 	grown := &growing{File: f, line: fmt.Sprintf(answerLine, 1, 1) + "\n"}
-	report, err := importer.ClaudeCode(context.Background(), path, grown, importer.Options{}, func(*schema.Event) error { return nil })
+	report, err := claudecode.Import(context.Background(), path, grown, model.Options{}, func(*schema.Event) error { return nil })
 	if err != nil || report.Lines != 1 || len(report.Problems) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}

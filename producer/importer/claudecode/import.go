@@ -1,0 +1,157 @@
+package claudecode
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// claudeImport is one import of one log.
+type claudeImport struct {
+	*model.Writer
+	index  *claudeIndex
+	finder *threadFinder
+	record record       // the last, room for the next
+	native claudeRecord // as above
+}
+
+var claudeTool = model.NewTool(model.FormatClaudeCode)
+
+// Import imports a Claude Code session log, one JSON record a line, and
+// passes its facts to emit in file order. Per session and sub-agent it emits
+// a context.scope.opened; per piece of a message a context.item.added and a
+// context.log.appended; per model call, before the call's own items, a
+// context.usage.recorded; per compaction a context.compaction.completed and a
+// context.summary.created; per microcompaction a context.elision.applied.
+//
+// The file name only names problems. The log is read twice; what is appended
+// to it meanwhile is left for the next import. The error is that of r, of emit
+// or of ctx; whatever is wrong with the log itself is in the report, also when
+// there is an error.
+func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
+	im := &claudeImport{Writer: model.NewWriter(claudeTool, file, opts, emit), finder: newThreadFinder()}
+	err := im.run(ctx, r)
+	return im.Report, err
+}
+
+func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
+	im.index = newClaudeIndex()
+	return im.Twice(ctx, r, im.index.line, im.line)
+}
+
+// line imports one line. The error is emit's; problems go to the report.
+func (im *claudeImport) line(line []byte, number int, last bool) error {
+	rec := &im.native
+	*rec = claudeRecord{}
+	err := model.DecodeRecord(line, rec, last)
+	if err == model.ErrBlank {
+		return nil
+	}
+	if err == nil {
+		err = rec.checkIDs()
+	}
+	if err != nil {
+		im.Problem(number, err)
+		return nil
+	}
+	key, hasSession := im.finder.find(rec)
+	class := claudeTypes[rec.kind()]
+	if class == classAttachment && !rec.queuedPrompt() {
+		class = classIgnored
+	}
+	switch {
+	case class == classUnknown:
+		im.Problem(number, model.NewLineError(model.ReasonUnknownType, "type "+model.Quoted(rec.kind())))
+		return nil
+	case class == classIgnored:
+		im.Report.Ignore(rec.ignoredKind())
+		if t := im.Threads[key]; t != nil && rec.UUID != "" {
+			t.Log.Skipped(rec.UUID, rec.ParentUUID)
+		}
+		return nil
+	case !hasSession:
+		im.Problem(number, model.NewLineError(model.ReasonNoSession, "neither this record nor one before it names a session"))
+		return nil
+	}
+	at, ok := im.time(rec, key, number)
+	if !ok {
+		return nil
+	}
+	f := &im.record
+	*f = record{claudeRecord: rec, Origin: model.Origin{Thread: im.claudeThread(key, number), Record: rec.id(key, number), Parent: rec.ParentUUID, At: at, Line: number}}
+	if rec.UUID == "" {
+		im.Problem(number, model.NewLineError(model.ReasonNoUUID, ""))
+	} else {
+		f.Extra = map[string]any{"record_uuid": rec.UUID}
+	}
+	if !f.Thread.First(f.Hashed()) {
+		im.Problem(number, model.NewLineError(model.ReasonDuplicateRecord, "a record with this uuid stands above"))
+		return nil
+	}
+	switch class {
+	case classCompaction:
+		return im.boundary(f)
+	case classElision:
+		return im.microcompact(f)
+	}
+	return im.message(f)
+}
+
+// record is a record on its way to facts.
+type record struct {
+	*claudeRecord
+	model.Origin
+}
+
+// time is the record's time, or the session's last known one.
+func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (time.Time, bool) {
+	if at, ok := r.time(); ok {
+		if s := im.Sessions[key.Session]; s != nil {
+			s.Last = at
+		}
+		return at, true
+	}
+	if s := im.Sessions[key.Session]; s != nil && !s.Last.IsZero() {
+		im.Problem(number, model.NewLineError(model.ReasonNoTime, "imported with the time of the record before"))
+		return s.Last, true
+	}
+	if first := im.index.firstTime[key.Session]; !first.IsZero() {
+		im.Problem(number, model.NewLineError(model.ReasonNoTime, "imported with the time of the session's first record that has one"))
+		return first, true
+	}
+	im.Problem(number, model.NewLineError(model.ReasonNoTime, "not imported: no record of the session has a time"))
+	return time.Time{}, false
+}
+
+// claudeThread returns the state of a thread, made at its first record.
+func (im *claudeImport) claudeThread(key model.ThreadKey, number int) *model.Thread {
+	if len(im.Sessions) > 0 && im.Sessions[key.Session] == nil {
+		im.Problem(number, model.NewLineError(model.ReasonSecondSession, "another session begins here; both are imported"))
+	}
+	t, isNew := im.Thread(key)
+	if isNew {
+		t.Log.Partial = im.finder.headless[key]
+		t.Log.Results, t.Log.After = make(map[uint64]model.ResultAt), make(map[uint64]int64)
+	}
+	return t
+}
+
+// Open emits the thread's scope before its first other fact.
+func (im *claudeImport) Open(r *record) error {
+	if r.Thread.Opened {
+		return nil
+	}
+	depth := int64(0)
+	s := model.Scope{Kind: "session", Depth: &depth, Program: "claude-code", Local: map[string]string{"cwd": r.Cwd, "git_branch": r.GitBranch, "slug": r.Slug}}
+	if r.Version != "" {
+		s.Program += " " + model.ShortText(r.Version, 64)
+	}
+	if !r.Thread.Key.Main() {
+		depth = 1
+		s.Kind, s.ParentThread = "subagent", r.Thread.Key.Session
+	}
+	return im.Writer.Open(&r.Origin, s)
+}

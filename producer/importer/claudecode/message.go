@@ -1,0 +1,125 @@
+package claudecode
+
+import (
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/go-json-experiment/json"
+)
+
+// syntheticModel marks answers that Claude Code wrote itself. They are counted
+// as calls, since the recording tool's own statistics do, and belong to no
+// lineage, since no model saw a window.
+const syntheticModel = "<synthetic>"
+
+// message emits the facts of a user or assistant record.
+func (im *claudeImport) message(r *record) error {
+	if r.Message == nil {
+		im.Problem(r.Line, model.NewLineError(model.ReasonNoMessage, ""))
+		return nil
+	}
+	blocks, ok := decodeBlocks(r.Message.Content)
+	if !ok {
+		im.Problem(r.Line, model.NewLineError(model.ReasonUnexpectedValue, "message.content holds blocks of another form"))
+		return nil
+	}
+	t := r.Thread
+	if r.isPrompt(blocks) {
+		t.Turn = r.Record
+		t.Log.Rewind(r.ParentUUID)
+	}
+	if err := im.Open(r); err != nil {
+		return err
+	}
+	call := ""
+	if r.Type == "assistant" {
+		call = r.callID(t.Key, r.Line)
+		if err := im.Usage(r, call); err != nil {
+			return err
+		}
+	}
+	pieces, problems := r.contents(r.Record, blocks, func(id string) string { return t.Session.Tools[id] })
+	for _, p := range problems {
+		im.Problem(r.Line, p)
+	}
+	var summary model.SummaryText
+	for i := range pieces {
+		p := &pieces[i]
+		p.Role = r.role(p)
+		if r.SourceToolUseID != "" {
+			p.Extra = map[string]any{"source_tool_call_id": r.SourceToolUseID}
+		}
+		item, err := im.Piece(&r.Origin, p, call)
+		if err != nil {
+			return err
+		}
+		if item != nil {
+			summary.Add(p, item)
+		}
+	}
+	t.Log.Passed(r.Record)
+	if r.IsCompactSummary {
+		return im.Summary(&r.Origin, r.Record, &summary)
+	}
+	return nil
+}
+
+// isPrompt reports whether the record begins a turn.
+func (r *claudeRecord) isPrompt(blocks []claudeBlock) bool {
+	if r.Type != "user" || r.IsMeta || r.IsCompactSummary || len(blocks) == 0 {
+		return false
+	}
+	for i := range blocks {
+		if isToolResult(blocks[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// role is the role that the piece has in the log's terms.
+func (r *claudeRecord) role(p *model.Piece) string {
+	switch {
+	case r.Type == "assistant":
+		return "assistant"
+	case p.ToolCall != "":
+		return "tool"
+	}
+	return "user"
+}
+
+// queuedPrompt reports whether an attachment is a prompt that was typed while
+// the model worked, and makes the record a user message if so. Attachments of
+// other kinds are ignored: the log does not say what of them the model saw.
+func (r *claudeRecord) queuedPrompt() bool {
+	var a struct {
+		Type   string `json:"type"`
+		Prompt any    `json:"prompt"`
+	}
+	if r.Attachment.Kind() != '{' || json.Unmarshal(r.Attachment, &a, jsonscan.Lenient) != nil || a.Type != "queued_command" {
+		return false
+	}
+	text, ok := a.Prompt.(string)
+	if !ok {
+		return false
+	}
+	content, err := json.Marshal(text, jsonscan.Lenient)
+	if err != nil {
+		return false
+	}
+	r.Message = &claudeMessage{Role: "user", Content: content}
+	return true
+}
+
+// ignoredKind is the name under which the report counts an ignored record.
+func (r *claudeRecord) ignoredKind() string {
+	if r.Type != "attachment" {
+		return r.kind()
+	}
+	var a struct {
+		Type string `json:"type"`
+	}
+	if r.Attachment.Kind() == '{' && json.Unmarshal(r.Attachment, &a, jsonscan.Lenient) == nil && a.Type != "" {
+		return "attachment:" + model.BlockName(a.Type)
+	}
+	return r.Type
+}

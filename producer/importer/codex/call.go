@@ -1,0 +1,100 @@
+package codex
+
+import (
+	"encoding/binary"
+	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
+)
+
+// codexCall is one model call of a rollout.
+type codexCall struct {
+	line    int         // of its first item, or of its count where it has none
+	count   *codexCount // nil when nothing tells it
+	counted int         // line of the count
+}
+
+// codexCalls are the calls of a rollout from pass 1 to pass 2, in the order of
+// their lines. A log may hold hundreds of thousands: each is written as
+// differences from the one before, about 40 bytes.
+//
+//	varints: line, its count's line or 0, gap, window, tokens, total, own
+//
+// The zero value has none.
+type codexCalls struct {
+	bytes   hashset.List[byte]
+	written codexNumbers // the newest
+
+	read codexNumbers // the call that is next
+	at   int          // of the bytes behind it
+	held bool         // read is not taken
+}
+
+// codexNumbers are a call's.
+type codexNumbers [4 + 3*len(codexPacked{})]int64
+
+// Add adds a call that stands behind all others.
+func (l *codexCalls) Add(c *codexCall) {
+	n := codexNumbers{int64(c.line)}
+	if c.count != nil {
+		n[1], n[3] = int64(c.counted), c.count.window
+		if c.count.gap {
+			n[2] = 1
+		}
+		for i, p := range []codexPacked{c.count.tokens, c.count.total, c.count.own} {
+			copy(n[4+i*len(p):], p[:])
+		}
+	}
+	var room [binary.MaxVarintLen64]byte
+	for i := range n {
+		for _, b := range binary.AppendVarint(room[:0], n[i]-l.written[i]) {
+			l.bytes.Add(b)
+		}
+	}
+	l.written = n
+}
+
+// begins reports whether a call begins in the line. Lines are asked for in order.
+func (l *codexCalls) begins(line int) bool {
+	for !l.held || l.read[0] < int64(line) {
+		if l.at == l.bytes.Len() {
+			return false
+		}
+		for i := range l.read {
+			l.read[i] += l.varint()
+		}
+		l.bytes.Forget(l.at)
+		l.held = true
+	}
+	return l.read[0] == int64(line)
+}
+
+func (l *codexCalls) varint() int64 {
+	n, err := binary.ReadVarint(l)
+	if err != nil { // what add wrote is whole
+		panic(err)
+	}
+	return n
+}
+
+// ReadByte reads the next byte of the calls.
+func (l *codexCalls) ReadByte() (byte, error) {
+	b := *l.bytes.At(l.at)
+	l.at++
+	return b, nil
+}
+
+// take returns the call that begins in the line, once; nil where none does.
+func (l *codexCalls) take(line int) *codexCall {
+	if !l.begins(line) {
+		return nil
+	}
+	l.held = false
+	n := &l.read
+	c := &codexCall{line: line, counted: int(n[1])}
+	if n[1] > 0 {
+		c.count = &codexCount{gap: n[2] > 0, window: n[3]}
+		for i, p := range []*codexPacked{&c.count.tokens, &c.count.total, &c.count.own} {
+			copy(p[:], n[4+i*len(p):])
+		}
+	}
+	return c
+}

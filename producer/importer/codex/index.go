@@ -1,0 +1,160 @@
+package codex
+
+import (
+	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+)
+
+// codexIndex is what pass 1 learns about a rollout and pass 2 needs ahead of
+// time: what a call used stands behind its items.
+type codexIndex struct {
+	reader  *codexReader
+	meter   codexMeter
+	calls   codexCalls
+	untyped hashset.NumberSet        // lines of a user's messages that no user typed
+	wrong   map[int]*model.LineError // by the line of a count
+
+	counted    bool                    // the session has counts
+	uncounted  hashset.List[codexBare] // calls of a session that has none so far
+	open       codexCall               // none where its line is 0
+	afterInput bool
+	lastUser   int               // line of a user message that no event has claimed
+	claim      bool              // an event has claimed the next one
+	claims     int               // events that claim
+	unclaimed  hashset.NumberSet // lines of the session's other user messages
+	newest     int               // line of the newest item
+	held       int               // line of a message that the log ends with, before an event could claim it
+}
+
+// codexBare is a call without counts.
+type codexBare struct {
+	line int
+	cut  bool // it is one only if the session has no counts
+}
+
+func newCodexIndex() *codexIndex {
+	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError)}
+}
+
+// line learns from one line. Lines that cannot be read are pass 2's to report.
+func (x *codexIndex) line(text []byte, number int, last bool) error {
+	e, err := x.reader.Read(text, number, last)
+	switch {
+	case err != nil:
+	case e.head != nil:
+		x.End()
+		x.meter = codexMeter{}
+	case e.item != nil:
+		x.item(e, number)
+	case e.event != nil:
+		x.event(e, number)
+	case e.compacted != nil:
+		x.settle()
+	}
+	return nil
+}
+
+func (x *codexIndex) item(e *codexEntry, number int) {
+	x.newest = number
+	switch class := e.item.class(); {
+	case class == codexInput:
+		x.afterInput = true
+		if e.item.Type == "message" && e.item.Role == "user" {
+			if x.lastUser = number; x.claim {
+				x.lastUser, x.claim = 0, false
+			} else {
+				x.unclaimed.Add(uint64(number))
+			}
+		}
+	case class == codexOutput && !e.replay:
+		begins := x.open.line == 0
+		if begins {
+			x.open.line = number
+		}
+		if !x.counted && (begins || x.afterInput) {
+			x.uncounted.Add(codexBare{number, !begins})
+		}
+		x.afterInput = false
+	}
+}
+
+func (x *codexIndex) event(e *codexEntry, number int) {
+	switch e.event.Type {
+	case "user_message":
+		x.claims++
+		if x.lastUser > 0 {
+			x.unclaimed.Remove(uint64(x.lastUser))
+			x.lastUser = 0
+		} else {
+			x.claim = true
+		}
+	case "task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted":
+		x.settle()
+		x.lastUser, x.claim = 0, false
+	case "token_count":
+		count, problem := x.meter.Read(e.event.Info, e.replay)
+		if problem != nil {
+			x.wrong[number] = problem
+		}
+		if count == nil {
+			return
+		}
+		x.Count()
+		if x.open.line == 0 {
+			x.open.line = number
+		}
+		x.open.count, x.open.counted = count, number
+		x.settle()
+		x.afterInput = false
+	}
+}
+
+// Count takes the session for one with counts: what was a call only without
+// them is none.
+func (x *codexIndex) Count() {
+	if x.counted {
+		return
+	}
+	for _, c := range x.uncounted.All() {
+		if !c.cut && c.line != x.open.line {
+			x.calls.Add(&codexCall{line: c.line})
+		}
+	}
+	x.uncounted, x.counted = hashset.List[codexBare]{}, true
+}
+
+// settle ends the open call, if there is one.
+func (x *codexIndex) settle() {
+	if x.open.line > 0 && x.counted {
+		x.calls.Add(&x.open)
+	}
+	x.open = codexCall{}
+}
+
+// End closes the log, or one of its sessions. Without counts, an answer after
+// new input is a call of its own. A message that the log ends with is left for
+// the next import where only a later event can tell whose it is. Without
+// events that claim messages, how a message begins has to do.
+func (x *codexIndex) End() {
+	x.settle()
+	for _, c := range x.uncounted.All() {
+		x.calls.Add(&codexCall{line: c.line})
+	}
+	if x.claims > 0 {
+		x.untyped.AddAll(x.unclaimed)
+		if x.lastUser > 0 && x.lastUser == x.newest {
+			x.held = x.lastUser
+		}
+	}
+	x.claims, x.unclaimed, x.lastUser, x.claim = 0, nil, 0, false
+	x.uncounted, x.counted, x.afterInput = hashset.List[codexBare]{}, false, false
+}
+
+// close ends pass 1, and returns what it found of repeated lines.
+func (x *codexIndex) close() codexRepeats {
+	x.End()
+	repeats := x.reader.repeats
+	repeats.Forget()
+	x.reader = nil
+	return repeats
+}

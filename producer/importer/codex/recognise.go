@@ -1,0 +1,18 @@
+package codex
+
+import "github.com/ctxledger/ctxledger/producer/importer/model"
+
+// Recogniser tells a Codex log.
+var Recogniser = model.Recogniser{
+	Format: model.FormatCodex,
+	Tells:  func(string, model.Members) bool { return false },
+	Recognises: func(seen model.Members) bool {
+		switch seen["type"] {
+		case codexMeta, codexItem, codexEvent, codexContext, codexCompacted:
+			if seen.Has("type", "payload") {
+				return true
+			}
+		}
+		return seen.Has("record_type") || seen.Has("id", "timestamp", "instructions") && !seen.Has("type")
+	},
+}

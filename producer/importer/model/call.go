@@ -1,0 +1,128 @@
+package model
+
+import (
+	"maps"
+	"strconv"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// ModelCall is one call of a model, as a log tells it.
+type ModelCall struct {
+	ID       string
+	Model    string // "" when it is not told
+	Usage    schema.ProviderUsage
+	Raw      map[string]any // the numbers as the log has them
+	Stop     string
+	Cost     *float64
+	Extra    map[string]any // of the fact's metadata
+	NoWindow bool           // no model saw the thread's window
+	Lineage  string         // of a call without the thread's window that has a prompt cache, "" for none
+	Version  []string       // tells versions of the call's usage apart, besides its output
+}
+
+// Call emits the usage of a model call, before the call's own items, so that
+// the window is what the call saw. A call that was emitted before is left out.
+func (w *Writer) Call(o *Origin, c *ModelCall) error {
+	t := o.Thread
+	if !t.Calls.Add(HashOf(c.ID)) {
+		return nil
+	}
+	fact := &schema.UsageRecorded{
+		Common: schema.Common{Metadata: o.metadata()},
+		CallID: c.ID, Model: c.Model, Usage: c.Usage, ProviderUsage: c.Raw, StopReason: c.Stop, Cost: c.Cost,
+	}
+	if c.Cost != nil {
+		fact.Currency = "USD"
+	}
+	maps.Copy(fact.Metadata, c.Extra)
+	if c.NoWindow {
+		fact.LineageID = c.Lineage
+	} else {
+		w.describeWindow(o, fact)
+	}
+	w.Report.Call(t.Key.Session, c.ID, c.Usage)
+	output := "unknown"
+	if c.Usage.Output != nil {
+		output = strconv.FormatInt(*c.Usage.Output, 10)
+	}
+	return w.orProblem(o, w.fact(o, fact, "", append([]string{c.ID, output}, c.Version...)...))
+}
+
+// Called notes a record of a model's answer, for the next call's gap and for
+// the tokenizer of what follows.
+func (t *Thread) Called(o *Origin, model string) {
+	if model != "" {
+		t.Model = model
+	}
+	if !t.Untimed && o.At.After(t.lastCallTime) {
+		t.lastCallTime = o.At
+	}
+}
+
+// describeWindow says what stretch of the log the call's window was projected
+// from, and how it decomposes.
+func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
+	t := o.Thread
+	fact.LineageID = t.Key.Thread
+	next := t.Log.next
+	fact.WindowNext, fact.WindowFirst = &next, t.Log.First()
+	if gaps := next - t.Log.start() - int64(t.Log.Window.Len()); gaps > 0 {
+		fact.Metadata["entries_not_in_window"] = gaps
+	}
+	if t.Log.Partial {
+		fact.Metadata["partial_window"] = true
+	}
+	if gap := o.At.Sub(t.lastCallTime).Seconds(); !t.lastCallTime.IsZero() && gap >= 0 {
+		fact.GapSeconds = &gap
+	}
+	layers := *t.Log.layers()
+	fact.Layers = make([]schema.LayerUsage, 0, layers.used())
+	history, known := int64(0), w.Opts.Count != nil && !t.Log.Partial
+	for of, size := range layers {
+		if size.items == 0 {
+			continue
+		}
+		usage := schema.LayerUsage{Layer: layer(of).String(), Items: &size.items}
+		if !size.unknown {
+			usage.Tokens = &size.tokens
+		}
+		switch {
+		case layer(of) == LayerSystem:
+			fact.SystemTokens = usage.Tokens
+		case layer(of) == LayerTools:
+			fact.ToolsTokens = usage.Tokens
+		case size.unknown:
+			known = false
+		default:
+			history += size.tokens
+		}
+		if t.lastLayers != nil {
+			changed := t.lastLayers[of] != size
+			usage.Changed = &changed
+		}
+		fact.Layers = append(fact.Layers, usage)
+	}
+	if known {
+		fact.HistoryTokens = &history
+		if fact.SystemTokens != nil && fact.ToolsTokens != nil {
+			total := history + *fact.SystemTokens + *fact.ToolsTokens
+			fact.TotalTokens = &total
+		}
+	}
+	fact.Estimator = t.estimator
+	t.lastLayers = &layers
+}
+
+// Part takes what is inside out of a whole. Where only the whole is known, all
+// of it stays; a part that is larger than its whole is unknown.
+func Part(whole, inside *int64) (rest, taken *int64) {
+	if whole == nil || inside == nil {
+		return whole, inside
+	}
+	if *inside > *whole {
+		return whole, nil
+	}
+	n := *whole - *inside
+	return &n, inside
+}

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrBlank stands for a line of white space.
+var ErrBlank = errors.New("blank line")
+
+// lineRecord is what a line is decoded into: a struct with the names of its members, and a
+// way to read it that takes the same.
+type lineRecord[T any] interface {
+	*T
+	Read(c *jsonscan.Cursor) bool
+}
+
+// DecodeRecord reads one line into rec, which is zero. The error is errBlank or a
+// *lineError.
+func DecodeRecord[T any, R lineRecord[T]](line []byte, rec R, last bool) error {
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, ByteOrderMark))
+	if len(line) == 0 {
+		return ErrBlank
+	}
+	if !utf8.Valid(line) {
+		return NewLineError(ReasonInvalidUTF8, "")
+	}
+	if jsonscan.ReadLine(line, rec.Read) {
+		return nil
+	}
+	*rec = *new(T)
+	err := json.Unmarshal(line, rec, jsonscan.Lenient)
+	var syntactic *jsontext.SyntacticError
+	var semantic *json.SemanticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntactic):
+		return SyntaxError(syntactic, last)
+	case errors.As(err, &semantic) && semantic.JSONPointer == "":
+		return NewLineError(ReasonNotAnObject, "JSON "+semantic.JSONKind.String())
+	case errors.As(err, &semantic):
+		return NewLineError(ReasonUnexpectedValue, fmt.Sprintf("JSON %s at %s", semantic.JSONKind, semantic.JSONPointer))
+	}
+	return NewLineError(ReasonMalformedJSON, "")
+}
+
+func SyntaxError(err *jsontext.SyntacticError, last bool) error {
+	at := fmt.Sprintf("at byte %d", err.ByteOffset)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return NewLineError(ReasonDuplicateKey, at)
+	case strings.Contains(err.Err.Error(), "max depth"):
+		return NewLineError(ReasonTooDeep, at)
+	case last && errors.Is(err, io.ErrUnexpectedEOF):
+		return NewLineError(ReasonTruncatedLine, "the log ends in the middle of a record")
+	}
+	return NewLineError(ReasonMalformedJSON, at)
+}
+
+// LineError is a problem of one line, before it is known which.
+type LineError struct {
+	reason Reason
+	Detail string
+}
+
+// NewLineError returns a problem with a reason and what else is known of it.
+func NewLineError(reason Reason, detail string) *LineError { return &LineError{reason, detail} }
+
+func (e *LineError) Error() string { return string(e.reason) + ": " + e.Detail }
+
+// ParseTime reads a timestamp, and returns false for one that a ledger cannot
+// hold. One without a zone is taken for UTC.
+func ParseTime(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t, err = time.Parse("2006-01-02T15:04:05.999999999", s)
+	}
+	if err != nil || t.UTC().Year() < 1900 || t.UTC().Year() > 2261 {
+		return time.Time{}, false
+	}
+	return t.UTC(), true
+}
+
+// ShortText bounds a string of the log that is kept as it is, such as a
+// folder or a model name.
+func ShortText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}

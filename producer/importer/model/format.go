@@ -1,0 +1,61 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Format is a kind of session log, by the name of the program that writes it.
+type Format string
+
+// The formats that can be imported, and FormatAuto, which looks at each file
+// for which of them it is.
+const (
+	FormatAuto       Format = "auto"
+	FormatClaudeCode Format = "claude-code"
+	FormatCodex      Format = "codex"
+	FormatSWEAgent   Format = "swe-agent"
+	FormatOpenHands  Format = "openhands"
+)
+
+// Formats returns the formats, FormatAuto first.
+func Formats() []Format {
+	return []Format{FormatAuto, FormatClaudeCode, FormatCodex, FormatSWEAgent, FormatOpenHands}
+}
+
+// ParseFormat returns the format of that name. The error lists all names.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(Formats(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("unknown format %q: there are auto, claude-code, codex, swe-agent and openhands", name)
+}
+
+// suffixes are how names of a format's files end; none for any.
+func (f Format) suffixes() []string {
+	switch f {
+	case FormatClaudeCode, FormatCodex:
+		return []string{".jsonl"}
+	case FormatSWEAgent:
+		return []string{".traj", ".json"}
+	case FormatOpenHands:
+		return []string{".jsonl", ".json"}
+	}
+	return nil
+}
+
+// HasFolders reports whether a log of the format may be a folder.
+func (f Format) HasFolders() bool { return f == FormatOpenHands || f == FormatAuto }
+
+func (f Format) Named(name string) bool {
+	suffixes := f.suffixes()
+	return suffixes == nil || slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+func (f Format) NoFiles() string {
+	if f.suffixes() == nil {
+		return "no file in this folder or below"
+	}
+	return "no *" + strings.Join(f.suffixes(), " or *") + " file in this folder or below"
+}

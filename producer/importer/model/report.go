@@ -1,0 +1,265 @@
+package model
+
+import (
+	"maps"
+	"math"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Report says what an import found. The zero value is the report of nothing.
+// A session that stands in several files, and what several files hold of one
+// session, is counted once, also by [Report.Merge].
+type Report struct {
+	Files    int
+	Sessions int // with at least one fact
+	Lines    int // of logs that are read line by line
+	Facts    int // emitted; the ledger recognises those that it has
+	Calls    int // model calls, by id
+	Tokens   TokenTotals
+
+	ToolUses           int // distinct ids
+	ToolResults        int // distinct ids
+	UnansweredToolUses int
+	Compactions        int
+	Elisions           int // passes, such as a microcompaction
+	Summaries          int
+
+	// Ignored counts the records that carry no context facts, by type.
+	Ignored map[string]int
+	// Problems lists what went wrong, at most [MaxProblems] for a file.
+	Problems []Problem
+	// MoreProblems counts what is not listed.
+	MoreProblems int
+
+	counted counted
+}
+
+// counted is what the totals count, so that nothing counts twice. Ids are kept
+// as hashes.
+type counted struct {
+	sessions   map[uint64]bool
+	calls      map[uint64]smallTotals
+	large      map[uint64]TokenTotals // of the calls, those whose totals are not small
+	tools      map[uint64]toolTrace
+	boundaries map[uint64]boundaryKind
+}
+
+type toolTrace uint8
+
+const (
+	toolUsed toolTrace = 1 << iota
+	toolAnswered
+)
+
+type boundaryKind uint8
+
+const (
+	boundaryCompaction boundaryKind = iota
+	boundaryElision
+	boundarySummary
+)
+
+// MaxProblems is how many problems of one file a report lists. The others are
+// counted: a file of another format has one in each line.
+const MaxProblems = 200
+
+// TokenTotals is the sum of what the provider billed, in tokens, by disjoint
+// buckets. A count that the log does not have adds nothing.
+type TokenTotals struct {
+	UncachedInput int64
+	CacheRead     int64
+	CacheWrite5m  int64
+	CacheWrite1h  int64
+	CacheWrite    int64 // of a lifetime that was not reported
+	Output        int64
+	Reasoning     int64
+}
+
+// totals are the counts that a call has.
+func totals(u schema.ProviderUsage) TokenTotals {
+	return TokenTotals{
+		UncachedInput: ValueOf(u.UncachedInput), CacheRead: ValueOf(u.CacheRead), CacheWrite5m: ValueOf(u.CacheWrite5m),
+		CacheWrite1h: ValueOf(u.CacheWrite1h), CacheWrite: ValueOf(u.CacheWrite), Output: ValueOf(u.Output), Reasoning: ValueOf(u.Reasoning),
+	}
+}
+
+func (total *TokenTotals) Add(u TokenTotals, sign int64) {
+	total.UncachedInput += sign * u.UncachedInput
+	total.CacheRead += sign * u.CacheRead
+	total.CacheWrite5m += sign * u.CacheWrite5m
+	total.CacheWrite1h += sign * u.CacheWrite1h
+	total.CacheWrite += sign * u.CacheWrite
+	total.Output += sign * u.Output
+	total.Reasoning += sign * u.Reasoning
+}
+
+// smallTotals are [TokenTotals] below 2³², as those of single calls are: a log
+// may have hundreds of thousands of calls.
+type smallTotals [7]uint32
+
+func (total *TokenTotals) Buckets() [7]*int64 {
+	return [7]*int64{&total.UncachedInput, &total.CacheRead, &total.CacheWrite5m, &total.CacheWrite1h, &total.CacheWrite, &total.Output, &total.Reasoning}
+}
+
+// small returns the totals, and false when they are larger.
+func (total TokenTotals) small() (s smallTotals, ok bool) {
+	for i, n := range total.Buckets() {
+		if *n < 0 || *n > math.MaxUint32 {
+			return smallTotals{}, false
+		}
+		s[i] = uint32(*n)
+	}
+	return s, true
+}
+
+// Usage is what a counted call used.
+func (c *counted) Usage(call uint64) (total TokenTotals) {
+	if large, ok := c.large[call]; ok {
+		return large
+	}
+	small := c.calls[call]
+	for i, n := range total.Buckets() {
+		*n = int64(small[i])
+	}
+	return total
+}
+
+func ValueOf(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// Merge adds what other found to r.
+func (r *Report) Merge(other Report) {
+	r.Files += other.Files
+	r.Lines += other.Lines
+	r.Facts += other.Facts
+	for session := range other.counted.sessions {
+		r.addSession(session)
+	}
+	for call := range other.counted.calls {
+		r.addCall(call, other.counted.Usage(call))
+	}
+	for tool, trace := range other.counted.tools {
+		r.addTool(tool, trace)
+	}
+	for id, kind := range other.counted.boundaries {
+		r.addBoundary(id, kind)
+	}
+	ignored := maps.Clone(r.Ignored)
+	for kind, n := range other.Ignored {
+		if ignored == nil {
+			ignored = make(map[string]int)
+		}
+		ignored[kind] += n
+	}
+	r.Ignored = ignored
+	r.Problems = append(r.Problems[:len(r.Problems):len(r.Problems)], other.Problems...)
+	r.MoreProblems += other.MoreProblems
+}
+
+func (r *Report) session(id string) { r.addSession(HashOf(id)) }
+
+func (r *Report) addSession(id uint64) {
+	if r.counted.sessions == nil {
+		r.counted.sessions = make(map[uint64]bool)
+	}
+	r.counted.sessions[id] = true
+	r.Sessions = len(r.counted.sessions)
+}
+
+func (r *Report) Call(session, call string, usage schema.ProviderUsage) {
+	r.addCall(HashOf(session+"\x00"+call), totals(usage))
+}
+
+// addCall counts a call. Of two versions the one with the most output counts.
+func (r *Report) addCall(id uint64, usage TokenTotals) {
+	if r.counted.calls == nil {
+		r.counted.calls = make(map[uint64]smallTotals)
+	}
+	if _, known := r.counted.calls[id]; known {
+		have := r.counted.Usage(id)
+		if have.Output >= usage.Output {
+			return
+		}
+		r.Tokens.Add(have, -1)
+		delete(r.counted.large, id)
+	}
+	small, ok := usage.small()
+	r.counted.calls[id] = small
+	if !ok {
+		if r.counted.large == nil {
+			r.counted.large = make(map[uint64]TokenTotals)
+		}
+		r.counted.large[id] = usage
+	}
+	r.Tokens.Add(usage, 1)
+	r.Calls = len(r.counted.calls)
+}
+
+func (r *Report) tool(session, toolCall string, trace toolTrace) {
+	r.addTool(HashOf(session+"\x00"+toolCall), trace)
+}
+
+func (r *Report) addTool(id uint64, trace toolTrace) {
+	if r.counted.tools == nil {
+		r.counted.tools = make(map[uint64]toolTrace)
+	}
+	have := r.counted.tools[id]
+	now := have | trace
+	if now == have {
+		return
+	}
+	r.counted.tools[id] = now
+	add := func(n *int, holds func(toolTrace) bool) {
+		if holds(have) {
+			*n--
+		}
+		if holds(now) {
+			*n++
+		}
+	}
+	add(&r.ToolUses, func(t toolTrace) bool { return t&toolUsed != 0 })
+	add(&r.ToolResults, func(t toolTrace) bool { return t&toolAnswered != 0 })
+	add(&r.UnansweredToolUses, func(t toolTrace) bool { return t == toolUsed })
+}
+
+func (r *Report) boundary(session, id string, kind boundaryKind) {
+	r.addBoundary(HashOf(session+"\x00"+id)+uint64(kind), kind)
+}
+
+func (r *Report) addBoundary(id uint64, kind boundaryKind) {
+	if r.counted.boundaries == nil {
+		r.counted.boundaries = make(map[uint64]boundaryKind)
+	}
+	if _, known := r.counted.boundaries[id]; known {
+		return
+	}
+	r.counted.boundaries[id] = kind
+	switch kind {
+	case boundaryCompaction:
+		r.Compactions++
+	case boundaryElision:
+		r.Elisions++
+	case boundarySummary:
+		r.Summaries++
+	}
+}
+
+func (r *Report) Add(p Problem) {
+	if len(r.Problems) >= MaxProblems {
+		r.MoreProblems++
+		return
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+func (r *Report) Ignore(kind string) {
+	if r.Ignored == nil {
+		r.Ignored = make(map[string]int)
+	}
+	r.Ignored[kind]++
+}

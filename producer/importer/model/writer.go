@@ -1,0 +1,171 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+)
+
+// Writer turns the neutral model of a session (threads, calls, pieces,
+// boundaries) into facts. Every parser has one, so that what two tools log of
+// the same task becomes the same kinds of facts.
+type Writer struct {
+	tool     tool
+	file     string // names problems
+	Opts     Options
+	emit     func(*schema.Event) error
+	Report   Report
+	Sessions map[string]*session
+	Threads  map[ThreadKey]*Thread
+	Failed   error             // emit's, which ends the import
+	name     []byte            // of the last fact, room for the next
+	dec      *jsontext.Decoder // of the last document, its buffer for the next
+	line     []byte            // of the last long line, room for the next
+	item     schema.ItemAdded
+	entry    schema.LogAppended
+}
+
+// tool is the program whose logs a parser reads.
+type tool struct {
+	name      string    // agent and runtime_id of the facts
+	namespace uuid.UUID // of the event ids
+}
+
+func NewTool(f Format) tool {
+	return tool{string(f), uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:ctxledger:import:"+string(f)))}
+}
+
+func NewWriter(t tool, file string, opts Options, emit func(*schema.Event) error) *Writer {
+	return &Writer{
+		tool: t, file: file, Opts: opts, emit: emit, Report: Report{Files: 1},
+		Sessions: make(map[string]*session), Threads: make(map[ThreadKey]*Thread),
+	}
+}
+
+// Origin is a record of the log on its way to facts: whose it is and where it
+// stands.
+type Origin struct {
+	Thread *Thread
+	Record string // id, native or made
+	Hash   uint64 // of the record, 0 for that of its id
+	Parent string // id of the record that this one follows
+	At     time.Time
+	Line   int            // of the file, 0 where a file is one document
+	Extra  map[string]any // what the metadata of the record's facts say
+	Place  schema.Ref     // see ref
+}
+
+// Hashed stands for the record in what an import remembers.
+func (o *Origin) Hashed() uint64 {
+	if o.Hash == 0 {
+		o.Hash = HashOf(o.Record)
+	}
+	return o.Hash
+}
+
+// said is what every fact says about where it comes from. All facts of the
+// record share the map.
+func (o *Origin) said() map[string]any {
+	if o.Extra == nil {
+		o.Extra = make(map[string]any, 1)
+	}
+	if _, told := o.Extra["line"]; !told && o.Line > 0 {
+		o.Extra["line"] = o.Line
+	}
+	return o.Extra
+}
+
+// metadata is a copy of said for a fact that says more.
+func (o *Origin) metadata() map[string]any {
+	said := o.said()
+	m := make(map[string]any, len(said)+4)
+	maps.Copy(m, said)
+	return m
+}
+
+// ref is where the record stands.
+func (o *Origin) ref() schema.Ref {
+	if o.Place == "" {
+		o.Place = schema.Ref(o.Thread.source + "#" + o.Record)
+	}
+	return o.Place
+}
+
+// errFactTooLarge is returned for a fact that no event can hold.
+var errFactTooLarge = errors.New("fact too large")
+
+// fact emits one fact of the record's thread. name tells the fact from others
+// of its type in the session; toolCall is the call that it is about, or "".
+func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...string) error {
+	t := o.Thread
+	id, ok := w.eventID(t, fact, toolCall, name)
+	if !ok {
+		w.Problem(o.Line, NewLineError(ReasonBadID, "an id of a "+string(fact.EventType())+" holds control characters or quotes"))
+		return nil
+	}
+	event, err := schema.NewEvent(fact, id.String(), t.source, o.At, t.ids(w.tool.name, w.Opts.Tenant, toolCall))
+	if err != nil {
+		return fmt.Errorf("line %d of %s: %w", o.Line, w.file, err)
+	}
+	if len(event.Data) > schema.MaxEventBytes {
+		return errFactTooLarge
+	}
+	t.sequence++
+	sequence := t.sequence
+	event.Sequence = &sequence
+	if err := w.emit(event); err != nil {
+		w.Failed = fmt.Errorf("emit a fact of line %d of %s: %w", o.Line, w.file, err)
+		return w.Failed
+	}
+	w.Report.Facts++
+	w.Report.session(t.Key.Session)
+	return nil
+}
+
+// orProblem turns a fact that is too large into a problem of its line.
+func (w *Writer) orProblem(o *Origin, err error) error {
+	if err == errFactTooLarge {
+		w.Problem(o.Line, NewLineError(ReasonFactTooLarge, fmt.Sprintf("an event holds at most %d bytes", schema.MaxEventBytes)))
+		return nil
+	}
+	return err
+}
+
+func (w *Writer) Problem(line int, err error) {
+	p := Problem{File: w.file, Line: line, Reason: ReasonMalformedJSON}
+	var le *LineError
+	if errors.As(err, &le) {
+		p.Reason, p.Detail = le.reason, le.Detail
+	}
+	w.Report.Add(p)
+}
+
+// Thread returns the state of a thread, made at its first record, and whether
+// it was made now.
+func (w *Writer) Thread(key ThreadKey) (t *Thread, isNew bool) {
+	if t := w.Threads[key]; t != nil {
+		return t, false
+	}
+	s := w.Sessions[key.Session]
+	if s == nil {
+		s = &session{Tools: make(map[string]string)}
+		w.Sessions[key.Session] = s
+	}
+	t = newThread(w.tool.name, key, s)
+	w.Threads[key] = t
+	return t, true
+}
+
+// Count is a number of the log, unknown when it is negative.
+func (w *Writer) Count(o *Origin, name string, n *int64) *int64 {
+	if n != nil && *n < 0 {
+		w.Problem(o.Line, NewLineError(ReasonNegativeUsage, name+" is negative"))
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,340 @@
+package openhands
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ctxledger/ctxledger/producer/importer/internal/completion"
+	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ohRun is what pass 1 learns about a run and pass 2 needs ahead of time: its
+// name and its counts may stand behind its events. Of an answer and its counts
+// that is about 150 bytes.
+type ohRun struct {
+	instance string
+	first    string // timestamp of its first event that has one
+	head     ohHead
+	cost     *float64           // accumulated
+	total    *completion.Tokens // accumulated
+	counts   hashset.List[completion.PackedTokens]
+	costs    hashset.List[float64] // NaN for none
+	answers  hashset.List[ohAnswer]
+	events   int
+	seen     hashset.HashSet // responses, empty after link
+	loose    bool            // the document is an event; the log has one a line
+	linked   bool
+	state    bool         // what the events used stands in the state of their conversation, see [ohRun.stats]
+	id       string       // of that conversation
+	rest     ohBackground // calls after the last answer
+}
+
+// ohHead is the metadata of a run.
+type ohHead struct {
+	AgentClass    string   `json:"agent_class"`
+	Model         *ohModel `json:"llm_config"`
+	MaxIterations *int64   `json:"max_iterations"`
+	Commit        string   `json:"git_commit"`
+	Dataset       string   `json:"dataset"`
+	Condenser     *struct {
+		Type string `json:"type"`
+	} `json:"condenser_config"`
+}
+
+type ohModel struct {
+	Model string `json:"model"`
+}
+
+// ohAnswer is one answer of the model, and the call that it came from.
+type ohAnswer struct {
+	event     int    // ordinal of its first event
+	response  uint64 // hash of its id, 0 where the event does not say
+	count     int    // place of the call's counts, -1 without
+	before    ohBackground
+	condenser bool // a summary was written, by whatever means
+}
+
+// ohBackground is a stretch of counts of calls without an event.
+type ohBackground struct {
+	from, to int
+	named    bool // only those that name a response
+}
+
+// index reads a document in pass 1.
+func (run *ohRun) index(d *model.Document, room *[]byte) error {
+	return run.Read(d, room, func(_ int, value jsontext.Value) error {
+		eachEvent(value, run.event)
+		return nil
+	})
+}
+
+// join adds what another event's document holds.
+func (run *ohRun) join(other *ohRun) {
+	for _, a := range other.answers.All() {
+		if a.response == 0 || run.seen.Add(a.response) {
+			a.event += run.events
+			run.answers.Add(*a)
+		}
+	}
+	run.events += other.events
+	if other.state {
+		run.state, run.id, run.head, run.cost, run.total = true, other.id, other.head, other.cost, other.total
+		run.counts, run.costs = other.counts, other.costs
+	}
+	if run.first == "" {
+		run.first = other.first
+	}
+}
+
+// Read reads a document of any of the forms: a run, an array of events, or an
+// event, whose text it puts together in room. A run that is linked is read for
+// its events alone.
+func (run *ohRun) Read(d *model.Document, room *[]byte, each func(n int, value jsontext.Value) error) error {
+	if d.Dec.PeekKind() == '[' {
+		return d.Elements(each)
+	}
+	event := append((*room)[:0], '{')
+	history, isEvent := false, false
+	_, err := d.Members(func(name string) error {
+		switch name {
+		case "history":
+			if history {
+				return d.Dec.SkipValue()
+			}
+			history = true
+			return d.Elements(each)
+		case "instance_id", "metadata", "metrics":
+			if !run.linked {
+				return run.about(d, name)
+			}
+			return d.Dec.SkipValue()
+		case "stats":
+			run.state = true
+			if !run.linked {
+				return run.stats(d)
+			}
+			return d.Dec.SkipValue()
+		case "instance", "test_result", "instruction":
+			return d.Dec.SkipValue()
+		}
+		if history {
+			return d.Dec.SkipValue()
+		}
+		value, err := d.Dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		isEvent = isEvent || name == "action" || name == "observation" || name == "kind"
+		if len(event) > 1 {
+			event = append(event, ',')
+		}
+		if event, err = jsontext.AppendQuote(event, name); err != nil {
+			return err
+		}
+		event = append(append(event, ':'), value...)
+		return nil
+	})
+	if *room = event; cap(event) > 4*model.ReadBufferBytes {
+		*room = nil
+	}
+	if err == nil && run.state && !run.linked && !history {
+		run.describe(append(event, '}'))
+	}
+	if err != nil || history || !isEvent {
+		return err
+	}
+	run.loose = true
+	return each(0, append(event, '}'))
+}
+
+// about reads what a run says about itself.
+func (run *ohRun) about(d *model.Document, name string) error {
+	switch name {
+	case "instance_id":
+		var id jsonscan.Span
+		err := d.Value(&id)
+		run.instance = model.IDText(id)
+		return err
+	case "metadata":
+		return d.Value(&run.head)
+	}
+	return run.metrics(d)
+}
+
+// metrics reads what a run used.
+func (run *ohRun) metrics(d *model.Document) error {
+	_, err := d.Members(func(name string) error {
+		switch name {
+		case "accumulated_cost":
+			return d.Value(&run.cost)
+		case "accumulated_token_usage":
+			return d.Value(&run.total)
+		case "token_usages":
+			return d.Elements(func(_ int, value jsontext.Value) error {
+				var tokens completion.Tokens
+				_ = json.Unmarshal(value, &tokens, jsonscan.Streamed) // what is of another form stays empty, and its place taken
+				run.counts.Add(tokens.Pack(run.counts.Last()))
+				return nil
+			})
+		case "costs":
+			return d.Elements(func(_ int, value jsontext.Value) error {
+				var one struct {
+					Cost *float64 `json:"cost"`
+				}
+				_ = json.Unmarshal(value, &one, jsonscan.Streamed) // as above
+				run.costs.Add(completion.PackedCost(one.Cost))
+				return nil
+			})
+		}
+		return d.Dec.SkipValue()
+	})
+	return err
+}
+
+// eachEvent calls each for the event that value holds, or for both of an
+// action and its observation, which older versions write as a pair.
+func eachEvent(value jsontext.Value, each func(e *ohEvent)) bool {
+	if value.Kind() == '[' {
+		var pair []jsontext.Value
+		if json.Unmarshal(value, &pair, jsonscan.Streamed) != nil {
+			return false
+		}
+		for _, v := range pair {
+			if v.Kind() == '[' || !eachEvent(v, each) {
+				return false
+			}
+		}
+		return true
+	}
+	e := new(ohEvent)
+	if !jsonscan.Decode(value, e.Read) {
+		return false
+	}
+	if e.Kind != "" && e.Action == "" && e.Observation == "" {
+		if e.sdk = new(ohSDKEvent); json.Unmarshal(value, e.sdk, jsonscan.Streamed) != nil {
+			return false
+		}
+	}
+	each(e)
+	return true
+}
+
+func (run *ohRun) event(e *ohEvent) {
+	ordinal := run.events
+	run.events++
+	if run.first == "" {
+		if _, ok := model.ParseTime(e.Timestamp); ok {
+			run.first = e.Timestamp
+		}
+	}
+	if e.condenses() && e.args().Summary != nil {
+		run.answers.Add(ohAnswer{event: ordinal, count: -1, response: model.HashOfID(e.response()), condenser: true})
+	}
+	if !e.byAgent() {
+		return
+	}
+	response := model.HashOfID(e.response())
+	if response != 0 && !run.seen.Add(response) {
+		return
+	}
+	run.answers.Add(ohAnswer{event: ordinal, count: -1, response: response})
+}
+
+// link finds what each answer used. The counts stand in the order of the calls
+// and name their answers; between two that are found, as many counts as
+// answers without a name are theirs, and any others are of calls without an
+// event. A condensation may be the work of a model, whose count stands there too.
+func (run *ohRun) link() {
+	if run.linked {
+		return
+	}
+	run.linked, run.seen = true, hashset.HashSet{}
+	if run.state {
+		run.linkByName()
+		return
+	}
+	place := run.places()
+	next := 0 // count
+	var nameless []*ohAnswer
+	settle := func(end int) (before ohBackground) {
+		if agents := slices.DeleteFunc(slices.Clone(nameless), func(a *ohAnswer) bool { return a.condenser }); end-next == len(agents) {
+			nameless = agents
+		}
+		if end-next == len(nameless) {
+			for i, a := range nameless {
+				a.count = next + i
+			}
+		} else { // answers that tell their own use may be these
+			before = ohBackground{from: next, to: end, named: len(nameless) > 0}
+		}
+		nameless = nameless[:0]
+		return before
+	}
+	for _, a := range run.answers.All() {
+		at, known := place[a.response]
+		switch {
+		case !known || a.response == 0:
+			nameless = append(nameless, a)
+		case at >= next:
+			a.before = settle(at)
+			a.count = at
+			run.counts.At(at).Response = "" // the answer has it
+			next = at + 1
+		}
+	}
+	run.rest = settle(run.counts.Len())
+}
+
+// places finds the counts by the hashes of their responses, and gives each its
+// cost.
+func (run *ohRun) places() map[uint64]int {
+	place := make(map[uint64]int, run.counts.Len())
+	for i, c := range run.counts.All() {
+		if run.costs.Len() == run.counts.Len() {
+			c.Cost = *run.costs.At(i)
+		}
+		if c.Response != "" {
+			if _, known := place[model.HashOf(c.Response)]; !known {
+				place[model.HashOf(c.Response)] = i
+			}
+		}
+	}
+	run.costs = hashset.List[float64]{}
+	return place
+}
+
+// background lists the counts of calls without an event.
+func (run *ohRun) background(b ohBackground) (calls []*completion.Tokens) {
+	for i := b.from; i < b.to; i++ {
+		if c := run.counts.At(i); !b.named || c.Response != "" {
+			calls = append(calls, c.Unpack())
+		}
+	}
+	return calls
+}
+
+// session is the id of the run's session: the instance's, and when the run
+// began, since an instance is run more than once. "" for a run without events.
+func (run *ohRun) session() string {
+	at, ok := model.ParseTime(run.first)
+	if !ok {
+		return ""
+	}
+	if run.id != "" && model.ValidID(run.id) {
+		return run.id
+	}
+	name := run.instance
+	if name == "" || !model.ValidID(name) {
+		name = "openhands"
+	}
+	return model.ShortText(name, model.MaxNativeID-24) + "." + at.Format("20060102T150405.000000")
+}
+
+func (run *ohRun) time() time.Time {
+	at, _ := model.ParseTime(run.first)
+	return at
+}
