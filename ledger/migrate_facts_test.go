@@ -12,26 +12,27 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/queries"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+	"github.com/ctxledger/ctxledger/ledger/migrate/migratetest"
 )
 
-// TestMigrateKeepsTheFactsOfEveryState stops at each migration that has the tables of
-// facts, writes facts, goes on to the newest, and finds in every view what a ledger
-// has that was new when they came.
+// TestMigrateKeepsTheFactsOfEveryState makes each released state that has the tables of
+// facts, writes facts, migrates it, and finds in every view what a ledger has that was
+// new when they came.
 func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	t.Parallel()
 	newest := embedded.SharedClickHouse(t).ClickHouseDSN()
-	want := contents(t, ledgerOfState(t, newest, 0, ""))
+	want := contents(t, ledgerOfState(t, newest, nil, ""))
 	if want["recorded_events"] == "" || want["scope_records"] == "" {
 		t.Fatalf("the views are %v", slices.Sorted(maps.Keys(want)))
 	}
-	for _, m := range ledger.Migrations() {
-		if m.Version < withFacts {
+	for _, state := range migratetest.States() {
+		if state.Version < withFacts {
 			continue
 		}
-		t.Run(m.Name, func(t *testing.T) {
+		t.Run(state.Name, func(t *testing.T) {
 			t.Parallel()
-			got := contents(t, ledgerOfState(t, embedded.SharedClickHouse(t).ClickHouseDSN(), m.Version, newest))
+			got := contents(t, ledgerOfState(t, embedded.SharedClickHouse(t).ClickHouseDSN(), &state, newest))
 			for view, rows := range want {
 				if got[view] != rows {
 					t.Errorf("%s has %s (rows and their hash), that of a new ledger %s", view, got[view], rows)
@@ -41,31 +42,24 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	}
 }
 
-// withFacts is the first migration that has the tables of facts.
+// withFacts is the first state that has the tables of facts.
 const withFacts = 3
 
 // ledgerOfState returns a ledger whose facts were written when its tables were those
-// of a migration, and that was migrated then: those that the ledger at newest has, as
-// far as there are columns for them. Version 0 is the newest, which gets the facts.
-func ledgerOfState(t *testing.T, dsn string, version uint32, newest string) *ledger.Ledger {
+// of a state, and that was migrated then: those that the ledger at newest has, as far
+// as there are columns for them. No state is the newest, which gets the facts.
+func ledgerOfState(t *testing.T, dsn string, state *migratetest.State, newest string) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	if version > 0 {
-		err = l.MigrateTo(t.Context(), version)
-	} else {
-		_, err = l.Migrate(t.Context())
+	if state != nil {
+		copyFacts(t, newest, dsn, *state)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if version > 0 {
-		copyFacts(t, newest, dsn)
-		_, err = l.Migrate(t.Context())
-	} else {
+	_, err = l.Migrate(t.Context())
+	if err == nil && state == nil {
 		c := newCorpus(t)
 		c.batch.Incarnation = uuid.MustParse("6f1d2c3b-0000-4000-8000-000000000001")
 		c.runtimeSession()
@@ -78,8 +72,9 @@ func ledgerOfState(t *testing.T, dsn string, version uint32, newest string) *led
 	return l
 }
 
-// copyFacts fills the tables of one database of a server with the rows of another's.
-func copyFacts(t *testing.T, from, to string) {
+// copyFacts makes the tables of a state and fills them with the rows of another database
+// of the server.
+func copyFacts(t *testing.T, from, to string, state migratetest.State) {
 	t.Helper()
 	source, err := clickhouse.ParseDSN(from)
 	if err != nil {
@@ -94,6 +89,9 @@ func copyFacts(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if err := state.Make(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
 	var tables []struct {
 		Name    string   `ch:"table"`
 		Columns []string `ch:"columns"`
@@ -116,7 +114,7 @@ func copyFacts(t *testing.T, from, to string) {
 func contents(t *testing.T, l *ledger.Ledger) map[string]string {
 	t.Helper()
 	views := []string{"session_summary", "run_tree", "compaction_lineage", "gaps", "check_lost_runtime_ids"}
-	for _, v := range queries.Views() {
+	for _, v := range migrate.Views() {
 		views = append(views, v.Name)
 		if v.Name == "scope_records" {
 			break

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger/migrate"
 )
 
 // Beside is a second set of the tables that are derived from the streams, in a
@@ -204,7 +206,7 @@ func (b *Beside) Make(ctx context.Context, starts []Start) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range splitStatements(statement("beside_create")) {
+	for _, s := range migrate.Split(statement("beside_create")) {
 		if err := b.live.conn.Exec(b.with(ctx, nil), s); err != nil {
 			return fmt.Errorf("create the tables of %s: %w", b.name, err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/queries"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -28,15 +28,15 @@ func viewNames(t *testing.T, l *ledger.Ledger) []string {
 	return names
 }
 
-// TestViewsAreWhatIsPromised holds queries/views.txt against the server: a view's
+// TestViewsAreWhatIsPromised compares the headers of views with the server: a view's
 // columns may gain, and no other change is one.
 func TestViewsAreWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	l := cleanCorpus(t)
 	for _, name := range viewNames(t, l) {
-		view, ok := queries.GetView(name)
+		view, ok := migrate.GetView(name)
 		if !ok {
-			t.Errorf("queries/views.txt lacks the view %s", name)
+			t.Errorf("no header describes the view %s", name)
 			continue
 		}
 		var promised, there []string
@@ -53,12 +53,12 @@ func TestViewsAreWhatIsPromised(t *testing.T) {
 		}
 		for _, column := range there {
 			if !slices.Contains(promised, column) {
-				t.Errorf("%s has gained the column %s: add it to queries/views.txt", name, column)
+				t.Errorf("%s has gained the column %s: add it to its header", name, column)
 			}
 		}
 		_ = rows(t, l, "SELECT * FROM {view:Identifier}", map[string]string{"view": name})
 	}
-	for _, view := range queries.Views() {
+	for _, view := range migrate.Views() {
 		if got := rows(t, l, "EXISTS TABLE {view:Identifier}", map[string]string{"view": view.Name}); got[0][0] != "1" {
 			t.Errorf("the view %s is promised and not there", view.Name)
 		}

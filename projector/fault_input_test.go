@@ -165,9 +165,7 @@ func migratedWithABacklog(t *testing.T) {
 	}
 	f.must(names.Close())
 	f.exec(drop...)
-	for _, m := range ledger.Migrations()[:1] {
-		f.exec(m.Statements...)
-	}
+	f.exec("CREATE TABLE migrations (version UInt32, name String) ENGINE = ReplacingMergeTree ORDER BY version")
 	if err := f.run(f.projector()); !ledger.NotMigrated(err) {
 		t.Errorf("without tables it ended with %v", err)
 	}

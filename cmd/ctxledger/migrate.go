@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -70,7 +69,7 @@ What was projected stays in the tables and still tells repeated events.`,
 				return err
 			}
 			defer l.Close()
-			applied, err := instance.Migrate(cmd.Context(), l)
+			applied, err := l.Migrate(cmd.Context())
 			for _, name := range applied {
 				fmt.Fprintf(a.out, "applied %s\n", name)
 			}

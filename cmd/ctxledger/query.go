@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -119,7 +120,7 @@ func (a *app) listQueries() error {
 
 func (a *app) listViews() error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, v := range queries.Views() {
+	for _, v := range migrate.Views() {
 		fmt.Fprintf(w, "%s\t%s\n", v.Name, v.Title)
 	}
 	return w.Flush()
@@ -127,7 +128,7 @@ func (a *app) listViews() error {
 
 // showQuery prints a query, or what the columns of a view mean.
 func (a *app) showQuery(name string) error {
-	if v, ok := queries.GetView(name); ok {
+	if v, ok := migrate.GetView(name); ok {
 		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "%s: %s\n\n", v.Name, v.Title)
 		for _, c := range v.Columns {

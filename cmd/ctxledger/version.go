@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -20,9 +21,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			build := status.ReadBuild()
-			migrations := ledger.Migrations()
 			_, err := fmt.Fprintf(a.out, "ctxledger %s\ncontract %s\ntables %s, projection %d\n%s %s/%s\n",
-				strings.TrimSpace(build.Version+" "+build.Revision), schema.Version, migrations[len(migrations)-1].Name, ledger.NewestRules,
+				strings.TrimSpace(build.Version+" "+build.Revision), schema.Version, migrate.Latest(), ledger.NewestRules,
 				runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},

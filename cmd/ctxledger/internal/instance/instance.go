@@ -109,7 +109,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
 		return nil, err
 	}
-	if _, err = Migrate(ctx, i.Ledger); err != nil {
+	if _, err = i.Ledger.Migrate(ctx); err != nil {
 		return nil, err
 	}
 	if _, err = streamio.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {

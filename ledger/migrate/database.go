@@ -1,0 +1,145 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// A database is the one that a connection is of, and what it has of a release.
+type database struct {
+	conn      driver.Conn
+	name      string
+	recorded  []uint32 // numbers of changes
+	relations []string // tables and views
+	digests   map[string]string
+}
+
+// The server's error codes that mean that nothing was migrated yet.
+const (
+	codeUnknownTable    = 60
+	codeUnknownDatabase = 81
+)
+
+// Recorded returns the numbers of the changes that the database has, in order.
+func Recorded(ctx context.Context, conn driver.Conn) ([]uint32, error) {
+	var versions []uint32
+	err := each(ctx, conn, "recorded", func(rows driver.Rows) error {
+		var version uint32
+		err := rows.Scan(&version)
+		versions = append(versions, version)
+		return err
+	})
+	var server *clickhouse.Exception
+	if errors.As(err, &server) && slices.Contains([]int32{codeUnknownTable, codeUnknownDatabase}, server.Code) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return versions, nil
+}
+
+// look reads what a database has.
+func look(ctx context.Context, conn driver.Conn) (*database, error) {
+	d := &database{conn: conn, digests: make(map[string]string)}
+	var err error
+	if err := conn.QueryRow(ctx, statement("database")).Scan(&d.name); err != nil {
+		return nil, fmt.Errorf("ask for the database: %w", err)
+	}
+	if d.recorded, err = Recorded(ctx, conn); err != nil {
+		return nil, err
+	}
+	if d.relations, err = d.strings(ctx, "relations"); err != nil {
+		return nil, fmt.Errorf("list tables and views: %w", err)
+	}
+	if !d.has("definitions") {
+		return d, nil
+	}
+	err = each(ctx, conn, "digests", func(rows driver.Rows) error {
+		var name, digest string
+		err := rows.Scan(&name, &digest)
+		d.digests[name] = digest
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read definitions: %w", err)
+	}
+	return d, nil
+}
+
+func (d *database) has(relation string) bool { return slices.Contains(d.relations, relation) }
+
+// fresh reports whether nothing was ever made in the database but perhaps the table of
+// the numbers.
+func (d *database) fresh() bool {
+	return len(d.recorded) == 0 && !slices.ContainsFunc(d.relations, func(name string) bool { return name != "migrations" })
+}
+
+// exec executes statements, in which {database} stands for the database.
+func (d *database) exec(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if err := d.conn.Exec(ctx, strings.ReplaceAll(s, ownDatabase, "`"+d.name+"`")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record notes changes and digests, the digests first: a change is applied again until
+// its number is there.
+func (d *database) record(ctx context.Context, changes []change, digests map[string]string) error {
+	var versions []uint32
+	var names, files, sums []string
+	for _, c := range changes {
+		versions, names = append(versions, c.version), append(names, c.name)
+		if c.file != "" {
+			files, sums = append(files, c.file), append(sums, c.digest)
+		}
+	}
+	for name, digest := range digests {
+		files, sums = append(files, name), append(sums, digest)
+	}
+	if len(files) > 0 {
+		if err := d.conn.Exec(ctx, statement("record_digests"), clickhouse.Named("names", files), clickhouse.Named("digests", sums)); err != nil {
+			return fmt.Errorf("record digests: %w", err)
+		}
+	}
+	if len(versions) > 0 {
+		if err := d.conn.Exec(ctx, statement("record_changes"), clickhouse.Named("versions", versions), clickhouse.Named("names", names)); err != nil {
+			return fmt.Errorf("record changes: %w", err)
+		}
+	}
+	return nil
+}
+
+// strings returns the only column of an answer.
+func (d *database) strings(ctx context.Context, name string, args ...any) (list []string, err error) {
+	err = each(ctx, d.conn, name, func(rows driver.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		list = append(list, s)
+		return err
+	}, args...)
+	return list, err
+}
+
+// each calls f with every row that a statement answers.
+func each(ctx context.Context, conn driver.Conn, name string, f func(driver.Rows) error, args ...any) error {
+	rows, err := conn.Query(ctx, statement(name), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

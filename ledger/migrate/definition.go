@@ -1,0 +1,139 @@
+package migrate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A definition is a view that the database has. A file of views/ is one; a file of
+// checks/ is two, check_x_of and check_x.
+type definition struct {
+	name  string
+	text  string // the statement; {database} stands for the database's name
+	needs []string
+	// digest is of the text and of the digests of all that it needs: the server
+	// keeps the columns of what a view reads, and binds views with parameters by
+	// name, so a view is made again when one of these changed.
+	digest string
+}
+
+// ownDatabase stands in a definition for the ledger's database: where a view gives
+// another its parameters, the server does not complete the name as it does that of a
+// table, and would look for it in the database of the user who asks.
+const ownDatabase = "{database}"
+
+const createView = "CREATE OR REPLACE VIEW "
+
+// readDefinitions reads the files of views/ and checks/.
+func (r *release) readDefinitions(sql fs.FS) error {
+	ofTenant, err := fs.ReadFile(sql, "of_tenant.sql")
+	if err != nil {
+		return err
+	}
+	ofAll, err := fs.ReadFile(sql, "of_all.sql")
+	if err != nil {
+		return err
+	}
+	condition := strings.Join(Split(string(ofTenant)), "")
+	found := make(map[string]definition)
+	headers := make(map[string]string)
+	err = eachFile(sql, "views", func(name, text string) error {
+		one, err := single(text, createView+name+" AS")
+		found[name], headers[name] = definition{name: name, text: one}, text
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = eachFile(sql, "checks", func(name, text string) error {
+		name = "check_" + name
+		one, err := single(text, createView+name+"_of AS")
+		found[name+"_of"] = definition{name: name + "_of", text: strings.ReplaceAll(one, "{of_tenant}", condition)}
+		all := strings.ReplaceAll(strings.Join(Split(string(ofAll)), ""), "{check}", name)
+		found[name], headers[name] = definition{name: name, text: all}, text
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.order(found); err != nil {
+		return err
+	}
+	return r.readViews(sql, headers)
+}
+
+// order sorts the definitions by what they need, and adds up their digests.
+func (r *release) order(found map[string]definition) error {
+	digests := make(map[string]string)
+	for _, t := range r.tables {
+		digests[t.name] = digestOf(t.statement)
+	}
+	waiting := slices.SortedFunc(maps.Values(found), func(a, b definition) int { return cmp.Compare(a.name, b.name) })
+	for i := range waiting {
+		d := &waiting[i]
+		for _, name := range relationsIn(d.text) {
+			_, view := found[name]
+			if _, table := digests[name]; !table && !view {
+				return fmt.Errorf("%s reads %s, which is neither in tables/ nor in views/", d.name, name)
+			}
+			d.needs = append(d.needs, name)
+		}
+	}
+	for len(waiting) > 0 {
+		var later []definition
+		for _, d := range waiting {
+			parts := []string{d.text}
+			for _, name := range d.needs {
+				parts = append(parts, digests[name])
+			}
+			if slices.Contains(parts, "") {
+				later = append(later, d)
+				continue
+			}
+			d.digest = digestOf(parts...)
+			digests[d.name] = d.digest
+			r.definitions = append(r.definitions, d)
+		}
+		if len(later) == len(waiting) {
+			return fmt.Errorf("%s needs itself", later[0].name)
+		}
+		waiting = later
+	}
+	return nil
+}
+
+func digestOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+var (
+	quotes   = regexp.MustCompile(`'(?:\\.|[^'\\])*'`)
+	readFrom = regexp.MustCompile(`\b(FROM|ARRAY JOIN|JOIN)\s+(?:\{database\}\.)?([a-z_]\w*)`)
+	named    = regexp.MustCompile(`\b(\w+)\s+AS\s+\(\s*(?:SELECT|WITH)\b`)
+)
+
+// relationsIn returns the tables and views that a statement reads, by name. What it
+// names itself, WITH name AS (SELECT …), is none of them.
+func relationsIn(text string) []string {
+	text = quotes.ReplaceAllString(text, "''")
+	own := make(map[string]bool)
+	for _, m := range named.FindAllStringSubmatch(text, -1) {
+		own[m[1]] = true
+	}
+	var names []string
+	for _, m := range readFrom.FindAllStringSubmatch(text, -1) {
+		if m[1] != "ARRAY JOIN" && !own[m[2]] {
+			names = append(names, m[2])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,58 @@
+// Package migrate brings a ClickHouse database to the tables and views that this
+// version of the program wants. Every object is defined in one file of sql/, as it is
+// today:
+//
+//	sql/tables/NAME.sql        CREATE TABLE IF NOT EXISTS: what a new database gets
+//	sql/views/NAME.sql         CREATE OR REPLACE VIEW, with a header
+//	sql/checks/NAME.sql        the view check_NAME_of(tenant), with a header; check_NAME is generated
+//	sql/changes/NNNN_verb.sql  alters tables of databases that exist
+//	sql/legacy/                the changes from before each object had its file
+//	sql/retired.txt            views that an earlier version had
+//	sql/columns.txt            what columns mean that many views have
+//	sql/catalogue.txt          the order in which views are listed
+//	sql/of_tenant.sql          what {of_tenant} stands for in a check
+//	sql/of_all.sql             the statement that makes check_NAME
+//
+// # To change something
+//
+//   - A view or a check: edit its file. A new one is a new file. Delete a file and add
+//     its name to retired.txt to drop a view.
+//   - A new table: add its file.
+//   - A column, index or setting of a table: edit the file of the table, and add the
+//     next changes/NNNN_verb.sql that does the same to a table which exists. Each
+//     statement must do no harm where it is run again (ADD COLUMN IF NOT EXISTS), also
+//     to a table that has it from its own file. Add the file to testdata/released.txt
+//     when it is released. It never changes again.
+//
+// In every file {database} stands for the database's name. A view that gives another
+// its parameter has to name the database.
+//
+// The header of a view says what a row is, why the view is as it is, and which tables
+// and views it needs. Then it lists the columns: name, type, unit and, where columns.txt
+// does not say it, the meaning. HEAD stands for the columns that every view of facts
+// begins with. Headers are what [Views] returns, and become the comments that DESCRIBE
+// TABLE shows.
+//
+// # What Up does
+//
+//  1. It reads which numbers are recorded in the table migrations, and the digests in
+//     the table definitions. It refuses a number that this version does not know, and
+//     one whose recorded SHA-256 is not that of its file. Nothing is done then. Numbers
+//     of versions before the digests have none and are accepted.
+//  2. It makes the tables that are missing.
+//  3. It applies the changes whose number is not recorded, and records each with its
+//     SHA-256. A new database needs none of them: its tables have their effect, and all
+//     numbers are recorded at once.
+//  4. It makes every view whose digest is not the recorded one or that is not there, in
+//     the order of their needs, which are derived from the statements. The digest of a
+//     view covers the tables and views that it reads, so that a view is made again when
+//     one of these changed.
+//  5. It drops retired views.
+//  6. It sets the comments.
+//
+// Every step can be repeated. A migration that was killed is finished by the next; two
+// at once come to the same end.
+//
+// The package imports neither ledger nor the rebuild: it needs a connection alone, so
+// that the tests of package ledger can use it.
+package migrate

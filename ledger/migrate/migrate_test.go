@@ -1,0 +1,331 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger/migrate/migratetest"
+)
+
+// empty is a connection to a database of the test's own.
+func empty(t *testing.T) driver.Conn {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(embedded.SharedClickHouse(t).ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func mustUp(t *testing.T, conn driver.Conn, r *release) []string {
+	t.Helper()
+	applied, err := up(t.Context(), conn, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return applied
+}
+
+func exec(t *testing.T, conn driver.Conn, sql string, args ...any) {
+	t.Helper()
+	if err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strings returns the only column of an answer.
+func list(t *testing.T, conn driver.Conn, sql string) (names []string) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), "SELECT groupArray(toString(*)) FROM ("+sql+")").Scan(&names); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// shape is what a database consists of: of each table and view the statement that makes
+// it, comments included, and its columns.
+func shape(t *testing.T, conn driver.Conn) map[string]string {
+	t.Helper()
+	parts := make(map[string]string)
+	for _, sql := range []string{
+		"SELECT name, replaceAll(create_table_query, currentDatabase() || '.', '') FROM system.tables WHERE database = currentDatabase()",
+		`SELECT table || '.' || name, toString((position, type, default_kind, default_expression, compression_codec, is_in_sorting_key, comment))
+			FROM system.columns WHERE database = currentDatabase()`,
+		"SELECT table || ' index ' || name, toString((type_full, expr, granularity)) FROM system.data_skipping_indices WHERE database = currentDatabase()",
+	} {
+		rows, err := conn.Query(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var name, text string
+			if err := rows.Scan(&name, &text); err != nil {
+				t.Fatal(err)
+			}
+			parts[name] = sortSettings(text)
+		}
+		if err := errors.Join(rows.Close(), rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return parts
+}
+
+// sortSettings puts the settings of a table in order: ALTER adds them at the end.
+func sortSettings(create string) string {
+	head, settings, ok := strings.Cut(create, " SETTINGS ")
+	if !ok || !strings.Contains(head, "MergeTree") {
+		return create
+	}
+	list := strings.Split(settings, ", ")
+	slices.Sort(list)
+	return head + " SETTINGS " + strings.Join(list, ", ")
+}
+
+// same compares a database with one that was new.
+func same(t *testing.T, conn driver.Conn, want map[string]string) {
+	t.Helper()
+	got := shape(t, conn)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			n := 0
+			for n < min(len(got[name]), len(want[name])) && got[name][n] == want[name][n] {
+				n++
+			}
+			t.Errorf("%s has %.200q where a new database has %.200q", name, got[name][n:], want[name][n:])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("a new database has no %s", name)
+		}
+	}
+}
+
+func newShape(t *testing.T) map[string]string {
+	t.Helper()
+	conn := empty(t)
+	mustUp(t, conn, current())
+	return shape(t, conn)
+}
+
+// TestEveryReleasedStateComesUp compares each state of testdata, brought up, with a new
+// database, and the numbers that are recorded then.
+func TestEveryReleasedStateComesUp(t *testing.T) {
+	t.Parallel()
+	want := newShape(t)
+	if len(want) < 900 {
+		t.Fatalf("the shape has only %d parts", len(want))
+	}
+	states := migratetest.States()
+	if len(states) != 34 {
+		t.Fatalf("%d states", len(states))
+	}
+	if testing.Short() {
+		states = []migratetest.State{states[2], states[11], states[len(states)-1]}
+	}
+	for _, state := range states {
+		t.Run(state.Name, func(t *testing.T) {
+			t.Parallel()
+			conn := empty(t)
+			if err := state.Make(t.Context(), conn); err != nil {
+				t.Fatal(err)
+			}
+			pending, err := Pending(t.Context(), conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied := mustUp(t, conn, current())
+			if !slices.Equal(applied, pending) || len(applied) == 0 {
+				t.Errorf("applied %v, pending was %v", applied, pending)
+			}
+			for _, name := range applied {
+				if name <= state.Name && name[0] == '0' {
+					t.Errorf("%s was applied again", name)
+				}
+			}
+			same(t, conn, want)
+			upToDate(t, conn)
+		})
+	}
+}
+
+// upToDate: nothing is pending, all numbers are recorded, and Up does nothing.
+func upToDate(t *testing.T, conn driver.Conn) {
+	t.Helper()
+	pending, err := Pending(t.Context(), conn)
+	if err != nil || len(pending) > 0 {
+		t.Errorf("pending: %v, %v", pending, err)
+	}
+	recorded, err := Recorded(t.Context(), conn)
+	if err != nil || len(recorded) != len(current().changes) {
+		t.Errorf("recorded: %v, %v", recorded, err)
+	}
+	if applied := mustUp(t, conn, current()); len(applied) > 0 {
+		t.Errorf("a second migration applied %v", applied)
+	}
+}
+
+func TestPendingOnAnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	conn := empty(t)
+	pending, err := Pending(t.Context(), conn)
+	if err != nil || len(pending) != len(current().changes) || pending[0] != "0001_create_migrations" || pending[len(pending)-1] != Latest() {
+		t.Fatalf("pending %v, %v; want all changes", pending, err)
+	}
+	if applied := mustUp(t, conn, current()); !slices.Equal(applied, pending) {
+		t.Errorf("applied %v, pending was %v", applied, pending)
+	}
+	upToDate(t, conn)
+}
+
+// cutting is a connection that breaks off before its n-th statement.
+type cutting struct {
+	driver.Conn
+	left int
+}
+
+var errCut = errors.New("cut off")
+
+func (c *cutting) Exec(ctx context.Context, sql string, args ...any) error {
+	if c.left--; c.left < 0 {
+		return errCut
+	}
+	return c.Conn.Exec(ctx, sql, args...)
+}
+
+// TestUpGoesOnWhereItWasCut cuts a migration before each of its statements, in turn over
+// all states and none, and goes on with another.
+func TestUpGoesOnWhereItWasCut(t *testing.T) {
+	t.Parallel()
+	want := newShape(t)
+	for _, from := range []string{"", "0003_create_facts", "0062_suspect_without_merging", "0090_change_rules_by_position"} {
+		t.Run("from"+from, func(t *testing.T) {
+			t.Parallel()
+			step := 1
+			if testing.Short() {
+				step = 41
+			}
+			for n := 0; ; n += step {
+				conn := empty(t)
+				if i := slices.IndexFunc(migratetest.States(), func(s migratetest.State) bool { return s.Name == from }); i >= 0 {
+					if err := migratetest.States()[i].Make(t.Context(), conn); err != nil {
+						t.Fatal(err)
+					}
+				}
+				_, err := up(t.Context(), &cutting{conn, n}, current())
+				if err == nil {
+					t.Logf("%d statements", n)
+					break
+				}
+				if !errors.Is(err, errCut) {
+					t.Fatalf("cut before statement %d: %v", n, err)
+				}
+				mustUp(t, conn, current())
+				same(t, conn, want)
+				upToDate(t, conn)
+				if t.Failed() {
+					t.Fatalf("it was cut before statement %d", n)
+				}
+			}
+		})
+	}
+}
+
+// TestTwoAtOnce: both come to the same end, from nothing and from released states.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	want := newShape(t)
+	for i, state := range append([]migratetest.State{{}, {}, {}}, migratetest.States()...) {
+		if i%4 != 0 && i != 1 && state.Version != 90 || testing.Short() && i > 3 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d%s", i, state.Name), func(t *testing.T) {
+			t.Parallel()
+			conn := empty(t)
+			if state.Version > 0 {
+				if err := state.Make(t.Context(), conn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const programs = 3
+			done := make(chan error, programs)
+			for range programs {
+				go func() {
+					_, err := up(t.Context(), conn, current())
+					done <- err
+				}()
+			}
+			for range programs {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			same(t, conn, want)
+			upToDate(t, conn)
+		})
+	}
+}
+
+// TestUpRefuses what is of a later version or was made from another text, and changes
+// nothing then.
+func TestUpRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ spoil, want string }{
+		"a later version": {"INSERT INTO migrations VALUES (9999, '9999_later')",
+			"the database has change 9999, which this version does not know, so nothing was changed: use the version that made it, or a later one"},
+		"an edited change": {"INSERT INTO definitions VALUES ('legacy/0090_change_rules_by_position', 'beef')",
+			"the database has change 0090_change_rules_by_position with SHA-256 beef and this program has it with "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := empty(t)
+			mustUp(t, conn, current())
+			exec(t, conn, test.spoil)
+			exec(t, conn, "DROP VIEW gaps")
+			before := shape(t, conn)
+			applied, err := up(t.Context(), conn, current())
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || len(applied) > 0 {
+				t.Errorf("applied %v: %v", applied, err)
+			}
+			same(t, conn, before)
+			if pending, err := Pending(t.Context(), conn); err != nil || (len(pending) > 0) != (name == "an edited change") {
+				t.Errorf("pending %v, %v", pending, err)
+			}
+		})
+	}
+}
+
+// TestOlderLedgersHaveNoDigests: the numbers that earlier versions recorded are accepted
+// without one.
+func TestOlderLedgersHaveNoDigests(t *testing.T) {
+	t.Parallel()
+	conn := empty(t)
+	states := migratetest.States()
+	if err := states[len(states)-1].Make(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	if applied, want := mustUp(t, conn, current()), []string{"table definitions", "53 views"}; !slices.Equal(applied, want) {
+		t.Errorf("applied %v, want %v", applied, want)
+	}
+	if got := list(t, conn, "SELECT name FROM definitions FINAL WHERE name LIKE 'legacy/%'"); len(got) > 0 {
+		t.Errorf("digests of %v were recorded, which an earlier version applied", got)
+	}
+	if got := list(t, conn, "SELECT count() FROM definitions FINAL"); got[0] != "53" {
+		t.Errorf("%v definitions are recorded", got)
+	}
+}

@@ -1,0 +1,82 @@
+// Package migratetest has the tables and views that released versions made, so that
+// tests can upgrade from each. testdata/states.json.gz was dumped from a ClickHouse
+// after each numbered change up to 0090: objects that many states share are there once,
+// as the statement that makes them, with the first number that has them and the first
+// that has them no more.
+package migratetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	_ "embed" // the states
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+//go:embed testdata/states.json.gz
+var dump []byte
+
+// A State is what a database had whose newest change was this.
+type State struct {
+	Version uint32 `json:"version"`
+	Name    string `json:"name"` // NNNN_verb
+}
+
+type object struct {
+	Since uint32 `json:"since"`
+	Until uint32 `json:"until"` // 0: to the end
+	Name  string `json:"name"`
+	SQL   string `json:"sql"`
+}
+
+type dumped struct {
+	States  []State  `json:"states"`
+	Objects []object `json:"objects"` // tables before views
+}
+
+var read = sync.OnceValue(func() (d dumped) {
+	z, err := gzip.NewReader(bytes.NewReader(dump))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&d)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("testdata/states.json.gz: %v", err))
+	}
+	return d
+})
+
+// States returns all states, the oldest first.
+func States() []State { return read().States }
+
+// Make fills an empty database with the tables and views of the state, without rows,
+// and with the numbers that had been recorded.
+func (s State) Make(ctx context.Context, conn driver.Conn) error {
+	var database string
+	if err := conn.QueryRow(ctx, "SELECT currentDatabase()").Scan(&database); err != nil {
+		return err
+	}
+	for _, view := range []bool{false, true} {
+		for _, o := range read().Objects {
+			if o.Since > s.Version || o.Until != 0 && o.Until <= s.Version || strings.HasPrefix(o.SQL, "CREATE VIEW") != view {
+				continue
+			}
+			if err := conn.Exec(ctx, strings.ReplaceAll(o.SQL, "{database}", database)); err != nil {
+				return fmt.Errorf("make %s of %s: %w", o.Name, s.Name, err)
+			}
+		}
+	}
+	for _, earlier := range States() {
+		if earlier.Version > s.Version {
+			break
+		}
+		if err := conn.Exec(ctx, "INSERT INTO migrations VALUES (?, ?)", earlier.Version, earlier.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

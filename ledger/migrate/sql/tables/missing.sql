@@ -1,0 +1,70 @@
+-- One row a step in the life of a gap.
+--
+-- Every fact repeats the identity and the correlation ids of its event, so that no join
+-- is needed to follow an id. Arrays in one row run in parallel. NULL is unknown, which is
+-- not zero.
+CREATE TABLE IF NOT EXISTS missing
+(
+    incarnation UUID,
+    stream_seq UInt64 CODEC(Delta, ZSTD(1)),
+    recorded_at DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+    event_time DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    event_id String,
+    source LowCardinality(String),
+    event_type LowCardinality(String),
+    sequence Nullable(Int64),
+    tenant LowCardinality(String),
+    agent LowCardinality(String),
+    resource_id String,
+    runtime_id LowCardinality(String),
+    session_id String,
+    thread_id String,
+    turn_id String,
+    task_id String,
+    run_id String,
+    attempt_id String,
+    step_id String,
+    tool_call_id String,
+    action_id String,
+    evidence_id String,
+    context_id String,
+    parent_run_id String,
+    root_run_id String,
+    change LowCardinality(String),
+    missing_id String,
+    scope LowCardinality(String),
+    call_id String,
+    question String,
+    needed_for String,
+    severity LowCardinality(String),
+    candidate_sources String,
+    candidate_item_refs Array(String),
+    blocked_actions Array(String),
+    requested_from String,
+    requested_action String,
+    user_summary String,
+    status LowCardinality(String),
+    resolution_refs Array(String),
+    policy_refs Array(String),
+    metadata String,
+    correlation_hash UInt64 MATERIALIZED
+        cityHash64(
+            incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
+            run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
+        ) CODEC(NONE),
+    INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
+    INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
+    INDEX by_session session_id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(recorded_at)
+ORDER BY (tenant, session_id, incarnation, stream_seq)
+SETTINGS
+    non_replicated_deduplication_window = 10000,
+    default_compression_codec = 'ZSTD(1)',
+    min_bytes_for_wide_part = 134217728,
+    merge_selector_base = 16,
+    string_serialization_version = 'single_stream',
+    write_marks_for_substreams_in_compact_parts = 0,
+    ratio_of_defaults_for_sparse_serialization = 1,
+    auto_statistics_types = '';

@@ -1,0 +1,97 @@
+-- One row a budget, a rung of the pressure ladder or a usage record. The arrays run over
+-- segments or layers, and over truncated items.
+--
+-- Every fact repeats the identity and the correlation ids of its event, so that no join
+-- is needed to follow an id. Arrays in one row run in parallel. NULL is unknown, which is
+-- not zero.
+CREATE TABLE IF NOT EXISTS windows
+(
+    incarnation UUID,
+    stream_seq UInt64 CODEC(Delta, ZSTD(1)),
+    recorded_at DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+    event_time DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    event_id String,
+    source LowCardinality(String),
+    event_type LowCardinality(String),
+    sequence Nullable(Int64),
+    tenant LowCardinality(String),
+    agent LowCardinality(String),
+    resource_id String,
+    runtime_id LowCardinality(String),
+    session_id String,
+    thread_id String,
+    turn_id String,
+    task_id String,
+    run_id String,
+    attempt_id String,
+    step_id String,
+    tool_call_id String,
+    action_id String,
+    evidence_id String,
+    context_id String,
+    parent_run_id String,
+    root_run_id String,
+    record_kind LowCardinality(String),
+    record_id String,
+    call_id String,
+    model LowCardinality(String),
+    estimator LowCardinality(String),
+    target LowCardinality(String),
+    max_tokens Nullable(Int64),
+    max_bytes Nullable(Int64),
+    max_items Nullable(Int64),
+    reserved_tokens Nullable(Int64),
+    estimated_tokens Nullable(Int64),
+    actual_tokens Nullable(Int64),
+    actual_bytes Nullable(Int64),
+    actual_items Nullable(Int64),
+    overflow_strategy LowCardinality(String),
+    step Nullable(Int64),
+    step_name LowCardinality(String),
+    policy LowCardinality(String),
+    outcome LowCardinality(String),
+    tokens_before Nullable(Int64),
+    tokens_after Nullable(Int64),
+    limit_tokens Nullable(Int64),
+    item_refs Array(String),
+    reason String,
+    segments Array(LowCardinality(String)),
+    segment_roles Array(LowCardinality(String)),
+    segment_layers Array(LowCardinality(String)),
+    segment_tokens Array(Nullable(Int64)),
+    segment_items Array(Nullable(Int64)),
+    segment_reserved Array(Nullable(Int64)),
+    segment_placements Array(LowCardinality(String)),
+    segment_changed Array(Nullable(Bool)),
+    truncated_refs Array(String),
+    truncated_before Array(Nullable(Int64)),
+    truncated_after Array(Nullable(Int64)),
+    truncated_strategies Array(LowCardinality(String)),
+    system_tokens Nullable(Int64),
+    tools_tokens Nullable(Int64),
+    history_tokens Nullable(Int64),
+    total_tokens Nullable(Int64),
+    window_first Nullable(Int64),
+    window_next Nullable(Int64),
+    metadata String,
+    correlation_hash UInt64 MATERIALIZED
+        cityHash64(
+            incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
+            run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
+        ) CODEC(NONE),
+    INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
+    INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
+    INDEX by_session session_id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(recorded_at)
+ORDER BY (tenant, session_id, incarnation, stream_seq)
+SETTINGS
+    non_replicated_deduplication_window = 10000,
+    default_compression_codec = 'ZSTD(1)',
+    min_bytes_for_wide_part = 134217728,
+    merge_selector_base = 16,
+    string_serialization_version = 'single_stream',
+    write_marks_for_substreams_in_compact_parts = 0,
+    ratio_of_defaults_for_sparse_serialization = 1,
+    auto_statistics_types = '';

@@ -1,0 +1,41 @@
+-- The gaps that are not resolved, declined or expired.
+--
+-- Needs: gaps.
+--
+--   tenant               LowCardinality(String)  id
+--   missing_id           String                  id
+--   agent                String                  text
+--   resource_id          String                  id
+--   runtime_id           String                  id
+--   session_id           String                  id
+--   thread_id            String                  id
+--   turn_id              String                  id
+--   task_id              String                  id
+--   run_id               String                  id
+--   attempt_id           String                  id
+--   step_id              String                  id
+--   tool_call_id         String                  id
+--   action_id            String                  id
+--   evidence_id          String                  id
+--   context_id           String                  id
+--   parent_run_id        String                  id
+--   root_run_id          String                  id
+--   call_id              String                  id
+--   status               String                  text  open, requested, waiting or blocked
+--   is_open              Bool                    bool
+--   question             String                  text
+--   needed_for           String                  text
+--   severity             String                  text
+--   owner                String                  id
+--   requested_action     String                  text
+--   user_summary         String                  text
+--   blocked_actions      Array(String)           text
+--   candidate_item_refs  Array(String)           id
+--   resolution_refs      Array(String)           id
+--   detected_at          DateTime64(9, 'UTC')    time
+--   changed_at           DateTime64(9, 'UTC')    time
+--   steps                UInt64                  count
+CREATE OR REPLACE VIEW open_gaps AS
+SELECT *
+FROM gaps
+WHERE is_open;

@@ -1,0 +1,52 @@
+-- One row a run, grant, resource, scratchpad or envelope; the columns of other kinds are
+-- empty.
+--
+-- Needs: scopes.
+--
+--   HEAD
+--   record_kind         LowCardinality(String)  text
+--   record_id           String                  id
+--   scope_kind          LowCardinality(String)  text
+--   parent_thread_id    String                  id
+--   thread_overridden   Bool                    bool
+--   depth               Nullable(Int64)         count
+--   max_depth           Nullable(Int64)         count
+--   tags                Array(String)           text
+--   inherited_tags      Array(String)           text
+--   local_metadata      String                  JSON
+--   inherited_metadata  String                  JSON
+--   configurable_keys   Array(String)           text
+--   limits              String                  JSON
+--   stores              Array(String)           text
+--   inherited_fields    Array(String)           text
+--   program             String                  text
+--   grants              Array(String)           text
+--   requested           Array(String)           text
+--   requested_given     Bool                    bool
+--   effective           Array(String)           text
+--   inherited           Bool                    bool
+--   issuer              String                  id
+--   rule                LowCardinality(String)  text
+--   code                LowCardinality(String)  text
+--   reason              String                  text
+--   resource_name       LowCardinality(String)  text
+--   resource_kind       LowCardinality(String)  text
+--   declared_mode       LowCardinality(String)  text
+--   effective_mode      LowCardinality(String)  text
+--   tools               Array(String)           text
+--   operation           LowCardinality(String)  text
+--   path                String                  text
+--   matched_grant       String                  text
+--   allowed             Nullable(Bool)          bool
+--   context_ids         Array(String)           id
+--   entry_count         Nullable(Int64)         count
+--   tokens              Nullable(Int64)         tokens
+--   lifecycle           LowCardinality(String)  text
+--   seal_sources        Array(String)           id
+--   seal_first          Array(Nullable(Int64))  sequence
+--   seal_last           Array(Nullable(Int64))  sequence
+--   metadata            String                  JSON
+CREATE OR REPLACE VIEW scope_records AS
+SELECT *
+FROM scopes FINAL
+SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,0 +1,177 @@
+-- One row a block that the model saw, in order, for every call.
+--
+-- Items that an erasure took are shown as expired.
+--
+-- Needs: erased_records, items, log_items, model_calls, placements, replacements.
+--
+--   recorded_at      DateTime64(9, 'UTC')    time
+--   event_time       DateTime64(9, 'UTC')    time
+--   tenant           LowCardinality(String)  id
+--   agent            LowCardinality(String)  text
+--   resource_id      String                  id
+--   runtime_id       LowCardinality(String)  id
+--   session_id       String                  id
+--   thread_id        String                  id
+--   turn_id          String                  id
+--   task_id          String                  id
+--   run_id           String                  id
+--   attempt_id       String                  id
+--   step_id          String                  id
+--   tool_call_id     String                  id
+--   action_id        String                  id
+--   evidence_id      String                  id
+--   context_id       String                  id
+--   parent_run_id    String                  id
+--   root_run_id      String                  id
+--   thread_order     Int64                   sequence
+--   call_id          String                  id
+--   target           String                  text
+--   origin           String                  text
+--   assembly_id      String                  id
+--   injected         Nullable(Bool)          bool
+--   position         Int64                   count   place in the window; 0 is first
+--   log_position     Nullable(Int64)         position
+--   block            String                  text
+--   layer            String                  text
+--   role             String                  text
+--   item_type        String                  text
+--   name             String                  text
+--   title            String                  text
+--   item_refs        Array(String)           id
+--   tokens           Nullable(Int64)         tokens
+--       as the model saw it; NULL where that is not known, such as for a stub
+--   tokens_full      Nullable(Int64)         tokens
+--   digest           String                  text    keyed digest of the block
+--   redaction_state  String                  text
+--   elided           Bool                    bool
+--   elided_by        String                  id
+CREATE OR REPLACE VIEW turn_window AS
+WITH
+cuts AS
+(
+    SELECT
+        tenant, session_id,
+        if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
+        arraySort(
+            p -> p.1,
+            groupArrayIf(
+                (at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, record_id, elided_before),
+                record_kind = 'elision')) AS passes,
+        groupArrayIf(
+            (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction'
+        ) AS replaced
+    FROM
+    (
+        SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at
+        FROM replacements FINAL
+        WHERE record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed'
+    )
+    GROUP BY tenant, session_id, thread_id
+),
+titles AS
+(
+    SELECT
+        tenant, session_id, item_id,
+        argMax((title, toString(layer), token_estimate, toString(redaction_state)), at) AS item
+    FROM
+    (
+        SELECT
+            tenant, session_id, item_id, title, layer, token_estimate, redaction_state,
+            ifNull(sequence, toInt64(stream_seq)) AS at
+        FROM items FINAL
+        WHERE change != 'removed'
+        UNION ALL
+        SELECT tenant, erased_session_id, erased_item_id, '', '', NULL, 'expired', -1
+        FROM erased_records
+        WHERE erased_item_id != ''
+    )
+    GROUP BY tenant, session_id, item_id
+),
+placed AS
+(
+    SELECT
+        *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, assembly_id) AS shown,
+        first_value(assembly_id) OVER (
+            PARTITION BY tenant, session_id, call_id, target, record_kind, if(call_id = '', assembly_id, '')
+            ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS latest,
+        row_number() OVER (
+            PARTITION BY tenant, session_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part')
+            ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
+    FROM placements FINAL
+    WHERE assembly_id != ''
+),
+seen AS
+(
+    SELECT
+        recorded_at, event_time, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
+        run_id, attempt_id, step_id,
+        tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
+        ifNull(sequence, toInt64(stream_seq)) AS thread_order, call_id, toString(target) AS target,
+        'assembly' AS origin, assembly_id,
+        CAST(shown > 0, 'Nullable(Bool)') AS injected, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
+        CAST(NULL, 'Nullable(Int64)') AS log_position,
+        b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs,
+        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state
+    FROM placed
+    ARRAY JOIN arrayZip(
+        blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions,
+        arrayEnumerate(blocks)) AS b
+    WHERE record_kind = 'assembly' AND assembly_id = latest AND version = 1
+    UNION ALL
+    SELECT
+        c.recorded_at, c.event_time, c.tenant, c.agent, c.resource_id, c.runtime_id, c.session_id, c.thread_id,
+        c.turn_id, c.task_id,
+        c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id, c.context_id, c.parent_run_id,
+        c.root_run_id,
+        c.thread_order, c.call_id, '', 'log', '', NULL, ifNull(l.position, 0), 0, l.position,
+        l.log_item_id, '', toString(l.role), toString(l.item_type), toString(l.name),
+        [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
+    FROM model_calls AS c
+    INNER JOIN (SELECT * FROM log_items FINAL) AS l
+        ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
+    WHERE l.position >= c.window_first AND l.position < c.window_next
+),
+described AS
+(
+    SELECT
+        *,
+        arrayLast(
+            p -> p.1 < thread_order
+                AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)),
+            passes) AS pass,
+        greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
+        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, call_id) AS assembled
+    FROM seen
+    LEFT JOIN cuts USING (tenant, session_id, thread_id)
+    WHERE origin = 'assembly'
+        OR NOT arrayExists(
+            x -> x.1 < thread_order AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, item_refs[1]), replaced)
+)
+SELECT
+    d.recorded_at AS recorded_at, d.event_time AS event_time, d.tenant AS tenant, d.agent AS agent,
+    d.resource_id AS resource_id,
+    d.runtime_id AS runtime_id, d.session_id AS session_id, d.thread_id AS thread_id, d.turn_id AS turn_id,
+    d.task_id AS task_id,
+    d.run_id AS run_id, d.attempt_id AS attempt_id, d.step_id AS step_id, d.tool_call_id AS tool_call_id,
+    d.action_id AS action_id,
+    d.evidence_id AS evidence_id, d.context_id AS context_id, d.parent_run_id AS parent_run_id,
+    d.root_run_id AS root_run_id,
+    d.thread_order AS thread_order, d.call_id AS call_id, d.target AS target, d.origin AS origin,
+    d.assembly_id AS assembly_id, d.injected AS injected,
+    toInt64(
+        row_number() OVER (
+            PARTITION BY d.tenant, d.session_id, d.call_id, d.target, d.assembly_id
+            ORDER BY d.place, d.place_given)) - 1 AS position,
+    d.log_position AS log_position, d.block AS block,
+    multiIf(
+        d.layer != '', d.layer, t.item.2 != '', t.item.2, d.item_type = 'function_call', 'tool_calls',
+        d.item_type = 'function_call_output', 'tool_results',
+        d.item_type = 'reasoning', 'reasoning', d.role) AS layer,
+    d.role AS role, d.item_type AS item_type, d.name AS name, t.item.1 AS title, d.item_refs AS item_refs,
+    if(d.origin = 'log' AND d.pass.2, d.pass.5[d.at], d.tokens) AS tokens,
+    if(d.pass.2, coalesce(d.pass.7[d.at], if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
+    d.digest AS digest, if(d.redaction_state = '', t.item.4, d.redaction_state) AS redaction_state,
+    toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by
+FROM (SELECT * FROM described WHERE origin = 'assembly' OR assembled = 0) AS d
+LEFT JOIN titles AS t ON d.tenant = t.tenant AND d.session_id = t.session_id AND d.item_refs[1] = t.item_id
+SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,0 +1,1 @@
+SELECT name, digest FROM definitions FINAL

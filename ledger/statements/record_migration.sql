@@ -1,1 +1,0 @@
-INSERT INTO migrations SELECT {version:UInt32}, {name:String}
