@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -244,7 +245,7 @@ func attacks() []attack {
 
 		{"replays", "of what the victim has in quarantine", func(b *battle) error {
 			for seq := range uint64(60) {
-				if err := send(onOwn(forged(nil)), projector.ReplayHeader, fmt.Sprintf("%s:%d", b.incarnation, seq))(b); err != nil {
+				if err := send(onOwn(forged(nil)), quarantine.ReplayHeader, fmt.Sprintf("%s:%d", b.incarnation, seq))(b); err != nil {
 					return err
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -58,7 +59,7 @@ func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) 
 		}
 		return
 	}
-	if of, ok := replayOf(m.Message); ok {
+	if of, ok := quarantine.ReplayOf(m.Message); ok {
 		o.batch.AddReplay(m.ReplayTenant(), m.Position, of)
 	}
 	if len(m.Violations) > 0 {

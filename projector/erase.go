@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -273,7 +274,7 @@ func (e Erasure) findCopies(ctx context.Context, d *doomed) error {
 	for _, m := range d.list {
 		doomed[d.recordAt(m.Position)] = true
 	}
-	return readQuarantine(ctx, e.JetStream, "", time.Time{}, func(sequence uint64, r ledger.Refusal, _ bool) error {
+	return quarantine.Read(ctx, e.JetStream, "", time.Time{}, func(sequence uint64, r ledger.Refusal, _ bool) error {
 		mine := e.Tenant == "" || r.Tenant == e.Tenant
 		if doomed[d.recordAt(r.Position())] || mine && e.Subject.CoversRefused(r) {
 			d.copies = append(d.copies, sequence)

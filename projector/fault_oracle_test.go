@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 )
 
 // A stretch is a range that lost its journal or its tokens: base tables may hold
@@ -47,7 +48,7 @@ func (f *fixture) faultless(doubled ...stretch) {
 	f.single(doubled)
 	refused := f.count("SELECT uniqExact(incarnation, stream_seq) FROM quarantine")
 	copies := make(map[ledger.Position]bool)
-	f.must(readCopies(f.t.Context(), f.js, "", time.Time{}, func(r ledger.Refusal, _ bool) error {
+	f.must(quarantine.Read(f.t.Context(), f.js, "", time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
 		copies[ledger.Position{Incarnation: r.Incarnation, StreamSeq: r.StreamSeq}] = true
 		return nil
 	}))

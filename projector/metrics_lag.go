@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // Lag is how far the ledger is behind the stream.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -183,7 +184,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	repaired := projectortest.Event(1, 0)
 	for _, tenant := range []string{"zeta", "default", "Acme"} {
 		repaired.Tenant = tenant
-		if _, err := ReplayFixed(t.Context(), f.js, refusals[0], repaired); err == nil || !strings.Contains(err.Error(), "acme") {
+		if _, err := quarantine.ReplayFixed(t.Context(), f.js, refusals[0], repaired); err == nil || !strings.Contains(err.Error(), "acme") {
 			t.Errorf("replayed as %s: %v", tenant, err)
 		}
 	}
@@ -191,7 +192,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	sham := projectortest.Event(3, 0)
 	sham.Tenant = "zeta"
 	m := sham.Binary()
-	m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", refusals[1].Incarnation, refusals[1].StreamSeq)}
+	m.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", refusals[1].Incarnation, refusals[1].StreamSeq)}
 	f.publish(m)
 	f.project()
 	if list, err := f.ledger.Replays(t.Context(), refusals[1]); err != nil || len(list) > 0 {
@@ -201,7 +202,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 		t.Errorf("%d wait to be replayed", len(waiting))
 	}
 	repaired.Tenant = ""
-	if _, err := ReplayFixed(t.Context(), f.js, refusals[0], repaired); err != nil {
+	if _, err := quarantine.ReplayFixed(t.Context(), f.js, refusals[0], repaired); err != nil {
 		t.Fatal(err)
 	}
 	f.project()

@@ -3,9 +3,10 @@ package projector
 import (
 	"context"
 	"fmt"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"sync/atomic"
 	"time"
+
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // pump reads, builds and writes batches, each in a goroutine of its own, so that

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -64,7 +65,7 @@ func (f *fixture) publishRandom(draw *rand.Rand, n int) {
 		case 4, 5:
 			m = projectortest.Foreign(100+draw.IntN(20), `{"note":"`+projectortest.Secret+`"}`).Binary()
 		case 6:
-			m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 1+draw.IntN(50))}
+			m.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 1+draw.IntN(50))}
 		case 7:
 			e := projectortest.Event(id, 0)
 			e.Type = "dev.ctxledger.context.invented.later.v1"

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -68,7 +69,7 @@ func (p *Projector) finishSwap(ctx context.Context) error {
 // value, by stream, as the quarantine stream has them.
 func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*streamio.Message, error) {
 	gone := make(map[uuid.UUID][]*streamio.Message)
-	err := readCopies(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(r ledger.Refusal, _ bool) error {
+	err := quarantine.Read(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
 		m := &streamio.Message{Subject: r.Subject, Header: r.Header, Data: r.Data, Position: r.Position(), Kept: &r}
 		gone[r.Incarnation] = append(gone[r.Incarnation], m)
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -66,7 +67,7 @@ func (f *fixture) publishAll(first int) {
 	f.publish(projectortest.Redaction(f.t, first, projectortest.Secret).Binary())
 	f.publish(projectortest.Foreign(first, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	replay := projectortest.Event(first+11, 0).Binary()
-	replay.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 12)}
+	replay.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", f.incarnation(), 12)}
 	f.publish(replay)
 	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no CloudEvent\xff")})
 	f.flush()

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -57,6 +59,15 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 		}
 	}
 	return streamio.ProveDeleted(ctx, p.source.Stream, unfound)
+}
+
+// quarantine copies what a batch refuses to the quarantine stream. That of a rebuild is
+// there already, but for what only the rebuild has recognised.
+func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) error {
+	if p.beside != nil {
+		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !p.beside.finds(m) })
+	}
+	return quarantine.Publish(ctx, p.config.JetStream, refused)
 }
 
 // removeLeft deletes what the writer of the last committed range did not get to.

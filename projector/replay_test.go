@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -63,11 +64,11 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 		t.Fatalf("quarantine has %+v", r)
 	}
 	// The id of the message is still in the stream's duplicate window.
-	seq, err := ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
+	seq, err := quarantine.ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
 	if err != nil || seq != 3 {
 		t.Fatalf("replayed as %d: %v", seq, err)
 	}
-	again, err := ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
+	again, err := quarantine.ReplayFixed(t.Context(), f.js, r, projectortest.Event(1, 0))
 	if err != nil || again != seq {
 		t.Errorf("replayed again as %d: %v", again, err)
 	}
@@ -87,7 +88,7 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	// Beyond the duplicate window the same replay is a repeated event.
 	f.publish(func() schema.Message {
 		m := projectortest.Event(1, 0).Binary()
-		m.Header[ReplayHeader] = []string{fmt.Sprintf("%s:%d", r.Incarnation, r.StreamSeq)}
+		m.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", r.Incarnation, r.StreamSeq)}
 		return m
 	}())
 	f.project()
@@ -108,14 +109,14 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	f.project()
 	first := f.refusals(ledger.RefusalFilter{})[1]
 	found := []ledger.Refusal{first}
-	err := FindCopies(t.Context(), f.js, found)
+	err := quarantine.FindCopies(t.Context(), f.js, found)
 	whole := found[0]
 	if err != nil || !reflect.DeepEqual(whole.Header, bad.Header) || string(whole.Data) != string(bad.Data) {
 		t.Errorf("the copy has %q %q, %v; want %q", whole.Header, whole.Data, err, bad.Header)
 	}
-	seq, err := Replay(t.Context(), f.js, whole)
+	seq, err := quarantine.Replay(t.Context(), f.js, whole)
 	f.must(err)
-	if again, err := Replay(t.Context(), f.js, whole); err != nil || again != seq {
+	if again, err := quarantine.Replay(t.Context(), f.js, whole); err != nil || again != seq {
 		t.Errorf("replayed again as %d: %v", again, err)
 	}
 	f.project()
@@ -127,7 +128,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 		t.Fatalf("quarantine has %+v", second)
 	}
 	// A better attempt is another message, though its event has the same id.
-	if _, err := ReplayFixed(t.Context(), f.js, second[2], projectortest.Event(1, 0)); err != nil {
+	if _, err := quarantine.ReplayFixed(t.Context(), f.js, second[2], projectortest.Event(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	f.project()
@@ -146,7 +147,7 @@ func TestMaskedBytesAreNotReplayed(t *testing.T) {
 	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no event")})
 	f.must(f.run(f.guarded(log)))
 	found := f.refusals(ledger.RefusalFilter{})
-	if _, err := Replay(t.Context(), f.js, found[2]); !errors.Is(err, ErrMasked) {
+	if _, err := quarantine.Replay(t.Context(), f.js, found[2]); !errors.Is(err, quarantine.ErrMasked) {
 		t.Errorf("replayed masked bytes: %v", err)
 	}
 	if got := f.refusals(ledger.RefusalFilter{Code: found[3].Code}); len(got) != 1 {
@@ -154,7 +155,7 @@ func TestMaskedBytesAreNotReplayed(t *testing.T) {
 	}
 	other := found[3]
 	other.Subject = "elsewhere"
-	if _, err := Replay(t.Context(), f.js, other); !errors.Is(err, ErrNotReplayable) {
+	if _, err := quarantine.Replay(t.Context(), f.js, other); !errors.Is(err, quarantine.ErrNotReplayable) {
 		t.Errorf("replayed to another stream: %v", err)
 	}
 }

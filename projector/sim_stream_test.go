@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/leak"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -217,7 +218,7 @@ func (j simJetStream) KeyValue(ctx context.Context, _ string) (jetstream.KeyValu
 
 func (j simJetStream) PublishMsg(ctx context.Context, msg *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return &jetstream.PubAck{}, j.call(ctx, "nats", "publish", func(*rand.Rand) error {
-		if r, whole, ok := readCopy(msg.Header, msg.Data); ok && whole {
+		if r, whole, ok := quarantine.ReadCopy(msg.Header, msg.Data); ok && whole {
 			j.w.copies[placeIn(r.Position())] = true
 		}
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -284,7 +284,7 @@ type refusalJSON struct {
 }
 
 func (a *app) printRefusalJSON(r ledger.Refusal, replays []ledger.Replay) error {
-	shown := refusalJSON{Refusal: r, Headers: r.Header, Masked: projector.Masked(r), Replays: replays, Advice: advice(r, replays)}
+	shown := refusalJSON{Refusal: r, Headers: r.Header, Masked: quarantine.Masked(r), Replays: replays, Advice: advice(r, replays)}
 	if utf8.Valid(r.Data) {
 		shown.Text = new(string(r.Data))
 	} else {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 )
 
 func (a *app) quarantinePreviewCommand() *cobra.Command {
@@ -47,7 +47,7 @@ func (a *app) previewQuarantine(ctx context.Context, output string) error {
 	defer l.Close()
 	bar := progress.New(a.err, isTerminal(a.err), "reading the stream")
 	var found previewRows
-	err = projector.Preview(ctx, js, l, a.log(), bar.Set, func(r ledger.Refusal) error {
+	err = quarantine.Preview(ctx, js, l, a.log(), bar.Set, func(r ledger.Refusal) error {
 		found.list = append(found.list, r)
 		return nil
 	})

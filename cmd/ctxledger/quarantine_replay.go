@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -131,13 +131,13 @@ func (r *replayer) one(ctx context.Context, sequence, stream string) error {
 }
 
 func (r *replayer) asItIs(ctx context.Context, list []ledger.Refusal) error {
-	if err := projector.FindCopies(ctx, r.js, list); err != nil {
+	if err := quarantine.FindCopies(ctx, r.js, list); err != nil {
 		return err
 	}
 	for _, found := range list {
-		sequence, err := projector.Replay(ctx, r.js, found)
+		sequence, err := quarantine.Replay(ctx, r.js, found)
 		switch {
-		case errors.Is(err, projector.ErrMasked), errors.Is(err, projector.ErrNotReplayable):
+		case errors.Is(err, quarantine.ErrMasked), errors.Is(err, quarantine.ErrNotReplayable):
 			r.refused = true
 			fmt.Fprintf(r.app.err, "sequence %d: %s: %v\n", found.StreamSeq, found.Code, err)
 		case err != nil:
@@ -174,8 +174,8 @@ func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Rea
 	if err != nil {
 		return err
 	}
-	at, err := projector.ReplayFixed(ctx, r.js, found, e)
-	if errors.Is(err, projector.ErrOtherTenant) {
+	at, err := quarantine.ReplayFixed(ctx, r.js, found, e)
+	if errors.Is(err, quarantine.ErrOtherTenant) {
 		fmt.Fprintln(r.app.err, err)
 		return errRefused
 	}

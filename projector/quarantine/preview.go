@@ -1,4 +1,4 @@
-package projector
+package quarantine
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // Preview calls visit for each message of the streams that older rules took for an
 // event and that today's rules would quarantine, in the order of each stream, and
-// stops at its first error. It judges each message by itself: what another message
+// stops at its first error. It looks at each message by itself: what another message
 // decides, such as a conflict of ids or a withheld value, is not looked at. It
 // changes nothing. A refusal has the tenant of the subject; the event of the message
 // is in its bytes. Nil discards the log; told is as in [AwaitCommit].
@@ -52,7 +52,7 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 		return err
 	}
 	defer in.Close()
-	limits := streamio.Limits{Messages: partMessages, Bytes: 1 << 62, Linger: time.Second, Last: last}
+	limits := streamio.Limits{Messages: 1024, Bytes: 1 << 62, Linger: time.Second, Last: last}
 	for {
 		messages, err := in.ReadBatch(ctx, limits, time.Second)
 		if err != nil {
@@ -87,16 +87,16 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 	}
 }
 
-// previewed judges a message by today's rules, where the rules of its place took it.
+// previewed decodes a message by today's rules, where the rules of its place took it.
 func previewed(m *streamio.Message) (ledger.Refusal, bool) {
 	if len(decode.One(m).Violations) > 0 {
 		return ledger.Refusal{}, false
 	}
 	today := *m
 	today.Rules = ledger.NewestRules
-	judged := decode.One(&today)
-	if len(judged.Violations) == 0 {
+	refused := decode.One(&today)
+	if len(refused.Violations) == 0 {
 		return ledger.Refusal{}, false
 	}
-	return judged.Refusal(), true
+	return refused.Refusal(), true
 }

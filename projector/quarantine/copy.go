@@ -1,4 +1,4 @@
-package projector
+package quarantine
 
 import (
 	"context"
@@ -38,14 +38,11 @@ type copied struct {
 	Whole bool `json:"whole"`
 }
 
-// quarantine copies refused messages to the quarantine stream, from where they
-// can be replayed. The message id makes a repeat harmless. What does not fit there
-// is in the table all the same; its copy names only the place.
-func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) error {
-	for _, m := range refused {
-		if p.beside != nil && !p.beside.finds(m) {
-			continue
-		}
+// Publish copies quarantined messages to the quarantine stream, from where they
+// can be replayed. The message id makes a repeat harmless. A message that does not fit
+// there is in the table all the same; its copy names only the place.
+func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Event) error {
+	for _, m := range messages {
 		r := m.Refusal()
 		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.Data}
 		orders := make(map[string][]string)
@@ -59,15 +56,15 @@ func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) erro
 		if err := setRefusal(msg, copied{r, orders, true}); err != nil {
 			return err
 		}
-		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", p.source.Incarnation, m.Position.StreamSeq))
-		_, err := p.config.JetStream.PublishMsg(ctx, msg, id)
+		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", m.Position.Incarnation, m.Position.StreamSeq))
+		_, err := js.PublishMsg(ctx, msg, id)
 		if errors.Is(err, nats.ErrMaxPayload) {
 			msg.Header, msg.Data = nats.Header{}, nil
 			r.Reason = clipped(r.Reason)
 			if err := setRefusal(msg, copied{r, nil, false}); err != nil {
 				return err
 			}
-			_, err = p.config.JetStream.PublishMsg(ctx, msg, id)
+			_, err = js.PublishMsg(ctx, msg, id)
 		}
 		if err != nil {
 			return fmt.Errorf("publish to %s: %w", schema.QuarantineStream, err)
@@ -97,16 +94,11 @@ func setRefusal(msg *nats.Msg, c copied) error {
 // isOrder reports whether a server would take a header for its orders.
 func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
 
-// readCopies is readQuarantine for who does not ask where the copies stand.
-func readCopies(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(ledger.Refusal, bool) error) error {
-	return readQuarantine(ctx, js, code, since, func(_ uint64, r ledger.Refusal, whole bool) error { return visit(r, whole) })
-}
-
-// readQuarantine calls visit for the copies in the quarantine stream that have this
+// Read calls visit for the copies in the quarantine stream that have this
 // code, any if it is empty, and that were made at or after since, in the order of
 // the stream, with their sequences there. It stops at the first error of visit. Copies
 // that did not fit have neither bytes nor headers.
-func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
+func Read(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
 	stream, err := js.Stream(ctx, schema.QuarantineStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
@@ -139,7 +131,7 @@ func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, si
 		if err != nil {
 			return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
 		}
-		r, whole, ok := readCopy(msg.Headers(), msg.Data())
+		r, whole, ok := ReadCopy(msg.Headers(), msg.Data())
 		if !ok {
 			continue // not one of ours
 		}
@@ -154,8 +146,8 @@ func readQuarantine(ctx context.Context, js jetstream.JetStream, code string, si
 	return nil
 }
 
-// readCopy takes a copy apart again.
-func readCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole, ok bool) {
+// ReadCopy takes a copy apart again.
+func ReadCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole, ok bool) {
 	values := header[refusalHeader]
 	if len(values) != 1 {
 		return r, false, false
@@ -202,7 +194,7 @@ func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refus
 	if len(list) == 0 {
 		return nil
 	}
-	err := readCopies(ctx, js, code, since, func(c ledger.Refusal, whole bool) error {
+	err := Read(ctx, js, code, since, func(_ uint64, c ledger.Refusal, whole bool) error {
 		key := place{c.Incarnation, c.StreamSeq}
 		if r := at[key]; r != nil && whole {
 			r.Header, r.Data = c.Header, c.Data

@@ -1,4 +1,4 @@
-package projector
+package quarantine
 
 import (
 	"context"
@@ -91,8 +91,8 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 	return ack.Sequence, nil
 }
 
-// replayOf returns which refused message m replays.
-func replayOf(m *streamio.Message) (of ledger.Position, ok bool) {
+// ReplayOf returns which refused message m replays.
+func ReplayOf(m *streamio.Message) (of ledger.Position, ok bool) {
 	values := m.Header[ReplayHeader]
 	if len(values) != 1 {
 		return of, false
