@@ -55,7 +55,7 @@ func (p *Projector) mark(ctx context.Context, b built) error {
 		}
 	}
 	p.last, p.looked = b.batch.Range, time.Now()
-	p.herald.tell(b.batch.Log, b.RecordedAt)
+	p.signer.Committed(b.batch.Log, b.RecordedAt)
 	rows := b.batch.Rows()
 	if rows["redactions"] > 0 {
 		if err := p.tellSiblings(ctx); err != nil {

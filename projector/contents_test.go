@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -43,7 +44,7 @@ func TestLevelOnlyWhereTheRestIsDeleted(t *testing.T) {
 		}
 		level, err := streamio.ReadLevel(t.Context(), p.config.JetStream, f.ledger, schema.EventStream)
 		f.must(err)
-		lag, err := new(lagMeter).measure(t.Context(), p)
+		lag, err := new(metrics.LagMeter).Measure(t.Context(), p.lagSource())
 		if deleted != 3 {
 			if level.Behind() == 0 || !errors.Is(err, streamio.ErrNotFound) {
 				t.Errorf("after the deletion of %d: level %+v, lag %+v, %v", deleted, level, lag, err)

@@ -171,6 +171,6 @@ func (p *Projector) noteGaps(messages []decode.Event) {
 		p.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
 			"event", "producer_gap", "source", l.source, "session", l.session, "first", l.first, "last", l.last, "others", max(0, len(lost)-most))
 	}
-	p.meter().loss(p.gaps.lost - p.lostSequences.Load())
+	p.meter().Loss(p.gaps.lost - p.lostSequences.Load())
 	p.lostSequences.Store(p.gaps.lost)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -64,7 +65,7 @@ type condition struct {
 	waiting atomic.Pointer[string]
 	reason  atomic.Pointer[string]
 	held    atomic.Pointer[lease.Lease] // the lease while it is held
-	lag     lagMeter
+	lag     metrics.LagMeter
 }
 
 // Stream returns the name of the stream that is projected.
@@ -79,13 +80,39 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { p.watchPulse(ctx) })
 	if p.config.Metrics != nil {
-		p.meter().attach(p)
-		watchers.Go(func() { p.lag.follow(ctx, p, p.timing.Poll) })
+		if reason := p.meter().Reason(); reason != "" {
+			p.reason.Store(&reason) // until this one projects
+		}
+		p.meter().Attach(p.gauges)
+		watchers.Go(func() { p.lag.Follow(ctx, p.lagSource(), p.timing.Poll) })
 	}
 	return func() {
 		cancel()
 		watchers.Wait()
 	}
+}
+
+// meter counts what happens to the stream.
+func (p *Projector) meter() metrics.Meter { return p.config.Metrics.Of(p.config.Stream) }
+
+// lagSource says how the lag of the projector is measured.
+func (p *Projector) lagSource() metrics.LagSource {
+	return metrics.LagSource{
+		JetStream: p.config.JetStream, Stream: p.config.Stream, Ledger: p.config.Ledger,
+		Committed: func() (uint64, bool) { return p.committed.Load(), p.ready.Load() },
+	}
+}
+
+// gauges are how the projector is, for the metrics.
+func (p *Projector) gauges() metrics.Gauges {
+	g := metrics.Gauges{UnknownKeys: p.unknownKeys.Load(), Ready: p.ready.Load(), Stuck: p.pulse.stuck(), Reason: p.Health().Reason}
+	if lag, known := p.lag.Now(); known {
+		g.Lag = &lag
+	}
+	if own := p.held.Load(); own != nil {
+		g.LeaseHeld, g.LeaseEpoch, g.LeaseAge = true, own.Epoch(), time.Since(own.Renewed())
+	}
+	return g
 }
 
 func (p *Projector) watchPulse(ctx context.Context) {
@@ -108,7 +135,7 @@ func (p *Projector) busy() bool {
 	case Recovering:
 		return true
 	case Projecting:
-		return p.pulse.open.Load() > 0 || p.lag.behind()
+		return p.pulse.open.Load() > 0 || p.lag.Behind()
 	}
 	return false
 }
@@ -143,19 +170,19 @@ func (p *Projector) leave(ctx context.Context, err error) error {
 
 // failed notes an attempt at a step that is made again.
 func (p *Projector) failed(step string, err error) {
-	f := failureOf(err)
+	f := metrics.FailureOf(err)
 	p.pulse.beat()
-	p.meter().retry(f)
+	p.meter().Retry(f)
 	waiting := step + ": " + f.String()
 	p.waiting.Store(&waiting)
-	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.who, "code", f.code, "error", err)
+	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
 // leaseFailed notes an attempt to get or to keep the lease that is made again.
 func (p *Projector) leaseFailed(step string, err error) {
-	f := leaseFailure(err)
-	p.meter().retry(f)
-	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.who, "code", f.code, "error", err)
+	f := metrics.LeaseFailure(err)
+	p.meter().Retry(f)
+	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
 // succeeded notes the end of a step's attempts.
@@ -172,7 +199,7 @@ func (p *Projector) counted(b built, rows map[string]uint64) {
 	if gap > 0 {
 		p.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
 	}
-	p.meter().commit(b, rows, gap)
+	p.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.refused})
 }
 
 // pulse tells a projector that makes steps from one that is stuck, by counting

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
-	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -20,7 +19,7 @@ import (
 func (f *fixture) measured() (p *Projector, read func(name string, labels ...string) (float64, bool)) {
 	f.t.Helper()
 	p = f.projector()
-	p.config.Metrics = NewMetrics()
+	p.config.Metrics = metrics.New()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(p.config.Metrics)
 	return p, func(name string, labels ...string) (float64, bool) {
@@ -28,7 +27,7 @@ func (f *fixture) measured() (p *Projector, read func(name string, labels ...str
 		families, err := registry.Gather()
 		f.must(err)
 		for _, family := range families {
-			if family.GetName() != metricPrefix+name {
+			if family.GetName() != "ctxledger_projector_"+name {
 				continue
 			}
 			for _, m := range family.GetMetric() {
@@ -210,34 +209,11 @@ func TestStoppedForAReason(t *testing.T) {
 			if h := p.Health(); h.State != Stopped || h.Reason != reason {
 				t.Errorf("the health is %+v", h)
 			}
-			for _, r := range stopReasons {
-				if got, _ := read("stopped", r); got != truth(r == reason) {
+			for _, r := range metrics.StopReasons {
+				if got, _ := read("stopped", r); (got == 1) != (r == reason) {
 					t.Errorf("stopped for %s is %v", r, got)
 				}
 			}
 		})
-	}
-}
-
-// A measurement that fails leaves what was behind behind, and knows nothing of
-// what was level.
-func TestLagThatCannotBeMeasured(t *testing.T) {
-	t.Parallel()
-	var l lagMeter
-	if _, known := l.now(); known || l.behind() {
-		t.Error("a lag is known before it was measured")
-	}
-	l.note(Lag{Events: 3, Age: time.Minute, Committed: 7}, nil)
-	l.note(Lag{}, streamio.ErrUndelivered)
-	if lag, known := l.now(); !known || lag.Events != 3 || lag.Age < time.Minute {
-		t.Errorf("the lag is %+v, %v", lag, known)
-	}
-	l.note(Lag{Committed: 10}, nil)
-	if lag, known := l.now(); !known || lag != (Lag{Committed: 10}) {
-		t.Errorf("the lag is %+v, %v", lag, known)
-	}
-	l.note(Lag{}, streamio.ErrUndelivered)
-	if _, known := l.now(); known {
-		t.Error("the lag is known though nobody answers")
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -53,13 +55,13 @@ type Config struct {
 	// before each head. Nil keeps no log, which only a ledger that has none allows.
 	Ring func() (proof.Ring, error)
 	// Heads says when the heads of the log are signed, and where they go.
-	Heads Signing
+	Heads signing.Config
 	// Log gets what a person would want to know: no payload and no secret. What
 	// asks for attention has an attribute event, by which to raise an alarm; see
 	// deploy/grafana/README.md. Nil discards it.
 	Log *slog.Logger
 	// Metrics count what is done. Nil counts nothing.
-	Metrics *Metrics
+	Metrics *metrics.Metrics
 	// Tracer makes a span of every batch, linked to those that its events were
 	// recorded in, with the steps below it. Nil makes none.
 	Tracer trace.Tracer
@@ -67,7 +69,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that suit one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
-	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Heads: Signing{Every: 10_000, Interval: 10 * time.Second}}
+	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Heads: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
 }
 
 // Validate reports what is missing.
@@ -116,7 +118,7 @@ type Projector struct {
 	condition
 	beside        *beside // of a rebuild; nil for the live tables
 	translog      translog
-	herald        *herald // of the heads of the log; nil signs none
+	signer        *signing.Signer // of the tree heads; nil signs none
 	gaps          gaps
 	lostSequences atomic.Uint64
 
@@ -283,10 +285,10 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	p.ready.Store(true)
-	p.herald = p.newHerald(ctx)
+	p.signer = p.startSigner(ctx)
 	defer func() {
-		p.herald.close()
-		p.herald = nil // a recovery commits, too
+		p.signer.Close()
+		p.signer = nil // a recovery commits, too
 	}()
 	if err := p.tellLog(ctx); err != nil {
 		return err

@@ -50,7 +50,7 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 		var refused *jetstream.APIError
 		switch {
 		case err == nil:
-			p.meter().deletion()
+			p.meter().Deletion()
 			p.config.Log.Warn("a withheld value came back: the event is in quarantine, masked, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
 		case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) || errors.As(err, &refused):
 			p.config.Log.Error("the stream does not let a message with a withheld value be deleted: delete it by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)

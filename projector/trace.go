@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
 // maxLinks bounds how many events' traces a batch's span names.
@@ -45,7 +46,7 @@ func (p *Projector) batchSpan(ctx context.Context, b built) (context.Context, tr
 		began = b.stages[0].began
 	}
 	for _, s := range b.stages {
-		p.meter().step(s.name, s.ended.Sub(s.began))
+		p.meter().Step(s.name, s.ended.Sub(s.began))
 	}
 	if p.config.Tracer == nil {
 		return noTracer.Start(ctx, "")
@@ -91,7 +92,7 @@ func (p *Projector) step(ctx context.Context, name string) (context.Context, fun
 	p.pulse.beat()
 	began := time.Now()
 	return ctx, func(err error) {
-		p.meter().step(name, time.Since(began))
+		p.meter().Step(name, time.Since(began))
 		p.pulse.beat()
 		endSpan(span, err)
 	}
@@ -100,7 +101,7 @@ func (p *Projector) step(ctx context.Context, name string) (context.Context, fun
 // endSpan ends a span. Of an error it says only who failed.
 func endSpan(span trace.Span, err error) {
 	if err != nil {
-		span.SetStatus(codes.Error, failureOf(err).String())
+		span.SetStatus(codes.Error, metrics.FailureOf(err).String())
 	}
 	span.End()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
 // ErrNoSecret means that the ledger has a transparency log and this projector has
@@ -106,15 +107,27 @@ func (p *Projector) keepLog(c ledger.Commit, b *ledger.Batch) {
 	b.WithoutLog()
 }
 
+// startSigner returns nil where nothing is to be signed: without a ring, and for the
+// tables of a rebuild.
+func (p *Projector) startSigner(ctx context.Context) *signing.Signer {
+	if p.config.Ring == nil || p.beside != nil || p.translog.None() {
+		return nil
+	}
+	return signing.Start(ctx, signing.Target{
+		Config: p.config.Heads, Ring: p.config.Ring, JetStream: p.config.JetStream, Ledger: p.config.Ledger,
+		Stream: p.config.Stream, Incarnation: p.source.Incarnation, Meter: p.meter(), Log: p.config.Log,
+	})
+}
+
 // tellLog has the log's head as of the last commit signed, where who made it did not
 // come to that.
 func (p *Projector) tellLog(ctx context.Context) error {
-	if p.herald == nil {
+	if p.signer == nil {
 		return nil
 	}
 	if err := p.readLog(ctx); err != nil {
 		return err
 	}
-	p.herald.tell(*p.translog.log, p.last.RecordedAt)
+	p.signer.Committed(*p.translog.log, p.last.RecordedAt)
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
 // watching reads a file of what operators watch ctxledger with.
@@ -33,7 +35,7 @@ const buildMetric = "ctxledger_build_info"
 // described are the metrics of this package with the names of their labels.
 func described() map[string][]string {
 	all := make(chan *prometheus.Desc, 100)
-	NewMetrics().Describe(all)
+	metrics.New().Describe(all)
 	close(all)
 	parts := regexp.MustCompile(`fqName: "([a-z_]+)".*variableLabels: \{([a-z,]*)\}`)
 	found := make(map[string][]string)
@@ -153,6 +155,11 @@ func TestEveryWarningHasAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("*/*.go")
+	files = append(files, below...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	explained, warnings := watching(t, "README.md"), 0
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -177,7 +184,7 @@ func TestEveryWarningHasAnEvent(t *testing.T) {
 			return true
 		})
 	}
-	for _, reason := range stopReasons {
+	for _, reason := range metrics.StopReasons {
 		if !strings.Contains(explained, "\n| `"+reason+"` |") {
 			t.Errorf("the event %s is not explained", reason)
 		}

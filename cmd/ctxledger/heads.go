@@ -11,6 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
 // headFlags say when the heads of the transparency log are signed and where they go.
@@ -46,8 +47,8 @@ func (h *headFlags) check() error {
 }
 
 // heads returns the settings for a projector.
-func (h *headFlags) heads() projector.Signing {
-	return projector.Signing{Every: h.every, Interval: h.interval, Sinks: heads.Sinks(h.folder, h.command)}
+func (h *headFlags) heads() signing.Config {
+	return signing.Config{Every: h.every, Interval: h.interval, Sinks: heads.Sinks(h.folder, h.command)}
 }
 
 // ringIn returns a way to read the ledger's ring in a data folder. It is made where

@@ -66,6 +66,8 @@ var house = []room{
 	{path: "projector/decode", may: []string{"schema", "ledger", "projector/streamio"}, tests: []string{"projector/internal/projectortest"}},
 	{path: "projector/leak", may: []string{"schema", "ledger", "projector/decode", "projector/streamio"}, tests: []string{"projector/internal/projectortest"}},
 	{path: "projector/quarantine", may: []string{"schema", "ledger", "projector/decode", "projector/streamio", "nats"}},
+	{path: "projector/metrics", may: []string{"schema", "ledger", "projector/decode", "projector/streamio", "nats", "prometheus"}},
+	{path: "projector/signing", may: []string{"schema", "ledger", "projector/metrics", "nats"}},
 	{path: "projector", may: []string{"schema", "ledger", "nats", "prometheus"}},
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -125,7 +126,7 @@ func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Durat
 	c.Ring, c.Heads = ring, heads.heads()
 	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.log()
 	if listener != nil {
-		c.Metrics = projector.NewMetrics()
+		c.Metrics = metrics.New()
 	}
 	partitions, err := streamio.ReadPartitions(ctx, js)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -97,7 +97,7 @@ func (a *app) up(ctx context.Context, c embedded.Config, partitions schema.Parti
 		return err
 	}
 	defer listener.Close()
-	metrics := projector.NewMetrics()
+	metrics := metrics.New()
 	config := a.instanceConfig(c)
 	config.Metrics, config.Partitions, config.Ring, config.Heads, config.Linger = metrics, partitions, ring, heads.heads(), &linger
 	alarms := make(chan error, 1)

@@ -13,20 +13,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
 // Sinks returns what takes heads to a folder, to a command, or to both; empty is
 // none.
-func Sinks(folder, command string) []projector.HeadSink {
-	var sinks []projector.HeadSink
+func Sinks(folder, command string) []signing.Sink {
+	var sinks []signing.Sink
 	if folder != "" {
-		sinks = append(sinks, projector.HeadSink{Name: "file", Put: func(_ context.Context, stream string, note []byte) error {
+		sinks = append(sinks, signing.Sink{Name: "file", Put: func(_ context.Context, stream string, note []byte) error {
 			return Write(filepath.Join(folder, stream+".checkpoint"), note)
 		}})
 	}
 	if command != "" {
-		sinks = append(sinks, projector.HeadSink{Name: "command", Put: func(ctx context.Context, stream string, note []byte) error {
+		sinks = append(sinks, signing.Sink{Name: "command", Put: func(ctx context.Context, stream string, note []byte) error {
 			return run(ctx, command, stream, note)
 		}})
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -35,7 +37,7 @@ type Config struct {
 	// Ring returns the ring of the ledger's transparency log. Nil keeps no log.
 	Ring func() (proof.Ring, error)
 	// Heads are those of the log. The zero value has the defaults.
-	Heads projector.Signing
+	Heads signing.Config
 	// Linger is the projector's. Nil has the default.
 	Linger *time.Duration
 	Log    *slog.Logger // nil discards
@@ -43,7 +45,7 @@ type Config struct {
 	// as many as there are, or 1.
 	Partitions schema.Partitions
 	// Metrics count what the projector does. Nil counts nothing.
-	Metrics *projector.Metrics
+	Metrics *metrics.Metrics
 	// Told is told when the projector gives up: it then tries again every minute,
 	// and the servers go on meanwhile. Nil ends the projector; see Failed.
 	Told func(error)

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -32,7 +32,7 @@ func ReadBuild() Build {
 
 // NewRegistry returns a registry with the metrics of the projectors, the build,
 // the process and the Go runtime.
-func NewRegistry(m *projector.Metrics) *prometheus.Registry {
+func NewRegistry(m *metrics.Metrics) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(m, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -51,7 +52,7 @@ func begin(t *testing.T, s *embedded.Servers) running {
 	_, err = l.Migrate(t.Context())
 	must(t, err)
 	c := projector.DefaultConfig(js, l)
-	c.Metrics = projector.NewMetrics()
+	c.Metrics = metrics.New()
 	p, err := projector.New(c)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -1,4 +1,4 @@
-package projector
+package metrics
 
 import (
 	"maps"
@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ctxledger/ctxledger/projector/decode"
 )
 
 // Metrics are what the projectors of a process have done, and how far they are
 // behind, for Prometheus, with the stream as a label. Give one to the Config of
 // all of them and register it:
 //
-//	m := projector.NewMetrics()
+//	m := metrics.New()
 //	registry.MustRegister(m)
 //
 // A projector that follows another on the same stream goes on with its counts.
@@ -26,7 +28,7 @@ type Metrics struct {
 	steps                                *prometheus.HistogramVec
 
 	mu   sync.Mutex
-	live map[string]*Projector // by stream, the one that runs or ran last
+	live map[string]func() Gauges // by stream, of the projector that runs or ran last
 }
 
 const metricPrefix = "ctxledger_projector_"
@@ -49,8 +51,8 @@ func liveDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(metricPrefix+name, help, withStream(labels), nil)
 }
 
-// NewMetrics returns metrics that have counted nothing yet.
-func NewMetrics() *Metrics {
+// New returns metrics that have counted nothing yet.
+func New() *Metrics {
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, withStream(labels))
 	}
@@ -73,7 +75,7 @@ func NewMetrics() *Metrics {
 		batchRows:     histograms("batch_rows", "Rows of a batch, all tables.", prometheus.ExponentialBuckets(1, 4, 10)),
 		steps: histograms("step_duration_seconds", "How long a step of a batch took, its retries included.",
 			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
-		live: make(map[string]*Projector),
+		live: make(map[string]func() Gauges),
 	}
 }
 
@@ -108,31 +110,41 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	live := maps.Clone(m.live)
 	m.mu.Unlock()
-	for stream, p := range live {
-		p.collect(func(d *prometheus.Desc, value float64, labels ...string) {
+	for stream, gauges := range live {
+		gauges().collect(func(d *prometheus.Desc, value float64, labels ...string) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{stream}, labels...)...)
 		})
 	}
 }
 
-func (p *Projector) collect(send func(d *prometheus.Desc, value float64, labels ...string)) {
-	if lag, ok := p.lag.now(); ok {
-		send(lagEventsDesc, float64(lag.Events))
-		send(lagSecondsDesc, lag.Age.Seconds())
-		send(committedDesc, float64(lag.Committed))
+// Gauges are how a projector is.
+type Gauges struct {
+	Lag         *Lag          // nil while it is not known
+	LeaseHeld   bool          // by this process
+	LeaseEpoch  uint64        // of the lease that is held
+	LeaseAge    time.Duration // since the lease that is held was renewed
+	UnknownKeys uint64        // keys that redactions name and that are not there
+	Ready       bool
+	Stuck       bool
+	Reason      string // why the projector gave up; empty otherwise
+}
+
+func (g Gauges) collect(send func(d *prometheus.Desc, value float64, labels ...string)) {
+	if g.Lag != nil {
+		send(lagEventsDesc, float64(g.Lag.Events))
+		send(lagSecondsDesc, g.Lag.Age.Seconds())
+		send(committedDesc, float64(g.Lag.Committed))
 	}
-	own := p.held.Load()
-	send(leaseHeldDesc, truth(own != nil))
-	if own != nil {
-		send(leaseEpochDesc, float64(own.Epoch()))
-		send(heartbeatAgeDesc, time.Since(own.Renewed()).Seconds())
+	send(leaseHeldDesc, truth(g.LeaseHeld))
+	if g.LeaseHeld {
+		send(leaseEpochDesc, float64(g.LeaseEpoch))
+		send(heartbeatAgeDesc, g.LeaseAge.Seconds())
 	}
-	send(unknownKeysDesc, float64(p.unknownKeys.Load()))
-	send(readyDesc, truth(p.ready.Load()))
-	send(stuckDesc, truth(p.pulse.stuck()))
-	why := p.Health().Reason
-	for _, reason := range stopReasons {
-		send(stoppedDesc, truth(reason == why), reason)
+	send(unknownKeysDesc, float64(g.UnknownKeys))
+	send(readyDesc, truth(g.Ready))
+	send(stuckDesc, truth(g.Stuck))
+	for _, reason := range StopReasons {
+		send(stoppedDesc, truth(reason == g.Reason), reason)
 	}
 }
 
@@ -144,86 +156,103 @@ func truth(b bool) float64 {
 }
 
 // The reasons for which a projector stops until a person has come.
-var stopReasons = []string{"stream_forked", "events_expired", "newer_rules", "failed"}
+var StopReasons = []string{"stream_forked", "events_expired", "newer_rules", "failed"}
 
-// A meter counts what happens to one stream; without Metrics it does nothing.
-type meter struct {
-	*Metrics
+// A Meter counts what happens to one stream; without Metrics it does nothing.
+type Meter struct {
+	counts *Metrics
 	stream string
 }
 
-func (p *Projector) meter() meter { return meter{p.config.Metrics, p.config.Stream} }
+// Of returns the meter of a stream. The metrics may be nil.
+func (m *Metrics) Of(stream string) Meter { return Meter{m, stream} }
 
-// attach makes p the projector whose state is shown.
-func (m meter) attach(p *Projector) {
-	m.mu.Lock()
-	if before := m.live[m.stream]; before != nil {
-		p.reason.Store(before.reason.Load()) // until this one projects
+// Reason is why the projector gave up that was attached before, empty where it did not.
+func (m Meter) Reason() string {
+	m.counts.mu.Lock()
+	before := m.counts.live[m.stream]
+	m.counts.mu.Unlock()
+	if before == nil {
+		return ""
 	}
-	m.live[m.stream] = p
-	m.mu.Unlock()
-	for _, c := range []*prometheus.CounterVec{m.messages, m.duplicates, m.deleted, m.gaps, m.lost} {
+	return before().Reason
+}
+
+// Attach makes the projector with these gauges the one whose state is shown.
+func (m Meter) Attach(gauges func() Gauges) {
+	m.counts.mu.Lock()
+	m.counts.live[m.stream] = gauges
+	m.counts.mu.Unlock()
+	for _, c := range []*prometheus.CounterVec{m.counts.messages, m.counts.duplicates, m.counts.deleted, m.counts.gaps, m.counts.lost} {
 		c.WithLabelValues(m.stream) // 0, so that the first increase is seen
 	}
 }
 
-// commit counts a batch that is committed; gap is how many of its sequences the
-// stream does not have.
-func (m meter) commit(b built, rows map[string]uint64, gap uint64) {
-	if m.Metrics == nil {
+// Commit is a batch that is committed.
+type Commit struct {
+	Messages    uint64
+	Bytes       int // of the messages as they came
+	Rows        map[string]uint64
+	Holes       uint64 // sequences of the batch that the stream does not have
+	Quarantined []decode.Event
+}
+
+// Commit counts a batch that is committed.
+func (m Meter) Commit(c Commit) {
+	if m.counts == nil {
 		return
 	}
 	var total uint64
-	for table, n := range rows {
-		m.rows.WithLabelValues(m.stream, table).Add(float64(n))
+	for table, n := range c.Rows {
+		m.counts.rows.WithLabelValues(m.stream, table).Add(float64(n))
 		total += n
 	}
-	for _, r := range b.refused {
-		m.quarantined.WithLabelValues(m.stream, string(r.Violations[0].Code)).Inc()
+	for _, r := range c.Quarantined {
+		m.counts.quarantined.WithLabelValues(m.stream, string(r.Violations[0].Code)).Inc()
 	}
-	m.messages.WithLabelValues(m.stream).Add(float64(b.Messages))
-	m.duplicates.WithLabelValues(m.stream).Add(float64(rows["duplicates"]))
-	m.gaps.WithLabelValues(m.stream).Add(float64(gap))
-	m.batchMessages.WithLabelValues(m.stream).Observe(float64(b.Messages))
-	m.batchBytes.WithLabelValues(m.stream).Observe(float64(b.bytes))
-	m.batchRows.WithLabelValues(m.stream).Observe(float64(total))
+	m.counts.messages.WithLabelValues(m.stream).Add(float64(c.Messages))
+	m.counts.duplicates.WithLabelValues(m.stream).Add(float64(c.Rows["duplicates"]))
+	m.counts.gaps.WithLabelValues(m.stream).Add(float64(c.Holes))
+	m.counts.batchMessages.WithLabelValues(m.stream).Observe(float64(c.Messages))
+	m.counts.batchBytes.WithLabelValues(m.stream).Observe(float64(c.Bytes))
+	m.counts.batchRows.WithLabelValues(m.stream).Observe(float64(total))
 }
 
-// step notes how long a step of a batch took.
-func (m meter) step(name string, took time.Duration) {
-	if m.Metrics != nil {
-		m.steps.WithLabelValues(m.stream, name).Observe(took.Seconds())
-	}
-}
-
-// retry counts an attempt that failed and is made again.
-func (m meter) retry(cause failure) {
-	if m.Metrics != nil {
-		m.retries.WithLabelValues(m.stream, cause.who, cause.code).Inc()
+// Step notes how long a step of a batch took.
+func (m Meter) Step(name string, took time.Duration) {
+	if m.counts != nil {
+		m.counts.steps.WithLabelValues(m.stream, name).Observe(took.Seconds())
 	}
 }
 
-// deletion counts a message that was deleted because it held a withheld value.
-func (m meter) deletion() {
-	if m.Metrics != nil {
-		m.deleted.WithLabelValues(m.stream).Inc()
+// Retry counts an attempt that failed and is made again.
+func (m Meter) Retry(cause Failure) {
+	if m.counts != nil {
+		m.counts.retries.WithLabelValues(m.stream, cause.Who, cause.Code).Inc()
 	}
 }
 
-// loss counts facts that did not come.
-func (m meter) loss(facts uint64) {
-	if m.Metrics != nil {
-		m.lost.WithLabelValues(m.stream).Add(float64(facts))
+// Deletion counts a message that was deleted because it held a withheld value.
+func (m Meter) Deletion() {
+	if m.counts != nil {
+		m.counts.deleted.WithLabelValues(m.stream).Inc()
 	}
 }
 
-// head counts a signed head that was taken somewhere, or failed to be.
-func (m meter) head(to string, err error) {
+// Loss counts facts that did not come.
+func (m Meter) Loss(facts uint64) {
+	if m.counts != nil {
+		m.counts.lost.WithLabelValues(m.stream).Add(float64(facts))
+	}
+}
+
+// Head counts a signed head that was taken somewhere, or failed to be.
+func (m Meter) Head(to string, err error) {
 	switch {
-	case m.Metrics == nil:
+	case m.counts == nil:
 	case err != nil:
-		m.headFailures.WithLabelValues(m.stream, to).Inc()
+		m.counts.headFailures.WithLabelValues(m.stream, to).Inc()
 	default:
-		m.heads.WithLabelValues(m.stream, to).Inc()
+		m.counts.heads.WithLabelValues(m.stream, to).Inc()
 	}
 }

@@ -1,4 +1,4 @@
-package projector
+package metrics
 
 import (
 	"context"
@@ -13,36 +13,39 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// A failure says who failed: clickhouse, nats, lease or other. The code is the
+// A Failure says who failed: clickhouse, nats, lease or other. The code is the
 // server's, and empty where no server answered.
-type failure struct{ who, code string }
+type Failure struct{ Who, Code string }
 
-func (f failure) String() string {
-	if f.code == "" {
-		return f.who
+func (f Failure) String() string {
+	if f.Code == "" {
+		return f.Who
 	}
-	return f.who + " " + f.code
+	return f.Who + " " + f.Code
 }
 
-func failureOf(err error) failure {
+// FailureOf returns who failed, by the error.
+func FailureOf(err error) Failure {
 	if code, ok := ledger.Failure(err); ok {
-		return failure{"clickhouse", codeText(int(code))}
+		return Failure{"clickhouse", codeText(int(code))}
 	}
 	var refused jetstream.JetStreamError
 	if errors.As(err, &refused) {
 		if said := refused.APIError(); said != nil {
-			return failure{"nats", codeText(int(said.ErrorCode))}
+			return Failure{"nats", codeText(int(said.ErrorCode))}
 		}
-		return failure{"nats", ""}
+		return Failure{"nats", ""}
 	}
 	if slices.ContainsFunc(natsFailures, func(kind error) bool { return errors.Is(err, kind) }) {
-		return failure{"nats", ""}
+		return Failure{"nats", ""}
 	}
-	return failure{"other", ""}
+	return Failure{"other", ""}
 }
 
-// leaseFailure is a failure to keep or to get the lease.
-func leaseFailure(err error) failure { return failure{"lease", failureOf(err).code} }
+// LeaseFailure is a failure to keep or to get the lease.
+func LeaseFailure(err error) Failure {
+	return Failure{"lease", FailureOf(err).Code}
+}
 
 // natsFailures are the client's own errors. A request that nobody answers ends
 // with its deadline.

@@ -1,16 +1,19 @@
-package projector
+package signing
 
 import (
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -18,20 +21,20 @@ import (
 // the table checkpoints and the stream CTX_CHECKPOINTS. Who projects signs, when
 // the log has grown by Every leaves or the stream's time has gone on by Interval,
 // and when no event has come for a second.
-type Signing struct {
+type Config struct {
 	// Every defaults to 10,000 leaves.
 	Every int64
 	// Interval defaults to 10 s.
 	Interval time.Duration
 	// Sinks get each head, too.
-	Sinks []HeadSink
+	Sinks []Sink
 }
 
 // HeadSink is a place outside for signed heads: a head that only its author holds
 // proves nothing against the author. Put may take its time and may fail: nothing
 // waits for it, it is tried again, by then perhaps with a newer head, and the log
 // and the metrics say so.
-type HeadSink struct {
+type Sink struct {
 	Name string
 	Put  func(ctx context.Context, stream string, note []byte) error
 }
@@ -51,26 +54,34 @@ type committedLog struct {
 	at time.Time // of the commit's last message
 }
 
-// A herald signs the heads of a stream's log and takes them where they go, in a
-// goroutine of its own, so that no commit waits for it. What it has not got to when
-// a newer one comes it leaves away.
-type herald struct {
-	p      *Projector
-	sinks  []HeadSink
+// A Target is the transparency log whose tree heads are signed, and where they go.
+type Target struct {
+	Config
+	Ring        func() (proof.Ring, error)
+	JetStream   jetstream.JetStream
+	Ledger      *ledger.Ledger
+	Stream      string
+	Incarnation uuid.UUID
+	Meter       metrics.Meter
+	Log         *slog.Logger
+}
+
+// A Signer signs the tree heads of a stream's transparency log and takes them where they
+// go, in a goroutine of its own, so that no commit waits for it. It leaves out a head that
+// it has not got to when a newer one comes. A nil Signer signs nothing.
+type Signer struct {
+	Target
+	sinks  []Sink
 	latest chan committedLog  // the newest that it has not seen; one sends
 	cancel context.CancelFunc // of what is under way
 	done   chan struct{}
 }
 
-// newHerald returns nil where nothing is to be signed: without a ring, and for the
-// tables of a rebuild.
-func (p *Projector) newHerald(ctx context.Context) *herald {
-	if p.config.Ring == nil || p.beside != nil || p.translog.None() {
-		return nil
-	}
+// Start begins to sign, until Close is called, whatever becomes of ctx.
+func Start(ctx context.Context, t Target) *Signer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	h := &herald{p: p, latest: make(chan committedLog, 1), cancel: cancel, done: make(chan struct{})}
-	h.sinks = append([]HeadSink{{Name: "stream", Put: h.toStream}}, p.config.Heads.Sinks...)
+	h := &Signer{Target: t, latest: make(chan committedLog, 1), cancel: cancel, done: make(chan struct{})}
+	h.sinks = append([]Sink{{Name: "stream", Put: h.toStream}}, t.Sinks...)
 	go func() {
 		defer close(h.done)
 		h.run(ctx)
@@ -78,8 +89,8 @@ func (p *Projector) newHerald(ctx context.Context) *herald {
 	return h
 }
 
-// tell lets the herald know of a commit. Calls come one after the other.
-func (h *herald) tell(log ledger.Log, at time.Time) {
+// Committed lets the signer know of a commit. Calls come one after the other.
+func (h *Signer) Committed(log ledger.Log, at time.Time) {
 	if h == nil || log.IsZero() {
 		return
 	}
@@ -90,8 +101,8 @@ func (h *herald) tell(log ledger.Log, at time.Time) {
 	h.latest <- committedLog{log, at}
 }
 
-// close has the last head signed, if that can be done soon, and ends the herald.
-func (h *herald) close() {
+// Close has the last head signed, if that can be done soon, and ends the signer.
+func (h *Signer) Close() {
 	if h != nil {
 		h.cancel()
 		close(h.latest)
@@ -99,8 +110,8 @@ func (h *herald) close() {
 	}
 }
 
-func (h *herald) run(ctx context.Context) {
-	every, interval := h.p.config.Heads.Every, h.p.config.Heads.Interval
+func (h *Signer) run(ctx context.Context) {
+	every, interval := h.Every, h.Interval
 	var newest, signed committedLog
 	var out *outgoing // of the newest that was signed, until it is everywhere
 	wait := headIdle
@@ -151,9 +162,8 @@ type outgoing struct {
 }
 
 // sign makes the signed head of a log, unless the table has it from before.
-func (h *herald) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
-	p := h.p
-	ring, err := p.config.Ring()
+func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
+	ring, err := h.Ring()
 	if err != nil {
 		h.failed("sign", err)
 		return nil, false
@@ -163,29 +173,29 @@ func (h *herald) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 		h.failed("sign", err)
 		return nil, false
 	}
-	c := proof.Checkpoint{Origin: proof.Origin(p.config.Stream, p.source.Incarnation.String()), Size: log.Tree.Size, Root: log.Root}
+	c := proof.Checkpoint{Origin: proof.Origin(h.Stream, h.Incarnation.String()), Size: log.Tree.Size, Root: log.Root}
 	note, err := c.Sign(signer)
 	if err != nil {
 		h.failed("sign", err)
 		return nil, false
 	}
-	last, found, err := p.config.Ledger.LastHead(ctx, p.source.Incarnation, c.Size)
+	last, found, err := h.Ledger.LastHead(ctx, h.Incarnation, c.Size)
 	if err == nil && found && last.Size == c.Size {
 		if opened, err := proof.Open(last.Note, ring.Verifiers()); err == nil && opened.Checkpoint == c {
 			return nil, true // by a projector before this one
 		}
 	}
 	return &outgoing{
-		head:       ledger.SignedHead{Incarnation: p.source.Incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
+		head:       ledger.SignedHead{Incarnation: h.Incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
 		checkpoint: c, took: make(map[string]bool),
 	}, true
 }
 
 // take brings a head to where it is not yet, and reports whether it is everywhere.
-func (h *herald) take(ctx context.Context, out *outgoing) (everywhere bool) {
+func (h *Signer) take(ctx context.Context, out *outgoing) (everywhere bool) {
 	everywhere = true
-	sinks := append([]HeadSink{{Name: "table", Put: func(ctx context.Context, _ string, _ []byte) error {
-		return h.p.config.Ledger.KeepHead(ctx, out.head, out.checkpoint)
+	sinks := append([]Sink{{Name: "table", Put: func(ctx context.Context, _ string, _ []byte) error {
+		return h.Ledger.KeepHead(ctx, out.head, out.checkpoint)
 	}}}, h.sinks...)
 	for _, sink := range sinks {
 		if out.took[sink.Name] {
@@ -199,27 +209,27 @@ func (h *herald) take(ctx context.Context, out *outgoing) (everywhere bool) {
 			continue
 		}
 		out.took[sink.Name] = true
-		h.p.meter().head(sink.Name, nil)
+		h.Meter.Head(sink.Name, nil)
 	}
 	return everywhere
 }
 
-func (h *herald) put(ctx context.Context, sink HeadSink, note []byte) error {
+func (h *Signer) put(ctx context.Context, sink Sink, note []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, headPatience)
 	defer cancel()
-	return sink.Put(ctx, h.p.config.Stream, note)
+	return sink.Put(ctx, h.Stream, note)
 }
 
-func (h *herald) failed(to string, err error) {
-	h.p.meter().head(to, err)
-	h.p.config.Log.Warn("a head of the transparency log is not where it should be; it is tried again", "event", "head_failed", "to", to, "error", err)
+func (h *Signer) failed(to string, err error) {
+	h.Meter.Head(to, err)
+	h.Log.Warn("a head of the transparency log is not where it should be; it is tried again", "event", "head_failed", "to", to, "error", err)
 }
 
 // toStream publishes a head to the stream of heads. Its id keeps a second try from
 // being another message.
-func (h *herald) toStream(ctx context.Context, stream string, note []byte) error {
+func (h *Signer) toStream(ctx context.Context, stream string, note []byte) error {
 	subject := headSubject + stream
-	_, err := h.p.config.JetStream.Publish(ctx, subject, note, jetstream.WithMsgID(subject+":"+fmt.Sprintf("%x", sha256.Sum256(note))), jetstream.WithExpectStream(schema.CheckpointStream))
+	_, err := h.JetStream.Publish(ctx, subject, note, jetstream.WithMsgID(subject+":"+fmt.Sprintf("%x", sha256.Sum256(note))), jetstream.WithExpectStream(schema.CheckpointStream))
 	if err != nil {
 		return fmt.Errorf("publish to %s: %w", schema.CheckpointStream, err)
 	}

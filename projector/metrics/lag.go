@@ -1,4 +1,4 @@
-package projector
+package metrics
 
 import (
 	"context"
@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -17,16 +19,28 @@ type Lag struct {
 	Committed uint64        // last sequence that is in the ledger
 }
 
-// lagMeter measures the lag apart from the work: by asking the stream, and the
+// LagMeter measures the lag apart from the work: by asking the stream, and the
 // ledger where this process is not the writer. So it goes on while the ledger
 // is down and while another holds the lease. Only measure writes; the rest is
 // safe for concurrent use.
-type lagMeter struct {
+type LagMeter struct {
 	latest atomic.Pointer[measurement]
 
 	// What the ledger said last, which it can only have grown from.
 	incarnation uuid.UUID
 	committed   uint64
+}
+
+// A LagSource says what is measured.
+type LagSource struct {
+	JetStream jetstream.JetStream
+	Stream    string
+	Ledger    interface {
+		LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
+	}
+	// Committed returns the last committed sequence, and false where another process
+	// writes, so that the ledger is asked.
+	Committed func() (uint64, bool)
 }
 
 type measurement struct {
@@ -38,12 +52,12 @@ type measurement struct {
 // client's own limit.
 const ledgerPatience = 2 * time.Second
 
-// now returns the lag as it was measured last, with the time since added to
+// Now returns the lag as it was measured last, with the time since added to
 // the age of what was behind then. It returns false where it is not known.
 //
 // Both times of an age are the NATS server's: the projector's own clock only
 // counts what has passed since.
-func (l *lagMeter) now() (Lag, bool) {
+func (l *LagMeter) Now() (Lag, bool) {
 	m := l.latest.Load()
 	if m == nil {
 		return Lag{}, false
@@ -55,18 +69,18 @@ func (l *lagMeter) now() (Lag, bool) {
 	return lag, true
 }
 
-// behind reports whether something was to do at the last measurement.
-func (l *lagMeter) behind() bool {
+// Behind reports whether something was to do at the last measurement.
+func (l *LagMeter) Behind() bool {
 	m := l.latest.Load()
 	return m != nil && m.Events > 0
 }
 
-// follow measures every so often until ctx ends.
-func (l *lagMeter) follow(ctx context.Context, p *Projector, every time.Duration) {
+// Follow measures every so often until ctx ends.
+func (l *LagMeter) Follow(ctx context.Context, from LagSource, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		l.note(l.measure(ctx, p))
+		l.note(l.Measure(ctx, from))
 		select {
 		case <-ctx.Done():
 			return
@@ -77,21 +91,22 @@ func (l *lagMeter) follow(ctx context.Context, p *Projector, every time.Duration
 
 // note keeps a measurement. One that failed leaves a ledger that was behind
 // behind, and one that was level unknown.
-func (l *lagMeter) note(lag Lag, err error) {
+func (l *LagMeter) note(lag Lag, err error) {
 	switch {
 	case err == nil:
 		l.latest.Store(&measurement{lag, time.Now()})
-	case !l.behind():
+	case !l.Behind():
 		l.latest.Store(nil)
 	}
 }
 
-func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
-	stream, incarnation, err := streamio.OpenStream(ctx, p.config.JetStream, p.config.Stream)
+// Measure asks the stream, and the ledger where another process writes.
+func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
+	stream, incarnation, err := streamio.OpenStream(ctx, from.JetStream, from.Stream)
 	if err != nil {
 		return Lag{}, err
 	}
-	if err := l.learnCommitted(ctx, p, incarnation); err != nil {
+	if err := l.learnCommitted(ctx, from, incarnation); err != nil {
 		return Lag{}, err
 	}
 	info := stream.CachedInfo()
@@ -112,14 +127,14 @@ func (l *lagMeter) measure(ctx context.Context, p *Projector) (Lag, error) {
 
 // learnCommitted finds out the last committed sequence. The writer knows;
 // others ask the ledger, and where it does not answer nobody commits either.
-func (l *lagMeter) learnCommitted(ctx context.Context, p *Projector, incarnation uuid.UUID) error {
-	if p.ready.Load() {
-		l.incarnation, l.committed = incarnation, p.committed.Load()
+func (l *LagMeter) learnCommitted(ctx context.Context, from LagSource, incarnation uuid.UUID) error {
+	if committed, writer := from.Committed(); writer {
+		l.incarnation, l.committed = incarnation, committed
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
-	last, _, err := p.config.Ledger.LastCommit(ctx, incarnation)
+	last, _, err := from.Ledger.LastCommit(ctx, incarnation)
 	if err == nil {
 		l.incarnation, l.committed = incarnation, last.Last
 	} else if l.incarnation == incarnation {

@@ -1,4 +1,4 @@
-package projector
+package metrics
 
 import (
 	"context"
@@ -36,11 +36,11 @@ func TestFailureOf(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "keys", Err: fs.ErrPermission}, "other"},
 	} {
 		wrapped := fmt.Errorf("write: %w", c.err)
-		if got := failureOf(wrapped).String(); got != c.want {
+		if got := FailureOf(wrapped).String(); got != c.want {
 			t.Errorf("%v is of %q, want %q", c.err, got, c.want)
 		}
 	}
-	if got := leaseFailure(&jetstream.APIError{ErrorCode: 10071}).String(); got != "lease 10071" {
+	if got := LeaseFailure(&jetstream.APIError{ErrorCode: 10071}).String(); got != "lease 10071" {
 		t.Errorf("a lease that is not got is of %q", got)
 	}
 }
