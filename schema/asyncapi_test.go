@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -181,8 +182,8 @@ func asyncSchema(t testing.TB, kind Type, schemas object) object {
 
 func TestAsyncAPI(t *testing.T) {
 	t.Parallel()
-	holdToFile(t, "asyncapi.json", string(asyncDocument(t)))
-	if !reflect.DeepEqual(instance(t, AsyncAPI()), instance(t, asyncDocument(t))) {
+	schematest.HoldToFile(t, "asyncapi.json", string(asyncDocument(t)))
+	if !reflect.DeepEqual(schematest.Instance(t, AsyncAPI()), schematest.Instance(t, asyncDocument(t))) {
 		t.Error("AsyncAPI is another document")
 	}
 	for name, about := range attributeIndex {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2/event"
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"pgregory.net/rapid"
 )
 
@@ -76,7 +77,7 @@ func TestBindingVectors(t *testing.T) {
 			}
 			m := unwire(t, raw)
 			e, err := ParseMessage(m.Header, m.Data)
-			holdToFile(t, strings.TrimSuffix(path, ".nats")+".txt", readable(e, err))
+			schematest.HoldToFile(t, strings.TrimSuffix(path, ".nats")+".txt", readable(e, err))
 			if !strings.HasPrefix(filepath.Base(path), "ours") {
 				return
 			}

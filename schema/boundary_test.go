@@ -5,33 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 )
-
-// withMembers returns the golden event of t with members added to its data,
-// replacing those of the same name. A member whose text is empty is removed.
-func withMembers(t testing.TB, kind Type, members map[string]string) *Event {
-	t.Helper()
-	e := goldenEvent(t, kind)
-	var data map[string]jsontext.Value
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range members {
-		if text == "" {
-			delete(data, name)
-		} else {
-			data[name] = jsontext.Value(text)
-		}
-	}
-	var err error
-	if e.Data, err = json.Marshal(data, json.Deterministic(true)); err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
 
 // A ruleCase is an event and what Validate finds in it: "code pointer", one a
 // line, or nothing.
@@ -330,4 +308,12 @@ func TestBoundaryListsAreClosed(t *testing.T) {
 	if slices.Contains(statusNames(), "redaction_state") {
 		t.Error("redaction_state is context")
 	}
+}
+
+// withMembers returns the golden event of t with members set in its data.
+func withMembers(t testing.TB, kind Type, members map[string]string) *Event {
+	t.Helper()
+	e := goldenEvent(t, kind)
+	e.Data = schematest.SetMembers(t, e.Data, members)
+	return e
 }

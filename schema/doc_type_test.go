@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
 func TestDoc(t *testing.T) {
@@ -34,5 +36,5 @@ func TestDoc(t *testing.T) {
 	if Doc("context.nothing.happened") != "" {
 		t.Error("an unknown type is described")
 	}
-	holdToFile(t, "testdata/doc.txt", Doc(TypeSelectionCompleted))
+	schematest.HoldToFile(t, "testdata/doc.txt", Doc(TypeSelectionCompleted))
 }

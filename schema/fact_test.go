@@ -2,17 +2,14 @@ package schema
 
 import (
 	"bytes"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 )
-
-var eventTime = time.Date(2026, 3, 2, 9, 0, 0, 123456789, time.UTC)
 
 func TestTypesAndFactories(t *testing.T) {
 	t.Parallel()
@@ -42,72 +39,6 @@ func TestTypesAndFactories(t *testing.T) {
 	}
 }
 
-// filler fills every field of a fact with drawn values. What it fills is
-// valid JSON of the contract; rules may still refuse it.
-type filler struct {
-	t *rapid.T
-	n int
-}
-
-func (f *filler) text() string {
-	f.n++
-	return fmt.Sprintf("%s-%d", rapid.SampledFrom([]string{"a", "Ω \"quoted\"", "x<y>&z", "line\nbreak", "😀", "\x00"}).Draw(f.t, "text"), f.n)
-}
-
-func (f *filler) any() any {
-	return rapid.SampledFrom([]any{"text", true, 1.5, 0.0, map[string]any{"b": "x", "a": []any{1.0, "y"}}, []any{}, ""}).Draw(f.t, "any")
-}
-
-func (f *filler) fill(v reflect.Value) {
-	switch v.Interface().(type) {
-	case Ref:
-		v.SetString(rapid.SampledFrom([]string{"ref-" + fmt.Sprint(f.n), `{"id":"r","uri":"file:///x"}`}).Draw(f.t, "ref"))
-		return
-	case time.Time:
-		v.Set(reflect.ValueOf(eventTime.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(f.t, "time")))))
-		return
-	case Type:
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fill(v.Field(i))
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		f.fill(v.Elem())
-	case reflect.Slice:
-		n := rapid.IntRange(1, 2).Draw(f.t, "n")
-		v.Set(reflect.MakeSlice(v.Type(), n, n))
-		for i := range n {
-			f.fill(v.Index(i))
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			f.fill(v.Index(i))
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		value := reflect.New(v.Type().Elem()).Elem()
-		f.fill(value)
-		v.SetMapIndex(reflect.ValueOf("key "+fmt.Sprint(f.n)), value)
-		v.SetMapIndex(reflect.ValueOf("another"), value)
-	case reflect.Interface:
-		v.Set(reflect.ValueOf(f.any()))
-	case reflect.String:
-		v.SetString(f.text())
-	case reflect.Int64:
-		v.SetInt(rapid.Int64Range(0, 1<<62).Draw(f.t, "int"))
-	case reflect.Float64:
-		v.SetFloat(rapid.Float64Range(-1e9, 1e300).Draw(f.t, "float"))
-	case reflect.Bool:
-		v.SetBool(rapid.Bool().Draw(f.t, "bool"))
-	default:
-		f.t.Fatalf("a field of kind %s, which the filler does not know", v.Kind())
-	}
-}
-
 func TestEncodeDecodeEncode(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -115,12 +46,12 @@ func TestEncodeDecodeEncode(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				fact := kind.New()
-				f := filler{t: t}
-				f.fill(reflect.ValueOf(fact).Elem())
+				f := schematest.Filler{T: t}
+				f.Fill(reflect.ValueOf(fact).Elem())
 				if fact.RecordID() == "" {
 					t.Fatal("a filled fact without a record id")
 				}
-				first, err := NewEvent(fact, "id", "urn:x", eventTime, Correlation{})
+				first, err := NewEvent(fact, "id", "urn:x", schematest.EventTime, Correlation{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +59,7 @@ func TestEncodeDecodeEncode(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, first.Data)
 				}
-				second, err := NewEvent(back, "id", "urn:x", eventTime, Correlation{})
+				second, err := NewEvent(back, "id", "urn:x", schematest.EventTime, Correlation{})
 				if err != nil || !bytes.Equal(first.Data, second.Data) {
 					t.Fatalf("%v\n%s\n%s", err, first.Data, second.Data)
 				}
@@ -187,7 +118,7 @@ func TestRequiredFields(t *testing.T) {
 			if len(want) == 0 {
 				t.Fatal("a type without any required field")
 			}
-			e := &Event{ID: "i", Source: "urn:x", Type: kind.CloudEventsType(), Time: eventTime, Data: []byte(`{"event_type":"` + kind + `"}`)}
+			e := &Event{ID: "i", Source: "urn:x", Type: kind.CloudEventsType(), Time: schematest.EventTime, Data: []byte(`{"event_type":"` + kind + `"}`)}
 			_, found := Validate(e)
 			for _, v := range found {
 				if v.Code == CodeRequired {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
 // headers turns "name: value" lines into a header, and back.
@@ -92,7 +94,7 @@ func FuzzValidate(f *testing.F) {
 	}
 	types := Types()
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
-		e := &Event{ID: "i", Source: "urn:x", Type: types[int(kind)%len(types)].CloudEventsType(), Time: eventTime, Data: data}
+		e := &Event{ID: "i", Source: "urn:x", Type: types[int(kind)%len(types)].CloudEventsType(), Time: schematest.EventTime, Data: data}
 		sameAsStrict(t, e)
 		fact, found := Validate(e)
 		if (fact == nil) && len(found) == 0 {

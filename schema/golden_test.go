@@ -3,11 +3,11 @@ package schema
 import (
 	"bytes"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -100,22 +100,5 @@ func TestGoldenDigests(t *testing.T) {
 		e := goldenEvent(t, kind)
 		b.WriteString(string(kind) + "\n  digest     " + hex.EncodeToString(sum(e)) + "\n  message id " + e.MessageID() + "\n  subject    " + SubjectOf(e).String() + "\n")
 	}
-	holdToFile(t, "testdata/digests.txt", b.String())
-}
-
-// holdToFile compares got with a committed file. UPDATE=1 writes it.
-func holdToFile(t testing.TB, name, got string) {
-	t.Helper()
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; got:\n%s", name, got)
-	}
+	schematest.HoldToFile(t, "testdata/digests.txt", b.String())
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -225,7 +225,7 @@ func unitOf(f reflect.StructField) string {
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
-		s := instance(t, JSONSchema(kind)).(object)
+		s := schematest.Instance(t, JSONSchema(kind)).(object)
 		structs := map[string]any{string(kind): s}
 		if defs, ok := s["$defs"].(object); ok {
 			maps.Copy(structs, defs)
@@ -262,16 +262,16 @@ func TestJSONSchemas(t *testing.T) {
 	for _, kind := range Types() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			holdToFile(t, "jsonschema/"+string(kind)+".json", string(comments.schemaOf(t, kind)))
+			schematest.HoldToFile(t, "jsonschema/"+string(kind)+".json", string(comments.schemaOf(t, kind)))
 			compiled := compileSchema(t, kind)
-			if err := compiled.Validate(instance(t, goldenEvent(t, kind).Data)); err != nil {
+			if err := compiled.Validate(schematest.Instance(t, goldenEvent(t, kind).Data)); err != nil {
 				t.Error(err)
 			}
 			fact := kind.New()
 			required := shapeOf(reflect.TypeOf(fact).Elem()).required
 			for _, r := range required {
 				e := withMembers(t, kind, ms{strings.TrimPrefix(r.pointer, "/data/"): ""})
-				if compiled.Validate(instance(t, e.Data)) == nil {
+				if compiled.Validate(schematest.Instance(t, e.Data)) == nil {
 					t.Errorf("valid without %s", r.pointer)
 				}
 			}
@@ -286,7 +286,7 @@ func compileSchema(t testing.TB, kind Type) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource(kind.DataSchema(), instance(t, JSONSchema(kind))); err != nil {
+	if err := compiler.AddResource(kind.DataSchema(), schematest.Instance(t, JSONSchema(kind))); err != nil {
 		t.Fatal(err)
 	}
 	compiled, err := compiler.Compile(kind.DataSchema())
@@ -294,13 +294,4 @@ func compileSchema(t testing.TB, kind Type) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return compiled
-}
-
-func instance(t testing.TB, text []byte) any {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }

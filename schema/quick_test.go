@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
@@ -55,9 +56,9 @@ func TestQuickFilled(t *testing.T) {
 			quick := 0
 			rapid.Check(t, func(t *rapid.T) {
 				fact := kind.New()
-				f := filler{t: t}
-				f.fill(reflect.ValueOf(fact).Elem())
-				e, err := NewEvent(fact, "id", "urn:x", eventTime, Correlation{})
+				f := schematest.Filler{T: t}
+				f.Fill(reflect.ValueOf(fact).Elem())
+				e, err := NewEvent(fact, "id", "urn:x", schematest.EventTime, Correlation{})
 				if err != nil {
 					t.Fatal(err)
 				}

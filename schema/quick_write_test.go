@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
@@ -14,7 +15,7 @@ import (
 // sameAsEncoder holds what Encode makes of a fact to the encoder, and what it
 // says of it to Validate, which decodes the data again.
 func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correlation) (quick bool) {
-	e := &Event{ID: "id", Source: "urn:x", Time: eventTime, Correlation: ids}
+	e := &Event{ID: "id", Source: "urn:x", Time: schematest.EventTime, Correlation: ids}
 	found, err := e.Encode(fact)
 	want, wantErr := json.Marshal(fact, json.Deterministic(true))
 	if (err != nil) != (wantErr != nil) {
@@ -43,8 +44,8 @@ func TestEncode(t *testing.T) {
 			var quick, slow int
 			rapid.Check(t, func(t *rapid.T) {
 				fact := kind.New()
-				f := filler{t: t}
-				f.fill(reflect.ValueOf(fact).Elem())
+				f := schematest.Filler{T: t}
+				f.Fill(reflect.ValueOf(fact).Elem())
 				spoil := spoiler{f, rapid.Bool().Draw(t, "plain"), rapid.IntRange(0, 10).Draw(t, "empty of 10"), rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "strange of 50")}
 				spoil.value(reflect.ValueOf(fact).Elem())
 				if sameAsEncoder(t, fact, spoil.ids(fact)) {
@@ -63,14 +64,14 @@ func TestEncode(t *testing.T) {
 // A spoiler goes over a filled fact, empties a part of it, and makes another
 // part such that a rule, or a reader of JSON, may have something against it.
 type spoiler struct {
-	filler
+	schematest.Filler
 	plain   bool // leaves nothing that the quick writer gives up at
 	empty   int  // of 10 values
 	strange int  // of 50
 }
 
 func (s *spoiler) word() string {
-	return rapid.SampledFrom([]string{"", "a", "completed", "final_answer", "granted", "turn.completed", "{", "{}", `{"status":"completed"}`, "é\n", "\xff"}).Draw(s.t, "word")
+	return rapid.SampledFrom([]string{"", "a", "completed", "final_answer", "granted", "turn.completed", "{", "{}", `{"status":"completed"}`, "é\n", "\xff"}).Draw(s.T, "word")
 }
 
 // ids are mostly those that the fact names.
@@ -81,7 +82,7 @@ func (s *spoiler) ids(fact Fact) (ids Correlation) {
 	}
 	for _, f := range CorrelationFields {
 		*f.Of(&ids), _ = members[f.Column].(string)
-		if rapid.IntRange(1, 50).Draw(s.t, "another id") <= s.strange {
+		if rapid.IntRange(1, 50).Draw(s.T, "another id") <= s.strange {
 			*f.Of(&ids) = s.word()
 		}
 	}
@@ -93,21 +94,21 @@ func (s *spoiler) value(v reflect.Value) {
 	if inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
-	hard := inner == reflect.TypeOf(eventTime)
+	hard := inner == reflect.TypeOf(schematest.EventTime)
 	switch {
 	case inner == reflect.TypeFor[Type]():
 	case v.Kind() == reflect.Struct && !hard:
 		for i := range v.NumField() {
 			s.value(v.Field(i))
 		}
-	case s.plain && hard, rapid.IntRange(1, 10).Draw(s.t, "empty") <= s.empty:
+	case s.plain && hard, rapid.IntRange(1, 10).Draw(s.T, "empty") <= s.empty:
 		v.SetZero()
 	case s.plain && v.Kind() == reflect.String && v.String() != "" && v.String()[0] == '{', s.plain && v.Kind() == reflect.Interface:
 		v.Set(reflect.ValueOf("x").Convert(inner))
-	case rapid.IntRange(1, 50).Draw(s.t, "strange") <= s.strange:
+	case rapid.IntRange(1, 50).Draw(s.T, "strange") <= s.strange:
 		s.replace(v)
 	case v.Kind() == reflect.Slice:
-		v.SetLen(rapid.IntRange(0, v.Len()).Draw(s.t, "len"))
+		v.SetLen(rapid.IntRange(0, v.Len()).Draw(s.T, "len"))
 		for i := range v.Len() {
 			s.value(v.Index(i))
 		}
@@ -123,13 +124,13 @@ func (s *spoiler) replace(v reflect.Value) {
 	case reflect.Int64:
 		v.SetInt(-1)
 	case reflect.Float64:
-		v.SetFloat(rapid.SampledFrom([]float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), 5e-324, 1e21, 0.1}).Draw(s.t, "float"))
+		v.SetFloat(rapid.SampledFrom([]float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), 5e-324, 1e21, 0.1}).Draw(s.T, "float"))
 	case reflect.Interface:
 		v.Set(reflect.ValueOf(s.word()))
 	case reflect.Pointer:
 		s.replace(v.Elem())
 	case reflect.Map:
-		name := rapid.SampledFrom([]string{"turn_status", "status", "answer", "kind", "granted", "session_id", "metadata", "validation", "Z", "<é>\n", "", "\xff"}).Draw(s.t, "name")
+		name := rapid.SampledFrom([]string{"turn_status", "status", "answer", "kind", "granted", "session_id", "metadata", "validation", "Z", "<é>\n", "", "\xff"}).Draw(s.T, "name")
 		value := reflect.Zero(v.Type().Elem())
 		if value.Kind() == reflect.Interface {
 			value = reflect.ValueOf(&[]any{s.plainJSON(0)}[0]).Elem()
@@ -143,9 +144,9 @@ func (s *spoiler) replace(v reflect.Value) {
 
 // plainJSON is a value that somebody puts into metadata, or one that looks so.
 func (s *spoiler) plainJSON(depth int) any {
-	deeper := depth < 20 && rapid.Bool().Draw(s.t, "deeper")
+	deeper := depth < 20 && rapid.Bool().Draw(s.T, "deeper")
 	switch {
-	case deeper && rapid.Bool().Draw(s.t, "list"):
+	case deeper && rapid.Bool().Draw(s.T, "list"):
 		return []any{s.plainJSON(depth + 1), s.plainJSON(20)}
 	case deeper:
 		return map[string]any{"a": 1, s.word(): s.plainJSON(depth + 1), "status": s.word(), "turnStatus": s.plainJSON(20)}
@@ -154,7 +155,7 @@ func (s *spoiler) plainJSON(depth int) any {
 		nil, true, 7, -7, int64(math.MaxInt64), int64(math.MinInt64), 1e300, -0.5, math.NaN(), s.word(), "granted",
 		int32(1), []string{"x"}, map[string]any(nil), []any(nil), map[string]int64{"b": 1, "a": -2}, map[string]int64(nil), map[string]string{"a": "b"},
 		jsontext.Value("-0.10"), jsontext.Value(" 1e9 "), jsontext.Value("1e999"), jsontext.Value("01"), jsontext.Value(`"a"`), jsontext.Value(nil),
-	}).Draw(s.t, "plain JSON")
+	}).Draw(s.T, "plain JSON")
 }
 
 // TestTurnFactsAreQuick keeps the large facts of a turn on the fast way.
@@ -204,7 +205,7 @@ func TestMapsAreJudged(t *testing.T) {
 func TestNoFact(t *testing.T) {
 	t.Parallel()
 	for name, fact := range map[string]Fact{"nil": nil, "a nil pointer": (*ItemAdded)(nil)} {
-		_, err := NewEvent(fact, "id", "urn:x", eventTime, Correlation{})
+		_, err := NewEvent(fact, "id", "urn:x", schematest.EventTime, Correlation{})
 		if found, ok := err.(Violations); !ok || len(found) != 1 || found[0].Code != CodeRequired {
 			t.Errorf("%s: %v", name, err)
 		}

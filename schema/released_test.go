@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -48,7 +49,7 @@ func TestReleasedSchemas(t *testing.T) {
 			if !kind.Known() {
 				t.Fatal("a released type is gone")
 			}
-			for _, finding := range additive(instance(t, released), instance(t, JSONSchema(kind))) {
+			for _, finding := range additive(schematest.Instance(t, released), schematest.Instance(t, JSONSchema(kind))) {
 				t.Error(finding)
 			}
 		})
@@ -128,7 +129,7 @@ func TestAdditive(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			found := additive(instance(t, []byte(c.old)), instance(t, []byte(c.new)))
+			found := additive(schematest.Instance(t, []byte(c.old)), schematest.Instance(t, []byte(c.new)))
 			if got := fmt.Sprint(found); (c.want == "") != (len(found) == 0) || !strings.Contains(got, c.want) {
 				t.Errorf("got %s, want %q", got, c.want)
 			}

@@ -66,7 +66,7 @@ var ErrNoStandardShape = errors.New("no document of the standard has the shape o
 // The event must meet the contract: else the error is the [Violations] that
 // [Validate] reports, or [ErrUnknownType].
 func StandardDocument(e *Event) (StandardKind, []byte, error) {
-	fact, err := e.accepted()
+	fact, err := e.Accepted()
 	if err != nil {
 		return "", nil, err
 	}
@@ -92,7 +92,7 @@ func StandardDocumentOf(e *Event, fact Fact) (StandardKind, []byte, error) {
 // unstated, as [StandardDocument] has it; the errors are the same. Added are
 // item_ref, the correlation ids and event_ref.
 func StandardSources(e *Event) ([][]byte, error) {
-	fact, err := e.accepted()
+	fact, err := e.Accepted()
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +113,6 @@ func StandardSourcesOf(e *Event, fact Fact) ([][]byte, error) {
 		}
 	}
 	return documents, nil
-}
-
-// accepted returns the fact of an event that meets the contract.
-func (e *Event) accepted() (Fact, error) {
-	fact, found := Validate(e)
-	if len(found) == 1 && found[0].Code == CodeUnknownType {
-		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
-	}
-	if len(found) > 0 {
-		return nil, found
-	}
-	return fact, nil
 }
 
 // A record is a document in the making: its members by name. What comes from a

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,9 +19,9 @@ import (
 // others, and an event with any of the ids. Neither need meet the rules.
 func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
 	fact := kind.New()
-	f := filler{t: t}
+	f := schematest.Filler{T: t}
 	v := reflect.ValueOf(fact).Elem()
-	f.fill(v)
+	f.Fill(v)
 	filled := rapid.SampledFrom([]string{"minimal", "maximal", "some"}).Draw(t, "filled")
 	for _, field := range reflect.VisibleFields(v.Type()) {
 		if field.Anonymous || field.Tag.Get("ctx") == "required" || filled == "maximal" || filled == "some" && rapid.Bool().Draw(t, field.Name) {
@@ -31,7 +32,7 @@ func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
 	var ids Correlation
 	for _, field := range CorrelationFields {
 		if rapid.Bool().Draw(t, field.Attribute) {
-			*field.Of(&ids) = f.text()
+			*field.Of(&ids) = f.Text()
 		}
 	}
 	switch f := fact.(type) {
@@ -42,7 +43,7 @@ func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
 			f.SourceWindow = &SourceWindow{ThreadID: "t"}
 		}
 	}
-	e, err := NewEvent(fact, "id", "urn:x", eventTime, ids)
+	e, err := NewEvent(fact, "id", "urn:x", schematest.EventTime, ids)
 	if err != nil {
 		t.Fatal(err)
 	}

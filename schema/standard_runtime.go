@@ -30,7 +30,7 @@ var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "t
 // [CodeRequired] for each: it cannot be expressed. An event that does not meet
 // the contract is refused as [StandardDocument] refuses it.
 func RuntimeEvent(e *Event) ([]byte, error) {
-	fact, err := e.accepted()
+	fact, err := e.Accepted()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -96,7 +97,7 @@ func TestStandardSchemasRefuse(t *testing.T) {
 		`{"schema_version":"0.1.0","context_id":"c","scope":"galaxy","lifecycle":"draft","created_at":"2026-03-02T09:00:00Z"}`: false,
 		`{"schema_version":"0.1.0","context_id":"c","scope":"turn","lifecycle":"draft","created_at":"yesterday"}`:              false,
 	} {
-		if err := s.context[StandardEnvelope].Validate(instance(t, []byte(text))); (err == nil) != valid {
+		if err := s.context[StandardEnvelope].Validate(schematest.Instance(t, []byte(text))); (err == nil) != valid {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -114,7 +115,7 @@ func TestStandardSchemasRefuse(t *testing.T) {
 		t.Fatal(len(cases.Derived), err)
 	}
 	for _, c := range cases.Derived {
-		if err := s.runtime.Validate(instance(t, c.Event)); (err == nil) != c.Valid {
+		if err := s.runtime.Validate(schematest.Instance(t, c.Event)); (err == nil) != c.Valid {
 			t.Errorf("%s: %v", c.Event, err)
 		}
 	}
@@ -161,7 +162,7 @@ func (s standards) valid(t testing.TB, name string, document []byte) {
 		kind, _, _ := strings.Cut(name, ".")
 		schema = s.context[StandardKind(kind)]
 	}
-	if err := schema.Validate(instance(t, document)); err != nil {
+	if err := schema.Validate(schematest.Instance(t, document)); err != nil {
 		t.Errorf("%s: %v\n%s", name, err, document)
 	}
 }
@@ -214,7 +215,7 @@ func TestStandardTwins(t *testing.T) {
 			if err := twin.Indent(jsontext.WithIndent("  ")); err != nil {
 				t.Fatal(err)
 			}
-			holdToFile(t, filepath.Join("testdata", "standard", string(kind)+"."+name+".json"), string(twin)+"\n")
+			schematest.HoldToFile(t, filepath.Join("testdata", "standard", string(kind)+"."+name+".json"), string(twin)+"\n")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -198,4 +199,16 @@ func validSource(s string) bool {
 		}
 	}
 	return types.ParseURIRef(s) != nil
+}
+
+// Accepted returns the fact of an event that meets the contract.
+func (e *Event) Accepted() (Fact, error) {
+	fact, found := Validate(e)
+	if len(found) == 1 && found[0].Code == CodeUnknownType {
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	return fact, nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
 // codes are the codes of a Validate in order.
@@ -18,7 +20,7 @@ func codes(found Violations) string {
 }
 
 func exported(data string) *Event {
-	return &Event{ID: "i", Source: "urn:x", Type: TypeExported.CloudEventsType(), Time: eventTime, Data: []byte(data)}
+	return &Event{ID: "i", Source: "urn:x", Type: TypeExported.CloudEventsType(), Time: schematest.EventTime, Data: []byte(data)}
 }
 
 const good = `"schema_version":"0.1.0","event_type":"context.exported","pack_id":"p","scope":"turn"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -87,9 +88,9 @@ func TestUpcast(t *testing.T) {
 	if err := indented.Indent(jsontext.WithIndent("  ")); err != nil {
 		t.Fatal(err)
 	}
-	holdToFile(t, v2, string(indented)+"\n")
+	schematest.HoldToFile(t, v2, string(indented)+"\n")
 
-	e := &Event{ID: "i", Source: "urn:x", Type: "dev.ctxledger.context.pressure.applied.v1", Time: eventTime, Data: old}
+	e := &Event{ID: "i", Source: "urn:x", Type: "dev.ctxledger.context.pressure.applied.v1", Time: schematest.EventTime, Data: old}
 	fact, err := worked.decode(e, workedFact)
 	if err != nil {
 		t.Fatal(err)
