@@ -28,6 +28,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // The tenant acme attacks the tenant zeta-2 with nothing but the account that `deploy
@@ -137,7 +138,7 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 
 // write is what the victim says: items, a redaction, a repeat, what is refused, a seal.
 func (b *battle) write() (script []*schema.Event) {
-	f, err := schema.NewFingerprinter(b.key)
+	f, err := fingerprint.New(b.key)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // Recheck is how far a pass over a tenant's events has come that looks for the
@@ -77,7 +77,7 @@ type EventText struct {
 func (l *Ledger) EventTexts(ctx context.Context, tenant string, after Place, visit func(EventText) error) error {
 	rows, err := l.conn.Query(l.with(ctx, clickhouse.Parameters{
 		"tenant": tenant, "session": after.Session, "incarnation": after.Incarnation.String(), "after": unsigned(after.StreamSeq),
-		"shortest": strconv.Itoa(schema.FingerprintPrefix),
+		"shortest": strconv.Itoa(fingerprint.Prefix),
 	}), statement("event_texts"))
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)

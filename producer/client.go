@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // Config says who produces and where to. Start from DefaultConfig.
@@ -232,7 +233,7 @@ func NewClient(c Config, t Transport) (*Client, error) {
 		transport: t, sequences: make(map[string]int64), losses: make(map[string]loss), logs: make(map[threadKey]*itemLog),
 	}
 	if !c.Key.IsZero() {
-		f, err := schema.NewFingerprinter(c.Key)
+		f, err := fingerprint.New(c.Key)
 		if err != nil {
 			return nil, fmt.Errorf("use the tenant key: %w", err)
 		}

@@ -38,14 +38,14 @@ var attributes, attributeIndex = func() ([]attribute, map[string]int) {
 		{name: "source", text: func(e *Event) *string { return &e.Source }},
 		{name: "type", text: func(e *Event) *string { return &e.Type }},
 		{name: "subject", text: func(e *Event) *string { return &e.Subject }},
-		{name: "time", format: func(e *Event) string { return formatTime(e.Time) }},
+		{name: "time", format: func(e *Event) string { return FormatTime(e.Time) }},
 		{name: "datacontenttype", format: (*Event).contentType},
 		{name: "dataschema", text: func(e *Event) *string { return &e.DataSchema }},
-		{name: "sequence", format: func(e *Event) string { return formatSequence(e.Sequence) }},
+		{name: "sequence", format: func(e *Event) string { return FormatSequence(e.Sequence) }},
 		{name: "partitionkey", text: func(e *Event) *string { return &e.PartitionKey }},
 		{name: "correlationid", text: func(e *Event) *string { return &e.CorrelationID }},
 		{name: "causationid", text: func(e *Event) *string { return &e.CausationID }},
-		{name: "recordedtime", format: func(e *Event) string { return formatTime(e.RecordedTime) }},
+		{name: "recordedtime", format: func(e *Event) string { return FormatTime(e.RecordedTime) }},
 		{name: "traceparent", text: func(e *Event) *string { return &e.TraceParent }},
 		{name: "tracestate", text: func(e *Event) *string { return &e.TraceState }},
 		{name: "dataclassification", text: func(e *Event) *string { return &e.DataClassification }},
@@ -100,16 +100,16 @@ func (e *Event) contentType() string {
 
 // set stores the attribute called name, which must be in lower case. An empty
 // value stores nothing.
-func (e *Event) set(name, value string) error {
+func (e *Event) Set(name, value string) error {
 	index, known := attributeIndex[name]
 	switch {
 	case name == "specversion":
 		if value != "1.0" {
-			return fmt.Errorf("specversion %q: only 1.0 is supported", clip(value))
+			return fmt.Errorf("specversion %q: only 1.0 is supported", Clip(value))
 		}
 		return nil
 	case !known && !validExtensionName(name):
-		return fmt.Errorf("attribute name %q: want lower-case letters and digits", clip(name))
+		return fmt.Errorf("attribute name %q: want lower-case letters and digits", Clip(name))
 	case value == "":
 		return nil
 	case !known:
@@ -129,7 +129,7 @@ func (e *Event) set(name, value string) error {
 	case "sequence":
 		n, err := strconv.ParseUint(value, 10, 63)
 		if err != nil {
-			return fmt.Errorf("sequence %q: want a decimal number from 0", clip(value))
+			return fmt.Errorf("sequence %q: want a decimal number from 0", Clip(value))
 		}
 		sequence := int64(n)
 		e.Sequence = &sequence
@@ -137,7 +137,7 @@ func (e *Event) set(name, value string) error {
 	}
 	t, err := time.Parse(time.RFC3339Nano, value)
 	if err != nil {
-		return fmt.Errorf("%s %q: want an RFC 3339 time", name, clip(value))
+		return fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
 	}
 	if t = t.UTC(); !validTime(t) {
 		return fmt.Errorf("%s %q: want a year from %d to %d, which a DateTime64(9) can hold", name, value, minYear, maxYear)
@@ -174,7 +174,7 @@ func validExtensionName(name string) bool {
 
 // formatTime writes t in UTC with as many fractional digits as it has, and
 // nothing for the zero time.
-func formatTime(t time.Time) string {
+func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -183,7 +183,7 @@ func formatTime(t time.Time) string {
 
 // formatSequence pads to 12 digits, so that the sequences of a session also
 // sort as strings.
-func formatSequence(n *int64) string {
+func FormatSequence(n *int64) string {
 	if n == nil {
 		return ""
 	}
@@ -195,7 +195,7 @@ func formatSequence(n *int64) string {
 }
 
 // clip shortens what a message quotes of its input.
-func clip(s string) string {
+func Clip(s string) string {
 	const most = 80
 	if len(s) <= most {
 		return s

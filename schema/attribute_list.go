@@ -7,8 +7,8 @@ package schema
 func FromAttributes(list []Attribute, data []byte) (*Event, error) {
 	e := &Event{Data: data}
 	for _, a := range list {
-		if err := e.set(a.Name, a.Value); err != nil {
-			return nil, &Violation{CodeAttribute, "/" + pointerToken(clip(a.Name)), err.Error(), "correct the attribute"}
+		if err := e.Set(a.Name, a.Value); err != nil {
+			return nil, &Violation{CodeAttribute, "/" + pointerToken(Clip(a.Name)), err.Error(), "correct the attribute"}
 		}
 	}
 	return e, e.checkEnvelope()

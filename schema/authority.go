@@ -59,12 +59,12 @@ func (e *Event) CheckSubject(subject string) *Violation {
 
 func subjectMismatch(pointer string, want Subject) *Violation {
 	return &Violation{
-		Code: CodeSubjectMismatch, Pointer: pointer, Found: "an event that belongs on " + clip(want.String()),
+		Code: CodeSubjectMismatch, Pointer: pointer, Found: "an event that belongs on " + Clip(want.String()),
 		Fix: "publish it on the subject that follows from its attributes",
 	}
 }
 
-func quoted(s string) string { return `"` + clip(s) + `"` }
+func quoted(s string) string { return `"` + Clip(s) + `"` }
 
 // OperatorTypes are the facts that only the operator of an installation publishes:
 // they speak about the ledger itself. Accounts of tenants are denied their subjects.

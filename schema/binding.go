@@ -77,11 +77,11 @@ func ParseMessage(header map[string][]string, payload []byte) (*Event, error) {
 	case read.fault != nil && read.fault.Pointer == "/content-type":
 		return nil, read.fault
 	case strings.HasPrefix(media, cloudEventsType+"-batch"):
-		return nil, &Violation{Code: CodeBatch, Found: clip(read.contentType), Fix: "publish one event a message; batches are a transport matter"}
+		return nil, &Violation{Code: CodeBatch, Found: Clip(read.contentType), Fix: "publish one event a message; batches are a transport matter"}
 	case media == structuredJSON, media == cloudEventsType, media == "" && !read.hasVersion:
 		return ParseStructured(payload)
 	case strings.HasPrefix(media, cloudEventsType):
-		return nil, &Violation{Code: CodeMode, Found: clip(read.contentType), Fix: "use " + structuredJSON + " or binary mode"}
+		return nil, &Violation{Code: CodeMode, Found: Clip(read.contentType), Fix: "use " + structuredJSON + " or binary mode"}
 	case !read.hasVersion:
 		return nil, &Violation{Code: CodeRequired, Pointer: "/specversion", Found: "no ce-specversion header", Fix: "send a CloudEvent in binary or structured mode"}
 	case read.fault != nil:
@@ -148,8 +148,8 @@ func (r *headerReader) add(header string, values []string) {
 		r.refuse(CodeMalformed, "/"+name, "invalid UTF-8", "percent-encode the UTF-8 bytes")
 		return
 	}
-	if err := r.event.set(name, value); err != nil {
-		r.refuse(CodeAttribute, "/"+name, err.Error(), "correct the ce-"+clip(name)+" header")
+	if err := r.event.Set(name, value); err != nil {
+		r.refuse(CodeAttribute, "/"+name, err.Error(), "correct the ce-"+Clip(name)+" header")
 	}
 	r.hasVersion = r.hasVersion || name == "specversion"
 }

@@ -275,7 +275,7 @@ func checkStatusAttributes(e *Event) (found Violations) {
 	}
 	kind := e.EventType()
 	if !kind.Known() && valuesOfEvents[fold(strings.TrimPrefix(string(kind), "context."))] {
-		refuse("/type", clip(e.Type))
+		refuse("/type", Clip(e.Type))
 	}
 	for name := range e.Extensions {
 		if m := meanings[fold(name)]; m != nil && m.status {

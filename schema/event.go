@@ -91,7 +91,7 @@ func (e *Event) encode(fact Fact) (clean bool, err error) {
 	} else {
 		e.Type, e.DataSchema = base.Kind.CloudEventsType(), base.Kind.DataSchema()
 	}
-	if e.Data, clean = encodeQuickly(e, fact); clean {
+	if e.Data, clean = EncodeQuickly(e, fact); clean {
 		return true, nil
 	}
 	if e.Data, err = json.Marshal(fact, json.Deterministic(true)); err != nil {
@@ -135,29 +135,29 @@ func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 		err = json.Unmarshal(data, fact)
 	}
 	if err != nil {
-		return nil, decodeViolation(err)
+		return nil, DecodeViolation(err)
 	}
 	return fact, nil
 }
 
 // decodeViolation says what kind of value stood where, and never the value.
-func decodeViolation(err error) *Violation {
+func DecodeViolation(err error) *Violation {
 	v := &Violation{Code: CodeMalformed, Pointer: "/data", Fix: "send the data as the event type's schema describes it"}
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
 	var reference *referenceError
 	switch {
 	case errors.As(err, &semantic):
-		v.Code, v.Pointer = CodeType, "/data"+clip(string(semantic.JSONPointer))
-		v.Found = kindName(semantic.JSONKind)
+		v.Code, v.Pointer = CodeType, "/data"+Clip(string(semantic.JSONPointer))
+		v.Found = KindName(semantic.JSONKind)
 		if errors.As(err, &reference) {
 			v.Fix = reference.fix
 		} else if semantic.GoType != nil {
 			v.Fix = "send " + wanted(semantic.GoType)
 		}
 	case errors.As(err, &syntactic):
-		v.Pointer = "/data" + clip(string(syntactic.JSONPointer))
-		v.Found = clip(syntactic.Err.Error())
+		v.Pointer = "/data" + Clip(string(syntactic.JSONPointer))
+		v.Found = Clip(syntactic.Err.Error())
 	default:
 		v.Found = "data that is not JSON"
 	}
@@ -165,7 +165,7 @@ func decodeViolation(err error) *Violation {
 }
 
 // kindName names a kind of JSON value for a sentence.
-func kindName(kind jsontext.Kind) string {
+func KindName(kind jsontext.Kind) string {
 	switch kind {
 	case '"':
 		return "a string"
@@ -218,7 +218,7 @@ func (e *Event) Digest() [32]byte {
 func (e *Event) DigestWith(attributes []byte) [32]byte {
 	data := e.Data
 	if isJSON(e.DataContentType) {
-		data = trimSpace(data)
+		data = TrimSpace(data)
 	}
 	content := sha256.Sum256(data)
 	return sha256.Sum256(append(attributes, content[:]...))

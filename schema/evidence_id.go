@@ -40,7 +40,7 @@ func EvidenceID(id string) (string, error) {
 // says that [EvidenceID] makes no such id.
 func ParseEvidenceID(mapped string) (string, error) {
 	refuse := func() (string, error) {
-		return "", fmt.Errorf("evidence id %q: want an id that EvidenceID makes", clip(mapped))
+		return "", fmt.Errorf("evidence id %q: want an id that EvidenceID makes", Clip(mapped))
 	}
 	if !isEvidenceID(mapped) || len(mapped) > MaxEvidenceID {
 		return refuse()

@@ -34,7 +34,7 @@ var quickWriters = sync.Pool{New: func() any { return new(quickWriter) }}
 // encodeQuickly returns the data of e, whose fact it is. A yes also says that
 // the data decodes to the fact, and that no count in it and no member is
 // against a rule.
-func encodeQuickly(e *Event, fact Fact) ([]byte, bool) {
+func EncodeQuickly(e *Event, fact Fact) ([]byte, bool) {
 	v := reflect.ValueOf(fact).Elem()
 	p := quickPlans[fact.EventType()]
 	if p == nil || p.of != v.Type() {

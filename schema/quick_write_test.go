@@ -30,7 +30,7 @@ func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correla
 	if _, violations := Validate(e); !reflect.DeepEqual(found, violations) {
 		t.Fatalf("got  %v\nwant %v\n%s", found, violations, e.Data)
 	}
-	_, quick = encodeQuickly(e, fact)
+	_, quick = EncodeQuickly(e, fact)
 	return quick
 }
 

@@ -131,7 +131,7 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 // check does, so only a violation does.
 func element(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
-func quote(id string) string { return strconv.Quote(clip(id)) }
+func quote(id string) string { return strconv.Quote(Clip(id)) }
 
 // checkRedaction is rule 5: a redaction names its policy.
 func checkRedaction(r *RedactionApplied) Violations {

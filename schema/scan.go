@@ -52,7 +52,7 @@ func (b *boundary) walk() bool {
 		case ',':
 			s.frames[s.depth-1].index++
 		case '"':
-			end := stringEnd(s.data, i)
+			end := StringEnd(s.data, i)
 			if s.depth > 0 && s.frames[s.depth-1].object {
 				end = b.member(i+1, end)
 			}
@@ -75,16 +75,16 @@ func (b *boundary) member(from, to int) int {
 	top := &s.frames[s.depth-1]
 	top.from, top.to = uint32(from), uint32(to)
 	inherited := s.depth > 1 && s.frames[s.depth-2].free
-	m := member{name: unquoted(s.data[from-1 : to+1]), value: s.data[at:], depth: s.depth, free: inherited}
+	m := member{name: Unquoted(s.data[from-1 : to+1]), value: s.data[at:], depth: s.depth, free: inherited}
 	top.free = b.visit(m) || inherited
 	if s.data[at] == '"' {
-		return stringEnd(s.data, at)
+		return StringEnd(s.data, at)
 	}
 	return at - 1
 }
 
 // stringEnd returns the offset of the quote that closes the string at start.
-func stringEnd(data []byte, start int) int {
+func StringEnd(data []byte, start int) int {
 	for at := start + 1; ; at++ {
 		at += bytes.IndexByte(data[at:], '"')
 		escapes := 0
@@ -104,7 +104,7 @@ func (s *memberScan) pointer() string {
 	for i := range s.frames[:s.depth] {
 		b.WriteByte('/')
 		if f := &s.frames[i]; f.object {
-			b.WriteString(pointerToken(clip(string(unquoted(s.data[f.from-1 : f.to+1])))))
+			b.WriteString(pointerToken(Clip(string(Unquoted(s.data[f.from-1 : f.to+1])))))
 		} else {
 			b.WriteString(strconv.Itoa(int(f.index)))
 		}
@@ -128,12 +128,12 @@ func (m member) text() ([]byte, bool) {
 	if m.value[0] != '"' {
 		return nil, false
 	}
-	return unquoted(m.value[:stringEnd(m.value, 0)+1]), true
+	return Unquoted(m.value[:StringEnd(m.value, 0)+1]), true
 }
 
 // unquoted returns the text of a valid JSON string, which it aliases where
 // there are no escapes.
-func unquoted(raw []byte) []byte {
+func Unquoted(raw []byte) []byte {
 	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}

@@ -69,7 +69,7 @@ func (d *documentReader) members() error {
 		if err != nil {
 			return err
 		}
-		name := attributeName(unquoted(quoted))
+		name := attributeName(Unquoted(quoted))
 		value, err := d.dec.ReadValue()
 		if err != nil {
 			return err
@@ -106,10 +106,10 @@ func (d *documentReader) take(name string, value jsontext.Value) {
 	d.hasVersion = d.hasVersion || name == "specversion"
 	text, err := attributeText(value)
 	if err == nil && !(value.Kind() == 'n' && name != "specversion") {
-		err = d.event.set(name, text)
+		err = d.event.Set(name, text)
 	}
 	if err != nil && d.fault == nil {
-		d.fault = &Violation{CodeAttribute, "/" + pointerToken(clip(name)), err.Error(), "correct the attribute"}
+		d.fault = &Violation{CodeAttribute, "/" + pointerToken(Clip(name)), err.Error(), "correct the attribute"}
 	}
 }
 
@@ -117,7 +117,7 @@ func (d *documentReader) take(name string, value jsontext.Value) {
 func attributeText(value jsontext.Value) (string, error) {
 	switch value.Kind() {
 	case '"':
-		return string(unquoted(value)), nil
+		return string(Unquoted(value)), nil
 	case 't', 'f':
 		return string(value), nil
 	case 'n':
@@ -128,7 +128,7 @@ func attributeText(value jsontext.Value) (string, error) {
 		}
 		return "", errors.New("a number that is not a whole one of 64 bits")
 	}
-	return "", fmt.Errorf("%s, where CloudEvents allows strings, booleans and integers", kindName(value.Kind()))
+	return "", fmt.Errorf("%s, where CloudEvents allows strings, booleans and integers", KindName(value.Kind()))
 }
 
 // takeData settles which bytes are the event's data.
@@ -157,7 +157,7 @@ func (d *documentReader) takeData() {
 		text, _ := attributeText(d.data)
 		e.Data = []byte(text)
 	default:
-		fail("/data", kindName(d.data.Kind())+" of type "+clip(e.DataContentType), "send data that is not JSON as a string, or in data_base64")
+		fail("/data", KindName(d.data.Kind())+" of type "+Clip(e.DataContentType), "send data that is not JSON as a string, or in data_base64")
 	}
 	e.DataContentType = e.contentType()
 }
@@ -166,7 +166,7 @@ func notJSON(err error) *Violation {
 	v := &Violation{Code: CodeNotJSON, Found: err.Error(), Fix: "send one JSON object a line, in UTF-8, without duplicate keys"}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
-		v.Pointer, v.Found = clip(string(syntactic.JSONPointer)), clip(syntactic.Err.Error())
+		v.Pointer, v.Found = Clip(string(syntactic.JSONPointer)), Clip(syntactic.Err.Error())
 	}
 	return v
 }
@@ -176,7 +176,7 @@ func notJSON(err error) *Violation {
 // otherwise. The error is the envelope's first [*Violation].
 func (e *Event) MarshalJSON() ([]byte, error) {
 	if err := e.checkEnvelope(); err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", clip(e.ID), err)
+		return nil, fmt.Errorf("encode event %s: %w", Clip(e.ID), err)
 	}
 	list := e.Attributes()
 	b := make([]byte, 0, 48*len(list)+len(e.Data))
@@ -190,9 +190,9 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 	case len(e.Data) == 0:
 	case isJSON(e.DataContentType):
 		if !jsontext.Value(e.Data).IsValid() {
-			return nil, fmt.Errorf("encode event %s: %w", clip(e.ID), &Violation{CodeMalformed, "/data", "bytes that are not JSON", "send JSON, or say in datacontenttype what it is"})
+			return nil, fmt.Errorf("encode event %s: %w", Clip(e.ID), &Violation{CodeMalformed, "/data", "bytes that are not JSON", "send JSON, or say in datacontenttype what it is"})
 		}
-		b = append(append(b, `,"data":`...), trimSpace(e.Data)...)
+		b = append(append(b, `,"data":`...), TrimSpace(e.Data)...)
 	default:
 		b = append(b, `,"data_base64":"`...)
 		b = append(base64.StdEncoding.AppendEncode(b, e.Data), '"')
@@ -201,7 +201,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 }
 
 // trimSpace removes the white space that JSON allows around a value.
-func trimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
+func TrimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
 
 // FromCloudEvent takes over an event of the official SDK. Extension values
 // become their canonical strings. The error is a [*Violation].
@@ -214,14 +214,14 @@ func FromCloudEvent(ce cloudevents.Event) (*Event, error) {
 		return nil, &Violation{Code: CodeAttribute, Pointer: "/specversion", Found: ce.SpecVersion(), Fix: "send CloudEvents 1.0"}
 	}
 	e.DataContentType = e.contentType()
-	if err := e.set("time", formatTime(ce.Time())); err != nil {
+	if err := e.Set("time", FormatTime(ce.Time())); err != nil {
 		return nil, &Violation{Code: CodeAttribute, Pointer: "/time", Found: err.Error(), Fix: "correct the time"}
 	}
 	extensions := ce.Extensions()
 	for _, name := range slices.Sorted(maps.Keys(extensions)) {
 		text, err := types.Format(extensions[name])
 		if err == nil {
-			err = e.set(strings.ToLower(name), text)
+			err = e.Set(strings.ToLower(name), text)
 		}
 		if err != nil {
 			return nil, &Violation{Code: CodeAttribute, Pointer: "/" + name, Found: err.Error(), Fix: "correct the attribute"}

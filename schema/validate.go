@@ -73,7 +73,7 @@ func check(e *Event, fact Fact, clean bool, found Violations) Violations {
 		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
 	if base := fact.Base(); base.Kind != fact.EventType() {
-		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", strconv.Quote(clip(string(base.Kind))), "set event_type to " + string(fact.EventType())})
+		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", strconv.Quote(Clip(string(base.Kind))), "set event_type to " + string(fact.EventType())})
 	}
 	found = append(found, checkRequired(fact)...)
 	if !clean {
@@ -96,7 +96,7 @@ func checkOutside(e *Event, found Violations) Violations {
 // undecoded is the violation of an event that could not be decoded.
 func undecoded(e *Event, err error) *Violation {
 	if errors.Is(err, ErrUnknownType) {
-		return &Violation{CodeUnknownType, "/type", clip(e.Type), "use one of the types that `ctxledger schema list` names"}
+		return &Violation{CodeUnknownType, "/type", Clip(e.Type), "use one of the types that `ctxledger schema list` names"}
 	}
 	var v *Violation
 	errors.As(err, &v)
@@ -158,7 +158,7 @@ func (e *Event) checkAttributes() (found Violations) {
 	if len(e.Extensions) > 0 {
 		for _, name := range slices.Sorted(maps.Keys(e.Extensions)) {
 			if _, known := attributeIndex[name]; known || !validExtensionName(name) {
-				refuse(CodeAttribute, pointerToken(clip(name)), "an extension of that name", "use lower-case letters and digits, and the event's own field where it has one")
+				refuse(CodeAttribute, pointerToken(Clip(name)), "an extension of that name", "use lower-case letters and digits, and the event's own field where it has one")
 				continue
 			}
 			check(name, e.Extensions[name])
@@ -176,7 +176,7 @@ func (e *Event) checkAttributes() (found Violations) {
 		refuse(CodeAttribute, "sequence", strconv.FormatInt(*e.Sequence, 10), "count from 0")
 	}
 	if e.Source != "" && !validSource(e.Source) {
-		refuse(CodeAttribute, "source", strconv.Quote(clip(e.Source)), "make the source a URI-reference, such as urn:ctxledger:runtime:<runtime>:<instance>")
+		refuse(CodeAttribute, "source", strconv.Quote(Clip(e.Source)), "make the source a URI-reference, such as urn:ctxledger:runtime:<runtime>:<instance>")
 	}
 	return found
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/standard"
 )
 
 func (a *app) schemaStandardCommand() *cobra.Command {
@@ -39,11 +40,11 @@ no shape for is left out; one that is wrong is reported, and the exit code is 3.
 // standardShapes are what an event can be written as.
 var standardShapes = map[string]func(*schema.Event) ([]byte, error){
 	"record": func(e *schema.Event) ([]byte, error) {
-		_, document, err := schema.StandardDocument(e)
+		_, document, err := standard.Document(e)
 		return document, err
 	},
-	"event":   schema.StandardEvent,
-	"runtime": schema.RuntimeEvent,
+	"event":   standard.Event,
+	"runtime": standard.RuntimeEvent,
 }
 
 func (a *app) writeStandard(ctx context.Context, in io.Reader, convert func(*schema.Event) ([]byte, error)) error {
@@ -57,7 +58,7 @@ func (a *app) writeStandard(ctx context.Context, in io.Reader, convert func(*sch
 		if err == nil {
 			document, err = convert(e)
 		}
-		if errors.Is(err, schema.ErrNoStandardShape) || errors.Is(err, schema.ErrUnknownType) {
+		if errors.Is(err, standard.ErrNoShape) || errors.Is(err, schema.ErrUnknownType) {
 			left++
 			return nil
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 var recordedAt = time.Date(2026, 11, 21, 8, 0, 0, 5, time.UTC)
@@ -332,7 +333,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fingerprinter, err := schema.NewFingerprinter(key)
+	fingerprinter, err := fingerprint.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // LeakError says that a withheld value would have been in the pack. It never holds
@@ -42,7 +43,7 @@ type leaks struct {
 
 // watch is what one key recognises.
 type watch struct {
-	scanner *schema.FingerprintScanner
+	scanner *fingerprint.Scanner
 	list    []ledger.Withheld
 }
 
@@ -51,7 +52,7 @@ func newLeaks(list []ledger.Withheld, tenant string, keys []schema.Key) (*leaks,
 	l := &leaks{}
 	index := make(map[string]int)
 	for _, key := range keys {
-		f, err := schema.NewFingerprinter(key)
+		f, err := fingerprint.New(key)
 		if err != nil {
 			return nil, fmt.Errorf("look for withheld values: %w", err)
 		}

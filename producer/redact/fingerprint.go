@@ -1,11 +1,14 @@
 package redact
 
-import "github.com/ctxledger/ctxledger/schema"
+import (
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
+)
 
 // Fingerprinted returns a guard for the values of g whose hits carry the keyed
 // fingerprint of what was found, and so do those of guards made of it by
 // [Guard.With]. A nil guard becomes an empty one.
-func (g *Guard) Fingerprinted(f schema.Fingerprinter) *Guard {
+func (g *Guard) Fingerprinted(f fingerprint.Hasher) *Guard {
 	var h held
 	if g != nil && g.get != nil {
 		h = *g.held()

@@ -8,15 +8,16 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-func fingerprinter(t testing.TB, secret string) schema.Fingerprinter {
+func fingerprinter(t testing.TB, secret string) fingerprint.Hasher {
 	t.Helper()
 	key, err := schema.NewKey(bytes.NewReader([]byte(secret)), time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := schema.NewFingerprinter(key)
+	f, err := fingerprint.New(key)
 	if err != nil {
 		t.Fatal(err)
 	}

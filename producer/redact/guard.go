@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // Value is one value to withhold, made by [Withhold]. No way of printing or
@@ -70,7 +71,7 @@ type held struct {
 	sieve      *sieve // on squeezed text, of all three
 	spaces     bool   // some value has a space, which a form encodes as "+"
 
-	fingerprinter *schema.Fingerprinter // nil makes none
+	fingerprinter *fingerprint.Hasher   // nil makes none
 	fingerprints  []*schema.Fingerprint // of values
 }
 

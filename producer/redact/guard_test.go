@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/redact"
-	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 const secret = "sk-Proj/é 42+Zz\"q"
@@ -202,7 +202,7 @@ func TestNothingShowsTheSecret(t *testing.T) {
 	f := fingerprinter(t, "topsecrettopsecrettopsecrettopsecret")
 	type holder struct {
 		hidden *redact.Guard
-		f      schema.Fingerprinter
+		f      fingerprint.Hasher
 		byCopy redact.Guard
 		value  redact.Value
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // ReadKeys makes the fingerprinters of all keys that keys returns.
@@ -20,9 +21,9 @@ func ReadKeys(keys func() ([]schema.KeyRing, error)) (Keys, error) {
 		return nil, fmt.Errorf("read the tenants' keys: %w", err)
 	}
 	for _, ring := range rings {
-		byID := make(map[string]schema.Fingerprinter)
+		byID := make(map[string]fingerprint.Hasher)
 		for _, key := range ring.Keys {
-			if byID[key.ID], err = schema.NewFingerprinter(key); err != nil {
+			if byID[key.ID], err = fingerprint.New(key); err != nil {
 				return nil, fmt.Errorf("use key %s: %w", key.ID, err)
 			}
 		}
@@ -39,8 +40,8 @@ func (f Keys) Has(tenant, id string) bool {
 
 // Same reports whether the keys have the same names.
 func (f Keys) Same(o Keys) bool {
-	names := func(a, b map[string]schema.Fingerprinter) bool {
-		return maps.EqualFunc(a, b, func(schema.Fingerprinter, schema.Fingerprinter) bool { return true })
+	names := func(a, b map[string]fingerprint.Hasher) bool {
+		return maps.EqualFunc(a, b, func(fingerprint.Hasher, fingerprint.Hasher) bool { return true })
 	}
 	return maps.EqualFunc(f, o, names)
 }

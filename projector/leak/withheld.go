@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // Values recognises the values that redactions withhold, by tenant: it holds
@@ -22,7 +23,7 @@ type Values struct {
 }
 
 // Keys are the fingerprinters of the tenants' keys, by tenant and key id.
-type Keys map[string]map[string]schema.Fingerprinter
+type Keys map[string]map[string]fingerprint.Hasher
 
 // tenantValues are what one tenant withholds.
 type tenantValues struct {
@@ -33,7 +34,7 @@ type tenantValues struct {
 
 // fingerprints are those under one key, in the order of the scanner's.
 type fingerprints struct {
-	scanner *schema.FingerprintScanner
+	scanner *fingerprint.Scanner
 	list    []ledger.Withheld
 }
 

@@ -7,12 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/standard"
 )
 
 // contextParts says where the documents of each kind go.
-var contextParts = map[schema.StandardKind]part{
-	schema.StandardEnvelope: envelopes, schema.StandardSurface: surfaces, schema.StandardItem: items, schema.StandardSelection: selections,
-	schema.StandardBudget: budgets, schema.StandardAssembly: assemblies, schema.StandardCompaction: compactions, schema.StandardMissing: missing,
+var contextParts = map[standard.Kind]part{
+	standard.Envelope: envelopes, standard.Surface: surfaces, standard.Item: items, standard.Selection: selections,
+	standard.Budget: budgets, standard.Assembly: assemblies, standard.Compaction: compactions, standard.Missing: missing,
 }
 
 // addDocuments adds what the fact states as documents of Agent Context.

@@ -3,6 +3,7 @@ package document
 import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/standard"
 )
 
 // Reading is what a record says by itself: most of the work of a [Builder], and what
@@ -12,11 +13,11 @@ type Reading struct {
 	// Fact is what the event says, also against the contract, and nil where it cannot
 	// be decoded or there is none.
 	Fact     schema.Fact
-	fact     schema.Fact         // of an event that meets the contract
-	kind     schema.StandardKind // of the document
-	document []byte              // of Agent Context that the fact states, if there is one
-	sources  [][]byte            // of the item that the fact states
-	err      error               // why there is no document
+	fact     schema.Fact   // of an event that meets the contract
+	kind     standard.Kind // of the document
+	document []byte        // of Agent Context that the fact states, if there is one
+	sources  [][]byte      // of the item that the fact states
+	err      error         // why there is no document
 }
 
 // Read reads a record.
@@ -39,9 +40,9 @@ func Read(r *pack.Record) *Reading {
 	default:
 		return read
 	}
-	read.kind, read.document, read.err = schema.StandardDocumentOf(r.Event, fact)
+	read.kind, read.document, read.err = standard.DocumentOf(r.Event, fact)
 	if read.err == nil && isItem {
-		read.sources, _ = schema.StandardSourcesOf(r.Event, fact) // none, where they cannot be written
+		read.sources, _ = standard.SourcesOf(r.Event, fact) // none, where they cannot be written
 	}
 	return read
 }

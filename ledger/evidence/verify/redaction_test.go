@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 const secretValue = "hunter2-\"quoted\"\\n-correct horse"
@@ -27,7 +28,7 @@ func newTenantKey(t testing.TB, b byte) schema.Key {
 
 func redactionOf(t testing.TB, k schema.Key, value, item string, state schema.RedactionState) *schema.RedactionApplied {
 	t.Helper()
-	printer, err := schema.NewFingerprinter(k)
+	printer, err := fingerprint.New(k)
 	if err != nil {
 		t.Fatal(err)
 	}

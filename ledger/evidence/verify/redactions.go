@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // redactions holds what was withheld: items, and fingerprints of values.
@@ -15,12 +16,12 @@ type redactions struct {
 	facts    int64
 	withheld map[uint64]int64 // items of which nothing may be left, with the line of their redaction
 	content  map[uint64]int64 // items that came with content, with the last line
-	prints   []fingerprint
+	prints   []redactedValue
 	bare     int64 // redactions without a fingerprint
 }
 
-// fingerprint is one of a redaction.
-type fingerprint struct {
+// redactedValue is the fingerprint of a value that a redaction withholds.
+type redactedValue struct {
 	schema.Fingerprint
 	redaction string
 	line      int64
@@ -41,7 +42,7 @@ func (r *redactions) apply(e *schema.Event, f *schema.RedactionApplied, line int
 		r.bare++
 	}
 	for _, p := range f.Fingerprints {
-		r.prints = append(r.prints, fingerprint{p, f.RedactionID, line})
+		r.prints = append(r.prints, redactedValue{p, f.RedactionID, line})
 	}
 }
 
@@ -110,8 +111,8 @@ func (v *verifier) checkRedaction() error {
 
 // scanner finds the values of the fingerprints of one key.
 type scanner struct {
-	*schema.FingerprintScanner
-	prints []fingerprint // by the index of a match
+	*fingerprint.Scanner
+	prints []redactedValue // by the index of a match
 }
 
 // scanners returns a scanner for each tenant key, and the ids of keys that lack.
@@ -123,12 +124,12 @@ func (v *verifier) scanners() (list []scanner, lacking []string, err error) {
 			continue
 		}
 		lacking = slices.DeleteFunc(lacking, func(id string) bool { return id == key.ID })
-		printer, err := schema.NewFingerprinter(key)
+		printer, err := fingerprint.New(key)
 		if err != nil {
 			return nil, nil, err
 		}
 		s := scanner{}
-		if s.FingerprintScanner, err = printer.Scanner(nil); err != nil {
+		if s.Scanner, err = printer.Scanner(nil); err != nil {
 			return nil, nil, err
 		}
 		for _, p := range r.prints {

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 var (
@@ -84,7 +85,7 @@ func Keys(tb testing.TB) func() ([]schema.KeyRing, error) {
 // Redaction is the fact that withholds values.
 func Redaction(tb testing.TB, id int, values ...string) *schema.Event {
 	tb.Helper()
-	f, err := schema.NewFingerprinter(KeyRing(tb).Current())
+	f, err := fingerprint.New(KeyRing(tb).Current())
 	if err != nil {
 		tb.Fatal(err)
 	}

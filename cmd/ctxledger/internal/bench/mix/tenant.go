@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // tenant is whose sessions they are: its key, and what its guard withholds.
@@ -30,7 +31,7 @@ func newTenant(name string) *tenant {
 	if err != nil {
 		panic(fmt.Sprintf("mix: %v", err)) // the source of bytes has no end
 	}
-	fingerprints, err := schema.NewFingerprinter(key)
+	fingerprints, err := fingerprint.New(key)
 	if err != nil {
 		panic(fmt.Sprintf("mix: %v", err)) // the key is not zero
 	}

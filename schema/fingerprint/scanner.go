@@ -1,4 +1,4 @@
-package schema
+package fingerprint
 
 import (
 	"crypto/hmac"
@@ -6,27 +6,28 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/ctxledger/ctxledger/schema"
 	"strconv"
 )
 
 // FingerprintMatch is a place in a text where a fingerprinted value stands.
-type FingerprintMatch struct {
+type Match struct {
 	Fingerprint int // index in the order in which they were given
 	Start, End  int // byte offsets
 }
 
 // FingerprintScanner recognises fingerprinted values in texts. Make one with
-// [Fingerprinter.Scanner]. Scanning is safe for concurrent use; Add is not.
-type FingerprintScanner struct {
-	get    func() *fingerprintKeys
+// [Hasher.Scanner]. Scanning is safe for concurrent use; Add is not.
+type Scanner struct {
+	get    func() *material
 	count  int
-	byRoll map[uint64][]fingerprintTarget
+	byRoll map[uint64][]target
 	// maybe has a bit for the lowest 16 of every roll in byRoll: most windows
 	// of a text cost no look-up in the map.
 	maybe [1 << 10]uint64
 }
 
-type fingerprintTarget struct {
+type target struct {
 	index  int
 	length int
 	hmac   []byte
@@ -34,8 +35,8 @@ type fingerprintTarget struct {
 
 // Scanner returns a scanner for fingerprints under this key; those of other keys
 // are left out. The error names the first that cannot be read.
-func (f Fingerprinter) Scanner(fingerprints []Fingerprint) (*FingerprintScanner, error) {
-	s := &FingerprintScanner{get: f.get, byRoll: map[uint64][]fingerprintTarget{}}
+func (f Hasher) Scanner(fingerprints []schema.Fingerprint) (*Scanner, error) {
+	s := &Scanner{get: f.get, byRoll: map[uint64][]target{}}
 	for i, fp := range fingerprints {
 		if err := s.Add(fp); err != nil {
 			return nil, fmt.Errorf("read fingerprint %d: %w", i, err)
@@ -47,13 +48,13 @@ func (f Fingerprinter) Scanner(fingerprints []Fingerprint) (*FingerprintScanner,
 // Add makes the scanner find one more fingerprint, whose index is the number of
 // those given before. One of another key is counted and never found. After an
 // error nothing has changed.
-func (s *FingerprintScanner) Add(fp Fingerprint) error {
+func (s *Scanner) Add(fp schema.Fingerprint) error {
 	if fp.KeyID != s.get().id {
 		s.count++
 		return nil
 	}
 	whole, err := hex.DecodeString(fp.HMAC)
-	if err != nil || len(whole) != sha256.Size || fp.Length < FingerprintPrefix {
+	if err != nil || len(whole) != sha256.Size || fp.Length < Prefix {
 		return errors.New("bad length or HMAC")
 	}
 	sealed, err := strconv.ParseUint(fp.PrefixHash, 16, 64)
@@ -61,21 +62,21 @@ func (s *FingerprintScanner) Add(fp Fingerprint) error {
 		return errors.New("bad prefix hash")
 	}
 	roll := sealed ^ s.get().seal(whole)
-	s.byRoll[roll] = append(s.byRoll[roll], fingerprintTarget{index: s.count, length: int(fp.Length), hmac: whole})
+	s.byRoll[roll] = append(s.byRoll[roll], target{index: s.count, length: int(fp.Length), hmac: whole})
 	s.maybe[roll>>6&1023] |= 1 << (roll & 63)
 	s.count++
 	return nil
 }
 
 // Scan finds the values in one pass, verifying each candidate with the HMAC.
-func (s *FingerprintScanner) Scan(text []byte) []FingerprintMatch {
-	if len(text) < FingerprintPrefix || len(s.byRoll) == 0 {
+func (s *Scanner) Scan(text []byte) []Match {
+	if len(text) < Prefix || len(s.byRoll) == 0 {
 		return nil
 	}
-	var out []FingerprintMatch
+	var out []Match
 	table := &s.get().table
-	for start := range len(text) - FingerprintPrefix + 1 {
-		w := text[start : start+FingerprintPrefix : start+FingerprintPrefix]
+	for start := range len(text) - Prefix + 1 {
+		w := text[start : start+Prefix : start+Prefix]
 		_ = w[7]
 		roll := table[0][w[0]] + table[1][w[1]] + table[2][w[2]] + table[3][w[3]] +
 			table[4][w[4]] + table[5][w[5]] + table[6][w[6]] + table[7][w[7]]
@@ -88,14 +89,14 @@ func (s *FingerprintScanner) Scan(text []byte) []FingerprintMatch {
 
 // verify appends the values that stand at start, where the prefix has the hash
 // roll.
-func (s *FingerprintScanner) verify(out []FingerprintMatch, roll uint64, text []byte, start int) []FingerprintMatch {
+func (s *Scanner) verify(out []Match, roll uint64, text []byte, start int) []Match {
 	for _, t := range s.byRoll[roll] {
 		if t.length > len(text)-start {
 			continue
 		}
 		end := start + t.length
 		if hmac.Equal(s.get().mac("value", text[start:end]), t.hmac) {
-			out = append(out, FingerprintMatch{Fingerprint: t.index, Start: start, End: end})
+			out = append(out, Match{Fingerprint: t.index, Start: start, End: end})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package schema
+package standard
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,7 @@ import (
 
 // anyFact draws a fact of the type with every required field and any of the
 // others, and an event with any of the ids. Neither need meet the rules.
-func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
+func anyFact(t *rapid.T, kind schema.Type) (*schema.Event, schema.Fact) {
 	fact := kind.New()
 	f := schematest.Filler{T: t}
 	v := reflect.ValueOf(fact).Elem()
@@ -29,21 +30,21 @@ func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
 		}
 		v.FieldByIndex(field.Index).SetZero()
 	}
-	var ids Correlation
-	for _, field := range CorrelationFields {
+	var ids schema.Correlation
+	for _, field := range schema.CorrelationFields {
 		if rapid.Bool().Draw(t, field.Attribute) {
 			*field.Of(&ids) = f.Text()
 		}
 	}
 	switch f := fact.(type) {
-	case *EnvelopeCreated: // rule 6
+	case *schema.EnvelopeCreated: // rule 6
 		ids.ContextID = f.ContextID
-	case *CompactionCompleted: // rule 3
+	case *schema.CompactionCompleted: // rule 3
 		if len(f.SourceItemRefs) == 0 && f.SourceWindow == nil {
-			f.SourceWindow = &SourceWindow{ThreadID: "t"}
+			f.SourceWindow = &schema.SourceWindow{ThreadID: "t"}
 		}
 	}
-	e, err := NewEvent(fact, "id", "urn:x", schematest.EventTime, ids)
+	e, err := schema.NewEvent(fact, "id", "urn:x", schematest.EventTime, ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,22 +57,22 @@ func anyFact(t *rapid.T, kind Type) (*Event, Fact) {
 func TestStandardAnyFact(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
-	for _, kind := range Types() {
+	for _, kind := range schema.Types() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			if _, _, err := standardRecord(goldenEvent(t, kind), kind.New()); errors.Is(err, ErrNoStandardShape) {
+			if _, _, err := documentRecord(goldenEvent(t, kind), kind.New()); errors.Is(err, ErrNoShape) {
 				t.Skip(err)
 			}
 			rapid.Check(t, func(rt *rapid.T) {
 				e, fact := anyFact(rt, kind)
-				name, r, err := standardRecord(e, fact)
+				name, r, err := documentRecord(e, fact)
 				if err != nil {
 					rt.Fatal(err)
 				}
 				document := mustEncode(rt, r)
 				holdDocument(rt, s, string(name), document, e)
 				holdMembers(rt, document, e.Data)
-				sources, err := standardSources(e, fact)
+				sources, err := sourceRecords(e, fact)
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -92,16 +93,16 @@ func mustEncode(t *rapid.T, r record) []byte {
 }
 
 // holdDocument is what every document must meet.
-func holdDocument(t *rapid.T, s standards, name string, document []byte, e *Event) {
+func holdDocument(t *rapid.T, s standards, name string, document []byte, e *schema.Event) {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err == nil {
-		err = s.context[StandardKind(name)].Validate(value)
+		err = s.context[Kind(name)].Validate(value)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, document)
 	}
 	members := value.(map[string]any)
-	for _, field := range CorrelationFields {
+	for _, field := range schema.CorrelationFields {
 		if id := *field.Of(&e.Correlation); id != "" && members[field.Column] != id {
 			t.Fatalf("%s %q is %v in %s", field.Column, id, members[field.Column], document)
 		}
@@ -109,7 +110,7 @@ func holdDocument(t *rapid.T, s standards, name string, document []byte, e *Even
 }
 
 // restated are the members that may differ from the fact's: see
-// [StandardDocument].
+// [Document].
 var restated = []string{"schema_version", "event_type", "scope", "source_item_refs", "freshness", "validation"}
 
 func holdMembers(t *rapid.T, document, data []byte) {
@@ -128,7 +129,7 @@ func holdMembers(t *rapid.T, document, data []byte) {
 func TestRuntimeAnyFact(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
-	for _, kind := range []Type{TypeSelectionCompleted, TypeCompactionStarted, TypeCompactionCompleted, TypeCompactionFailed} {
+	for _, kind := range []schema.Type{schema.TypeSelectionCompleted, schema.TypeCompactionStarted, schema.TypeCompactionCompleted, schema.TypeCompactionFailed} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
@@ -161,13 +162,13 @@ func TestRuntimeAnyFact(t *testing.T) {
 
 // holdRuntimeIDs finds every id of the event: at the top where the runtime's
 // schema has a member for it, and in correlation otherwise.
-func holdRuntimeIDs(t *rapid.T, s standards, event map[string]any, e *Event) {
-	schema := s.runtime.AllOf[0].Ref
+func holdRuntimeIDs(t *rapid.T, s standards, event map[string]any, e *schema.Event) {
+	runtime := s.runtime.AllOf[0].Ref
 	correlation := event["correlation"].(map[string]any)
-	for _, field := range CorrelationFields {
+	for _, field := range schema.CorrelationFields {
 		name, id := camelCase(field.Column), *field.Of(&e.Correlation)
 		got := correlation[name]
-		if schema.Properties[name] != nil {
+		if runtime.Properties[name] != nil {
 			got = event[name]
 		}
 		if id != "" && got != id {

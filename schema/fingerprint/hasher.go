@@ -1,4 +1,4 @@
-package schema
+package fingerprint
 
 import (
 	"crypto/hmac"
@@ -7,17 +7,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/ctxledger/ctxledger/schema"
 	"io"
 	"log/slog"
 	"math/bits"
 )
 
 // ErrFingerprintKey says that a key cannot make fingerprints. It is permanent.
-var ErrFingerprintKey = errors.New("fingerprints need a tenant key with an id and a secret")
+var ErrKey = errors.New("fingerprints need a tenant key with an id and a secret")
 
 // FingerprintPrefix is how many bytes the rolling hash of a [Fingerprint]
 // covers, and the least length of a value that has a fingerprint.
-const FingerprintPrefix = 8
+const Prefix = 8
 
 // Fingerprinter makes and recognises fingerprints under one tenant key. It is
 // immutable and safe for concurrent use, and prints its key id alone. The zero
@@ -36,70 +37,70 @@ const FingerprintPrefix = 8
 // holder of the key takes it off once and then compares roll, which costs a
 // table's look-up for each of the eight bytes; a rolling computation costs less
 // arithmetic, but each step has to wait for the one before.
-type Fingerprinter struct{ get func() *fingerprintKeys }
+type Hasher struct{ get func() *material }
 
 // fingerprintKeys is what a key gives for fingerprints. Immutable. It is kept
 // behind a function for the reason given at [Key].
-type fingerprintKeys struct {
+type material struct {
 	id     string
 	secret []byte
 	// table has what byte b at place i of a window adds to its roll: (b+1)*B^(7-i).
-	table [FingerprintPrefix][256]uint64
+	table [Prefix][256]uint64
 }
 
 // fingerprintPrime is p.
-const fingerprintPrime = 1<<61 - 1
+const prime = 1<<61 - 1
 
 // NewFingerprinter returns a fingerprinter for the tenant key. The error is
-// [ErrFingerprintKey] for the zero Key.
-func NewFingerprinter(k Key) (Fingerprinter, error) {
+// [ErrKey] for the zero Key.
+func New(k schema.Key) (Hasher, error) {
 	secret := k.Derive("fingerprint")
 	if k.ID == "" || secret == nil {
-		return Fingerprinter{}, ErrFingerprintKey
+		return Hasher{}, ErrKey
 	}
-	keys := &fingerprintKeys{id: k.ID, secret: secret}
-	base := binary.BigEndian.Uint64(keys.mac("base", nil)) % fingerprintPrime
+	keys := &material{id: k.ID, secret: secret}
+	base := binary.BigEndian.Uint64(keys.mac("base", nil)) % prime
 	power := uint64(1)
-	for i := FingerprintPrefix - 1; i >= 0; i-- {
+	for i := Prefix - 1; i >= 0; i-- {
 		for b := range keys.table[i] {
 			keys.table[i][b] = mulmod(uint64(b)+1, power)
 		}
 		power = mulmod(power, base)
 	}
-	return Fingerprinter{get: func() *fingerprintKeys { return keys }}, nil
+	return Hasher{get: func() *material { return keys }}, nil
 }
 
 // Of returns the fingerprint of a value. It returns false for one shorter than
-// [FingerprintPrefix], which only a guard that holds it recognises.
-func (f Fingerprinter) Of(value []byte) (Fingerprint, bool) {
-	if len(value) < FingerprintPrefix {
-		return Fingerprint{}, false
+// [Prefix], which only a guard that holds it recognises.
+func (f Hasher) Of(value []byte) (schema.Fingerprint, bool) {
+	if len(value) < Prefix {
+		return schema.Fingerprint{}, false
 	}
 	keys := f.get()
 	whole := keys.mac("value", value)
-	return Fingerprint{
+	return schema.Fingerprint{
 		KeyID:      keys.id,
 		Length:     int64(len(value)),
-		PrefixHash: fmt.Sprintf("%016x", keys.roll(value[:FingerprintPrefix])^keys.seal(whole)),
+		PrefixHash: fmt.Sprintf("%016x", keys.roll(value[:Prefix])^keys.seal(whole)),
 		HMAC:       hex.EncodeToString(whole),
 	}, true
 }
 
 // KeyID returns the id of the key.
-func (f Fingerprinter) KeyID() string { return f.get().id }
+func (f Hasher) KeyID() string { return f.get().id }
 
-func (k *fingerprintKeys) mac(label string, message []byte) []byte {
+func (k *material) mac(label string, message []byte) []byte {
 	h := hmac.New(sha256.New, k.secret)
 	h.Write([]byte("ctxledger redact " + label + "\x00"))
 	h.Write(message)
 	return h.Sum(nil)
 }
 
-func (k *fingerprintKeys) seal(whole []byte) uint64 {
+func (k *material) seal(whole []byte) uint64 {
 	return binary.BigEndian.Uint64(k.mac("seal", whole))
 }
 
-func (k *fingerprintKeys) roll(window []byte) uint64 {
+func (k *material) roll(window []byte) uint64 {
 	var sum uint64
 	for i, b := range window {
 		sum += k.table[i][b]
@@ -109,9 +110,9 @@ func (k *fingerprintKeys) roll(window []byte) uint64 {
 
 // reduce returns n modulo p. Eight numbers below p do not overflow before.
 func reduce(n uint64) uint64 {
-	n = n&fingerprintPrime + n>>61
-	if n >= fingerprintPrime {
-		n -= fingerprintPrime
+	n = n&prime + n>>61
+	if n >= prime {
+		n -= prime
 	}
 	return n
 }
@@ -119,11 +120,11 @@ func reduce(n uint64) uint64 {
 // mulmod multiplies modulo p. Both factors are below it.
 func mulmod(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
-	return reduce(lo&fingerprintPrime + (lo>>61 | hi<<3))
+	return reduce(lo&prime + (lo>>61 | hi<<3))
 }
 
 // String returns the key id.
-func (f Fingerprinter) String() string {
+func (f Hasher) String() string {
 	if f.get == nil {
 		return "schema.Fingerprinter()"
 	}
@@ -131,10 +132,10 @@ func (f Fingerprinter) String() string {
 }
 
 // GoString is String.
-func (f Fingerprinter) GoString() string { return f.String() }
+func (f Hasher) GoString() string { return f.String() }
 
 // Format writes String for every verb.
-func (f Fingerprinter) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, f.String()) }
+func (f Hasher) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, f.String()) }
 
 // LogValue logs String.
-func (f Fingerprinter) LogValue() slog.Value { return slog.StringValue(f.String()) }
+func (f Hasher) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -1,8 +1,9 @@
-package schema
+package standard
 
 import (
 	"slices"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -19,14 +20,14 @@ import (
 // An event of a type that this version does not know is exported all the same,
 // if its data is an object. Any other fault of the event is an error, the
 // [Violations] that [Validate] reports.
-func StandardEvent(e *Event) ([]byte, error) {
-	_, found := Validate(e)
-	found = slices.DeleteFunc(found, func(v *Violation) bool { return v.Code == CodeUnknownType })
+func Event(e *schema.Event) ([]byte, error) {
+	_, found := schema.Validate(e)
+	found = slices.DeleteFunc(found, func(v *schema.Violation) bool { return v.Code == schema.CodeUnknownType })
 	if e.EventType() == "" {
-		found = append(found, &Violation{CodeUnknownType, "/type", clip(e.Type), "export events of the form dev.ctxledger.<event_type>.v1"})
+		found = append(found, &schema.Violation{schema.CodeUnknownType, "/type", schema.Clip(e.Type), "export events of the form dev.ctxledger.<event_type>.v1"})
 	}
 	if e.Time.IsZero() && !e.EventType().Known() {
-		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
+		found = append(found, &schema.Violation{schema.CodeRequired, "/time", "no time", "say when the fact happened"})
 	}
 	if len(found) > 0 {
 		return nil, found
@@ -35,9 +36,9 @@ func StandardEvent(e *Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r["schema_version"] = standardVersion
+	r["schema_version"] = version
 	r["event_id"], r["event_type"], r["source"] = e.ID, e.EventType(), e.Source
-	r["time"] = formatTime(e.Time)
+	r["time"] = schema.FormatTime(e.Time)
 	if e.Subject != "" {
 		r["subject"] = e.Subject
 	}
@@ -48,29 +49,29 @@ func StandardEvent(e *Event) ([]byte, error) {
 		return nil, err
 	}
 	// An encoder would reformat the data, and the digest is over its bytes.
-	return slices.Concat(text[:len(text)-1], []byte(`,"data":`), trimSpace(e.Data), []byte("}")), nil
+	return slices.Concat(text[:len(text)-1], []byte(`,"data":`), schema.TrimSpace(e.Data), []byte("}")), nil
 }
 
 // eventReferences starts the document with the references of the data, as
 // objects and strings, and sees that the data is an object.
-func eventReferences(e *Event) (record, error) {
+func eventReferences(e *schema.Event) (record, error) {
 	var refs struct {
-		PolicyRefs    []Ref `json:"policy_refs,omitempty"`
-		EvidenceRefs  []Ref `json:"evidence_refs,omitempty"`
-		TelemetryRefs []Ref `json:"telemetry_refs,omitempty"`
+		PolicyRefs    []schema.Ref `json:"policy_refs,omitempty"`
+		EvidenceRefs  []schema.Ref `json:"evidence_refs,omitempty"`
+		TelemetryRefs []schema.Ref `json:"telemetry_refs,omitempty"`
 	}
 	if jsontext.Value(e.Data).Kind() != '{' {
-		return nil, Violations{{CodeType, "/data", kindName(jsontext.Value(e.Data).Kind()), "send an object"}}
+		return nil, schema.Violations{{schema.CodeType, "/data", schema.KindName(jsontext.Value(e.Data).Kind()), "send an object"}}
 	}
 	if err := json.Unmarshal(e.Data, &refs); err != nil {
-		return nil, Violations{decodeViolation(err)}
+		return nil, schema.Violations{schema.DecodeViolation(err)}
 	}
 	return newRecord(refs)
 }
 
 // otherAttributes are those that the document has no member for. The type
 // attribute is among them: event_type is only a part of it.
-func otherAttributes(e *Event) map[string]string {
+func otherAttributes(e *schema.Event) map[string]string {
 	rest := make(map[string]string)
 	for _, a := range e.Attributes() {
 		switch a.Name {
@@ -79,7 +80,7 @@ func otherAttributes(e *Event) map[string]string {
 		}
 		rest[a.Name] = a.Value
 	}
-	for _, f := range CorrelationFields {
+	for _, f := range schema.CorrelationFields {
 		delete(rest, f.Attribute)
 	}
 	return rest

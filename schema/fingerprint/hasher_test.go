@@ -1,4 +1,4 @@
-package schema
+package fingerprint
 
 import (
 	"bytes"
@@ -10,21 +10,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"pgregory.net/rapid"
 )
 
-func fingerprintKey(t testing.TB, fill byte) Key {
+func fingerprintKey(t testing.TB, fill byte) schema.Key {
 	t.Helper()
-	key, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{fill}, 32)), time.Unix(0, 0))
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{fill}, 32)), time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return key
 }
 
-func fingerprinter(t testing.TB, fill byte) Fingerprinter {
+func fingerprinter(t testing.TB, fill byte) Hasher {
 	t.Helper()
-	f, err := NewFingerprinter(fingerprintKey(t, fill))
+	f, err := New(fingerprintKey(t, fill))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func fingerprinter(t testing.TB, fill byte) Fingerprinter {
 
 // goldenFingerprint was computed by another implementation of the formula in
 // the documentation of Fingerprinter (Python, hmac and integers).
-var goldenFingerprint = Fingerprint{
+var goldenFingerprint = schema.Fingerprint{
 	KeyID:      "kdaff315086",
 	Length:     18,
 	PrefixHash: "8615c015ccb10a7d",
@@ -57,7 +58,7 @@ func TestFingerprintScanIsNaiveSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		few := rapid.SampledFrom([]byte{0, 1, 'a', 0xff}) // few letters, so that prefixes repeat
 		values := rapid.SliceOfN(rapid.SliceOfN(few, 8, 24), 1, 4).Draw(t, "values")
-		var fps []Fingerprint
+		var fps []schema.Fingerprint
 		for _, v := range values {
 			fp, ok := f.Of(v)
 			if !ok {
@@ -72,7 +73,7 @@ func TestFingerprintScanIsNaiveSearch(t *testing.T) {
 		text := rapid.SliceOfN(few, 0, 60).Draw(t, "text")
 		text = append(text, values[0]...)
 		text = append(text, rapid.SliceOfN(few, 0, 20).Draw(t, "tail")...)
-		got := map[FingerprintMatch]bool{}
+		got := map[Match]bool{}
 		for _, m := range scanner.Scan(text) {
 			got[m] = true
 		}
@@ -81,7 +82,7 @@ func TestFingerprintScanIsNaiveSearch(t *testing.T) {
 			for start := 0; start+len(v) <= len(text); start++ {
 				if bytes.Equal(text[start:start+len(v)], v) {
 					want++
-					if !got[FingerprintMatch{Fingerprint: i, Start: start, End: start + len(v)}] {
+					if !got[Match{Fingerprint: i, Start: start, End: start + len(v)}] {
 						t.Fatalf("value %d at %d is not found", i, start)
 					}
 				}
@@ -108,24 +109,24 @@ func TestFingerprintKeys(t *testing.T) {
 	if _, ok := a.Of([]byte("1234567")); ok {
 		t.Error("a value of 7 bytes has a fingerprint")
 	}
-	same, err := a.Scanner([]Fingerprint{one})
+	same, err := a.Scanner([]schema.Fingerprint{one})
 	if err != nil || same.Scan([]byte("x sk-proj-2222 sk-proj-111")) != nil || len(same.Scan([]byte("sk-proj-1111"))) != 1 {
 		t.Errorf("an equal prefix is taken for the value: %v", err)
 	}
-	scanner, err := b.Scanner([]Fingerprint{one})
+	scanner, err := b.Scanner([]schema.Fingerprint{one})
 	if err != nil || scanner.Scan([]byte("sk-proj-1111")) != nil {
 		t.Errorf("another key's fingerprint is found: %v", err)
 	}
-	for _, bad := range []Fingerprint{
+	for _, bad := range []schema.Fingerprint{
 		{KeyID: one.KeyID, Length: 12, PrefixHash: "00", HMAC: one.HMAC},
 		{KeyID: one.KeyID, Length: 12, PrefixHash: one.PrefixHash, HMAC: "00"},
 		{KeyID: one.KeyID, Length: -1, PrefixHash: one.PrefixHash, HMAC: one.HMAC},
 	} {
-		if _, err := a.Scanner([]Fingerprint{bad}); err == nil {
+		if _, err := a.Scanner([]schema.Fingerprint{bad}); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
-	if _, err := NewFingerprinter(Key{}); !errors.Is(err, ErrFingerprintKey) {
+	if _, err := New(schema.Key{}); !errors.Is(err, ErrKey) {
 		t.Errorf("the zero key: %v", err)
 	}
 }
@@ -134,7 +135,7 @@ func TestFingerprinterShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	f := fingerprinter(t, 'Q')
 	var out strings.Builder
-	for _, v := range []any{f, &f, struct{ hidden Fingerprinter }{f}, map[string]any{"f": f}} {
+	for _, v := range []any{f, &f, struct{ hidden Hasher }{f}, map[string]any{"f": f}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
@@ -153,7 +154,7 @@ func TestFingerprinterShowsNoSecret(t *testing.T) {
 func BenchmarkFingerprintScan(b *testing.B) {
 	f := fingerprinter(b, 7)
 	for _, n := range []int{1, 1000} {
-		var fps []Fingerprint
+		var fps []schema.Fingerprint
 		for i := range n {
 			fp, _ := f.Of(fmt.Appendf(nil, "sk-proj-%010d", i))
 			fps = append(fps, fp)

@@ -1,7 +1,8 @@
-package schema
+package standard
 
 import (
 	"fmt"
+	"github.com/ctxledger/ctxledger/schema"
 	"slices"
 	"strings"
 )
@@ -21,15 +22,15 @@ var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "t
 // context.resolved, which is the runtime's word for selecting context,
 // omissions included; a compaction is context.compaction.started, .completed
 // or .failed. A discarded compaction is none of them, and a fact of any other
-// type neither: they yield [ErrNoStandardShape]. The payload refers to the
+// type neither: they yield [ErrNoShape]. The payload refers to the
 // records; it holds no content and no status of the runtime. What only
 // ctxledger has an id for (tenant, agent, context, …) is in correlation.
 //
 // The profile wants runtime, session, thread, turn and sequence of every such
 // event. For an event that lacks some the error is a [Violations] with one of
 // [CodeRequired] for each: it cannot be expressed. An event that does not meet
-// the contract is refused as [StandardDocument] refuses it.
-func RuntimeEvent(e *Event) ([]byte, error) {
+// the contract is refused as [Document] refuses it.
+func RuntimeEvent(e *schema.Event) ([]byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
 		return nil, err
@@ -41,20 +42,20 @@ func RuntimeEvent(e *Event) ([]byte, error) {
 	return r.encode()
 }
 
-func runtimeRecord(e *Event, fact Fact) (record, error) {
+func runtimeRecord(e *schema.Event, fact schema.Fact) (record, error) {
 	kind, payload := runtimePayload(fact)
 	if payload == nil {
-		return nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoStandardShape)
+		return nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoShape)
 	}
 	if found := checkRuntimeIDs(e); len(found) > 0 {
 		return nil, found
 	}
 	r := record{
-		"type": kind, "eventId": e.ID, "timestamp": formatTime(e.Time), "schemaVersion": runtimeProfile,
+		"type": kind, "eventId": e.ID, "timestamp": schema.FormatTime(e.Time), "schemaVersion": runtimeProfile,
 		"sequence": *e.Sequence, "payload": payload,
 	}
 	correlation := map[string]string{"source": e.Source}
-	for _, f := range CorrelationFields {
+	for _, f := range schema.CorrelationFields {
 		switch id := *f.Of(&e.Correlation); {
 		case id == "":
 		case slices.Contains(runtimeIDs, f.Column):
@@ -79,22 +80,22 @@ func runtimeRecord(e *Event, fact Fact) (record, error) {
 }
 
 // checkRuntimeIDs reports what the profile wants and e does not have.
-func checkRuntimeIDs(e *Event) (found Violations) {
-	for _, a := range [...]Attribute{{"runtimeid", e.RuntimeID}, {"sessionid", e.SessionID}, {"threadid", e.ThreadID}, {"turnid", e.TurnID}, {"sequence", formatSequence(e.Sequence)}} {
+func checkRuntimeIDs(e *schema.Event) (found schema.Violations) {
+	for _, a := range [...]schema.Attribute{{"runtimeid", e.RuntimeID}, {"sessionid", e.SessionID}, {"threadid", e.ThreadID}, {"turnid", e.TurnID}, {"sequence", schema.FormatSequence(e.Sequence)}} {
 		if a.Value == "" {
-			found = append(found, &Violation{CodeRequired, "/" + a.Name, "nothing", "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
+			found = append(found, &schema.Violation{schema.CodeRequired, "/" + a.Name, "nothing", "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
 		}
 	}
 	return found
 }
 
 // runtimeRefs are the records around the fact that a runtime may refer to.
-func runtimeRefs(e *Event, base *Common) map[string]any {
+func runtimeRefs(e *schema.Event, base *schema.Common) map[string]any {
 	refs := make(map[string]any)
 	if e.ContextID != "" {
 		refs["contextId"] = e.ContextID
 	}
-	for name, list := range map[string][]Ref{"policyRefs": base.PolicyRefs, "evidenceRefs": base.EvidenceRefs, "telemetryRefs": base.TelemetryRefs} {
+	for name, list := range map[string][]schema.Ref{"policyRefs": base.PolicyRefs, "evidenceRefs": base.EvidenceRefs, "telemetryRefs": base.TelemetryRefs} {
 		if len(list) > 0 {
 			refs[name] = list
 		}
@@ -125,62 +126,62 @@ type runtimeResolved struct {
 	SelectionID      string            `json:"selectionId"`
 	SurfaceID        string            `json:"surfaceId"`
 	CallID           string            `json:"callId,omitempty"`
-	SelectedItemRefs []Ref             `json:"selectedItemRefs"`
+	SelectedItemRefs []schema.Ref      `json:"selectedItemRefs"`
 	OmittedItemRefs  []runtimeOmission `json:"omittedItemRefs"`
-	SelectionPolicy  Ref               `json:"selectionPolicy,omitzero"`
-	BudgetRef        Ref               `json:"budgetRef,omitzero"`
+	SelectionPolicy  schema.Ref        `json:"selectionPolicy,omitzero"`
+	BudgetRef        schema.Ref        `json:"budgetRef,omitzero"`
 	Part             *int64            `json:"part,omitempty"`
 	Parts            *int64            `json:"parts,omitempty"`
 }
 
 type runtimeOmission struct {
-	ItemRef Ref            `json:"itemRef"`
-	Reason  OmissionReason `json:"reason"`
+	ItemRef schema.Ref            `json:"itemRef"`
+	Reason  schema.OmissionReason `json:"reason"`
 }
 
 // runtimeCompaction is the payload of the compaction events.
 type runtimeCompaction struct {
-	CompactionID     string               `json:"compactionId"`
-	Scope            string               `json:"scope"`
-	CallID           string               `json:"callId,omitempty"`
-	Trigger          CompactionTrigger    `json:"trigger,omitempty"`
-	Method           CompactionMethod     `json:"method,omitempty"`
-	SourceItemRefs   []Ref                `json:"sourceItemRefs,omitempty"`
-	SourceWindow     *runtimeSourceWindow `json:"sourceWindow,omitempty"`
-	SummaryRef       Ref                  `json:"summaryRef,omitzero"`
-	RetainedTailRefs []Ref                `json:"retainedTailRefs,omitempty"`
-	TokensBefore     *int64               `json:"tokensBefore,omitempty"`
-	TokensAfter      *int64               `json:"tokensAfter,omitempty"`
-	Reason           string               `json:"reason,omitempty"`
+	CompactionID     string                   `json:"compactionId"`
+	Scope            string                   `json:"scope"`
+	CallID           string                   `json:"callId,omitempty"`
+	Trigger          schema.CompactionTrigger `json:"trigger,omitempty"`
+	Method           schema.CompactionMethod  `json:"method,omitempty"`
+	SourceItemRefs   []schema.Ref             `json:"sourceItemRefs,omitempty"`
+	SourceWindow     *runtimeSourceWindow     `json:"sourceWindow,omitempty"`
+	SummaryRef       schema.Ref               `json:"summaryRef,omitzero"`
+	RetainedTailRefs []schema.Ref             `json:"retainedTailRefs,omitempty"`
+	TokensBefore     *int64                   `json:"tokensBefore,omitempty"`
+	TokensAfter      *int64                   `json:"tokensAfter,omitempty"`
+	Reason           string                   `json:"reason,omitempty"`
 }
 
 type runtimeSourceWindow struct {
-	ThreadID      string `json:"threadId,omitempty"`
-	FirstItemRef  Ref    `json:"firstItemRef,omitzero"`
-	LastItemRef   Ref    `json:"lastItemRef,omitzero"`
-	FirstPosition *int64 `json:"firstPosition,omitempty"`
-	LastPosition  *int64 `json:"lastPosition,omitempty"`
-	ItemCount     *int64 `json:"itemCount,omitempty"`
-	Tokens        *int64 `json:"tokens,omitempty"`
+	ThreadID      string     `json:"threadId,omitempty"`
+	FirstItemRef  schema.Ref `json:"firstItemRef,omitzero"`
+	LastItemRef   schema.Ref `json:"lastItemRef,omitzero"`
+	FirstPosition *int64     `json:"firstPosition,omitempty"`
+	LastPosition  *int64     `json:"lastPosition,omitempty"`
+	ItemCount     *int64     `json:"itemCount,omitempty"`
+	Tokens        *int64     `json:"tokens,omitempty"`
 }
 
 // runtimePayload returns the runtime's type for a fact and what it says of it;
 // nil when the runtime has no such event.
-func runtimePayload(fact Fact) (kind string, payload any) {
+func runtimePayload(fact schema.Fact) (kind string, payload any) {
 	switch f := fact.(type) {
-	case *SelectionCompleted:
+	case *schema.SelectionCompleted:
 		return "context.resolved", newRuntimeResolved(f)
-	case *CompactionStarted:
-		return string(TypeCompactionStarted), newRuntimeCompaction(&f.Compaction)
-	case *CompactionCompleted:
-		return string(TypeCompactionCompleted), newRuntimeCompaction(&f.Compaction)
-	case *CompactionFailed:
-		return string(TypeCompactionFailed), newRuntimeCompaction(&f.Compaction)
+	case *schema.CompactionStarted:
+		return string(schema.TypeCompactionStarted), newRuntimeCompaction(&f.Compaction)
+	case *schema.CompactionCompleted:
+		return string(schema.TypeCompactionCompleted), newRuntimeCompaction(&f.Compaction)
+	case *schema.CompactionFailed:
+		return string(schema.TypeCompactionFailed), newRuntimeCompaction(&f.Compaction)
 	}
 	return "", nil
 }
 
-func newRuntimeResolved(s *SelectionCompleted) *runtimeResolved {
+func newRuntimeResolved(s *schema.SelectionCompleted) *runtimeResolved {
 	p := &runtimeResolved{
 		SelectionID: s.SelectionID, SurfaceID: s.SurfaceID, CallID: s.CallID,
 		SelectionPolicy: s.Policy, BudgetRef: s.BudgetRef, Part: s.Part, Parts: s.Parts,
@@ -194,7 +195,7 @@ func newRuntimeResolved(s *SelectionCompleted) *runtimeResolved {
 	return p
 }
 
-func newRuntimeCompaction(c *Compaction) *runtimeCompaction {
+func newRuntimeCompaction(c *schema.Compaction) *runtimeCompaction {
 	return &runtimeCompaction{
 		CompactionID: c.CompactionID, Scope: c.Scope, CallID: c.CallID, Trigger: c.Trigger, Method: c.Method,
 		SourceItemRefs: c.SourceItemRefs, SourceWindow: (*runtimeSourceWindow)(c.SourceWindow), SummaryRef: c.SummaryRef,

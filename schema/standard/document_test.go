@@ -1,8 +1,7 @@
-package schema
+package standard
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,21 +18,21 @@ import (
 
 // standardFiles are the files of the Agent Context standard by the kind of
 // document that they describe.
-var standardFiles = map[StandardKind]string{
-	StandardEnvelope: "context-envelope", StandardSurface: "context-surface", StandardItem: "context-item",
-	StandardSelection: "selection", StandardBudget: "budget", StandardAssembly: "assembly",
-	StandardCompaction: "compaction", StandardMissing: "missing-context",
+var schemaFiles = map[Kind]string{
+	Envelope: "context-envelope", Surface: "context-surface", Item: "context-item",
+	Selection: "selection", Budget: "budget", Assembly: "assembly",
+	Compaction: "compaction", Missing: "missing-context",
 	sourceKind: "source-ref", eventKind: "event",
 }
 
 const (
-	sourceKind StandardKind = "context_source_ref"
-	eventKind  StandardKind = "context_event"
+	sourceKind Kind = "context_source_ref"
+	eventKind  Kind = "context_event"
 )
 
 // standards holds the public schemas, or why there are none.
 type standards struct {
-	context map[StandardKind]*jsonschema.Schema
+	context map[Kind]*jsonschema.Schema
 	runtime *jsonschema.Schema
 	problem error
 }
@@ -55,8 +55,8 @@ var readStandards = sync.OnceValue(func() (s standards) {
 		s.problem = errors.Join(s.problem, err)
 		return compiled
 	}
-	s.context = make(map[StandardKind]*jsonschema.Schema)
-	for kind, name := range standardFiles {
+	s.context = make(map[Kind]*jsonschema.Schema)
+	for kind, name := range schemaFiles {
 		s.context[kind] = compile("https://limecloud.github.io/agentcontext/schemas/agentcontext-"+name+".schema.json", "agentcontext/agentcontext-"+name+".schema.json")
 	}
 	// The profile refers to the plain schema beside itself, which calls itself
@@ -97,7 +97,7 @@ func TestStandardSchemasRefuse(t *testing.T) {
 		`{"schema_version":"0.1.0","context_id":"c","scope":"galaxy","lifecycle":"draft","created_at":"2026-03-02T09:00:00Z"}`: false,
 		`{"schema_version":"0.1.0","context_id":"c","scope":"turn","lifecycle":"draft","created_at":"yesterday"}`:              false,
 	} {
-		if err := s.context[StandardEnvelope].Validate(schematest.Instance(t, []byte(text))); (err == nil) != valid {
+		if err := s.context[Envelope].Validate(schematest.Instance(t, []byte(text))); (err == nil) != valid {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -122,21 +122,21 @@ func TestStandardSchemasRefuse(t *testing.T) {
 }
 
 // documentsOf returns every document that e has, by the name of its twin.
-func documentsOf(t testing.TB, e *Event) map[string][]byte {
+func documentsOf(t testing.TB, e *schema.Event) map[string][]byte {
 	t.Helper()
 	documents := make(map[string][]byte)
-	event, err := StandardEvent(e)
+	event, err := Event(e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	documents[string(eventKind)] = event
-	kind, document, err := StandardDocument(e)
+	kind, document, err := Document(e)
 	if err == nil {
 		documents[string(kind)] = document
-	} else if !errors.Is(err, ErrNoStandardShape) {
+	} else if !errors.Is(err, ErrNoShape) {
 		t.Fatal(err)
 	}
-	sources, err := StandardSources(e)
+	sources, err := Sources(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func documentsOf(t testing.TB, e *Event) map[string][]byte {
 		documents[string(sourceKind)+"."+string(rune('0'+i))] = source
 	}
 	document, err = RuntimeEvent(e)
-	var lacking Violations
+	var lacking schema.Violations
 	switch {
 	case err == nil:
 		documents["runtime_event"] = document
-	case !errors.Is(err, ErrNoStandardShape) && !errors.As(err, &lacking):
+	case !errors.Is(err, ErrNoShape) && !errors.As(err, &lacking):
 		t.Fatal(err)
 	}
 	return documents
@@ -160,7 +160,7 @@ func (s standards) valid(t testing.TB, name string, document []byte) {
 	schema := s.runtime
 	if name != "runtime_event" {
 		kind, _, _ := strings.Cut(name, ".")
-		schema = s.context[StandardKind(kind)]
+		schema = s.context[Kind(kind)]
 	}
 	if err := schema.Validate(schematest.Instance(t, document)); err != nil {
 		t.Errorf("%s: %v\n%s", name, err, document)
@@ -175,7 +175,7 @@ func TestStandardGolden(t *testing.T) {
 	seen := make(map[string]int)
 	var mu sync.Mutex
 	t.Run("types", func(t *testing.T) {
-		for _, kind := range Types() {
+		for _, kind := range schema.Types() {
 			t.Run(string(kind), func(t *testing.T) {
 				t.Parallel()
 				for name, document := range documentsOf(t, goldenEvent(t, kind)) {
@@ -188,9 +188,9 @@ func TestStandardGolden(t *testing.T) {
 		}
 	})
 	want := map[string]int{
-		string(eventKind): 38, string(StandardEnvelope): 1, string(StandardSurface): 2, string(StandardItem): 2, string(sourceKind): 2,
-		string(StandardSelection): 1, string(StandardBudget): 1, string(StandardAssembly): 1, string(StandardCompaction): 1,
-		string(StandardMissing): 3, "runtime_event": 4,
+		string(eventKind): 38, string(Envelope): 1, string(Surface): 2, string(Item): 2, string(sourceKind): 2,
+		string(Selection): 1, string(Budget): 1, string(Assembly): 1, string(Compaction): 1,
+		string(Missing): 3, "runtime_event": 4,
 	}
 	for name, n := range want {
 		if seen[name] != n {
@@ -205,10 +205,10 @@ func TestStandardGolden(t *testing.T) {
 // TestStandardTwins needs no schemas: it pins what is exported.
 func TestStandardTwins(t *testing.T) {
 	t.Parallel()
-	for _, kind := range Types() {
+	for _, kind := range schema.Types() {
 		e := goldenEvent(t, kind)
 		for name, document := range documentsOf(t, e) {
-			if name == string(eventKind) && kind != TypeSelectionCompleted {
+			if name == string(eventKind) && kind != schema.TypeSelectionCompleted {
 				continue // one twin is enough: the others differ in their data
 			}
 			twin := jsontext.Value(bytes.Clone(document))
@@ -224,10 +224,10 @@ func TestStandardTwins(t *testing.T) {
 // times: the bytes depend on the event alone.
 func TestStandardIsDeterministic(t *testing.T) {
 	t.Parallel()
-	for _, kind := range Types() {
+	for _, kind := range schema.Types() {
 		e := goldenEvent(t, kind)
 		m := e.Binary()
-		again, err := ParseMessage(m.Header, m.Data)
+		again, err := schema.ParseMessage(m.Header, m.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,21 +246,21 @@ func TestStandardIsDeterministic(t *testing.T) {
 // document and compares digests.
 func TestStandardEventLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, kind := range Types() {
+	for _, kind := range schema.Types() {
 		e := goldenEvent(t, kind)
 		e.Extensions = map[string]string{"newerthanus": "kept"}
-		document, err := StandardEvent(e)
+		document, err := Event(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := hex.EncodeToString(sum(fromStandardEvent(t, document))), hex.EncodeToString(sum(e)); got != want {
-			t.Errorf("%s: rebuilt with digest %s, want %s", kind, got, want)
+		if got, want := fromStandardEvent(t, document).Digest(), e.Digest(); got != want {
+			t.Errorf("%s: rebuilt with digest %x, want %x", kind, got, want)
 		}
 	}
 }
 
 // fromStandardEvent reads the event back out of a document.
-func fromStandardEvent(t testing.TB, document []byte) *Event {
+func fromStandardEvent(t testing.TB, document []byte) *schema.Event {
 	t.Helper()
 	var d struct {
 		ID       string            `json:"event_id"`
@@ -276,15 +276,15 @@ func fromStandardEvent(t testing.TB, document []byte) *Event {
 	attributes := d.Metadata
 	attributes["id"], attributes["source"], attributes["subject"], attributes["time"] = d.ID, d.Source, d.Subject, d.Time
 	for column, id := range textMembers(t, document) {
-		for _, f := range CorrelationFields {
+		for _, f := range schema.CorrelationFields {
 			if f.Column == column {
 				attributes[f.Attribute] = id
 			}
 		}
 	}
-	back := &Event{Data: d.Data}
+	back := &schema.Event{Data: d.Data}
 	for name, value := range attributes {
-		if err := back.set(name, value); err != nil {
+		if err := back.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -301,7 +301,7 @@ func textMembers(t testing.TB, document []byte) map[string]string {
 	texts := make(map[string]string)
 	for name, value := range members {
 		if value.Kind() == '"' {
-			texts[name] = string(unquoted(value))
+			texts[name] = string(schema.Unquoted(value))
 		}
 	}
 	return texts

@@ -1,10 +1,11 @@
-package schema
+package standard
 
 import (
 	"bytes"
 	"errors"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 )
@@ -14,9 +15,9 @@ import (
 func TestRecordIsEncodedAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		e, fact := anyFact(rt, rapid.SampledFrom(Types()).Draw(rt, "type"))
-		_, r, err := standardRecord(e, fact)
-		if errors.Is(err, ErrNoStandardShape) {
+		e, fact := anyFact(rt, rapid.SampledFrom(schema.Types()).Draw(rt, "type"))
+		_, r, err := documentRecord(e, fact)
+		if errors.Is(err, ErrNoShape) {
 			return
 		}
 		if err != nil {

@@ -1,7 +1,8 @@
-package schema
+package standard
 
 import (
 	"fmt"
+	"github.com/ctxledger/ctxledger/schema"
 	"slices"
 )
 
@@ -9,30 +10,30 @@ import (
 var envelopeScopes = []string{"turn", "task", "session", "tool_invocation", "review", "handoff", "custom"}
 
 // standardRecord maps a fact to the record that it states.
-func standardRecord(e *Event, fact Fact) (StandardKind, record, error) {
-	var kind StandardKind
+func documentRecord(e *schema.Event, fact schema.Fact) (Kind, record, error) {
+	var kind Kind
 	var finish func(record)
 	switch f := fact.(type) {
-	case *EnvelopeCreated:
-		kind, finish = StandardEnvelope, func(r record) { finishEnvelope(r, f.Scope) }
-	case *SurfaceCreated, *SurfaceUpdated:
-		kind, finish = StandardSurface, func(r record) { r.require("scope") }
-	case *ItemAdded:
-		kind, finish = StandardItem, func(r record) { finishItem(r, &f.Item) }
-	case *ItemUpdated:
-		kind, finish = StandardItem, func(r record) { finishItem(r, &f.Item) }
-	case *SelectionCompleted:
-		kind, finish = StandardSelection, func(r record) { finishSelection(r, f) }
-	case *BudgetApplied:
-		kind, finish = StandardBudget, func(record) {}
-	case *AssemblyCreated:
-		kind, finish = StandardAssembly, func(record) {}
-	case *CompactionCompleted:
-		kind, finish = StandardCompaction, func(r record) { finishCompaction(r, &f.Compaction) }
-	case *MissingDetected, *MissingRequested, *MissingResolved:
-		kind, finish = StandardMissing, func(r record) { r.require("scope", "question", "severity") }
+	case *schema.EnvelopeCreated:
+		kind, finish = Envelope, func(r record) { finishEnvelope(r, f.Scope) }
+	case *schema.SurfaceCreated, *schema.SurfaceUpdated:
+		kind, finish = Surface, func(r record) { r.require("scope") }
+	case *schema.ItemAdded:
+		kind, finish = Item, func(r record) { finishItem(r, &f.Item) }
+	case *schema.ItemUpdated:
+		kind, finish = Item, func(r record) { finishItem(r, &f.Item) }
+	case *schema.SelectionCompleted:
+		kind, finish = Selection, func(r record) { finishSelection(r, f) }
+	case *schema.BudgetApplied:
+		kind, finish = Budget, func(record) {}
+	case *schema.AssemblyCreated:
+		kind, finish = Assembly, func(record) {}
+	case *schema.CompactionCompleted:
+		kind, finish = Compaction, func(r record) { finishCompaction(r, &f.Compaction) }
+	case *schema.MissingDetected, *schema.MissingRequested, *schema.MissingResolved:
+		kind, finish = Missing, func(r record) { r.require("scope", "question", "severity") }
 	default:
-		return "", nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoStandardShape)
+		return "", nil, fmt.Errorf("%s: %w", fact.EventType(), ErrNoShape)
 	}
 	r, err := factRecord(e, fact)
 	if err != nil {
@@ -40,7 +41,7 @@ func standardRecord(e *Event, fact Fact) (StandardKind, record, error) {
 	}
 	delete(r, "event_type")
 	finish(r)
-	r["created_at"] = formatTime(e.Time)
+	r["created_at"] = schema.FormatTime(e.Time)
 	r.trace(e)
 	return kind, r, nil
 }
@@ -51,13 +52,13 @@ func finishEnvelope(r record, scope string) {
 	}
 }
 
-func finishItem(r record, item *Item) {
+func finishItem(r record, item *schema.Item) {
 	if item.ContentMode == "" {
 		switch {
 		case item.Content != nil:
-			r["content_mode"] = ContentInline
+			r["content_mode"] = schema.ContentInline
 		case item.ContentRef != "":
-			r["content_mode"] = ContentRef
+			r["content_mode"] = schema.ContentRef
 		}
 	}
 	r.wrap("freshness")
@@ -66,7 +67,7 @@ func finishItem(r record, item *Item) {
 
 // finishSelection repeats the candidates' signals where the standard looks for
 // them: by item.
-func finishSelection(r record, s *SelectionCompleted) {
+func finishSelection(r record, s *schema.SelectionCompleted) {
 	signals := make(map[string]map[string]float64)
 	for _, c := range slices.Concat(s.Selected, s.Omitted) {
 		if len(c.Signals) > 0 {
@@ -80,7 +81,7 @@ func finishSelection(r record, s *SelectionCompleted) {
 
 // finishCompaction never leaves a summary that stands for nothing: where the
 // fact names no items, the stretch of the log is the reference.
-func finishCompaction(r record, c *Compaction) {
+func finishCompaction(r record, c *schema.Compaction) {
 	if len(c.SourceItemRefs) == 0 {
 		r["source_item_refs"] = []any{map[string]any{"source_window": c.SourceWindow}}
 	}
@@ -89,12 +90,12 @@ func finishCompaction(r record, c *Compaction) {
 }
 
 // standardSources maps the sources of an item that can be referred to.
-func standardSources(e *Event, fact Fact) (records []record, err error) {
-	var item *Item
+func sourceRecords(e *schema.Event, fact schema.Fact) (records []record, err error) {
+	var item *schema.Item
 	switch f := fact.(type) {
-	case *ItemAdded:
+	case *schema.ItemAdded:
 		item = &f.Item
-	case *ItemUpdated:
+	case *schema.ItemUpdated:
 		item = &f.Item
 	default:
 		return nil, nil

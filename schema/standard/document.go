@@ -1,4 +1,4 @@
-package schema
+package standard
 
 import (
 	"errors"
@@ -6,34 +6,35 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ctxledger/ctxledger/schema"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // StandardKind names a document of the Agent Context standard, in the words
 // that the standard has for its objects.
-type StandardKind string
+type Kind string
 
-// The kinds of [StandardDocument]. An item's sources come from
-// [StandardSources], the event itself from [StandardEvent].
+// The kinds of [Document]. An item's sources come from
+// [Sources], the event itself from [Event].
 const (
-	StandardEnvelope   StandardKind = "context_envelope"
-	StandardSurface    StandardKind = "context_surface"
-	StandardItem       StandardKind = "context_item"
-	StandardSelection  StandardKind = "context_selection"
-	StandardBudget     StandardKind = "context_budget"
-	StandardAssembly   StandardKind = "context_assembly"
-	StandardCompaction StandardKind = "context_compaction"
-	StandardMissing    StandardKind = "missing_context"
+	Envelope   Kind = "context_envelope"
+	Surface    Kind = "context_surface"
+	Item       Kind = "context_item"
+	Selection  Kind = "context_selection"
+	Budget     Kind = "context_budget"
+	Assembly   Kind = "context_assembly"
+	Compaction Kind = "context_compaction"
+	Missing    Kind = "missing_context"
 )
 
 // standardVersion is the schema_version of the standard whose shape the
 // documents have. A fact's own schema_version is that of its data.
-const standardVersion = "0.1.0"
+const version = "0.1.0"
 
 // ErrNoStandardShape means that the other standard has no document for a fact
 // of this type. It is no fault of the event: skip it.
-var ErrNoStandardShape = errors.New("no document of the standard has the shape of this fact")
+var ErrNoShape = errors.New("no document of the standard has the shape of this fact")
 
 // StandardDocument returns the record that e's fact is about as a document of
 // the Agent Context standard. The same event gives the same bytes.
@@ -43,7 +44,7 @@ var ErrNoStandardShape = errors.New("no document of the standard has the shape o
 // gap. A selection or compaction that only started, failed or was discarded,
 // and an item that was removed, would look like one that stands, since the
 // standard's records have no word for that; these and all other types yield
-// [ErrNoStandardShape] and have [StandardEvent]. A selection in parts is a
+// [ErrNoShape] and have [Event]. A selection in parts is a
 // document a part, with the members part and parts.
 //
 // Members keep the fact's names, also where the standard has no such name (its
@@ -65,18 +66,18 @@ var ErrNoStandardShape = errors.New("no document of the standard has the shape o
 //
 // The event must meet the contract: else the error is the [Violations] that
 // [Validate] reports, or [ErrUnknownType].
-func StandardDocument(e *Event) (StandardKind, []byte, error) {
+func Document(e *schema.Event) (Kind, []byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
 		return "", nil, err
 	}
-	return StandardDocumentOf(e, fact)
+	return DocumentOf(e, fact)
 }
 
-// StandardDocumentOf is [StandardDocument] for an event of which [Validate]
+// StandardDocumentOf is [Document] for an event of which [Validate]
 // returned this fact and nothing against it.
-func StandardDocumentOf(e *Event, fact Fact) (StandardKind, []byte, error) {
-	kind, r, err := standardRecord(e, fact)
+func DocumentOf(e *schema.Event, fact schema.Fact) (Kind, []byte, error) {
+	kind, r, err := documentRecord(e, fact)
 	if err != nil {
 		return "", nil, err
 	}
@@ -89,20 +90,20 @@ func StandardDocumentOf(e *Event, fact Fact) (StandardKind, []byte, error) {
 // of another type. A source known only by its URI has that as its source_id. A
 // source that has neither is left to the item's own document: it could not be
 // referred to. What else the standard requires and the fact does not say is
-// unstated, as [StandardDocument] has it; the errors are the same. Added are
+// unstated, as [Document] has it; the errors are the same. Added are
 // item_ref, the correlation ids and event_ref.
-func StandardSources(e *Event) ([][]byte, error) {
+func Sources(e *schema.Event) ([][]byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
 		return nil, err
 	}
-	return StandardSourcesOf(e, fact)
+	return SourcesOf(e, fact)
 }
 
-// StandardSourcesOf is [StandardSources] for an event of which [Validate] returned
+// StandardSourcesOf is [Sources] for an event of which [Validate] returned
 // this fact and nothing against it.
-func StandardSourcesOf(e *Event, fact Fact) ([][]byte, error) {
-	records, err := standardSources(e, fact)
+func SourcesOf(e *schema.Event, fact schema.Fact) ([][]byte, error) {
+	records, err := sourceRecords(e, fact)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +130,8 @@ func newRecord(value any) (record, error) {
 }
 
 // factRecord holds the members of e's fact.
-func factRecord(e *Event, fact Fact) (record, error) {
-	if text, ok := encodeQuickly(e, fact); ok {
+func factRecord(e *schema.Event, fact schema.Fact) (record, error) {
+	if text, ok := schema.EncodeQuickly(e, fact); ok {
 		return membersOf(text), nil
 	}
 	return newRecord(fact)
@@ -141,9 +142,9 @@ func factRecord(e *Event, fact Fact) (record, error) {
 func membersOf(text []byte) record {
 	r := make(record, 48)
 	for at := 1; text[at] == '"'; {
-		colon := stringEnd(text, at) + 1
+		colon := schema.StringEnd(text, at) + 1
 		end := valueEnd(text, colon+1)
-		r[string(unquoted(text[at:colon]))] = jsontext.Value(text[colon+1 : end : end])
+		r[string(schema.Unquoted(text[at:colon]))] = jsontext.Value(text[colon+1 : end : end])
 		at = end
 		if text[at] == ',' {
 			at++
@@ -158,7 +159,7 @@ func valueEnd(text []byte, start int) int {
 	for at := start; ; at++ {
 		switch text[at] {
 		case '"':
-			at = stringEnd(text, at)
+			at = schema.StringEnd(text, at)
 		case '{', '[':
 			depth++
 		case '}', ']', ',':
@@ -174,18 +175,18 @@ func valueEnd(text []byte, start int) int {
 
 // trace adds what leads back to e: its ids and which event it is. An id that
 // the record has already is the same, which rule 6 sees to.
-func (r record) trace(e *Event) {
-	r["schema_version"] = standardVersion
+func (r record) trace(e *schema.Event) {
+	r["schema_version"] = version
 	ref := make([]byte, 0, 256)
-	for _, m := range [...]Attribute{{`{"event_type":`, string(e.EventType())}, {`,"id":`, e.ID}, {`,"source":`, e.Source}} {
+	for _, m := range [...]schema.Attribute{{`{"event_type":`, string(e.EventType())}, {`,"id":`, e.ID}, {`,"source":`, e.Source}} {
 		ref, _ = jsontext.AppendQuote(append(ref, m.Name...), m.Value) // the contract has no invalid UTF-8
 	}
 	r["event_ref"] = jsontext.Value(append(ref, '}'))
 	r.correlate(e)
 }
 
-func (r record) correlate(e *Event) {
-	for _, f := range CorrelationFields {
+func (r record) correlate(e *schema.Event) {
+	for _, f := range schema.CorrelationFields {
 		if id := *f.Of(&e.Correlation); id != "" {
 			r[f.Column] = id
 		}
