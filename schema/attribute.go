@@ -98,7 +98,7 @@ func (e *Event) contentType() string {
 	return e.DataContentType
 }
 
-// set stores the attribute called name, which must be in lower case. An empty
+// Set stores the attribute called name, which must be in lower case. An empty
 // value stores nothing.
 func (e *Event) Set(name, value string) error {
 	index, known := attributeIndex[name]
@@ -172,7 +172,7 @@ func validExtensionName(name string) bool {
 	return name != "" && name != "data"
 }
 
-// formatTime writes t in UTC with as many fractional digits as it has, and
+// FormatTime writes t in UTC with as many fractional digits as it has, and
 // nothing for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
@@ -181,7 +181,7 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// formatSequence pads to 12 digits, so that the sequences of a session also
+// FormatSequence pads to 12 digits, so that the sequences of a session also
 // sort as strings.
 func FormatSequence(n *int64) string {
 	if n == nil {
@@ -194,11 +194,80 @@ func FormatSequence(n *int64) string {
 	return "000000000000"[:12-len(digits)] + digits
 }
 
-// clip shortens what a message quotes of its input.
+// Clip shortens what a message quotes of its input.
 func Clip(s string) string {
 	const most = 80
 	if len(s) <= most {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// FromAttributes returns the event that has these attributes, in canonical
+// string form as [Event.Attributes] writes them, and this data, which it
+// aliases. A list of one event gives that event again. The error is a
+// [*Violation] that names the attribute.
+func FromAttributes(list []Attribute, data []byte) (*Event, error) {
+	e := &Event{Data: data}
+	for _, a := range list {
+		if err := e.Set(a.Name, a.Value); err != nil {
+			return nil, &Violation{CodeAttribute, "/" + pointerToken(Clip(a.Name)), err.Error(), "correct the attribute"}
+		}
+	}
+	return e, e.checkEnvelope()
+}
+
+// Correlation holds the runtime's ids that a fact travels with, so that
+// evidence can join context to the turn, task or tool call that used it. Ids
+// are opaque strings; the empty string means that the runtime did not have
+// one (CloudEvents allows no empty attribute, so nothing is lost by that).
+type Correlation struct {
+	Tenant      string
+	Agent       string
+	ResourceID  string // whose data it is: the data subject
+	RuntimeID   string
+	SessionID   string
+	ThreadID    string
+	TurnID      string
+	TaskID      string
+	RunID       string
+	AttemptID   string
+	StepID      string
+	ToolCallID  string
+	ActionID    string
+	EvidenceID  string
+	ContextID   string
+	ParentRunID string
+	RootRunID   string
+}
+
+// A CorrelationField describes one field of [Correlation]: the CloudEvents
+// extension that carries it and the name it has in JSON and in tables.
+type CorrelationField struct {
+	Attribute string // "sessionid"
+	Column    string // "session_id"
+	Of        func(*Correlation) *string
+}
+
+// CorrelationFields lists the fields of [Correlation] in the order that
+// tables have them. It is the one place that names them; codec, tables and
+// documentation are driven by it. The slice must not be changed.
+var CorrelationFields = []CorrelationField{
+	{"tenant", "tenant", func(c *Correlation) *string { return &c.Tenant }},
+	{"agent", "agent", func(c *Correlation) *string { return &c.Agent }},
+	{"resourceid", "resource_id", func(c *Correlation) *string { return &c.ResourceID }},
+	{"runtimeid", "runtime_id", func(c *Correlation) *string { return &c.RuntimeID }},
+	{"sessionid", "session_id", func(c *Correlation) *string { return &c.SessionID }},
+	{"threadid", "thread_id", func(c *Correlation) *string { return &c.ThreadID }},
+	{"turnid", "turn_id", func(c *Correlation) *string { return &c.TurnID }},
+	{"taskid", "task_id", func(c *Correlation) *string { return &c.TaskID }},
+	{"runid", "run_id", func(c *Correlation) *string { return &c.RunID }},
+	{"attemptid", "attempt_id", func(c *Correlation) *string { return &c.AttemptID }},
+	{"stepid", "step_id", func(c *Correlation) *string { return &c.StepID }},
+	{"toolcallid", "tool_call_id", func(c *Correlation) *string { return &c.ToolCallID }},
+	{"actionid", "action_id", func(c *Correlation) *string { return &c.ActionID }},
+	{"evidenceid", "evidence_id", func(c *Correlation) *string { return &c.EvidenceID }},
+	{"contextid", "context_id", func(c *Correlation) *string { return &c.ContextID }},
+	{"parentrunid", "parent_run_id", func(c *Correlation) *string { return &c.ParentRunID }},
+	{"rootrunid", "root_run_id", func(c *Correlation) *string { return &c.RootRunID }},
 }

@@ -201,7 +201,7 @@ func BenchmarkValidate(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) { each(b, func(e *Event, _ Message) { e.Decode() }) }
 
-// BenchmarkDecodeStrict is the decoder that [quick] falls back on.
+// BenchmarkDecodeStrict is the decoder that [reader] falls back on.
 func BenchmarkDecodeStrict(b *testing.B) {
 	each(b, func(e *Event, _ Message) { contract.decode(e, Type.New) })
 }
@@ -209,7 +209,7 @@ func BenchmarkDecodeStrict(b *testing.B) {
 // BenchmarkKilobyte is the bar: validate and decode at 1 KB, 150,000 events/s
 // on one core; beside it the same with the message parsed and digested first,
 // as the projector does, encoding and checking as a producer does, and the way
-// that [quick] spares.
+// that [reader] spares.
 func BenchmarkKilobyte(b *testing.B) {
 	m := kilobyteMix(b)
 	b.Run("validate", func(b *testing.B) {

@@ -34,9 +34,9 @@
 //
 // Data is read twice where it must be and once where it can: the decoder and
 // the walk of the boundary rules are the contract, and most events pass
-// through a reader that does both in one pass and only ever says yes (quick.go).
+// through a reader that does both in one pass and only ever says yes (read.go).
 // A producer's facts go the same way back, through a writer that spares reading
-// them again (quick_write.go).
+// them again (write.go).
 //
 // Unknown types and unknown extensions of newer producers are kept as they
 // came. Sources: the Agent Context standard (seed 001), CloudEvents 1.0.2 and

@@ -75,7 +75,7 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 }
 
 // encode is Encode without the check. It reports whether the data is known to
-// decode to fact and to be clean, see [quick].
+// decode to fact and to be clean, see [reader].
 func (e *Event) encode(fact Fact) (clean bool, err error) {
 	if v := reflect.ValueOf(fact); v.Kind() != reflect.Pointer || v.IsNil() {
 		return false, Violations{{CodeRequired, "/data", "no fact", "pass a pointer to one of the facts"}}
@@ -86,12 +86,12 @@ func (e *Event) encode(fact Fact) (clean bool, err error) {
 		base.SchemaVersion = Version
 	}
 	e.Subject, e.DataContentType = fact.RecordID(), jsonType
-	if p := quickPlans[base.Kind]; p != nil {
+	if p := plans[base.Kind]; p != nil {
 		e.Type, e.DataSchema = p.eventType, p.schema
 	} else {
 		e.Type, e.DataSchema = base.Kind.CloudEventsType(), base.Kind.DataSchema()
 	}
-	if e.Data, clean = EncodeQuickly(e, fact); clean {
+	if e.Data, clean = EncodeData(e, fact); clean {
 		return true, nil
 	}
 	if e.Data, err = json.Marshal(fact, json.Deterministic(true)); err != nil {
@@ -116,7 +116,7 @@ func (e *Event) EventType() Type {
 // this version does not know are ignored. The error wraps [ErrUnknownType]
 // when the type is not known.
 func (e *Event) Decode() (Fact, error) {
-	if fact, ok := quickly(e); ok {
+	if fact, ok := readFact(e); ok {
 		return fact, nil
 	}
 	return contract.decode(e, Type.New)
@@ -140,7 +140,7 @@ func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 	return fact, nil
 }
 
-// decodeViolation says what kind of value stood where, and never the value.
+// DecodeViolation says what kind of value stood where, and never the value.
 func DecodeViolation(err error) *Violation {
 	v := &Violation{Code: CodeMalformed, Pointer: "/data", Fix: "send the data as the event type's schema describes it"}
 	var semantic *json.SemanticError
@@ -164,7 +164,7 @@ func DecodeViolation(err error) *Violation {
 	return v
 }
 
-// kindName names a kind of JSON value for a sentence.
+// KindName names a kind of JSON value for a sentence.
 func KindName(kind jsontext.Kind) string {
 	switch kind {
 	case '"':
@@ -267,3 +267,33 @@ func (e *Event) MessageID() string {
 func identitySum(source, id string) [32]byte {
 	return sha256.Sum256(appendField(appendField(make([]byte, 0, 256), source), id))
 }
+
+// Version is the schema_version that this package writes into every data
+// object. Readers accept any.
+const Version = "0.1.0"
+
+// A Fact is the data of one event: something that happened to a context
+// window. The concrete types are the structs of the fact_*.go files, always
+// used as pointers.
+type Fact interface {
+	// EventType is the standard's name of what happened.
+	EventType() Type
+	// Base is the part that every fact has.
+	Base() *Common
+	// RecordID is the id of the record that the fact is about; it becomes the
+	// CloudEvents subject.
+	RecordID() string
+}
+
+// Common is the part that every data object has.
+type Common struct {
+	SchemaVersion string         `json:"schema_version"`           // of the Agent Context standard
+	Kind          Type           `json:"event_type"`               // the standard's name of what happened
+	PolicyRefs    []Ref          `json:"policy_refs,omitempty"`    // policies that it was done under
+	EvidenceRefs  []Ref          `json:"evidence_refs,omitempty"`  // evidence that cites this
+	TelemetryRefs []Ref          `json:"telemetry_refs,omitempty"` // spans and traces
+	Metadata      map[string]any `json:"metadata,omitempty"`       // the producer's own; no part of the contract
+}
+
+// Base returns c itself, so that a struct that embeds Common satisfies [Fact].
+func (c *Common) Base() *Common { return c }

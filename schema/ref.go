@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -103,4 +106,94 @@ func RefIDs(refs []Ref) []string {
 		ids[i] = r.ID()
 	}
 	return ids
+}
+
+// MaxEvidenceID is the length of the longest id of Agent Evidence, in bytes.
+const MaxEvidenceID = 256
+
+// evidenceEscape begins every evidence id that is not an id of ours as it
+// stands.
+const evidenceEscape = "x-"
+
+// EvidenceID maps an id of ours to one of Agent Evidence, which match
+// ^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$ (boundary rule 7). An id that matches
+// and does not begin with "x-" is mapped to itself. Any other becomes "x-" and
+// its bytes, letters, digits, ".", ":" and "-" as they stand and the rest as
+// "_" and two upper-case hexadecimal digits:
+//
+//	turn-3           turn-3
+//	file:///a/b c    x-file:_2F_2F_2Fa_2Fb_20c
+//	x-1              x-x-1
+//
+// No two ids have the same evidence id, and [ParseEvidenceID] undoes the
+// mapping. The error says that the result would be too long, which ids of up
+// to 84 bytes never are.
+func EvidenceID(id string) (string, error) {
+	mapped := id
+	if !isEvidenceID(id) || strings.HasPrefix(id, evidenceEscape) {
+		mapped = escapeEvidence(id)
+	}
+	if len(mapped) > MaxEvidenceID {
+		return "", fmt.Errorf("id of %d bytes: its evidence id would have %d, and may have %d", len(id), len(mapped), MaxEvidenceID)
+	}
+	return mapped, nil
+}
+
+// ParseEvidenceID returns the id that an evidence id stands for. The error
+// says that [EvidenceID] makes no such id.
+func ParseEvidenceID(mapped string) (string, error) {
+	refuse := func() (string, error) {
+		return "", fmt.Errorf("evidence id %q: want an id that EvidenceID makes", Clip(mapped))
+	}
+	if !isEvidenceID(mapped) || len(mapped) > MaxEvidenceID {
+		return refuse()
+	}
+	rest, escaped := strings.CutPrefix(mapped, evidenceEscape)
+	if !escaped {
+		return mapped, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(rest); i++ {
+		if rest[i] != '_' {
+			b.WriteByte(rest[i])
+			continue
+		}
+		if i+2 >= len(rest) || hexDigit(rest[i+1]) < 0 || hexDigit(rest[i+2]) < 0 {
+			return refuse()
+		}
+		b.WriteByte(byte(hexDigit(rest[i+1])<<4 | hexDigit(rest[i+2])))
+		i += 2
+	}
+	id := b.String()
+	if again, err := EvidenceID(id); err != nil || again != mapped {
+		return refuse()
+	}
+	return id, nil
+}
+
+// evidencePlain reports whether c stands for itself in an escaped id.
+func evidencePlain(c byte) bool {
+	return plainTokenByte(c) && c != '_' || c == '.' || c == ':'
+}
+
+func isEvidenceID(id string) bool {
+	for i := range len(id) {
+		if !evidencePlain(id[i]) && id[i] != '_' || i == 0 && strings.IndexByte("_.:-", id[0]) >= 0 {
+			return false
+		}
+	}
+	return id != ""
+}
+
+func escapeEvidence(id string) string {
+	const upper = "0123456789ABCDEF"
+	b := []byte(evidenceEscape)
+	for i := range len(id) {
+		if c := id[i]; evidencePlain(c) {
+			b = append(b, c)
+		} else {
+			b = append(b, '_', upper[c>>4], upper[c&15])
+		}
+	}
+	return string(b)
 }

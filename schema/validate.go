@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func ReadMessage(header map[string][]string, payload []byte) (e *Event, fact Fac
 
 // validate is Validate after what was found of the attributes.
 func validate(e *Event, found Violations) (Fact, Violations) {
-	fact, clean := quickly(e)
+	fact, clean := readFact(e)
 	if !clean {
 		var err error
 		if fact, err = contract.decode(e, Type.New); err != nil {
@@ -66,7 +67,7 @@ func validate(e *Event, found Violations) (Fact, Violations) {
 }
 
 // check holds an event and its fact to the contract, after what was found of the
-// attributes. Data that is known to be clean, see [quick], needs no walk.
+// attributes. Data that is known to be clean, see [reader], needs no walk.
 func check(e *Event, fact Fact, clean bool, found Violations) Violations {
 	found = append(checkOutside(e, found), checkIDs(e, fact)...)
 	if e.Time.IsZero() {
@@ -211,4 +212,222 @@ func (e *Event) Accepted() (Fact, error) {
 		return nil, found
 	}
 	return fact, nil
+}
+
+// Violation says what is wrong with an event: a stable code, the place as a
+// JSON Pointer (into data, or the attribute's name), what was found and what
+// to do. Found never holds content of an item.
+type Violation struct {
+	Code    Code   `json:"code"`
+	Pointer string `json:"pointer,omitempty"`
+	Found   string `json:"found,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// Code is a stable name of a kind of violation.
+type Code string
+
+// The codes. They never change their meaning.
+const (
+	CodeNotJSON         Code = "not_json"
+	CodeNotCloudEvent   Code = "not_a_cloudevent"
+	CodeMalformed       Code = "malformed"
+	CodeMode            Code = "content_mode"
+	CodeBatch           Code = "batch"
+	CodeDuplicate       Code = "duplicate_attribute"
+	CodeAttribute       Code = "attribute"
+	CodeRequired        Code = "required"
+	CodeType            Code = "type"
+	CodeUnknownType     Code = "unknown_type"
+	CodeTooLarge        Code = "too_large"
+	CodeRange           Code = "range"
+	CodeIDMismatch      Code = "id_mismatch"
+	CodeNoReason        Code = "omission_without_reason"
+	CodeNotConserved    Code = "candidates_not_conserved"
+	CodeNoSourceWindow  Code = "no_source_window"
+	CodeNoPolicy        Code = "redaction_without_policy"
+	CodeWithheld        Code = "withheld_content"
+	CodeReintroduced    Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
+	CodeIDConflict      Code = "id_conflict"
+	CodeTenantMismatch  Code = "tenant_mismatch"  // of the projector: the subject is another tenant's
+	CodeSubjectMismatch Code = "subject_mismatch" // of the projector: the subject is of another runtime, bucket or type
+	CodeTooDeep         Code = "too_deep"
+	CodeRuntimeStatus   Code = "runtime_status"
+	CodePermission      Code = "permission"
+	CodeAnswer          Code = "marked_as_answer"
+)
+
+// Error returns the violation as one line.
+func (v *Violation) Error() string {
+	var b strings.Builder
+	b.WriteString(string(v.Code))
+	if v.Pointer != "" {
+		b.WriteString(" at " + v.Pointer)
+	}
+	if v.Found != "" {
+		b.WriteString(": " + v.Found)
+	}
+	if v.Fix != "" {
+		b.WriteString("; " + v.Fix)
+	}
+	return b.String()
+}
+
+// Violations is everything that is wrong with one event. It is an error when
+// it is not empty.
+type Violations []*Violation
+
+func (vs Violations) Error() string {
+	lines := make([]string, len(vs))
+	for i, v := range vs {
+		lines[i] = v.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A requirement is one field of a fact type that the tag ctx:"required" marks.
+type requirement struct {
+	index   []int
+	pointer string
+}
+
+// A shape is what the checks need to know of a struct type. It is worked out
+// once, so that a check costs a few reads.
+type shape struct {
+	required []requirement
+	counts   []count
+}
+
+// A count is a field that counts from zero, or that holds such fields.
+type count struct {
+	index  int
+	name   string // "" for an embedded struct
+	kind   reflect.Kind
+	inside *shape // nil where the field itself is the number
+}
+
+// shapes has the shape of every struct type of the contract.
+var shapes = func() map[reflect.Type]*shape {
+	all := make(map[reflect.Type]*shape)
+	for _, t := range Types() {
+		addShape(all, reflect.TypeOf(t.New()).Elem())
+	}
+	return all
+}()
+
+func shapeOf(t reflect.Type) *shape { return shapes[t] }
+
+func addShape(all map[reflect.Type]*shape, t reflect.Type) *shape {
+	if have := all[t]; have != nil {
+		return have
+	}
+	s := &shape{}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("ctx") == "required" {
+			s.required = append(s.required, requirement{f.Index, "/data/" + jsonName(f)})
+		}
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		c := count{index: i, kind: f.Type.Kind()}
+		if !f.Anonymous {
+			c.name = jsonName(f)
+		}
+		inner := f.Type
+		if c.kind == reflect.Pointer || c.kind == reflect.Slice {
+			inner = inner.Elem()
+		}
+		switch inner.Kind() {
+		case reflect.Int64:
+			s.counts = append(s.counts, c)
+		case reflect.Struct:
+			if c.inside = addShape(all, inner); len(c.inside.counts) > 0 {
+				s.counts = append(s.counts, c)
+			}
+		}
+	}
+	all[t] = s
+	return s
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// checkRequired reports required fields that are missing. The struct tags are
+// the source.
+func checkRequired(fact Fact) (found Violations) {
+	v := reflect.ValueOf(fact).Elem()
+	for _, r := range shapeOf(v.Type()).required {
+		if field := v.FieldByIndex(r.index); field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0 {
+			found = append(found, &Violation{CodeRequired, r.pointer, "nothing", "a " + string(fact.EventType()) + " needs this field"})
+		}
+	}
+	return found
+}
+
+// checkCounts reports counts that are negative: tokens, bytes, items and
+// positions all count from zero.
+func checkCounts(fact Fact) (found Violations) {
+	v := reflect.ValueOf(fact).Elem()
+	for _, n := range shapeOf(v.Type()).negatives(v) {
+		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(n.path, "/"), strconv.FormatInt(n.value, 10), "counts and positions start at 0; leave out what is unknown"})
+	}
+	return found
+}
+
+// A negative is a count below zero and the way to it.
+type negative struct {
+	path  []string
+	value int64
+}
+
+// negatives finds every count below v that is negative. Ways are put together
+// on the way back, so that a good fact costs none.
+func (s *shape) negatives(v reflect.Value) (found []negative) {
+	for i := range s.counts {
+		c := &s.counts[i]
+		field := v.Field(c.index)
+		var below []negative
+		switch c.kind {
+		case reflect.Pointer:
+			if !field.IsNil() {
+				below = c.in(field.Elem())
+			}
+		case reflect.Slice:
+			for at := range field.Len() {
+				below = append(below, within(strconv.Itoa(at), c.in(field.Index(at)))...)
+			}
+		default:
+			below = c.in(field)
+		}
+		if c.name != "" {
+			below = within(c.name, below)
+		}
+		found = append(found, below...)
+	}
+	return found
+}
+
+// in finds the negative counts of one value of the field.
+func (c *count) in(v reflect.Value) []negative {
+	if c.inside != nil {
+		return c.inside.negatives(v)
+	}
+	if n := v.Int(); n < 0 {
+		return []negative{{value: n}}
+	}
+	return nil
+}
+
+// within puts a name before the way to each.
+func within(name string, list []negative) []negative {
+	for i := range list {
+		list[i].path = append([]string{name}, list[i].path...)
+	}
+	return list
 }

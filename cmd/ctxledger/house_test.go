@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/ctxledger/ctxledger"
 
-// Families of modules that the table of imports speaks of.
+// families of modules that the table of imports speaks of.
 var families = map[string][]string{
 	"nats":        {"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go"},
 	"nats-server": {"github.com/nats-io/nats-server"},
@@ -46,6 +46,8 @@ var house = []room{
 	{path: "ledger/evidence/document", may: []string{"schema", "ledger/evidence/pack", "ledger/evidence/internal"}},
 	{path: "ledger/evidence/pack", may: []string{"schema"}},
 	{path: "ledger/evidence/verify", may: []string{"schema", "ledger/proof", "ledger/evidence/document", "ledger/evidence/pack", "ledger/evidence/internal"}},
+	{path: "schema/standard", may: []string{"schema"}},
+	{path: "schema/fingerprint", may: []string{"schema"}},
 	{path: "schema", may: []string{"cloudevents"}},
 	{path: "producer/grant", may: []string{"schema"}},
 	{path: "producer/window", may: []string{"schema", "tokenizer"}},

@@ -1,3 +1,5 @@
+// Package fingerprint finds values in texts without knowing the values: a [Hasher]
+// makes keyed fingerprints of a tenant's values, a [Scanner] finds them.
 package fingerprint
 
 import (

@@ -1,3 +1,12 @@
+// Package standard writes events as documents of the public standards: records of
+// the Agent Context standard, its events, and events of the runtime's profile.
+//
+//	Document, Sources   what a fact says is the case, as the standard's object
+//	Event               every event, as the standard's event
+//	RuntimeEvent        every event, as the runtime's profile has it
+//
+// The same event gives the same bytes. Nothing is guessed: what the standard requires
+// and the fact does not say is named in the member unstated.
 package standard
 
 import (
@@ -131,7 +140,7 @@ func newRecord(value any) (record, error) {
 
 // factRecord holds the members of e's fact.
 func factRecord(e *schema.Event, fact schema.Fact) (record, error) {
-	if text, ok := schema.EncodeQuickly(e, fact); ok {
+	if text, ok := schema.EncodeData(e, fact); ok {
 		return membersOf(text), nil
 	}
 	return newRecord(fact)
@@ -178,7 +187,9 @@ func valueEnd(text []byte, start int) int {
 func (r record) trace(e *schema.Event) {
 	r["schema_version"] = version
 	ref := make([]byte, 0, 256)
-	for _, m := range [...]schema.Attribute{{`{"event_type":`, string(e.EventType())}, {`,"id":`, e.ID}, {`,"source":`, e.Source}} {
+	for _, m := range [...]schema.Attribute{
+		{Name: `{"event_type":`, Value: string(e.EventType())}, {Name: `,"id":`, Value: e.ID}, {Name: `,"source":`, Value: e.Source},
+	} {
 		ref, _ = jsontext.AppendQuote(append(ref, m.Name...), m.Value) // the contract has no invalid UTF-8
 	}
 	r["event_ref"] = jsontext.Value(append(ref, '}'))

@@ -24,10 +24,10 @@ func Event(e *schema.Event) ([]byte, error) {
 	_, found := schema.Validate(e)
 	found = slices.DeleteFunc(found, func(v *schema.Violation) bool { return v.Code == schema.CodeUnknownType })
 	if e.EventType() == "" {
-		found = append(found, &schema.Violation{schema.CodeUnknownType, "/type", schema.Clip(e.Type), "export events of the form dev.ctxledger.<event_type>.v1"})
+		found = append(found, &schema.Violation{Code: schema.CodeUnknownType, Pointer: "/type", Found: schema.Clip(e.Type), Fix: "export events of the form dev.ctxledger.<event_type>.v1"})
 	}
 	if e.Time.IsZero() && !e.EventType().Known() {
-		found = append(found, &schema.Violation{schema.CodeRequired, "/time", "no time", "say when the fact happened"})
+		found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/time", Found: "no time", Fix: "say when the fact happened"})
 	}
 	if len(found) > 0 {
 		return nil, found
@@ -61,7 +61,7 @@ func eventReferences(e *schema.Event) (record, error) {
 		TelemetryRefs []schema.Ref `json:"telemetry_refs,omitempty"`
 	}
 	if jsontext.Value(e.Data).Kind() != '{' {
-		return nil, schema.Violations{{schema.CodeType, "/data", schema.KindName(jsontext.Value(e.Data).Kind()), "send an object"}}
+		return nil, schema.Violations{{Code: schema.CodeType, Pointer: "/data", Found: schema.KindName(jsontext.Value(e.Data).Kind()), Fix: "send an object"}}
 	}
 	if err := json.Unmarshal(e.Data, &refs); err != nil {
 		return nil, schema.Violations{schema.DecodeViolation(err)}

@@ -81,9 +81,12 @@ func runtimeRecord(e *schema.Event, fact schema.Fact) (record, error) {
 
 // checkRuntimeIDs reports what the profile wants and e does not have.
 func checkRuntimeIDs(e *schema.Event) (found schema.Violations) {
-	for _, a := range [...]schema.Attribute{{"runtimeid", e.RuntimeID}, {"sessionid", e.SessionID}, {"threadid", e.ThreadID}, {"turnid", e.TurnID}, {"sequence", schema.FormatSequence(e.Sequence)}} {
+	for _, a := range [...]schema.Attribute{
+		{Name: "runtimeid", Value: e.RuntimeID}, {Name: "sessionid", Value: e.SessionID}, {Name: "threadid", Value: e.ThreadID},
+		{Name: "turnid", Value: e.TurnID}, {Name: "sequence", Value: schema.FormatSequence(e.Sequence)},
+	} {
 		if a.Value == "" {
-			found = append(found, &schema.Violation{schema.CodeRequired, "/" + a.Name, "nothing", "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
+			found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/" + a.Name, Found: "nothing", Fix: "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
 		}
 	}
 	return found

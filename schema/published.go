@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"bytes"
+	"embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +10,44 @@ import (
 
 	"github.com/go-json-experiment/json"
 )
+
+//go:embed golden/*.json
+var goldenFiles embed.FS
+
+// Golden returns a realistic event of type t in the CloudEvents JSON format,
+// indented to be read, or nil when t is not known. Together the golden events
+// are one turn of a coding agent. The caller may change the bytes.
+func Golden(t Type) []byte {
+	text, err := goldenFiles.ReadFile("golden/" + string(t) + ".json")
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+//go:embed jsonschema/*.json
+var schemaFiles embed.FS
+
+// JSONSchema returns the JSON Schema (2020-12) of the data of type t, or nil
+// when t is not known. It is generated from the Go types and their comments,
+// and holds structure alone: the boundary rules are [Validate]'s. Vocabularies
+// are open, as the standard's are. The caller may change the bytes.
+func JSONSchema(t Type) []byte {
+	text, err := schemaFiles.ReadFile("jsonschema/" + string(t) + ".json")
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+//go:embed asyncapi.json
+var asyncAPI []byte
+
+// AsyncAPI returns the AsyncAPI 3 document of everything that ctxledger reads
+// and writes on NATS: a channel per subject, the messages of each in both
+// content modes, the headers, the schemas and the streams. It is generated
+// from the Go types. The caller may change the bytes.
+func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
 
 // Doc describes a type in Markdown: what it records, its members with their
 // types, units and words, and the rules beyond structure. It is made from the

@@ -61,7 +61,7 @@ func (b planBuilder) reading(t reflect.Type) reading {
 		return readCount
 	case reflect.TypeFor[Candidate](), reflect.TypeFor[SourceRef]():
 		p := b.plan(t)
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			if q.peek() != '"' {
 				return q.object(p, v)
 			}
@@ -71,31 +71,31 @@ func (b planBuilder) reading(t reflect.Type) reading {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			text, ok := q.string()
 			v.SetString(text)
 			return ok
 		}
 	case reflect.Int64:
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			n, ok := q.count()
 			v.SetInt(n)
 			return ok
 		}
 	case reflect.Float64:
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			n, ok := q.float()
 			v.SetFloat(n)
 			return ok
 		}
 	case reflect.Bool:
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			yes := q.literal("true")
 			v.SetBool(yes)
 			return yes || q.literal("false")
 		}
 	case reflect.Interface:
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			value, ok := q.any()
 			if ok = ok && value != nil; ok {
 				v.Set(reflect.ValueOf(value))
@@ -104,10 +104,10 @@ func (b planBuilder) reading(t reflect.Type) reading {
 		}
 	case reflect.Struct:
 		p := b.plan(t)
-		return func(q *quick, v reflect.Value) bool { return q.object(p, v) }
+		return func(q *reader, v reflect.Value) bool { return q.object(p, v) }
 	case reflect.Pointer:
 		inner := b.reading(t.Elem())
-		return func(q *quick, v reflect.Value) bool {
+		return func(q *reader, v reflect.Value) bool {
 			v.Set(reflect.New(t.Elem()))
 			return inner(q, v.Elem())
 		}
@@ -120,7 +120,7 @@ func (b planBuilder) reading(t reflect.Type) reading {
 }
 
 func sliceReading(t reflect.Type, inner reading) reading {
-	return func(q *quick, v reflect.Value) bool {
+	return func(q *reader, v reflect.Value) bool {
 		if !q.open('[') {
 			return false
 		}
@@ -146,7 +146,7 @@ func sliceReading(t reflect.Type, inner reading) reading {
 }
 
 func arrayReading(n int, inner reading) reading {
-	return func(q *quick, v reflect.Value) bool {
+	return func(q *reader, v reflect.Value) bool {
 		if !q.open('[') {
 			return false
 		}
@@ -162,7 +162,7 @@ func arrayReading(n int, inner reading) reading {
 	}
 }
 
-func readCount(q *quick, v reflect.Value) bool {
+func readCount(q *reader, v reflect.Value) bool {
 	n, ok := q.count()
 	if ok {
 		*v.Addr().Interface().(**int64) = &n
@@ -172,7 +172,7 @@ func readCount(q *quick, v reflect.Value) bool {
 
 // readTime takes times in UTC, with or without a fraction behind a point; the
 // decoder sees to offsets, and refuses the comma that package time allows.
-func readTime(q *quick, v reflect.Value) bool {
+func readTime(q *reader, v reflect.Value) bool {
 	const whole = len("2006-01-02T15:04:05")
 	text, ok := q.string()
 	if !ok || len(text) <= whole || text[len(text)-1] != 'Z' || text[whole] != '.' && text[whole] != 'Z' {
@@ -181,14 +181,14 @@ func readTime(q *quick, v reflect.Value) bool {
 	return v.Addr().Interface().(*time.Time).UnmarshalText([]byte(text)) == nil
 }
 
-func readRef(q *quick, v reflect.Value) bool {
+func readRef(q *reader, v reflect.Value) bool {
 	ref, ok := q.ref()
 	v.SetString(string(ref))
 	return ok
 }
 
 // ref reads a reference in either form.
-func (q *quick) ref() (Ref, bool) {
+func (q *reader) ref() (Ref, bool) {
 	switch q.peek() {
 	case '"':
 		text, ok := q.string()
@@ -206,20 +206,20 @@ func (q *quick) ref() (Ref, bool) {
 	return "", false
 }
 
-func readRefs(q *quick, v reflect.Value) bool {
-	list, ok := readList(q, (*quick).ref)
+func readRefs(q *reader, v reflect.Value) bool {
+	list, ok := readList(q, (*reader).ref)
 	*v.Addr().Interface().(*[]Ref) = list
 	return ok
 }
 
-func readStrings(q *quick, v reflect.Value) bool {
-	list, ok := readList(q, (*quick).string)
+func readStrings(q *reader, v reflect.Value) bool {
+	list, ok := readList(q, (*reader).string)
 	*v.Addr().Interface().(*[]string) = list
 	return ok
 }
 
 // readList reads an array into a slice of just its size.
-func readList[T any](q *quick, read func(*quick) (T, bool)) ([]T, bool) {
+func readList[T any](q *reader, read func(*reader) (T, bool)) ([]T, bool) {
 	if !q.open('[') {
 		return nil, false
 	}
@@ -241,7 +241,7 @@ func readList[T any](q *quick, read func(*quick) (T, bool)) ([]T, bool) {
 	return append(make([]T, 0, len(list)), list...), true
 }
 
-func readMap(q *quick, v reflect.Value) bool {
+func readMap(q *reader, v reflect.Value) bool {
 	if q.peek() != '{' {
 		return false
 	}
@@ -252,7 +252,7 @@ func readMap(q *quick, v reflect.Value) bool {
 	return ok
 }
 
-func readNumbers(q *quick, v reflect.Value) bool {
+func readNumbers(q *reader, v reflect.Value) bool {
 	m := make(map[string]float64)
 	ok := q.members(func(name string) bool {
 		if _, twice := m[name]; twice {
@@ -267,7 +267,7 @@ func readNumbers(q *quick, v reflect.Value) bool {
 }
 
 // float reads a number of 64 bits.
-func (q *quick) float() (float64, bool) {
+func (q *reader) float() (float64, bool) {
 	text, ok := q.number()
 	if !ok {
 		return 0, false

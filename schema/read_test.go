@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sameAsStrict holds what quick says of e to the decoder, the walk and the
+// sameAsStrict holds what fast says of e to the decoder, the walk and the
 // counts.
-func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (quick bool) {
-	fact, quick := quickly(e)
-	if !quick {
+func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (fast bool) {
+	fact, fast := readFact(e)
+	if !fast {
 		return false
 	}
 	want, err := contract.decode(e, Type.New)
@@ -32,28 +32,28 @@ func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (quick bool) 
 	return true
 }
 
-// TestGoldenEventsAreQuick keeps the common events on the fast way, and its
+// TestGoldenEventsAreReadInOnePass keeps the common events on the fast way, and its
 // result that of the decoder.
-func TestGoldenEventsAreQuick(t *testing.T) {
+func TestGoldenEventsAreReadInOnePass(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
 		e := goldenEvent(t, kind)
 		if !sameAsStrict(t, e) {
-			t.Errorf("%s: not quick", kind)
+			t.Errorf("%s: not fast", kind)
 		}
 		if err := (*jsontext.Value)(&e.Data).Compact(); err != nil || !sameAsStrict(t, e) {
-			t.Errorf("%s: not quick when compact, %v", kind, err)
+			t.Errorf("%s: not fast when compact, %v", kind, err)
 		}
 	}
 }
 
-// TestQuickFilled compares on facts with every field set.
-func TestQuickFilled(t *testing.T) {
+// TestReadFilled compares on facts with every field set.
+func TestReadFilled(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			quick := 0
+			fast := 0
 			rapid.Check(t, func(t *rapid.T) {
 				fact := kind.New()
 				f := schematest.Filler{T: t}
@@ -63,19 +63,19 @@ func TestQuickFilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				if sameAsStrict(t, e) {
-					quick++
+					fast++
 				}
 			})
-			if quick == 0 && kind != TypeMissingDetected {
-				t.Log("never quick")
+			if fast == 0 && kind != TypeMissingDetected {
+				t.Log("never fast")
 			}
 		})
 	}
 }
 
-// TestQuickMutated compares on golden events with a member changed, added or
+// TestReadMutated compares on golden events with a member changed, added or
 // taken away at any depth, and with bytes changed.
-func TestQuickMutated(t *testing.T) {
+func TestReadMutated(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
 		t.Run(string(kind), func(t *testing.T) {
@@ -184,10 +184,10 @@ func rebuilt(members map[string]jsontext.Value, changed string, value []byte) []
 	return append(out, '}')
 }
 
-// TestQuickTimes compares on times near the edges of RFC 3339.
-func TestQuickTimes(t *testing.T) {
+// TestReadTimes compares on times near the edges of RFC 3339.
+func TestReadTimes(t *testing.T) {
 	t.Parallel()
-	quick := 0
+	fast := 0
 	for _, text := range []string{
 		"2026-03-02T09:00:00Z", "2026-03-02T09:00:00.5Z", "2026-03-02T09:00:00.123456789Z", "2026-03-02T09:00:00.1234567891Z", "2026-03-02T09:00:00,5Z", "2026-03-02T09:00:00.Z",
 		"2026-03-02T9:00:00Z", "2026-03-02T09:00Z", "2026-03-02T24:00:00Z", "2026-03-02T23:59:60Z", "2026-02-30T09:00:00Z", "2024-02-29T09:00:00Z",
@@ -195,10 +195,10 @@ func TestQuickTimes(t *testing.T) {
 		"+026-03-02T09:00:00Z", "2026-03-02T09:00:00.5.5Z", "2026-03-02T09:00:00ZZ", "", "Z",
 	} {
 		if sameAsStrict(t, withMembers(t, TypeSurfaceUpdated, ms{"expires_at": `"` + text + `"`})) {
-			quick++
+			fast++
 		}
 	}
-	if quick < 5 {
-		t.Errorf("only %d times were quick", quick)
+	if fast < 5 {
+		t.Errorf("only %d times were fast", fast)
 	}
 }

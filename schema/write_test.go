@@ -14,7 +14,7 @@ import (
 
 // sameAsEncoder holds what Encode makes of a fact to the encoder, and what it
 // says of it to Validate, which decodes the data again.
-func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correlation) (quick bool) {
+func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correlation) (fast bool) {
 	e := &Event{ID: "id", Source: "urn:x", Time: schematest.EventTime, Correlation: ids}
 	found, err := e.Encode(fact)
 	want, wantErr := json.Marshal(fact, json.Deterministic(true))
@@ -30,8 +30,8 @@ func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correla
 	if _, violations := Validate(e); !reflect.DeepEqual(found, violations) {
 		t.Fatalf("got  %v\nwant %v\n%s", found, violations, e.Data)
 	}
-	_, quick = EncodeQuickly(e, fact)
-	return quick
+	_, fast = EncodeData(e, fact)
+	return fast
 }
 
 // TestEncode compares on facts with any fields set, left out, and set to
@@ -41,7 +41,7 @@ func TestEncode(t *testing.T) {
 	for _, kind := range Types() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			var quick, slow int
+			var fast, slow int
 			rapid.Check(t, func(t *rapid.T) {
 				fact := kind.New()
 				f := schematest.Filler{T: t}
@@ -49,13 +49,13 @@ func TestEncode(t *testing.T) {
 				spoil := spoiler{f, rapid.Bool().Draw(t, "plain"), rapid.IntRange(0, 10).Draw(t, "empty of 10"), rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "strange of 50")}
 				spoil.value(reflect.ValueOf(fact).Elem())
 				if sameAsEncoder(t, fact, spoil.ids(fact)) {
-					quick++
+					fast++
 				} else {
 					slow++
 				}
 			})
-			if quick < 10 || slow < 10 {
-				t.Errorf("%d quick and %d not: too few to mean anything", quick, slow)
+			if fast < 10 || slow < 10 {
+				t.Errorf("%d fast and %d not: too few to mean anything", fast, slow)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestEncode(t *testing.T) {
 // part such that a rule, or a reader of JSON, may have something against it.
 type spoiler struct {
 	schematest.Filler
-	plain   bool // leaves nothing that the quick writer gives up at
+	plain   bool // leaves nothing that the fast writer gives up at
 	empty   int  // of 10 values
 	strange int  // of 50
 }
@@ -158,8 +158,8 @@ func (s *spoiler) plainJSON(depth int) any {
 	}).Draw(s.T, "plain JSON")
 }
 
-// TestTurnFactsAreQuick keeps the large facts of a turn on the fast way.
-func TestTurnFactsAreQuick(t *testing.T) {
+// TestTurnFactsAreWrittenInOnePass keeps the large facts of a turn on the fast way.
+func TestTurnFactsAreWrittenInOnePass(t *testing.T) {
 	t.Parallel()
 	refs, n, share := Refs("a", "Ω\n"), new(int64(7)), []string{"model"}
 	said := map[string]any{"line": 7, "record_type": "message", "usage": map[string]any{"output": int64(9)}, "totals": map[string]int64{"input": 2}, "ids": []any{"a", nil, true, 0.5}, "raw": jsontext.Value("12")}
@@ -178,7 +178,7 @@ func TestTurnFactsAreQuick(t *testing.T) {
 		&UsageRecorded{CallID: "c", ProviderUsage: said, Layers: []LayerUsage{{Layer: "user", Tokens: n, Items: n}}},
 	} {
 		if !sameAsEncoder(t, fact, Correlation{SessionID: "s"}) {
-			t.Errorf("%s: not quick", fact.EventType())
+			t.Errorf("%s: not fast", fact.EventType())
 		}
 	}
 }
