@@ -18,8 +18,11 @@
 --   with_truncation   count   budgets that shortened items
 --   truncated_items   count   items that were shortened
 --   truncated_tokens  tokens  tokens cut from them, as far as known
-SELECT tenant, agent, model, target, countIf(b.part = 1) AS budgets, max(b.max_tokens) AS max_tokens, quantileExact(0.5)(headroom_tokens) AS headroom_median,
-    min(headroom_tokens) AS headroom_least, countIf(headroom_tokens < 0) AS overflows, uniqExactIf(session_id, budget_id, notEmpty(truncated_refs)) AS with_truncation,
+SELECT
+    tenant, agent, model, target, countIf(b.part = 1) AS budgets, max(b.max_tokens) AS max_tokens,
+    quantileExact(0.5)(headroom_tokens) AS headroom_median,
+    min(headroom_tokens) AS headroom_least, countIf(headroom_tokens < 0) AS overflows,
+    uniqExactIf(session_id, budget_id, notEmpty(truncated_refs)) AS with_truncation,
     sum(length(truncated_refs)) AS truncated_items,
     sum(arraySum(arrayMap((b, a) -> ifNull(b - a, 0), truncated_before, truncated_after))) AS truncated_tokens
 FROM budgets AS b

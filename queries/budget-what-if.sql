@@ -1,16 +1,21 @@
 -- What would have been chosen with another budget?
 -- Section: What was chosen, what left out?
 --
--- Replays recorded selections by their policy's own order, which is rank, then score, then the order recorded. Candidates that were left out for
--- another reason than budget_limit, or whose tokens are not known, stay as they are, as does what the window held beside the candidates.
--- Everything that is said is projected and nothing of it was recorded. Selections whose budget is not known are left out.
--- It reads the table itself for budgets, where a row that is stored twice makes no difference, and looks closely only at selections that may flip.
+-- Replays recorded selections by their policy's own order, which is rank, then score, then the order
+-- recorded. Candidates that were left out for
+-- another reason than budget_limit, or whose tokens are not known, stay as they are, as does what the
+-- window held beside the candidates.
+-- Everything that is said is projected and nothing of it was recorded. Selections whose budget is not known
+-- are left out.
+-- It reads the table itself for budgets, where a row that is stored twice makes no difference, and looks
+-- closely only at selections that may flip.
 --
 -- Parameters:
 --   tenant      String  id       = ''                      only this tenant; '' is all
 --   session_id  String  id       = ''                      only this session; '' is all
 --   days        UInt32  days     = 0      [0..36500]       recorded in the last days before the newest fact; 0 is all
---   max_tokens  UInt32  tokens   = 0      [0..4000000000]  the other window, with the reserve as recorded; 0 is percent of the recorded one
+--   max_tokens  UInt32  tokens   = 0      [0..4000000000]  the other window, with the reserve as recorded; 0 is
+--       percent of the recorded one
 --   percent     UInt32  percent  = 100    [1..10000]       of the recorded window, where max_tokens is 0
 --   show        String  text     = flips  {flips|all}      the candidates that flip, or all
 --   limit       UInt32  rows     = 1000   [1..1000000]     most rows to return
@@ -30,7 +35,8 @@
 --   projected_outcome   text    selected or omitted with the other budget
 --   flip                text    to selected, to omitted, or '' for none
 --   basis               text    projected: no fact says this
---   rule                text    how the recorded choice follows from order and sizes: cutoff (all until the first that does not fit), fill (all that fit), anchored (neither: more room only adds, less only takes away, in order)
+--   rule                text    how the recorded choice follows from order and sizes: cutoff (all until the first that
+--       does not fit), fill (all that fit), anchored (neither: more room only adds, less only takes away, in order)
 --   recorded_limit      tokens  window − reserve, as recorded
 --   projected_limit     tokens  window − reserve with the other budget
 --   candidates          count   of the selection
@@ -41,54 +47,83 @@ WITH
 -- What the newest budget of a call says. A row that is stored twice makes no difference here.
 limits AS
 (
-    SELECT sipHash128(tenant, session_id, call_id) AS call, argMax(assumeNotNull(max_tokens), at) AS window, argMax(ifNull(reserved_tokens, 0), at) AS reserve,
+    SELECT
+        sipHash128(tenant, session_id, call_id) AS call, argMax(assumeNotNull(max_tokens), at) AS window,
+        argMax(ifNull(reserved_tokens, 0), at) AS reserve,
         nullIf(argMax(ifNull(actual_tokens, -1), ifNull(sequence, toInt64(stream_seq)) AS at), -1) AS actual,
-        window - reserve AS recorded_limit, if({max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(window * {percent:UInt32}, 100)) - reserve AS projected_limit
+        window - reserve AS recorded_limit,
+        if(
+            {max_tokens:UInt32} > 0, toInt64({max_tokens:UInt32}), intDiv(window * {percent:UInt32}, 100)
+        ) - reserve AS projected_limit
     FROM windows
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        AND record_kind = 'budget' AND JSONExtractInt(metadata, 'part') <= 1 AND call_id != '' AND max_tokens IS NOT NULL
+        AND record_kind = 'budget'
+        AND JSONExtractInt(metadata, 'part') <= 1
+        AND call_id != ''
+        AND max_tokens IS NOT NULL
     GROUP BY call
 ),
--- The selections to replay: more room can only add what was left out for want of it, and less takes something away if what was used does not fit.
--- The first of them that are sure to give a row are as many as are asked for.
+-- The selections to replay: more room can only add what was left out for want of it, and less
+-- takes something away if what was used does not fit. The first of them that are sure to give a
+-- row are as many as are asked for.
 worth AS
 (
     SELECT selection
     FROM
     (
-        SELECT selection, countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving)
-            OVER (ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
+        SELECT
+            selection,
+            countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving) OVER (
+                ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
         FROM
         (
-            SELECT sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner, any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
-                max(has(reasons, 'budget_limit')) AS held_back, max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
+            SELECT
+                sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner,
+                any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
+                max(has(reasons, 'budget_limit')) AS held_back,
+                max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
                 sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
             FROM selections
-            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            WHERE (
+                {tenant:String} = ''
+                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND (
+                    {days:UInt32} = 0
+                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
                 AND change = 'completed'
             GROUP BY selection
-        ) AS s INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
-        WHERE {show:String} = 'all' OR projected_limit > recorded_limit AND held_back OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
+        ) AS s
+        INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
+        WHERE {show:String} = 'all'
+            OR projected_limit > recorded_limit AND held_back
+            OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
     )
     WHERE earlier < {limit:UInt32}
 ),
 choices AS
 (
-    SELECT tenant, session_id, any(turn_id) AS turn_id, any(call_id) AS call_id, selection_id, any(policy) AS policy,
-        arraySort(x -> (ifNull(x.2, 9223372036854775807), -ifNull(x.3, -1e308), x.7, x.8),
-            groupArray((item_ref, rank, score, size, outcome = 'selected', toString(reason), thread_order, place))) AS list
+    SELECT
+        tenant, session_id, any(turn_id) AS turn_id, any(call_id) AS call_id, selection_id, any(policy) AS policy,
+        arraySort(
+            x -> (ifNull(x.2, 9223372036854775807), -ifNull(x.3, -1e308), x.7, x.8),
+            groupArray((item_ref, rank, score, size, outcome = 'selected', toString(reason), thread_order, place))
+        ) AS list
     FROM
     (
-        SELECT tenant, session_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank, score, size, outcome, reason, place
+        SELECT
+            tenant, session_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank, score, size,
+            outcome, reason, place
         FROM selections
-        ARRAY JOIN item_refs AS item_ref, ranks AS rank, scores AS score, tokens AS size, outcomes AS outcome, reasons AS reason, arrayEnumerate(item_refs) AS place
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        ARRAY JOIN item_refs AS item_ref, ranks AS rank, scores AS score, tokens AS size, outcomes AS outcome,
+            reasons AS reason, arrayEnumerate(item_refs) AS place
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
-            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+            AND (
+                {days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change = 'completed'
             AND sipHash128(tenant, session_id, selection_id) IN (worth)
     )
@@ -96,7 +131,9 @@ choices AS
 ),
 measured AS
 (
-    SELECT s.tenant AS tenant, s.session_id AS session_id, s.turn_id AS turn_id, s.call_id AS call_id, s.selection_id AS selection_id, s.policy AS policy, s.list AS list,
+    SELECT
+        s.tenant AS tenant, s.session_id AS session_id, s.turn_id AS turn_id, s.call_id AS call_id,
+        s.selection_id AS selection_id, s.policy AS policy, s.list AS list,
         arrayMap(x -> x.4 IS NOT NULL AND (x.5 OR x.6 = 'budget_limit'), list) AS movable,
         arrayMap(x -> toInt64(ifNull(x.4, 0)), arrayFilter((x, m) -> m, list, movable)) AS sizes,
         arrayMap(x -> toUInt8(x.5), arrayFilter((x, m) -> m, list, movable)) AS chosen,
@@ -104,28 +141,48 @@ measured AS
         coalesce(b.actual, arraySum(x -> if(x.5, toInt64(ifNull(x.4, 0)), 0), list)) - chosen_tokens AS beside,
         b.recorded_limit AS recorded_limit, b.projected_limit AS projected_limit,
         recorded_limit - beside AS recorded_room, projected_limit - beside AS projected_room
-    FROM choices AS s INNER JOIN limits AS b ON b.call = sipHash128(s.tenant, s.session_id, s.call_id)
+    FROM choices AS s
+    INNER JOIN limits AS b ON b.call = sipHash128(s.tenant, s.session_id, s.call_id)
 ),
 replayed AS
 (
-    SELECT *,
+    SELECT
+        *,
         arrayMap(t -> toUInt8(t <= recorded_room), arrayCumSum(sizes)) = chosen AS cuts_off,
-        arrayFold((a, t) -> if(a.1 + t <= recorded_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))), (a.1, arrayPushBack(a.2, toUInt8(0)))), sizes, (toInt64(0), emptyArrayUInt8())).2 = chosen AS fills,
+        arrayFold(
+            (a, t) -> if(
+                a.1 + t <= recorded_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))),
+                (a.1, arrayPushBack(a.2, toUInt8(0)))),
+            sizes, (toInt64(0), emptyArrayUInt8())).2 = chosen AS fills,
         multiIf(cuts_off, 'cutoff', fills, 'fill', 'anchored') AS rule,
-        arrayCumSum(arrayMap((t, b) -> t * b, sizes, chosen)) AS kept_so_far, arrayCumSum(arrayMap((t, b) -> t * (1 - b), sizes, chosen)) AS added_so_far,
+        arrayCumSum(arrayMap((t, b) -> t * b, sizes, chosen)) AS kept_so_far,
+        arrayCumSum(arrayMap((t, b) -> t * (1 - b), sizes, chosen)) AS added_so_far,
         multiIf(
             projected_limit = recorded_limit, chosen,
             rule = 'cutoff', arrayMap(t -> toUInt8(t <= projected_room), arrayCumSum(sizes)),
-            rule = 'fill', arrayFold((a, t) -> if(a.1 + t <= projected_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))), (a.1, arrayPushBack(a.2, toUInt8(0)))), sizes, (toInt64(0), emptyArrayUInt8())).2,
-            arrayMap((b, k, n) -> toUInt8(if(b, projected_limit > recorded_limit OR k <= projected_room, projected_limit > recorded_limit AND chosen_tokens + n <= projected_room)),
+            rule = 'fill',
+            arrayFold(
+                (a, t) -> if(
+                    a.1 + t <= projected_room, (a.1 + t, arrayPushBack(a.2, toUInt8(1))),
+                    (a.1, arrayPushBack(a.2, toUInt8(0)))),
+                sizes, (toInt64(0), emptyArrayUInt8())).2,
+            arrayMap(
+                (b, k, n) -> toUInt8(
+                    if(
+                        b, projected_limit > recorded_limit OR k <= projected_room,
+                        projected_limit > recorded_limit AND chosen_tokens + n <= projected_room)),
                 chosen, kept_so_far, added_so_far)) AS projected,
         arrayMap((x, m, i) -> if(m, projected[i], toUInt8(x.5)), list, movable, arrayCumSum(movable)) AS outcomes
     FROM measured
 )
-SELECT tenant, session_id, turn_id, call_id, selection_id, policy, c.1 AS item_ref, c.2 AS rank, c.3 AS score, c.4 AS tokens,
-    if(c.5, 'selected', 'omitted') AS recorded_outcome, c.6 AS recorded_reason, if(o, 'selected', 'omitted') AS projected_outcome,
-    multiIf(o AND NOT c.5, 'to selected', c.5 AND NOT o, 'to omitted', '') AS flip, 'projected' AS basis, rule, recorded_limit, projected_limit,
-    toUInt64(length(list)) AS candidates, toUInt64(arrayCount(x -> x.5, list)) AS recorded_selected, toUInt64(arrayCount(x -> x = 1, outcomes)) AS projected_selected,
+SELECT
+    tenant, session_id, turn_id, call_id, selection_id, policy, c.1 AS item_ref, c.2 AS rank, c.3 AS score,
+    c.4 AS tokens, if(c.5, 'selected', 'omitted') AS recorded_outcome, c.6 AS recorded_reason,
+    if(o, 'selected', 'omitted') AS projected_outcome,
+    multiIf(o AND NOT c.5, 'to selected', c.5 AND NOT o, 'to omitted', '') AS flip, 'projected' AS basis, rule,
+    recorded_limit, projected_limit, toUInt64(length(list)) AS candidates,
+    toUInt64(arrayCount(x -> x.5, list)) AS recorded_selected,
+    toUInt64(arrayCount(x -> x = 1, outcomes)) AS projected_selected,
     candidates - projected_selected AS projected_omitted
 FROM replayed
 ARRAY JOIN list AS c, outcomes AS o, arrayEnumerate(list) AS place

@@ -1,8 +1,10 @@
 -- Which calls lost the most of the prompt cache?
 -- Section: What did the cache cost?
 --
--- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice makes no difference there.
--- What is lost is known from the calls alone: only the sessions of those that lost the most are asked for their windows.
+-- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice
+-- makes no difference there.
+-- What is lost is known from the calls alone: only the sessions of those that lost the most are asked for
+-- their windows.
 --
 -- Parameters:
 --   tenant      String  id      = ''                   only this tenant; '' is all
@@ -26,8 +28,9 @@
 --   gap_seconds             seconds  since the call before
 --   cache_lifetime_seconds  seconds  as far as known
 --   previous_call_id        id       the call before
-SELECT tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read, recomputed_billed,
-    recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
+SELECT
+    tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read,
+    recomputed_billed, recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
 FROM cache_breaks
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -37,29 +40,50 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
         SELECT tenant, session_id
         FROM
         (
-            SELECT *, if(number = 1 OR read IS NULL AND written IS NULL, NULL, ifNull(read, 0) + ifNull(written, 0)) AS reusable,
+            SELECT
+                *,
+                if(
+                    number = 1 OR read IS NULL AND written IS NULL, NULL, ifNull(read, 0) + ifNull(written, 0)
+                ) AS reusable,
                 if(reusable < cache_read, 0, reusable - cache_read) AS lost
             FROM
             (
-                SELECT tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number, lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
+                SELECT
+                    tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number,
+                    lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
                 FROM model_calls
-                WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                WHERE (
+                    {tenant:String} = ''
+                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                     AND ({session_id:String} = '' OR session_id = {session_id:String})
-                    AND ({days:UInt32} = 0 OR (tenant, session_id) IN
-                    (
-                        SELECT tenant, session_id
-                        FROM calls
-                        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                            AND ({session_id:String} = '' OR session_id = {session_id:String})
-                            AND {days:UInt32} > 0
-                            AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
-                    ))
+                    AND (
+                        {days:UInt32} = 0
+                            OR (tenant, session_id) IN
+                            (
+                                SELECT tenant, session_id
+                                FROM calls
+                                WHERE (
+                                    {tenant:String} = ''
+                                        OR tenant IN (
+                                            {tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                                    AND ({session_id:String} = '' OR session_id = {session_id:String})
+                                    AND {days:UInt32} > 0
+                                    AND recorded_at >
+                                    (
+                                        SELECT recorded_at
+                                        FROM ledger_head
+                                    ) - toIntervalDay({days:UInt32})
+                            ))
                     AND NOT synthetic
-                WINDOW lineage AS (PARTITION BY tenant, session_id, thread_id, lineage_id ORDER BY thread_order, stream_seq ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+                WINDOW lineage AS (
+                    PARTITION BY tenant, session_id, thread_id, lineage_id
+                    ORDER BY thread_order, stream_seq
+                    ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
             )
         )
         WHERE number > 1
-            AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+            AND (
+                {days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND ifNull(lost, 0) >= {min_lost:UInt32}
         ORDER BY lost DESC NULLS LAST
         LIMIT {limit:UInt32} WITH TIES

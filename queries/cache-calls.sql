@@ -15,7 +15,8 @@
 --   call_id              id        the model call
 --   event_time           time      when
 --   model                text      the model
---   cause                text      why something had to be computed again; first for the first call, append for a window that only grew
+--   cause                text      why something had to be computed again; first for the first call, append for a
+--       window that only grew
 --   gap_seconds          seconds   since the call before; NULL for the first
 --   window_expected      tokens    the window, by our estimate; NULL without an assembly
 --   prefix_tokens        tokens    longest common prefix with the window before; NULL without both assemblies
@@ -34,8 +35,10 @@
 --   priced_currency      text      its currency
 --   break_cost           currency  of that, for computing lost tokens again
 --   unbroken_cost        currency  priced_cost without it
-SELECT lineage_id, number, turn_id, call_id, event_time, model, cause, gap_seconds, window_expected, prefix_tokens, recomputed_expected, new_tokens,
-    penalty_tokens, lost_expected, window_tokens, cache_read, recomputed_billed, lost_tokens, unbroken_billed, cost AS recorded_cost,
+SELECT
+    lineage_id, number, turn_id, call_id, event_time, model, cause, gap_seconds, window_expected, prefix_tokens,
+    recomputed_expected, new_tokens, penalty_tokens, lost_expected, window_tokens, cache_read, recomputed_billed,
+    lost_tokens, unbroken_billed, cost AS recorded_cost,
     currency AS recorded_currency, priced_cost, priced_currency, break_cost, unbroken_cost
 FROM cache_bill
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -30,12 +30,20 @@
 --   redacted_stand_in  id      what stands there instead
 WITH
 (
-    SELECT (max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs), arrayFlatten(groupArray(truncated_before)), arrayFlatten(groupArray(truncated_after)), groupArrayArray(truncated_strategies))
+    SELECT (
+        max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs),
+        arrayFlatten(groupArray(truncated_before)), arrayFlatten(groupArray(truncated_after)),
+        groupArrayArray(truncated_strategies))
     FROM
     (
-        SELECT model, max_tokens, reserved_tokens, truncated_refs, truncated_before, truncated_after, truncated_strategies
+        SELECT
+            model, max_tokens, reserved_tokens, truncated_refs, truncated_before, truncated_after, truncated_strategies
         FROM windows
-        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'budget' AND call_id = {call_id:String}
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND record_kind = 'budget'
+            AND call_id = {call_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
@@ -43,7 +51,9 @@ WITH
 (
     SELECT max((ifNull(output, -1), model, window_tokens, cache_read, output))
     FROM calls
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND call_id = {call_id:String}
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND call_id = {call_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS bill,
 (
@@ -53,26 +63,37 @@ WITH
         SELECT c.1 AS item, max(c.3) AS size, anyIf(c.4, c.2 = 'omitted') AS why
         FROM decisions
         ARRAY JOIN arrayZip(item_refs, outcomes, tokens, reasons) AS c
-        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'selection_completed' AND call_id = {call_id:String}
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND record_kind = 'selection_completed'
+            AND call_id = {call_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         GROUP BY item
         HAVING countIf(c.2 = 'selected') = 0
     )
 ) AS choice,
 (
-    SELECT (groupArray(target_ref), groupArray(toString(redaction_state)), groupArray(arrayStringConcat(policy_refs, ', ')), groupArray(replacement_ref))
+    SELECT (
+        groupArray(target_ref), groupArray(toString(redaction_state)), groupArray(arrayStringConcat(policy_refs, ', ')),
+        groupArray(replacement_ref))
     FROM
     (
         SELECT target_ref, redaction_state, policy_refs, replacement_ref
         FROM redactions
-        PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String}
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
 ) AS withheld
 SELECT
-    if(bill.2 = '', budget.1, bill.2) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens, bill.3 AS billed_tokens, bill.4 AS cache_read, bill.5 AS output_tokens,
+    if(bill.2 = '', budget.1, bill.2) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens,
+    bill.3 AS billed_tokens, bill.4 AS cache_read, bill.5 AS output_tokens,
     choice.1 AS omitted, choice.2 AS omitted_tokens, choice.3 AS omitted_unknown,
-    arrayReverseSort(r -> countEqual(choice.4, r), arraySort(arrayDistinct(choice.4))) AS omission_reasons, arrayMap(r -> countEqual(choice.4, r), omission_reasons) AS omitted_by,
+    arrayReverseSort(r -> countEqual(choice.4, r), arraySort(arrayDistinct(choice.4))) AS omission_reasons,
+    arrayMap(r -> countEqual(choice.4, r), omission_reasons) AS omitted_by,
     budget.4 AS shortened_refs, budget.5 AS shortened_before, budget.6 AS shortened_after, budget.7 AS shortened_how,
-    withheld.1 AS redacted_refs, withheld.2 AS redacted_states, withheld.3 AS redacted_policies, withheld.4 AS redacted_stand_in
+    withheld.1 AS redacted_refs, withheld.2 AS redacted_states, withheld.3 AS redacted_policies,
+    withheld.4 AS redacted_stand_in

@@ -1,7 +1,8 @@
 -- Which standing checks find something?
 -- Section: Is the ledger sound?
 --
--- Each check is a view of its own that lists what breaks the rule; with _of after its name and a tenant it is that of one, as here.
+-- Each check is a view of its own that lists what breaks the rule; with _of after its name and a tenant it
+-- is that of one, as here.
 --
 -- Parameters:
 --   tenant  String  id  = ''  only this tenant; '' is all
@@ -11,19 +12,43 @@
 --   sessions            count  sessions concerned
 --   example_session_id  id     one of them
 --   problem             text   what one of them says
-SELECT check_name, countIf(said != '') AS violations, uniqExactIf(session_id, said != '') AS sessions, anyIf(session_id, said != '') AS example_session_id,
+SELECT
+    check_name, countIf(said != '') AS violations, uniqExactIf(session_id, said != '') AS sessions,
+    anyIf(session_id, said != '') AS example_session_id,
     anyIf(said, said != '') AS problem
 FROM
 (
-    SELECT 'check_conservation' AS check_name, session_id, problem AS said FROM check_conservation_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_injected_without_assembly', session_id, problem FROM check_injected_without_assembly_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_redaction_reintroduced', session_id, problem FROM check_redaction_reintroduced_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_lost_runtime_ids', session_id, problem FROM check_lost_runtime_ids_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_sequence_gaps', session_id, problem FROM check_sequence_gaps_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_unsealed_scopes', session_id, problem FROM check_unsealed_scopes_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_reasoning_reinjected', session_id, problem FROM check_reasoning_reinjected_of(tenant = {tenant:String})
-    UNION ALL SELECT 'check_compaction_dropped_open_gap', session_id, problem FROM check_compaction_dropped_open_gap_of(tenant = {tenant:String})
-    UNION ALL SELECT arrayJoin(['check_conservation', 'check_injected_without_assembly', 'check_redaction_reintroduced', 'check_lost_runtime_ids', 'check_sequence_gaps', 'check_unsealed_scopes', 'check_reasoning_reinjected', 'check_compaction_dropped_open_gap']), '', ''
+    SELECT 'check_conservation' AS check_name, session_id, problem AS said
+    FROM check_conservation_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_injected_without_assembly', session_id, problem
+    FROM check_injected_without_assembly_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_redaction_reintroduced', session_id, problem
+    FROM check_redaction_reintroduced_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_lost_runtime_ids', session_id, problem
+    FROM check_lost_runtime_ids_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_sequence_gaps', session_id, problem
+    FROM check_sequence_gaps_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_unsealed_scopes', session_id, problem
+    FROM check_unsealed_scopes_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_reasoning_reinjected', session_id, problem
+    FROM check_reasoning_reinjected_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT 'check_compaction_dropped_open_gap', session_id, problem
+    FROM check_compaction_dropped_open_gap_of(tenant = {tenant:String})
+    UNION ALL
+    SELECT
+        arrayJoin(
+            [
+                'check_conservation', 'check_injected_without_assembly', 'check_redaction_reintroduced',
+                'check_lost_runtime_ids', 'check_sequence_gaps', 'check_unsealed_scopes', 'check_reasoning_reinjected',
+                'check_compaction_dropped_open_gap']),
+        '', ''
 )
 GROUP BY check_name
 ORDER BY violations DESC, check_name

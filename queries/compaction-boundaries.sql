@@ -13,7 +13,8 @@
 --   thread_id             id      the thread
 --   number                count   place among the boundaries of the session; 1 is first
 --   line                  count   line of the log that it was imported from; NULL if not imported
---   kind                  text    compact_boundary (a summary replaced the window) or microcompact_boundary (an elision pass)
+--   kind                  text    compact_boundary (a summary replaced the window) or microcompact_boundary (an
+--       elision pass)
 --   uuid                  id      the boundary's own id
 --   timestamp             time    when
 --   trigger               text    as the program said it; else the recorded trigger
@@ -30,17 +31,23 @@
 WITH
 boundaries AS
 (
-    SELECT tenant, session_id, thread_id, thread_order, event_time, 'compact_boundary' AS kind, compaction_id AS uuid, metadata,
-        toString(trigger) AS recorded_trigger, tokens_before AS before, CAST(NULL, 'Nullable(Int64)') AS saved, CAST(NULL, 'Nullable(Int64)') AS results
+    SELECT
+        tenant, session_id, thread_id, thread_order, event_time, 'compact_boundary' AS kind, compaction_id AS uuid,
+        metadata, toString(trigger) AS recorded_trigger, tokens_before AS before,
+        CAST(NULL, 'Nullable(Int64)') AS saved, CAST(NULL, 'Nullable(Int64)') AS results
     FROM compactions
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'completed'
     UNION ALL
-    SELECT tenant, session_id, thread_id, thread_order, event_time, 'microcompact_boundary',
-        if(JSONExtractString(metadata, 'record_uuid') = '', pass_id, JSONExtractString(metadata, 'record_uuid')), metadata,
-        toString(trigger), tokens_before, tokens_saved, if(JSONHas(metadata, 'compacted_tool_ids'), JSONExtractInt(metadata, 'compacted_tool_ids'), toInt64(length(elided_refs)))
+    SELECT
+        tenant, session_id, thread_id, thread_order, event_time, 'microcompact_boundary',
+        if(JSONExtractString(metadata, 'record_uuid') = '', pass_id, JSONExtractString(metadata, 'record_uuid')),
+        metadata, toString(trigger), tokens_before, tokens_saved,
+        if(
+            JSONHas(metadata, 'compacted_tool_ids'), JSONExtractInt(metadata, 'compacted_tool_ids'),
+            toInt64(length(elided_refs)))
     FROM elisions
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -55,18 +62,34 @@ seen AS
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (tenant, session_id) IN (SELECT tenant, session_id FROM boundaries)
-        AND NOT synthetic AND NOT JSONExtractBool(metadata, 'background')
+        AND NOT synthetic
+        AND NOT JSONExtractBool(metadata, 'background')
 )
-SELECT b.tenant AS tenant, b.session_id AS session_id, b.thread_id AS thread_id,
+SELECT
+    b.tenant AS tenant, b.session_id AS session_id, b.thread_id AS thread_id,
     row_number() OVER (PARTITION BY b.tenant, b.session_id ORDER BY b.event_time, b.thread_order) AS number,
-    if(JSONHas(b.metadata, 'line'), JSONExtractInt(b.metadata, 'line'), NULL) AS line, b.kind AS kind, b.uuid AS uuid, b.event_time AS timestamp,
-    if(JSONExtractString(b.metadata, 'trigger') = '', b.recorded_trigger, JSONExtractString(b.metadata, 'trigger')) AS trigger,
+    if(JSONHas(b.metadata, 'line'), JSONExtractInt(b.metadata, 'line'), NULL) AS line, b.kind AS kind, b.uuid AS uuid,
+    b.event_time AS timestamp,
+    if(
+        JSONExtractString(b.metadata, 'trigger') = '', b.recorded_trigger, JSONExtractString(b.metadata, 'trigger')
+    ) AS trigger,
     if(JSONHas(b.metadata, 'pre_tokens'), JSONExtractInt(b.metadata, 'pre_tokens'), b.before) AS pre_tokens,
-    nullIf(JSONExtractString(b.metadata, 'logical_parent_uuid'), '') AS logical_parent_uuid, b.saved AS tokens_saved, b.results AS compacted_tool_ids,
-    p.window_tokens AS prev_call_window, nullIf(n.call_id, '') AS next_call_id, n.window_tokens AS next_call_window,
-    n.cache_read AS next_call_cache_read, n.recomputed_billed AS next_call_recomputed,
-    if(JSONHas(b.metadata, 'replacement_items'), JSONExtractInt(b.metadata, 'replacement_items'), NULL) AS replacement_items
+    nullIf(JSONExtractString(b.metadata, 'logical_parent_uuid'), '') AS logical_parent_uuid, b.saved AS tokens_saved,
+    b.results AS compacted_tool_ids, p.window_tokens AS prev_call_window, nullIf(n.call_id, '') AS next_call_id,
+    n.window_tokens AS next_call_window, n.cache_read AS next_call_cache_read,
+    n.recomputed_billed AS next_call_recomputed,
+    if(
+        JSONHas(b.metadata, 'replacement_items'), JSONExtractInt(b.metadata, 'replacement_items'), NULL
+    ) AS replacement_items
 FROM boundaries AS b
-ASOF LEFT JOIN seen AS p ON p.tenant = b.tenant AND p.session_id = b.session_id AND p.thread_id = b.thread_id AND p.thread_order < b.thread_order
-ASOF LEFT JOIN seen AS n ON n.tenant = b.tenant AND n.session_id = b.session_id AND n.thread_id = b.thread_id AND n.thread_order > b.thread_order
+ASOF LEFT JOIN seen AS p
+    ON p.tenant = b.tenant
+        AND p.session_id = b.session_id
+        AND p.thread_id = b.thread_id
+        AND p.thread_order < b.thread_order
+ASOF LEFT JOIN seen AS n
+    ON n.tenant = b.tenant
+        AND n.session_id = b.session_id
+        AND n.thread_id = b.thread_id
+        AND n.thread_order > b.thread_order
 ORDER BY tenant, session_id, number

@@ -17,8 +17,9 @@
 --   ancestor_last_position   position  last entry that it replaced
 --   ancestor_loss_notes      text      what it lost
 --   ancestor_time            time      when
-SELECT tenant, session_id, thread_id, compaction_id, generation, ancestor_id, ancestor_summary_ref, ancestor_first_position, ancestor_last_position,
-    ancestor_loss_notes, ancestor_time
+SELECT
+    tenant, session_id, thread_id, compaction_id, generation, ancestor_id, ancestor_summary_ref,
+    ancestor_first_position, ancestor_last_position, ancestor_loss_notes, ancestor_time
 FROM compaction_lineage
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

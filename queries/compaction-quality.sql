@@ -22,7 +22,8 @@
 --   summary_ref        id       the summary
 --   staleness          entries  head of the item log − last entry that the summary covers; NULL if not known
 --   generations        count    summaries below it that it stands on
-WITH listed AS
+WITH
+listed AS
 (
     SELECT *
     FROM compactions
@@ -33,31 +34,40 @@ WITH listed AS
     ORDER BY event_time, tenant, session_id, compaction_id
     LIMIT {limit:UInt32}
 )
-SELECT c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.compaction_id AS compaction_id, c.event_time AS completed_at, c.method AS method,
-    c.trigger AS trigger, c.tokens_before AS tokens_before, coalesce(c.tokens_after, s.tokens) AS tokens_after, tokens_after / nullIf(tokens_before, 0) AS ratio,
-    arraySum(arrayMap(t -> ifNull(t, 0), c.reinjected_tokens)) AS reinjected_tokens, arrayDistinct(arrayConcat(c.loss_notes, s.loss_notes)) AS loss_notes,
-    c.summary_ref AS summary_ref, h.head - coalesce(s.covers, c.last_position) AS staleness, g.generations AS generations
+SELECT
+    c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.compaction_id AS compaction_id,
+    c.event_time AS completed_at, c.method AS method, c.trigger AS trigger, c.tokens_before AS tokens_before,
+    coalesce(c.tokens_after, s.tokens) AS tokens_after, tokens_after / nullIf(tokens_before, 0) AS ratio,
+    arraySum(arrayMap(t -> ifNull(t, 0), c.reinjected_tokens)) AS reinjected_tokens,
+    arrayDistinct(arrayConcat(c.loss_notes, s.loss_notes)) AS loss_notes,
+    c.summary_ref AS summary_ref, h.head - coalesce(s.covers, c.last_position) AS staleness,
+    g.generations AS generations
 FROM listed AS c
 LEFT JOIN
 (
-    SELECT tenant, session_id, summary_id, max((thread_order, tokens)).2 AS tokens, max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
+    SELECT
+        tenant, session_id, summary_id, max((thread_order, tokens)).2 AS tokens,
+        max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
     FROM summaries
     WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
     GROUP BY tenant, session_id, summary_id
-) AS s ON s.tenant = c.tenant AND s.session_id = c.session_id AND s.summary_id = c.summary_ref
+) AS s
+    ON s.tenant = c.tenant AND s.session_id = c.session_id AND s.summary_id = c.summary_ref
 LEFT JOIN
 (
     SELECT tenant, session_id, thread_id, max(position) AS head
     FROM log_entries
     WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
     GROUP BY tenant, session_id, thread_id
-) AS h ON h.tenant = c.tenant AND h.session_id = c.session_id AND h.thread_id = c.source_thread_id
+) AS h
+    ON h.tenant = c.tenant AND h.session_id = c.session_id AND h.thread_id = c.source_thread_id
 LEFT JOIN
 (
     SELECT tenant, session_id, compaction_id, max(generation) AS generations
     FROM compaction_lineage
     WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
     GROUP BY tenant, session_id, compaction_id
-) AS g ON g.tenant = c.tenant AND g.session_id = c.session_id AND g.compaction_id = c.compaction_id
+) AS g
+    ON g.tenant = c.tenant AND g.session_id = c.session_id AND g.compaction_id = c.compaction_id
 ORDER BY completed_at, tenant, session_id, compaction_id
 LIMIT {limit:UInt32}

@@ -18,7 +18,8 @@
 //	--   calls   count         distinct calls of it
 //	SELECT …
 //
-// Fields are separated by two spaces or more. A parameter has a name, a
+// Fields are separated by two spaces or more; a line that is indented further goes on
+// with the meaning. A parameter has a name, a
 // ClickHouse type, a unit, a default or the word required, an optional range
 // [least..most] or choice {a|b}, and a meaning; a column has a name, a unit and
 // a meaning. Tests hold the head comments against the statements: a parameter

@@ -12,7 +12,9 @@
 --   facts     count  distinct facts that were repeated
 --   sessions  count  sessions
 --   last_at   time   the last repeat
-SELECT tenant, source, count() AS repeats, uniqExact(event_id) AS facts, uniqExact(session_id) AS sessions, max(recorded_at) AS last_at
+SELECT
+    tenant, source, count() AS repeats, uniqExact(event_id) AS facts, uniqExact(session_id) AS sessions,
+    max(recorded_at) AS last_at
 FROM repeated_events
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

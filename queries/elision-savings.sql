@@ -2,7 +2,8 @@
 -- Section: What was shortened or summarised?
 --
 -- A break after an idle gap is blamed on the gap and not counted here.
--- It reads the table itself for when something was elided or compacted: a row that is stored twice makes no difference there.
+-- It reads the table itself for when something was elided or compacted: a row that is stored twice makes no
+-- difference there.
 --
 -- Parameters:
 --   tenant       String   id     = ''                only this tenant; '' is all
@@ -24,45 +25,71 @@
 WITH
 passes AS
 (
-    SELECT tenant, session_id, thread_id, thread_order, policy, pass_id, part, length(elided_refs) AS items,
-        coalesce(tokens_saved, tokens_before - tokens_after, if(empty(elided_before) OR has(elided_before, NULL) OR has(elided_after, NULL), NULL,
-            arraySum(arrayMap((b, a) -> ifNull(b - a, 0), elided_before, elided_after)))) AS saved
+    SELECT
+        tenant, session_id, thread_id, thread_order, policy, pass_id, part, length(elided_refs) AS items,
+        coalesce(
+            tokens_saved, tokens_before - tokens_after,
+            if(
+                empty(elided_before) OR has(elided_before, NULL) OR has(elided_after, NULL), NULL,
+                arraySum(arrayMap((b, a) -> ifNull(b - a, 0), elided_before, elided_after)))) AS saved
     FROM elisions
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'applied'
 ),
-reloaded AS (SELECT tenant, policy, sum(length(elided_refs)) AS items FROM elisions WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-       AND ({session_id:String} = '' OR session_id = {session_id:String})
-       AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-       AND change = 'reloaded' GROUP BY tenant, policy),
--- The calls that cache_breaks blames on an elision: the causes that come before it need neither assemblies nor prices.
+reloaded AS
+(
+    SELECT tenant, policy, sum(length(elided_refs)) AS items
+    FROM elisions
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND change = 'reloaded'
+    GROUP BY tenant, policy
+),
+-- The calls that cache_breaks blames on an elision: the causes that come before it need neither
+-- assemblies nor prices.
 paired AS
 (
-    SELECT tenant, session_id, thread_id, thread_order, model, system_digest, tools_digest, recomputed_billed, cache_read,
+    SELECT
+        tenant, session_id, thread_id, thread_order, model, system_digest, tools_digest, recomputed_billed, cache_read,
         lagInFrame(thread_order) OVER lineage AS previous_order, lagInFrame(model) OVER lineage AS previous_model,
-        lagInFrame(system_digest) OVER lineage AS previous_system, lagInFrame(tools_digest) OVER lineage AS previous_tools,
-        lagInFrame(cache_read) OVER lineage AS previous_read, lagInFrame(cache_written) OVER lineage AS previous_written,
+        lagInFrame(system_digest) OVER lineage AS previous_system,
+        lagInFrame(tools_digest) OVER lineage AS previous_tools,
+        lagInFrame(cache_read) OVER lineage AS previous_read,
+        lagInFrame(cache_written) OVER lineage AS previous_written,
         coalesce(gap_seconds, dateDiff('millisecond', lagInFrame(event_time) OVER lineage, event_time) / 1000) AS gap,
-        coalesce(cache_lifetime_seconds, multiIf(lagInFrame(cache_write_1h) OVER lineage > 0, 3600, lagInFrame(cache_write_5m) OVER lineage > 0, 300, NULL)) AS lifetime,
+        coalesce(
+            cache_lifetime_seconds,
+            multiIf(
+                lagInFrame(cache_write_1h) OVER lineage > 0, 3600, lagInFrame(cache_write_5m) OVER lineage > 0, 300,
+                NULL)) AS lifetime,
         row_number() OVER lineage AS number
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
         AND NOT synthetic
-    WINDOW lineage AS (PARTITION BY tenant, session_id, thread_id, lineage_id ORDER BY thread_order, stream_seq ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+    WINDOW lineage AS (
+        PARTITION BY tenant, session_id, thread_id, lineage_id
+        ORDER BY thread_order, stream_seq
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 ),
 marks AS
 (
-    SELECT tenant, session_id, thread_id, groupArrayIf(at, NOT compacted) AS elided_at, groupArrayIf(at, compacted) AS compacted_at
+    SELECT
+        tenant, session_id, thread_id, groupArrayIf(at, NOT compacted) AS elided_at,
+        groupArrayIf(at, compacted) AS compacted_at
     FROM
     (
-        SELECT tenant, session_id, record_kind = 'compaction' AS compacted, if(compacted AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
+        SELECT
+            tenant, session_id, record_kind = 'compaction' AS compacted,
+            if(compacted AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
             ifNull(sequence, toInt64(stream_seq)) AS at
         FROM replacements
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
     )
@@ -70,12 +97,19 @@ marks AS
 ),
 breaks AS
 (
-    SELECT p.tenant AS tenant, p.session_id AS session_id, p.thread_id AS thread_id, p.thread_order AS thread_order, p.recomputed_billed AS recomputed_billed,
+    SELECT
+        p.tenant AS tenant, p.session_id AS session_id, p.thread_id AS thread_id, p.thread_order AS thread_order,
+        p.recomputed_billed AS recomputed_billed,
         ifNull(p.previous_read, 0) + ifNull(p.previous_written, 0) AS left_behind,
-        if(p.previous_read IS NULL AND p.previous_written IS NULL, NULL, if(left_behind < p.cache_read, 0, left_behind - p.cache_read)) AS lost_tokens
-    FROM paired AS p INNER JOIN marks AS m ON m.tenant = p.tenant AND m.session_id = p.session_id AND m.thread_id = p.thread_id
-    WHERE p.number > 1 AND arrayExists(x -> x > p.previous_order AND x < p.thread_order, m.elided_at)
-        AND NOT ifNull(p.gap > p.lifetime, false) AND p.model = p.previous_model
+        if(
+            p.previous_read IS NULL AND p.previous_written IS NULL, NULL,
+            if(left_behind < p.cache_read, 0, left_behind - p.cache_read)) AS lost_tokens
+    FROM paired AS p
+    INNER JOIN marks AS m ON m.tenant = p.tenant AND m.session_id = p.session_id AND m.thread_id = p.thread_id
+    WHERE p.number > 1
+        AND arrayExists(x -> x > p.previous_order AND x < p.thread_order, m.elided_at)
+        AND NOT ifNull(p.gap > p.lifetime, false)
+        AND p.model = p.previous_model
         AND NOT (p.system_digest != p.previous_system AND p.system_digest != '' AND p.previous_system != '')
         AND NOT (p.tools_digest != p.previous_tools AND p.tools_digest != '' AND p.previous_tools != '')
         AND NOT arrayExists(x -> x > p.previous_order AND x < p.thread_order, m.compacted_at)
@@ -90,7 +124,8 @@ later AS
         FROM model_calls
         WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
         GROUP BY tenant, session_id, thread_id
-    ) AS c ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
+    ) AS c
+        ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
     WHERE p.part = 1
     GROUP BY tenant, policy
 ),
@@ -99,15 +134,26 @@ billed AS
     SELECT tenant, policy, sum(recomputed) AS recomputed, sum(lost) AS lost
     FROM
     (
-        SELECT p.tenant AS tenant, p.policy AS policy, b.session_id, b.thread_id, b.thread_order, any(b.recomputed_billed) AS recomputed, any(b.lost_tokens) AS lost
-        FROM passes AS p ASOF JOIN breaks AS b ON b.tenant = p.tenant AND b.session_id = p.session_id AND b.thread_id = p.thread_id AND b.thread_order > p.thread_order
+        SELECT
+            p.tenant AS tenant, p.policy AS policy, b.session_id, b.thread_id, b.thread_order,
+            any(b.recomputed_billed) AS recomputed, any(b.lost_tokens) AS lost
+        FROM passes AS p
+        ASOF JOIN breaks AS b
+            ON b.tenant = p.tenant
+                AND b.session_id = p.session_id
+                AND b.thread_id = p.thread_id
+                AND b.thread_order > p.thread_order
         GROUP BY tenant, policy, b.session_id, b.thread_id, b.thread_order
     )
     GROUP BY tenant, policy
 )
-SELECT p.tenant AS tenant, p.policy AS policy, countIf(p.part = 1) AS passes, sum(p.items) AS items, any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
+SELECT
+    p.tenant AS tenant, p.policy AS policy, countIf(p.part = 1) AS passes, sum(p.items) AS items,
+    any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
     any(b.recomputed) AS recomputed_tokens, any(b.lost) AS lost_tokens, any(l.calls) AS later_calls,
-    lost_tokens * ({write_ratio:Float64} - {read_ratio:Float64}) / nullIf(saved_tokens * {read_ratio:Float64}, 0) AS break_even_calls
+    lost_tokens * (
+        {write_ratio:Float64} - {read_ratio:Float64}
+    ) / nullIf(saved_tokens * {read_ratio:Float64}, 0) AS break_even_calls
 FROM passes AS p
 LEFT JOIN reloaded AS r ON r.tenant = p.tenant AND r.policy = p.policy
 LEFT JOIN billed AS b ON b.tenant = p.tenant AND b.policy = p.policy

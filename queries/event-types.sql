@@ -13,7 +13,9 @@
 --   sources     count  producers
 --   first_at    time   when the first happened
 --   last_at     time   when the last happened
-SELECT tenant, event_type, count() AS events, uniqExact(session_id) AS sessions, uniqExact(source) AS sources, min(event_time) AS first_at, max(event_time) AS last_at
+SELECT
+    tenant, event_type, count() AS events, uniqExact(session_id) AS sessions, uniqExact(source) AS sources,
+    min(event_time) AS first_at, max(event_time) AS last_at
 FROM recorded_events
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -28,8 +28,9 @@
 --   resolution_refs      id       what resolved it
 --   steps                count    recorded steps of its life
 --   settled_seconds      seconds  from when it was found to its last step; NULL while it is open
-SELECT detected_at, turn_id, run_id, call_id, tool_call_id, missing_id, is_open, status, severity, question, needed_for, blocked_actions,
-    candidate_item_refs, owner, requested_action, user_summary, resolution_refs, steps,
+SELECT
+    detected_at, turn_id, run_id, call_id, tool_call_id, missing_id, is_open, status, severity, question, needed_for,
+    blocked_actions, candidate_item_refs, owner, requested_action, user_summary, resolution_refs, steps,
     if(is_open, NULL, dateDiff('second', detected_at, changed_at)) AS settled_seconds
 FROM gaps
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -22,8 +22,10 @@
 --   effective      text  what was given
 --   refused        text  asked for and not given
 --   reason         text  for people
-SELECT tenant, session_id, run_id, parent_run_id, event_time, substring(record_kind, 7) AS outcome, issuer, rule, code, grants AS held, requested,
-    toBool(NOT requested_given) AS inherits, effective, arrayFilter(r -> NOT has(effective, r), requested) AS refused, reason
+SELECT
+    tenant, session_id, run_id, parent_run_id, event_time, substring(record_kind, 7) AS outcome, issuer, rule, code,
+    grants AS held, requested, toBool(NOT requested_given) AS inherits, effective,
+    arrayFilter(r -> NOT has(effective, r), requested) AS refused, reason
 FROM scope_records
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -1,7 +1,8 @@
 -- What became visible to a target without being in a recorded assembly?
 -- Section: What was chosen, what left out?
 --
--- It reads the table itself, and first finds, by sums, the assemblies that do not hold exactly what an injection of theirs does: a row that is
+-- It reads the table itself, and first finds, by sums, the assemblies that do not hold exactly what an
+-- injection of theirs does: a row that is
 -- stored twice can only make it look at more of them.
 --
 -- Parameters:
@@ -21,29 +22,46 @@
 --   item_refs       id      its items that no block of the assembly has
 --   tokens          tokens  of the injection; NULL if not known
 --   problem         text    no assembly named, assembly not recorded, or items not in the assembly
-SELECT tenant, session_id, turn_id, call_id, record_id AS injection_id, assembly_id, injection_kind, target,
+SELECT
+    tenant, session_id, turn_id, call_id, record_id AS injection_id, assembly_id, injection_kind, target,
     arrayFilter(r -> NOT has(held, r), item_refs) AS item_refs, tokens,
-    multiIf(assembly_id = '', 'no assembly named', recorded = 0, 'assembly not recorded', 'items not in the assembly') AS problem
+    multiIf(
+        assembly_id = '', 'no assembly named', recorded = 0, 'assembly not recorded', 'items not in the assembly'
+    ) AS problem
 FROM
 (
-    SELECT *, countIf(record_kind = 'assembly') OVER assembly AS recorded, groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
+    SELECT
+        *, countIf(record_kind = 'assembly') OVER assembly AS recorded,
+        groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
     FROM placements FINAL
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND (record_kind = 'injection' AND assembly_id = '' OR record_kind IN ('assembly', 'injection') AND sipHash128(tenant, session_id, assembly_id) IN
-        (
-            SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
-            FROM
-            (
-                SELECT tenant, session_id, assembly_id, record_kind = 'injection' AS shown, arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
-                FROM placements
-                WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                    AND ({session_id:String} = '' OR session_id = {session_id:String})
-                    AND record_kind IN ('assembly', 'injection')
-            )
-            GROUP BY assembly
-            HAVING countIf(shown) > 0 AND (countIf(NOT shown) = 0 OR sumIf(sum, NOT shown) != minIf(sum, shown) OR minIf(sum, shown) != maxIf(sum, shown))
-        ))
+        AND (
+            record_kind = 'injection' AND assembly_id = ''
+                OR record_kind IN ('assembly', 'injection')
+                    AND sipHash128(tenant, session_id, assembly_id) IN
+                    (
+                        SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
+                        FROM
+                        (
+                            SELECT
+                                tenant, session_id, assembly_id, record_kind = 'injection' AS shown,
+                                arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
+                            FROM placements
+                            WHERE (
+                                {tenant:String} = ''
+                                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
+                            )
+                                AND ({session_id:String} = '' OR session_id = {session_id:String})
+                                AND record_kind IN ('assembly', 'injection')
+                        )
+                        GROUP BY assembly
+                        HAVING countIf(shown) > 0
+                            AND (
+                                countIf(NOT shown) = 0
+                                    OR sumIf(sum, NOT shown) != minIf(sum, shown)
+                                    OR minIf(sum, shown) != maxIf(sum, shown))
+                    ))
     WINDOW assembly AS (PARTITION BY tenant, session_id, assembly_id)
 )
 WHERE record_kind = 'injection'

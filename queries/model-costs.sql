@@ -22,11 +22,15 @@
 --   cache_write_cost   currency  of priced_cost, cache writes
 --   output_cost        currency  of priced_cost, output and reasoning
 --   unpriced_buckets   text      buckets that were used and lack a price
-SELECT tenant, model, count() AS calls, countIf(c.cost IS NOT NULL) AS recorded_calls, if(uniqExactIf(currency, currency != '') > 1, NULL, sum(c.cost)) AS recorded_cost,
+SELECT
+    tenant, model, count() AS calls, countIf(c.cost IS NOT NULL) AS recorded_calls,
+    if(uniqExactIf(currency, currency != '') > 1, NULL, sum(c.cost)) AS recorded_cost,
     arrayStringConcat(arraySort(groupUniqArrayIf(toString(currency), currency != '')), ', ') AS recorded_currency,
     countIf(c.priced_cost IS NULL) AS unpriced_calls, sum(c.priced_cost) AS priced_cost, priced_currency,
-    sumIf(c.input_cost, c.priced_cost IS NOT NULL) AS input_cost, sumIf(c.cache_read_cost, c.priced_cost IS NOT NULL) AS cache_read_cost,
-    sumIf(c.cache_write_cost, c.priced_cost IS NOT NULL) AS cache_write_cost, sumIf(c.output_cost, c.priced_cost IS NOT NULL) AS output_cost,
+    sumIf(c.input_cost, c.priced_cost IS NOT NULL) AS input_cost,
+    sumIf(c.cache_read_cost, c.priced_cost IS NOT NULL) AS cache_read_cost,
+    sumIf(c.cache_write_cost, c.priced_cost IS NOT NULL) AS cache_write_cost,
+    sumIf(c.output_cost, c.priced_cost IS NOT NULL) AS output_cost,
     arraySort(groupUniqArrayArray(c.unpriced_buckets)) AS unpriced_buckets
 FROM call_costs AS c
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

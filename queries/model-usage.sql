@@ -16,7 +16,8 @@
 --   reasoning         tokens    reasoning, as far as reported
 --   cache_read_share  ratio     cache read / all input
 --   cost              currency  sum of the costs that are known; NULL if none is
-SELECT tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input, sum(m.cache_written) AS cache_written,
+SELECT
+    tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input, sum(m.cache_written) AS cache_written,
     sum(m.cache_read) AS cache_read, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
     sum(m.cache_read) / nullIf(sum(m.window_tokens), 0) AS cache_read_share, sum(m.cost) AS cost
 FROM model_calls AS m

@@ -14,7 +14,9 @@
 --   selections      count   selections
 --   tokens          tokens  tokens left out, as far as known; NULL if not at all
 --   unknown_tokens  count   omissions whose tokens are not known
-SELECT tenant, reason, policy, count() AS omissions, uniqExact(item_ref) AS items, uniqExact(session_id, selection_id) AS selections,
+SELECT
+    tenant, reason, policy, count() AS omissions, uniqExact(item_ref) AS items,
+    uniqExact(session_id, selection_id) AS selections,
     sum(o.tokens) AS tokens, countIf(o.tokens IS NULL) AS unknown_tokens
 FROM omissions AS o
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

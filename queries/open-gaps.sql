@@ -23,12 +23,18 @@
 --   user_summary      text     safe to show to users
 --   detected_at       time     when it was found
 --   age_seconds       seconds  since then
-SELECT tenant, owner, session_id, turn_id, missing_id, status, severity, question, needed_for, requested_action, blocked_actions, user_summary,
-    detected_at, dateDiff('second', detected_at, if({as_of:String} = '', now64(9), parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))) AS age_seconds
+SELECT
+    tenant, owner, session_id, turn_id, missing_id, status, severity, question, needed_for, requested_action,
+    blocked_actions, user_summary, detected_at,
+    dateDiff(
+        'second', detected_at,
+        if({as_of:String} = '', now64(9), parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))) AS age_seconds
 FROM open_gaps
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
-    AND ({session_id:String} = '' OR missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String}))
+    AND (
+        {session_id:String} = ''
+            OR missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String}))
     AND ({as_of:String} = '' OR detected_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ORDER BY owner, detected_at, missing_id
 LIMIT {limit:UInt32}

@@ -66,6 +66,12 @@ func (q *Query) readHead(lines []string) error {
 				return fmt.Errorf("%q: sentences stand before the parameters", line)
 			}
 			about = append(about, line)
+		case strings.HasPrefix(line, "    ") && block == "Parameters:" && len(q.Parameters) > 0:
+			p := &q.Parameters[len(q.Parameters)-1]
+			p.About += " " + strings.TrimSpace(line)
+		case strings.HasPrefix(line, "    ") && len(q.Columns) > 0:
+			c := &q.Columns[len(q.Columns)-1]
+			c.About += " " + strings.TrimSpace(line)
 		case block == "Parameters:":
 			p, err := parseParameter(strings.TrimSpace(line))
 			if err != nil {

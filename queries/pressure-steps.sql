@@ -16,7 +16,8 @@
 --   sessions      count   in how many sessions
 --   tokens_freed  tokens  before − after, as far as known; NULL if not at all
 --   mean_fill     ratio   mean of tokens before / limit
-SELECT tenant, agent, model, step, step_name, outcome, count() AS times, uniqExact(session_id) AS sessions,
+SELECT
+    tenant, agent, model, step, step_name, outcome, count() AS times, uniqExact(session_id) AS sessions,
     sum(tokens_before - tokens_after) AS tokens_freed, avg(tokens_before / nullIf(limit_tokens, 0)) AS mean_fill
 FROM pressure_steps
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

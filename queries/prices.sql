@@ -15,5 +15,7 @@
 --   source       text           where it was read
 SELECT model, bucket, per_million, currency, valid_from, valid_until, source
 FROM price_list
-WHERE {model:String} = '' OR {model:String} LIKE replaceAll(replaceAll(replaceAll(replaceAll(model, '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')
+WHERE {model:String} = ''
+    OR {model:String} LIKE replaceAll(
+        replaceAll(replaceAll(replaceAll(model, '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')
 ORDER BY model, bucket, currency, valid_from

@@ -13,7 +13,9 @@
 --   first_at     time      the first
 --   last_at      time      the last
 --   example_seq  sequence  stream sequence of the last; `ctxledger quarantine show` prints it
-SELECT tenant, code, pointer, count() AS messages, arraySort(groupUniqArray(5)(source)) AS sources, min(recorded_at) AS first_at, max(recorded_at) AS last_at,
+SELECT
+    tenant, code, pointer, count() AS messages, arraySort(groupUniqArray(5)(source)) AS sources,
+    min(recorded_at) AS first_at, max(recorded_at) AS last_at,
     argMax(stream_seq, recorded_at) AS example_seq
 FROM refused_events
 WHERE ({tenant:String} = '' OR tenant = {tenant:String})

@@ -18,15 +18,22 @@
 --   outcome      text      what became of that: recorded, repeated or refused; '' when there is none
 --   reason       text      all violations, for people
 --   incarnation  id        the stream, which gets a new id when it is made anew
-SELECT q.stream_seq AS stream_seq, q.recorded_at AS recorded_at, q.tenant AS tenant, q.code AS code, q.pointer AS pointer,
-    q.source AS source, q.event_id AS event_id, if(r.replays > 0, r.replayed_as, NULL) AS replayed_as, r.outcome AS outcome,
-    q.reason AS reason, q.incarnation AS incarnation
+SELECT
+    q.stream_seq AS stream_seq, q.recorded_at AS recorded_at, q.tenant AS tenant, q.code AS code, q.pointer AS pointer,
+    q.source AS source, q.event_id AS event_id, if(r.replays > 0, r.replayed_as, NULL) AS replayed_as,
+    r.outcome AS outcome, q.reason AS reason, q.incarnation AS incarnation
 FROM refused_events AS q
 LEFT JOIN
 (
-    SELECT if(tenant = '', 'default', toString(tenant)) AS whose, of_incarnation, of_seq, count() AS replays, argMax(stream_seq, recorded_at) AS replayed_as, argMax(outcome, recorded_at) AS outcome
-    FROM quarantine_replays GROUP BY whose, of_incarnation, of_seq
-) AS r ON r.of_incarnation = q.incarnation AND r.of_seq = q.stream_seq AND r.whose = if(q.tenant = '', 'default', toString(q.tenant))
+    SELECT
+        if(tenant = '', 'default', toString(tenant)) AS whose, of_incarnation, of_seq, count() AS replays,
+        argMax(stream_seq, recorded_at) AS replayed_as, argMax(outcome, recorded_at) AS outcome
+    FROM quarantine_replays
+    GROUP BY whose, of_incarnation, of_seq
+) AS r
+    ON r.of_incarnation = q.incarnation
+        AND r.of_seq = q.stream_seq
+        AND r.whose = if(q.tenant = '', 'default', toString(q.tenant))
 WHERE ({tenant:String} = '' OR q.tenant = {tenant:String})
     AND ({code:String} = '' OR q.code = {code:String})
     AND ({since:String} = '' OR q.recorded_at >= parseDateTime64BestEffortOrZero({since:String}, 9, 'UTC'))

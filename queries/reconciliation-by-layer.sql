@@ -1,8 +1,10 @@
 -- How do the estimates of each layer compare, and what of the bill does no layer explain?
 -- Section: What did the model see?
 --
--- Three facts say how large a layer is; they stand side by side, and none is rescaled. The rows of a call add up to what was billed, in each
--- column: the last one, (unattributed), is the signed rest. It holds the system prompt and tools where no layer has them.
+-- Three facts say how large a layer is; they stand side by side, and none is rescaled. The rows of a call
+-- add up to what was billed, in each
+-- column: the last one, (unattributed), is the signed rest. It holds the system prompt and tools where no
+-- layer has them.
 --
 -- Parameters:
 --   tenant      String  id    = ''                   only this tenant; '' is all
@@ -20,28 +22,48 @@
 --   budget_tokens    tokens  sum of the budget's segments; NULL without a budget
 --   conflict_tokens  tokens  largest − smallest of those that are known; 0 is agreement, NULL if fewer than two are
 --   billed_tokens    tokens  the call's window as billed, repeated on each row; NULL if not billed
-SELECT turn_id, call_id, model, part.1 AS layer, part.2 AS usage_tokens, part.3 AS assembly_tokens, part.4 AS budget_tokens,
-    if(length(arrayFilter(t -> t IS NOT NULL, [part.2, part.3, part.4])) < 2, NULL,
-        arrayMax(t -> ifNull(t, -9000000000000000000), [part.2, part.3, part.4]) - arrayMin(t -> ifNull(t, 9000000000000000000), [part.2, part.3, part.4])) AS conflict_tokens,
+SELECT
+    turn_id, call_id, model, part.1 AS layer, part.2 AS usage_tokens, part.3 AS assembly_tokens,
+    part.4 AS budget_tokens,
+    if(
+        length(arrayFilter(t -> t IS NOT NULL, [part.2, part.3, part.4])) < 2, NULL,
+        arrayMax(
+            t -> ifNull(t, -9000000000000000000), [part.2, part.3, part.4]
+        ) - arrayMin(t -> ifNull(t, 9000000000000000000), [part.2, part.3, part.4])) AS conflict_tokens,
     billed_tokens
 FROM
 (
-    SELECT c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, c.thread_order AS thread_order, c.window_tokens AS billed_tokens,
-        arrayPushBack(l.layers, ('(unattributed)', c.window_tokens - l.totals.1, c.window_tokens - l.totals.2, c.window_tokens - l.totals.3)) AS rows
-    FROM (SELECT * FROM model_calls WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-           AND session_id = {session_id:String}
-           AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
-           AND ({call_id:String} = '' OR call_id = {call_id:String})
-           AND NOT synthetic) AS c
+    SELECT
+        c.turn_id AS turn_id, c.call_id AS call_id, c.model AS model, c.thread_order AS thread_order,
+        c.window_tokens AS billed_tokens,
+        arrayPushBack(
+            l.layers,
+            ('(unattributed)', c.window_tokens - l.totals.1, c.window_tokens - l.totals.2, c.window_tokens - l.totals.3)
+        ) AS rows
+    FROM
+    (
+        SELECT *
+        FROM model_calls
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
+            AND ({call_id:String} = '' OR call_id = {call_id:String})
+            AND NOT synthetic
+    ) AS c
     LEFT JOIN
     (
-        SELECT tenant, session_id, call_id, arraySort(groupArray((layer, usage_tokens, assembly_tokens, budget_tokens))) AS layers,
+        SELECT
+            tenant, session_id, call_id,
+            arraySort(groupArray((layer, usage_tokens, assembly_tokens, budget_tokens))) AS layers,
             (sum(usage_tokens), sum(assembly_tokens), sum(budget_tokens)) AS totals
         FROM call_layers
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
         GROUP BY tenant, session_id, call_id
-    ) AS l ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
+    ) AS l
+        ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
 )
 ARRAY JOIN rows AS part
 ORDER BY thread_order, call_id, layer = '(unattributed)', layer

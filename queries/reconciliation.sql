@@ -2,7 +2,8 @@
 -- Section: What did the model see?
 --
 -- Estimates are never rescaled to fit; the largest difference comes first.
--- It reads the table itself for what usage records say, each beside its call: a row that is stored twice makes no difference there.
+-- It reads the table itself for what usage records say, each beside its call: a row that is stored twice
+-- makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
@@ -19,54 +20,80 @@
 --   billed_tokens       tokens  window as the provider billed it
 --   attributed_tokens   tokens  sum of the layers whose tokens are known; NULL if none is
 --   estimated_tokens    tokens  the producer's own total; NULL if it gave none
---   unattributed        tokens  billed − attributed, signed; system prompt and tools are in it where no layer has them
+--   unattributed        tokens  billed − attributed, signed; system prompt and tools are in it where no layer has
+--       them
 --   unknown_layers      count   layers whose tokens are not known
 --   unattributed_share  ratio   unattributed / billed
 --   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without one
 --   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without one
---   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if fewer than two are
+--   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if
+--       fewer than two are
 WITH
 -- The calls that are furthest off. A usage record and its call are one event.
 (
-    SELECT groupArray((sipHash128(c.tenant, c.session_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id, c.model, toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
+    SELECT groupArray(
+        (
+            sipHash128(c.tenant, c.session_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id, c.model,
+            toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
     FROM
     (
-        SELECT c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id, toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
-            l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown, window_tokens - coalesce(attributed, estimated_tokens) AS off
+        SELECT
+            c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id,
+            toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
+            l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown,
+            window_tokens - coalesce(attributed, estimated_tokens) AS off
         FROM
         (
             SELECT *
             FROM model_calls
-            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            WHERE (
+                {tenant:String} = ''
+                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND (
+                    {days:UInt32} = 0
+                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
                 AND window_tokens IS NOT NULL
                 AND NOT synthetic
         ) AS c
         LEFT ANY JOIN
         (
-            SELECT incarnation, stream_seq, estimator, if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed, arrayCount(t -> t IS NULL, segment_tokens) AS unknown
+            SELECT
+                incarnation, stream_seq, estimator,
+                if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed,
+                arrayCount(t -> t IS NULL, segment_tokens) AS unknown
             FROM windows
-            WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            WHERE (
+                {tenant:String} = ''
+                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-                AND record_kind = 'usage' AND notEmpty(segments)
-        ) AS l ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
+                AND (
+                    {days:UInt32} = 0
+                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND record_kind = 'usage'
+                AND notEmpty(segments)
+        ) AS l
+            ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
         ORDER BY abs(off) DESC NULLS LAST, tenant, session_id, call_id
         LIMIT {limit:UInt32}
     ) AS c
 ) AS furthest,
--- What each record sums up to, NULL where it knows none. Of a call the newest record counts, all parts of it.
+-- What each record sums up to, NULL where it knows none. Of a call the newest record counts,
+-- all parts of it.
 assembled AS
 (
     SELECT call, argMax((total, 0), at).1 AS total
     FROM
     (
-        SELECT sipHash128(tenant, session_id, call_id) AS call, assembly_id, max(thread_order) AS at,
-            sum(if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)) AS total
+        SELECT
+            sipHash128(tenant, session_id, call_id) AS call, assembly_id, max(thread_order) AS at,
+            sum(
+                if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)
+            ) AS total
         FROM assemblies
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
             AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, assembly_id
@@ -78,22 +105,35 @@ budgeted AS
     SELECT call, argMax((total, 0), at).1 AS total
     FROM
     (
-        SELECT sipHash128(tenant, session_id, call_id) AS call, budget_id, max(thread_order) AS at,
-            sum(if(arrayExists(t -> t IS NOT NULL, segment_tokens), arraySum(t -> ifNull(t, 0), segment_tokens), NULL)) AS total
+        SELECT
+            sipHash128(tenant, session_id, call_id) AS call, budget_id, max(thread_order) AS at,
+            sum(
+                if(arrayExists(t -> t IS NOT NULL, segment_tokens), arraySum(t -> ifNull(t, 0), segment_tokens), NULL)
+            ) AS total
         FROM budgets
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
             AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, budget_id
     )
     GROUP BY call
 )
-SELECT c.2 AS tenant, c.3 AS session_id, c.4 AS turn_id, c.5 AS call_id, c.6 AS model, c.7 AS estimator,
-    c.8 AS billed_tokens, c.9 AS attributed_tokens, c.10 AS estimated_tokens, c.12 AS unattributed, c.11 AS unknown_layers,
-    unattributed / nullIf(billed_tokens, 0) AS unattributed_share, a.total AS assembled_tokens, b.total AS budgeted_tokens,
-    if(arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2, NULL,
-        arrayMax(t -> ifNull(t, -9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) - arrayMin(t -> ifNull(t, 9000000000000000000), [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
+SELECT
+    c.2 AS tenant, c.3 AS session_id, c.4 AS turn_id, c.5 AS call_id, c.6 AS model, c.7 AS estimator,
+    c.8 AS billed_tokens, c.9 AS attributed_tokens, c.10 AS estimated_tokens, c.12 AS unattributed,
+    c.11 AS unknown_layers, unattributed / nullIf(billed_tokens, 0) AS unattributed_share, a.total AS assembled_tokens,
+    b.total AS budgeted_tokens,
+    if(
+        arrayCount(t -> t IS NOT NULL, [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]) < 2,
+        NULL,
+        arrayMax(
+            t -> ifNull(t, -9000000000000000000),
+            [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens]
+        ) - arrayMin(
+            t -> ifNull(t, 9000000000000000000),
+            [attributed_tokens, estimated_tokens, assembled_tokens, budgeted_tokens])) AS conflict_tokens
 FROM (SELECT arrayJoin(furthest) AS c, c.1 AS call) AS c
 LEFT JOIN assembled AS a ON a.call = c.call
 LEFT JOIN budgeted AS b ON b.call = c.call

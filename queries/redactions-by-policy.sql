@@ -16,7 +16,9 @@
 --   sessions         count  sessions
 --   first_at         time   the first
 --   last_at          time   the last
-SELECT tenant, policy_ref, reason, redaction_state, method, countIf(part = 1) AS redactions, uniqExact(target_ref) AS targets, uniqExact(session_id) AS sessions,
+SELECT
+    tenant, policy_ref, reason, redaction_state, method, countIf(part = 1) AS redactions,
+    uniqExact(target_ref) AS targets, uniqExact(session_id) AS sessions,
     min(event_time) AS first_at, max(event_time) AS last_at
 FROM redaction_trail
 ARRAY JOIN policy_refs AS policy_ref

@@ -17,7 +17,9 @@
 --   policy_refs      id    under which policies
 --   actor            id    who
 --   replacement_ref  id    what stands for it
-SELECT event_time, turn_id, call_id, redaction_id, target_ref, redaction_state, redacted_fields, reason, policy_refs, actor, replacement_ref
+SELECT
+    event_time, turn_id, call_id, redaction_id, target_ref, redaction_state, redacted_fields, reason, policy_refs,
+    actor, replacement_ref
 FROM redaction_trail
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}

@@ -14,7 +14,9 @@
 --   runs           count  by how many runs
 --   paths          text   up to ten of the paths
 --   last_at        time   the last
-SELECT tenant, resource_name, operation, allowed, count() AS accesses, uniqExact(run_id) AS runs, arraySort(groupUniqArray(10)(path)) AS paths, max(event_time) AS last_at
+SELECT
+    tenant, resource_name, operation, allowed, count() AS accesses, uniqExact(run_id) AS runs,
+    arraySort(groupUniqArray(10)(path)) AS paths, max(event_time) AS last_at
 FROM scope_records
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

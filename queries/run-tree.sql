@@ -21,8 +21,9 @@
 --   output_tokens        tokens    its own output
 --   total_output_tokens  tokens    with all runs below it
 --   total_cost           currency  with all runs below it, as far as known
-SELECT tenant, session_id, root_run_id, run_id, parent_run_id, depth, agent, scope_kind, opened_at, calls, total_calls, window_tokens,
-    total_window_tokens, output_tokens, total_output_tokens, total_cost
+SELECT
+    tenant, session_id, root_run_id, run_id, parent_run_id, depth, agent, scope_kind, opened_at, calls, total_calls,
+    window_tokens, total_window_tokens, output_tokens, total_output_tokens, total_cost
 FROM run_tree
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

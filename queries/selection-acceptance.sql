@@ -1,7 +1,8 @@
 -- From which sources are candidates taken, and from which are they left out?
 -- Section: What was chosen, what left out?
 --
--- An item's kind is that of its newest version. It reads the table itself to find which one that is: a row that is stored twice makes no difference there.
+-- An item's kind is that of its newest version. It reads the table itself to find which one that is: a row
+-- that is stored twice makes no difference there.
 -- Kinds are counted by their hashes and named at the end.
 --
 -- Parameters:
@@ -21,38 +22,56 @@
 WITH
 kinds AS
 (
-    SELECT tenant, session_id, item_id, multiIf(notEmpty(source_kinds) AND source_kinds[1] != '', source_kinds[1], context_kind != '', context_kind, 'unknown') AS kind, ifNull(sequence, toInt64(stream_seq)) AS at
+    SELECT
+        tenant, session_id, item_id,
+        multiIf(
+            notEmpty(source_kinds) AND source_kinds[1] != '', source_kinds[1], context_kind != '', context_kind,
+            'unknown') AS kind,
+        ifNull(sequence, toInt64(stream_seq)) AS at
     FROM items
     WHERE change != 'removed'
         AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
 )
-SELECT c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected, selected / candidates AS acceptance,
-    c.taken_tokens AS selected_tokens, c.left_tokens AS omitted_tokens, c.mean AS mean_score
+SELECT
+    c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected,
+    selected / candidates AS acceptance, c.taken_tokens AS selected_tokens, c.left_tokens AS omitted_tokens,
+    c.mean AS mean_score
 FROM
 (
-    SELECT d.tenant AS tenant, if(k.kind = 0, cityHash64('unknown'), k.kind) AS kind, count() AS decided, countIf(outcome = 'selected') AS taken,
-        sumIf(size, outcome = 'selected') AS taken_tokens, sumIf(size, outcome = 'omitted') AS left_tokens, avg(score) AS mean
+    SELECT
+        d.tenant AS tenant, if(k.kind = 0, cityHash64('unknown'), k.kind) AS kind, count() AS decided,
+        countIf(outcome = 'selected') AS taken, sumIf(size, outcome = 'selected') AS taken_tokens,
+        sumIf(size, outcome = 'omitted') AS left_tokens, avg(score) AS mean
     FROM
     (
         SELECT tenant, cityHash64(session, item) AS item, outcome, size, score
         FROM
         (
-            SELECT tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items, outcomes, tokens, scores
+            SELECT
+                tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items,
+                outcomes, tokens, scores
             FROM selections
             WHERE change = 'completed'
-                AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                AND (
+                    {tenant:String} = ''
+                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
                 AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+                AND (
+                    {days:UInt32} = 0
+                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         )
         ARRAY JOIN items AS item, outcomes AS outcome, tokens AS size, scores AS score
     ) AS d
     LEFT ANY JOIN
     (
-        SELECT cityHash64(cityHash64(tenant, session_id), cityHash64(item_id)) AS item, argMax(cityHash64(kind), at) AS kind
+        SELECT
+            cityHash64(cityHash64(tenant, session_id), cityHash64(item_id)) AS item,
+            argMax(cityHash64(kind), at) AS kind
         FROM kinds
         GROUP BY item
-    ) AS k ON k.item = d.item
+    ) AS k
+        ON k.item = d.item
     GROUP BY tenant, kind
 ) AS c
 LEFT ANY JOIN (SELECT cityHash64(kind) AS hash, kind FROM kinds GROUP BY kind) AS n ON n.hash = c.kind

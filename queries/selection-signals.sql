@@ -14,9 +14,11 @@
 --   mean_selected  score  mean value among the selected
 --   mean_omitted   score  mean value among the omitted
 --   difference     score  of the two means; large means that the signal decides
-SELECT tenant, signal, count() AS candidates, countIf(outcome = 'selected') AS selected, selected / candidates AS acceptance,
-    if(selected = 0, NULL, avgIf(value, outcome = 'selected')) AS mean_selected,
-    if(selected = candidates, NULL, avgIf(value, outcome = 'omitted')) AS mean_omitted, mean_selected - mean_omitted AS difference
+SELECT
+    tenant, signal, count() AS candidates, countIf(outcome = 'selected') AS selected,
+    selected / candidates AS acceptance, if(selected = 0, NULL, avgIf(value, outcome = 'selected')) AS mean_selected,
+    if(selected = candidates, NULL, avgIf(value, outcome = 'omitted')) AS mean_omitted,
+    mean_selected - mean_omitted AS difference
 FROM turn_candidates
 ARRAY JOIN mapKeys(signals) AS signal, mapValues(signals) AS value
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -20,10 +20,12 @@
 --   reasoning_tokens       tokens    reasoning, where the provider reports it; it is not in output_tokens
 --   all_input_tokens       tokens    input of all three kinds
 --   all_output_tokens      tokens    output and reasoning
-SELECT tenant, session_id, count() AS api_call_count, sum(uncached_input) AS input_tokens,
+SELECT
+    tenant, session_id, count() AS api_call_count, sum(uncached_input) AS input_tokens,
     sum(cache_written) AS cache_creation_tokens, sum(cache_read) AS cache_read_tokens, sum(output) AS output_tokens,
-    sum(cost) AS cost, arraySort(groupUniqArrayIf(currency, currency != '')) AS currencies, sum(reasoning) AS reasoning_tokens,
-    sum(window_tokens) AS all_input_tokens, sum(output + ifNull(reasoning, 0)) AS all_output_tokens
+    sum(cost) AS cost, arraySort(groupUniqArrayIf(currency, currency != '')) AS currencies,
+    sum(reasoning) AS reasoning_tokens, sum(window_tokens) AS all_input_tokens,
+    sum(output + ifNull(reasoning, 0)) AS all_output_tokens
 FROM model_calls
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -1,7 +1,8 @@
 -- Which sessions are there, and how big are they?
 -- Section: What was used?
 --
--- The newest come first. It reads the table itself to find which they are, unless one is asked for: a row that is stored twice makes no difference there.
+-- The newest come first. It reads the table itself to find which they are, unless one is asked for: a row
+-- that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
@@ -29,19 +30,24 @@
 --   redactions         count   redactions
 --   gaps               count   gaps that were detected
 --   events             count   facts
-SELECT tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input, cache_read,
-    cache_written, output, items, selections, compactions, elisions, redactions, gaps, events
+SELECT
+    tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input,
+    cache_read, cache_written, output, items, selections, compactions, elisions, redactions, gaps, events
 FROM session_summary
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
-    AND ({session_id:String} != '' OR (tenant, session_id) IN
-    (
-        SELECT tenant, session_id
-        FROM events
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        GROUP BY tenant, session_id
-        ORDER BY max(event_time) DESC, tenant, session_id
-        LIMIT {limit:UInt32}
-    ))
+    AND (
+        {session_id:String} != ''
+            OR (tenant, session_id) IN
+            (
+                SELECT tenant, session_id
+                FROM events
+                WHERE (
+                    {tenant:String} = ''
+                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                GROUP BY tenant, session_id
+                ORDER BY max(event_time) DESC, tenant, session_id
+                LIMIT {limit:UInt32}
+            ))
 ORDER BY ended_at DESC, tenant, session_id
 LIMIT {limit:UInt32}

@@ -19,12 +19,18 @@
 --   loss_notes               text      what it says it lost
 --   open_questions           text      what it leaves open
 --   content_ref              id        where its text is
-SELECT tenant, session_id, count() OVER (PARTITION BY tenant, session_id) AS compact_summaries, summary_id, summary_kind, created_at, versions,
-    last.1 AS tokens, last.2 AS covers_through_position, last.3 AS source_item_refs, last.4 AS loss_notes, last.5 AS open_questions, last.6 AS content_ref
+SELECT
+    tenant, session_id, count() OVER (PARTITION BY tenant, session_id) AS compact_summaries, summary_id, summary_kind,
+    created_at, versions, last.1 AS tokens, last.2 AS covers_through_position, last.3 AS source_item_refs,
+    last.4 AS loss_notes, last.5 AS open_questions, last.6 AS content_ref
 FROM
 (
-    SELECT tenant, session_id, summary_id, any(summary_kind) AS summary_kind, min(event_time) AS created_at, count() AS versions,
-        argMax((tokens, covers_through_position, source_item_refs, loss_notes, open_questions, content_ref), thread_order) AS last
+    SELECT
+        tenant, session_id, summary_id, any(summary_kind) AS summary_kind, min(event_time) AS created_at,
+        count() AS versions,
+        argMax(
+            (tokens, covers_through_position, source_item_refs, loss_notes, open_questions, content_ref), thread_order
+        ) AS last
     FROM summaries
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

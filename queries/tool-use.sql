@@ -12,11 +12,14 @@
 --   tool_result_ids       count  distinct tool calls that have a result
 --   unanswered_tool_uses  count  tool calls without a result
 --   orphan_tool_results   count  results without a tool call
-SELECT tenant, session_id, countIf(used) AS tool_use_ids, countIf(answered) AS tool_result_ids,
+SELECT
+    tenant, session_id, countIf(used) AS tool_use_ids, countIf(answered) AS tool_result_ids,
     countIf(used AND NOT answered) AS unanswered_tool_uses, countIf(answered AND NOT used) AS orphan_tool_results
 FROM
 (
-    SELECT tenant, session_id, tool_call_id, max(item_type = 'function_call') AS used, max(item_type = 'function_call_output') AS answered
+    SELECT
+        tenant, session_id, tool_call_id, max(item_type = 'function_call') AS used,
+        max(item_type = 'function_call_output') AS answered
     FROM log_entries
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -1,7 +1,8 @@
 -- Which tools were called, how often, and how much did their results fill?
 -- Section: What was used?
 --
--- It reads the table itself, and groups the entries of a call by a hash of its id: a row that is stored twice makes no difference there.
+-- It reads the table itself, and groups the entries of a call by a hash of its id: a row that is stored
+-- twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
@@ -17,7 +18,8 @@
 SELECT tenant, session_id, tool, count() AS calls, sum(tokens) AS result_tokens, sum(bytes) AS result_bytes
 FROM
 (
-    SELECT tenant, session_id, anyIf(name, item_type = 'function_call') AS tool,
+    SELECT
+        tenant, session_id, anyIf(name, item_type = 'function_call') AS tool,
         countIf(item_type = 'function_call') AS used, maxIf(tokens, item_type = 'function_call_output') AS tokens,
         maxIf(byte_size, item_type = 'function_call_output') AS bytes
     FROM log_items

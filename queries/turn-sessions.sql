@@ -2,7 +2,8 @@
 -- Section: What did the model see?
 --
 -- Ask this first where only a turn is known: the other queries about a turn need its session.
--- It reads the table itself, by its index of turns: a row that is stored twice is counted once here, which needs no merge.
+-- It reads the table itself, by its index of turns: a row that is stored twice is counted once here, which
+-- needs no merge.
 --
 -- Parameters:
 --   tenant   String  id  = ''      only this tenant; '' is all
@@ -15,7 +16,9 @@
 --   facts       count  facts of the turn
 --   first_at    time   first fact
 --   last_at     time   last fact
-SELECT tenant, session_id, any(thread_id) AS thread_id, turn_id, uniqExact(incarnation, stream_seq) AS facts, min(event_time) AS first_at, max(event_time) AS last_at
+SELECT
+    tenant, session_id, any(thread_id) AS thread_id, turn_id, uniqExact(incarnation, stream_seq) AS facts,
+    min(event_time) AS first_at, max(event_time) AS last_at
 FROM events
 PREWHERE turn_id = {turn_id:String}
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

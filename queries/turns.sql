@@ -17,20 +17,26 @@
 --   last_window_tokens     tokens  window of the last call, billed; NULL if not known
 --   last_estimated_tokens  tokens  the same by our estimator
 --   output_tokens          tokens  output of all calls
-SELECT tenant, session_id, thread_id, turn_id, min(event_time) AS started_at, uniqExact(call_id) AS calls,
+SELECT
+    tenant, session_id, thread_id, turn_id, min(event_time) AS started_at, uniqExact(call_id) AS calls,
     argMax(call_id, thread_order) AS last_call_id, max((thread_order, window_tokens)).2 AS last_window_tokens,
     max((thread_order, estimated_tokens)).2 AS last_estimated_tokens, sum(output) AS output_tokens
 FROM
 (
-    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, window_tokens, estimated_tokens, output
+    SELECT
+        tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, window_tokens, estimated_tokens,
+        output
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
     UNION ALL
-    SELECT tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL, if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
+    SELECT
+        tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL,
+        if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
     FROM placements
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND session_id = {session_id:String} AND record_kind = 'assembly'
+        AND session_id = {session_id:String}
+        AND record_kind = 'assembly'
         AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
 )
 GROUP BY tenant, session_id, thread_id, turn_id

@@ -16,11 +16,14 @@
 --   tokens_per_call  tokens  mean over the calls where they are known
 --   share            ratio   of all known tokens of the stretch
 --   unknown_calls    count   calls where the layer's tokens are not known
-SELECT bucket, layer, calls, tokens, tokens_per_call, tokens / nullIf(sum(tokens) OVER (PARTITION BY bucket), 0) AS share, unknown_calls
+SELECT
+    bucket, layer, calls, tokens, tokens_per_call, tokens / nullIf(sum(tokens) OVER (PARTITION BY bucket), 0) AS share,
+    unknown_calls
 FROM
 (
-    SELECT toStartOfInterval(event_time, toIntervalHour({bucket_hours:UInt32})) AS bucket, layer, count() AS calls, sum(u.tokens) AS tokens,
-        avg(u.tokens) AS tokens_per_call, countIf(u.tokens IS NULL) AS unknown_calls
+    SELECT
+        toStartOfInterval(event_time, toIntervalHour({bucket_hours:UInt32})) AS bucket, layer, count() AS calls,
+        sum(u.tokens) AS tokens, avg(u.tokens) AS tokens_per_call, countIf(u.tokens IS NULL) AS unknown_calls
     FROM layer_usage AS u
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -1,9 +1,11 @@
 -- What did the model see in a turn, in order?
 -- Section: What did the model see?
 --
--- The blocks that the runtime assembled for the call; where it recorded none, the stretch of the item log that the call's
+-- The blocks that the runtime assembled for the call; where it recorded none, the stretch of the item log
+-- that the call's
 -- window was projected from, without entries that a summary had replaced by then.
--- It reads the tables themselves, each once by its key, because planning the view turn_window takes longer than this answer may.
+-- It reads the tables themselves, each once by its key, because planning the view turn_window takes longer
+-- than this answer may.
 --
 -- Parameters:
 --   tenant      String  id    = ''      only this tenant; '' is all
@@ -30,7 +32,8 @@
 --   injected         bool    whether the assembly was made visible to its target; NULL for log
 --   assembly_id      id      the assembly
 --   target           text    the assembly's target
---   is_new           bool    whether the call before it of the lineage lacked it; NULL where the ledger knows no window before
+--   is_new           bool    whether the call before it of the lineage lacked it; NULL where the ledger knows no
+--       window before
 --   elided_level     text    how much is left of it: trivial, simple, offloaded, summarized, hybrid
 --   reload_ref       id      where an elided item can be read again
 --   digest           text    keyed digest of the block, where the runtime gave one
@@ -41,28 +44,52 @@
 WITH
 -- The call that is asked for, and the one before it of its lineage.
 (
-    SELECT (arrayLast(x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5), list) AS c, arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list))
+    SELECT (
+        arrayLast(x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5), list) AS c,
+        arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list))
     FROM
     (
-        SELECT arraySort(groupArray((at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
-            arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))))) AS list
+        SELECT arraySort(
+            groupArray(
+                (
+                    at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
+                    arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))))
+        ) AS list
         FROM
         (
-            SELECT tenant AS owner, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn, argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
-                max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end, groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
+            SELECT
+                tenant AS owner, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
+                argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
+                max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end,
+                groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
             FROM
             (
-                SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id, window_first, window_next, '' AS target, '' AS assembly_id
+                SELECT
+                    tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
+                    window_first, window_next, '' AS target, '' AS assembly_id
                 FROM calls
-                PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND NOT JSONExtractBool(metadata, 'synthetic')
-                    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+                PREWHERE (
+                    {tenant:String} = ''
+                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                    AND session_id = {session_id:String}
+                    AND NOT JSONExtractBool(metadata, 'synthetic')
+                    AND (
+                        {as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
                 ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
                 LIMIT 1 BY tenant, call_id
                 UNION ALL
-                SELECT tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target, assembly_id
+                SELECT
+                    tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
+                    assembly_id
                 FROM placements
-                PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND session_id = {session_id:String} AND record_kind = 'assembly' AND assembly_id != ''
-                    AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+                PREWHERE (
+                    {tenant:String} = ''
+                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                    AND session_id = {session_id:String}
+                    AND record_kind = 'assembly'
+                    AND assembly_id != ''
+                    AND (
+                        {as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             )
             GROUP BY owner, if(call_id = '', assembly_id, call_id), call_id = ''
         )
@@ -71,72 +98,128 @@ WITH
 -- What had been shortened in the thread, and which stretches of its log summaries had replaced.
 (
     SELECT (
-        arraySort(groupArrayIf((ifNull(sequence, toInt64(stream_seq)) AS at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, elided_before, record_id, toString(level),
-            arrayMap(x -> toString(x), elided_levels), elided_reload_refs), record_kind = 'elision')),
-        groupArrayIf((at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction'))
+        arraySort(
+            groupArrayIf(
+                (
+                    ifNull(sequence, toInt64(stream_seq)) AS at, change = 'applied', elided_refs, elided_tool_call_ids,
+                    elided_after, elided_before, record_id, toString(level),
+                    arrayMap(x -> toString(x), elided_levels), elided_reload_refs),
+                record_kind = 'elision')),
+        groupArrayIf(
+            (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction')
+    )
     FROM replacements
-    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
+    PREWHERE tenant = chosen.1.2
+        AND session_id = {session_id:String}
+        AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
--- What the assembly before held, where a block is known by its digest, else by its items, else by its name. And which assemblies were made visible.
+-- What the assembly before held, where a block is known by its digest, else by its items, else
+-- by its name. And which assemblies were made visible.
 (
     SELECT (
-        groupArrayArrayIf(arrayMap((d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items, blocks), record_kind = 'assembly'),
-        groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'), groupUniqArrayIf(assembly_id, record_kind = 'injection'))
+        groupArrayArrayIf(
+            arrayMap(
+                (d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items,
+                blocks),
+            record_kind = 'assembly'),
+        groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'),
+        groupUniqArrayIf(assembly_id, record_kind = 'injection'))
     FROM placements
-    PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND (record_kind = 'assembly' AND has(chosen.2.9, assembly_id) OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
+    PREWHERE tenant = chosen.1.2
+        AND session_id = {session_id:String}
+        AND (
+            record_kind = 'assembly' AND has(chosen.2.9, assembly_id)
+                OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS before
 SELECT
-    w.call AS call_id, toInt64(row_number() OVER (PARTITION BY w.target, w.assembly ORDER BY w.place, w.place_given)) - 1 AS position,
-    multiIf(w.layer != '', w.layer, i.item.2 != '', i.item.2, w.item_type = 'function_call', 'tool_calls', w.item_type = 'function_call_output', 'tool_results', w.item_type = 'reasoning', 'reasoning', w.role) AS layer,
+    w.call AS call_id,
+    toInt64(row_number() OVER (PARTITION BY w.target, w.assembly ORDER BY w.place, w.place_given)) - 1 AS position,
+    multiIf(
+        w.layer != '', w.layer, i.item.2 != '', i.item.2, w.item_type = 'function_call', 'tool_calls',
+        w.item_type = 'function_call_output', 'tool_results', w.item_type = 'reasoning', 'reasoning', w.role) AS layer,
     w.role AS role, w.item_type AS item_type, w.name AS name, i.item.1 AS title,
-    if(w.origin = 'log' AND pass.2, pass.5[at], w.tokens) AS tokens, if(pass.2, coalesce(pass.6[at], if(w.origin = 'log', w.tokens, i.item.3)), w.tokens) AS tokens_full,
-    toBool(pass.2) AS elided, if(pass.2, pass.7, '') AS elided_by, if(w.redaction = '', i.item.4, w.redaction) AS redaction_state, w.items AS item_refs,
-    w.tool_call AS tool_call_id, w.origin AS origin, if(w.origin = 'assembly', has(before.3, w.assembly), NULL)::Nullable(Bool) AS injected, w.assembly AS assembly_id, w.target AS target,
-    multiIf(w.origin = 'assembly' AND notEmpty(before.1), NOT has(before.1, w.key) AND NOT hasAny(before.2, w.items),
-        w.origin = 'log' AND chosen.2.8 > 0, w.log_position >= chosen.2.8 OR w.log_position < chosen.2.7, NULL)::Nullable(Bool) AS is_new,
-    if(pass.2, if(pass.9[at] = '', pass.8, pass.9[at]), '') AS elided_level, if(pass.2, pass.10[at], '') AS reload_ref, w.digest AS digest, w.block AS block,
-    chosen.1.4 AS thread_id, chosen.2.3 AS previous_turn_id, chosen.2.5 AS previous_call_id
+    if(w.origin = 'log' AND pass.2, pass.5[at], w.tokens) AS tokens,
+    if(pass.2, coalesce(pass.6[at], if(w.origin = 'log', w.tokens, i.item.3)), w.tokens) AS tokens_full,
+    toBool(pass.2) AS elided, if(pass.2, pass.7, '') AS elided_by,
+    if(w.redaction = '', i.item.4, w.redaction) AS redaction_state, w.items AS item_refs,
+    w.tool_call AS tool_call_id, w.origin AS origin,
+    if(w.origin = 'assembly', has(before.3, w.assembly), NULL)::Nullable(Bool) AS injected, w.assembly AS assembly_id,
+    w.target AS target,
+    multiIf(
+        w.origin = 'assembly' AND notEmpty(before.1), NOT has(before.1, w.key) AND NOT hasAny(before.2, w.items),
+        w.origin = 'log' AND chosen.2.8 > 0, w.log_position >= chosen.2.8 OR w.log_position < chosen.2.7, NULL
+    )::Nullable(Bool) AS is_new,
+    if(pass.2, if(pass.9[at] = '', pass.8, pass.9[at]), '') AS elided_level, if(pass.2, pass.10[at], '') AS reload_ref,
+    w.digest AS digest, w.block AS block, chosen.1.4 AS thread_id, chosen.2.3 AS previous_turn_id,
+    chosen.2.5 AS previous_call_id
 FROM
 (
-    SELECT *,
-        arrayLast(p -> p.1 < order_in_thread AND (hasAny(p.3, items) OR item_type = 'function_call_output' AND has(p.4, tool_call)), cuts.1) AS pass,
+    SELECT
+        *,
+        arrayLast(
+            p -> p.1 < order_in_thread
+                AND (hasAny(p.3, items) OR item_type = 'function_call_output' AND has(p.4, tool_call)),
+            cuts.1) AS pass,
         greatest(indexOf(pass.3, items[1]), if(tool_call = '', 0, indexOf(pass.4, tool_call))) AS at
     FROM
     (
-        SELECT call_id AS call, ifNull(sequence, toInt64(stream_seq)) AS order_in_thread, toString(target) AS target, 'assembly' AS origin, assembly_id AS assembly, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
-            0 AS log_position, multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key, b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS items, b.6 AS tokens,
-            b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
+        SELECT
+            call_id AS call, ifNull(sequence, toInt64(stream_seq)) AS order_in_thread, toString(target) AS target,
+            'assembly' AS origin, assembly_id AS assembly, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
+            0 AS log_position, multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key,
+            b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS items,
+            b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
         FROM
         (
-            SELECT call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
+            SELECT
+                call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers,
+                block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
             FROM placements
-            PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND record_kind = 'assembly' AND has(chosen.1.9, assembly_id)
+            PREWHERE tenant = chosen.1.2
+                AND session_id = {session_id:String}
+                AND record_kind = 'assembly'
+                AND has(chosen.1.9, assembly_id)
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
             LIMIT 1 BY assembly_id, JSONExtractUInt(metadata, 'part')
         )
-        ARRAY JOIN arrayZip(blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions, arrayEnumerate(blocks)) AS b
+        ARRAY JOIN arrayZip(
+            blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
+            block_redactions, arrayEnumerate(blocks)) AS b
         UNION ALL
-        SELECT chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id, log_item_id, '', toString(role), toString(item_type), toString(name),
+        SELECT
+            chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id,
+            log_item_id, '', toString(role), toString(item_type), toString(name),
             [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
         FROM log_items
-        PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND thread_id = chosen.1.4 AND empty(chosen.1.9) AND position >= chosen.1.7 AND position < chosen.1.8
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND thread_id = chosen.1.4
+            AND empty(chosen.1.9)
+            AND position >= chosen.1.7
+            AND position < chosen.1.8
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
-    WHERE origin = 'assembly' OR NOT arrayExists(x -> x.1 < order_in_thread AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, items[1]), cuts.2)
+    WHERE origin = 'assembly'
+        OR NOT arrayExists(
+            x -> x.1 < order_in_thread AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, items[1]), cuts.2)
 ) AS w
 LEFT JOIN
 (
     SELECT item_id, argMax((name, area, size, state), at) AS item
     FROM
     (
-        SELECT item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state, ifNull(sequence, toInt64(stream_seq)) AS at
+        SELECT
+            item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state,
+            ifNull(sequence, toInt64(stream_seq)) AS at
         FROM items
-        PREWHERE tenant = chosen.1.2 AND session_id = {session_id:String} AND change != 'removed'
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND change != 'removed'
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
         SELECT r.2, '', '', NULL, 'expired', -1
@@ -144,11 +227,14 @@ LEFT JOIN
         (
             SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
             FROM events
-            PREWHERE tenant = chosen.1.2 AND session_id = '' AND event_type = 'context.erasure.applied'
+            PREWHERE tenant = chosen.1.2
+                AND session_id = ''
+                AND event_type = 'context.erasure.applied'
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         )
         WHERE r.1 = {session_id:String} AND r.2 != ''
     )
     GROUP BY item_id
-) AS i ON w.items[1] = i.item_id
+) AS i
+    ON w.items[1] = i.item_id
 ORDER BY target, position

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,5 +213,60 @@ func TestFilesStaySmall(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// eachSQL calls f with the path and the text of every SQL file of the repository.
+func eachSQL(t *testing.T, f func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".sql" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		f(filepath.ToSlash(path), string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLinesOfSQLAreNarrow(t *testing.T) {
+	t.Parallel()
+	const limit = 120
+	eachSQL(t, func(path, text string) {
+		for i, line := range strings.Split(text, "\n") {
+			if len(line) > limit {
+				t.Errorf("%s:%d has %d bytes; the limit is %d", path, i+1, len(line), limit)
+			}
+		}
+	})
+}
+
+// TestEveryRelationHasOneFile: a table, view or check of the ledger is defined in the
+// file of its name in ledger/migrate/sql, and nowhere else.
+func TestEveryRelationHasOneFile(t *testing.T) {
+	t.Parallel()
+	create := regexp.MustCompile(`\bCREATE\s+(?:OR REPLACE\s+)?(?:TABLE|VIEW|MATERIALIZED VIEW)\s+(?:IF NOT EXISTS\s+)?([a-z_]\w*)`)
+	found := 0
+	eachSQL(t, func(path, text string) {
+		for _, m := range create.FindAllStringSubmatch(text, -1) {
+			found++
+			folder := "views"
+			if strings.HasPrefix(m[0], "CREATE TABLE") {
+				folder = "tables"
+			}
+			want := "../../ledger/migrate/sql/" + folder + "/" + m[1] + ".sql"
+			if check, ok := strings.CutPrefix(m[1], "check_"); ok {
+				want = "../../ledger/migrate/sql/checks/" + strings.TrimSuffix(check, "_of") + ".sql"
+			}
+			if path != want {
+				t.Errorf("%s defines %s, whose file is %s", path, m[1], want)
+			}
+		}
+	})
+	if found < 65 {
+		t.Errorf("only %d definitions were found", found)
 	}
 }

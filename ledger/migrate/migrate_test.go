@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func exec(t *testing.T, conn driver.Conn, sql string, args ...any) {
 	}
 }
 
-// strings returns the only column of an answer.
+// list returns the only column of an answer.
 func list(t *testing.T, conn driver.Conn, sql string) (names []string) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), "SELECT groupArray(toString(*)) FROM ("+sql+")").Scan(&names); err != nil {
@@ -208,41 +209,40 @@ func (c *cutting) Exec(ctx context.Context, sql string, args ...any) error {
 	return c.Conn.Exec(ctx, sql, args...)
 }
 
-// TestUpGoesOnWhereItWasCut cuts a migration before each of its statements, in turn over
-// all states and none, and goes on with another.
+// TestUpGoesOnWhereItWasCut cuts migrations from nothing and from released states before
+// one of their statements, and goes on with another. All statements would take an hour:
+// each run takes others.
 func TestUpGoesOnWhereItWasCut(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
-	for _, from := range []string{"", "0003_create_facts", "0062_suspect_without_merging", "0090_change_rules_by_position"} {
-		t.Run("from"+from, func(t *testing.T) {
-			t.Parallel()
-			step := 1
-			if testing.Short() {
-				step = 41
+	step := 23
+	if testing.Short() {
+		step = 97
+	}
+	states := migratetest.States()
+	from := []migratetest.State{{}, states[2], states[len(states)/2], states[len(states)-1]}
+	for i, n := 0, rand.N(step); i < len(from); n += step {
+		whole := false
+		t.Run(fmt.Sprintf("%s before %d", from[i].Name, n), func(t *testing.T) {
+			conn := empty(t)
+			if from[i].Version > 0 {
+				if err := from[i].Make(t.Context(), conn); err != nil {
+					t.Fatal(err)
+				}
 			}
-			for n := 0; ; n += step {
-				conn := empty(t)
-				if i := slices.IndexFunc(migratetest.States(), func(s migratetest.State) bool { return s.Name == from }); i >= 0 {
-					if err := migratetest.States()[i].Make(t.Context(), conn); err != nil {
-						t.Fatal(err)
-					}
-				}
-				_, err := up(t.Context(), &cutting{conn, n}, current())
-				if err == nil {
-					t.Logf("%d statements", n)
-					break
-				}
+			_, err := up(t.Context(), &cutting{conn, n}, current())
+			if whole = err == nil; !whole {
 				if !errors.Is(err, errCut) {
-					t.Fatalf("cut before statement %d: %v", n, err)
+					t.Fatal(err)
 				}
 				mustUp(t, conn, current())
-				same(t, conn, want)
-				upToDate(t, conn)
-				if t.Failed() {
-					t.Fatalf("it was cut before statement %d", n)
-				}
 			}
+			same(t, conn, want)
+			upToDate(t, conn)
 		})
+		if whole {
+			i, n = i+1, rand.N(step)-step
+		}
 	}
 }
 

@@ -1,4 +1,5 @@
 INSERT INTO {beside:Identifier}.{table:Identifier}
-SELECT * FROM {table:Identifier} FINAL
+SELECT *
+FROM {table:Identifier} FINAL
 WHERE indexOf({incarnations:Array(UUID)}, incarnation) = 0
     OR stream_seq < {firsts:Array(UInt64)}[indexOf({incarnations:Array(UUID)}, incarnation)]

@@ -1,1 +1,3 @@
-SELECT count() FROM {beside:Identifier}.{table:Identifier} WHERE incarnation = {incarnation:UUID}
+SELECT count()
+FROM {beside:Identifier}.{table:Identifier}
+WHERE incarnation = {incarnation:UUID}

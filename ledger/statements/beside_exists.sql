@@ -1,1 +1,3 @@
-SELECT count() FROM system.tables WHERE database = {beside:String} AND name = 'rebuild_state'
+SELECT count()
+FROM system.tables
+WHERE database = {beside:String} AND name = 'rebuild_state'

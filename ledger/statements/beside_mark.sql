@@ -1,1 +1,4 @@
-INSERT INTO {beside:Identifier}.rebuild_state SELECT {state:String}, CAST(({names:Array(String)}, {uuids:Array(UUID)}), 'Map(String, UUID)'), {migrations:UInt64}, now64(6, 'UTC')
+INSERT INTO {beside:Identifier}.rebuild_state
+SELECT
+    {state:String}, CAST(({names:Array(String)}, {uuids:Array(UUID)}), 'Map(String, UUID)'), {migrations:UInt64},
+    now64(6, 'UTC')

@@ -1,1 +1,4 @@
-SELECT state, ids, migrations FROM {beside:Identifier}.rebuild_state ORDER BY at DESC LIMIT 1
+SELECT state, ids, migrations
+FROM {beside:Identifier}.rebuild_state
+ORDER BY at DESC
+LIMIT 1

@@ -1,1 +1,3 @@
-SELECT database, name, uuid FROM system.tables WHERE database IN (currentDatabase(), {beside:String}) AND engine LIKE '%MergeTree'
+SELECT database, name, uuid
+FROM system.tables
+WHERE database IN (currentDatabase(), {beside:String}) AND engine LIKE '%MergeTree'

@@ -1,2 +1,3 @@
-SELECT count() FROM {table:Identifier}
+SELECT count()
+FROM {table:Identifier}
 WHERE incarnation = {incarnation:UUID} AND stream_seq IN {sequences:Array(UInt64)}

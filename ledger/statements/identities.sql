@@ -1,2 +1,3 @@
-SELECT identity FROM events
+SELECT identity
+FROM events
 WHERE NOT has({except:Array(UUID)}, incarnation)

@@ -1,2 +1,3 @@
-SELECT count() FROM events
+SELECT count()
+FROM events
 WHERE NOT has({except:Array(UUID)}, incarnation)

@@ -1,1 +1,3 @@
-SELECT count(), min(stream_seq) FROM log_hashes WHERE incarnation = {incarnation:UUID}
+SELECT count(), min(stream_seq)
+FROM log_hashes
+WHERE incarnation = {incarnation:UUID}

@@ -1,1 +1,3 @@
-SELECT model, bucket, per_million, currency, valid_from, valid_until, source FROM price_list ORDER BY model, bucket, currency, valid_from
+SELECT model, bucket, per_million, currency, valid_from, valid_until, source
+FROM price_list
+ORDER BY model, bucket, currency, valid_from

@@ -1,1 +1,3 @@
-SELECT count() FROM system.processes WHERE startsWith(query_id, {prefix:String}) AND current_database = currentDatabase()
+SELECT count()
+FROM system.processes
+WHERE startsWith(query_id, {prefix:String}) AND current_database = currentDatabase()

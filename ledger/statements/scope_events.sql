@@ -1,10 +1,13 @@
-SELECT stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
+SELECT
+    stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
     tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id,
     step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id, subject,
     data_content_type, data_schema, partition_key, correlation_id, causation_id, recorded_time,
     traceparent, tracestate, data_classification, extensions, data, salt, tenant_absent
 FROM events FINAL
-WHERE tenant = {tenant:String} AND session_id = {session:String} AND incarnation = {incarnation:UUID}
+WHERE tenant = {tenant:String}
+    AND session_id = {session:String}
+    AND incarnation = {incarnation:UUID}
     AND ({turn:String} = '' OR turn_id = {turn:String})
     AND ({run:String} = '' OR run_id = {run:String})
     AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))

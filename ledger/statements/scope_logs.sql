@@ -1,6 +1,7 @@
 SELECT incarnation, count(), max(stream_seq)
 FROM events FINAL
-WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})) AND session_id = {session:String}
+WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
+    AND session_id = {session:String}
     AND ({turn:String} = '' OR turn_id = {turn:String})
     AND ({run:String} = '' OR run_id = {run:String})
 GROUP BY incarnation

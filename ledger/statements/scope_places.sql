@@ -1,4 +1,6 @@
-SELECT if(tenant = '', 'default', tenant) AS whose, session_id, sum(n) AS events, min(first) AS first_at, max(last) AS last_at
+SELECT
+    if(tenant = '', 'default', tenant) AS whose, session_id, sum(n) AS events, min(first) AS first_at,
+    max(last) AS last_at
 FROM
 (
     SELECT toString(tenant) AS tenant, session_id, count() AS n, min(recorded_at) AS first, max(recorded_at) AS last
@@ -13,11 +15,20 @@ FROM
     SELECT tenant, r.1, uniqExact(r.4), min(recorded_at), max(recorded_at)
     FROM
     (
-        SELECT toString(tenant) AS tenant, recorded_at, arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, run_id String, turn_id String, leaf String))')) AS r
+        SELECT
+            toString(tenant) AS tenant, recorded_at,
+            arrayJoin(
+                JSONExtract(
+                    data, 'records', 'Array(Tuple(session_id String, run_id String, turn_id String, leaf String))')
+            ) AS r
         FROM events FINAL
-        WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))) AND ({session:String} = '' OR session_id IN ('', {session:String})) AND event_type = {erasure:String}
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND ({session:String} = '' OR session_id IN ('', {session:String}))
+            AND event_type = {erasure:String}
     )
-    WHERE r.1 != '' AND r.4 != ''
+    WHERE r.1 != ''
+        AND r.4 != ''
         AND ({session:String} = '' OR r.1 = {session:String})
         AND ({turn:String} = '' OR r.3 = {turn:String})
         AND ({run:String} = '' OR r.2 = {run:String})

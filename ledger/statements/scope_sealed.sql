@@ -3,7 +3,9 @@ FROM
 (
     SELECT arrayJoin(JSONExtract(data, 'sequences', 'Array(Tuple(source String, ranges Array(Array(Int64))))')) AS s
     FROM events FINAL
-    WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})) AND session_id = {session:String} AND event_type = {type:String}
+    WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
+        AND session_id = {session:String}
+        AND event_type = {type:String}
         AND ({turn:String} = '' OR turn_id = {turn:String})
         AND ({run:String} = '' OR run_id = {run:String})
         AND has({kinds:Array(String)}, JSONExtractString(data, 'scope'))

@@ -1,4 +1,5 @@
-SELECT tenant, f.1 AS key_id, f.2 AS length, f.3 AS prefix_hash, f.4 AS hmac,
+SELECT
+    tenant, f.1 AS key_id, f.2 AS length, f.3 AS prefix_hash, f.4 AS hmac,
     argMin(record_id, (recorded_at, stream_seq)), argMin(policy_refs[1], (recorded_at, stream_seq))
 FROM redactions FINAL
 ARRAY JOIN arrayZip(fingerprint_keys, fingerprint_lengths, fingerprint_prefixes, fingerprint_hmacs) AS f

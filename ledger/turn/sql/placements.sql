@@ -1,7 +1,9 @@
-SELECT record_kind, call_id, sequence, stream_seq, target, assembly_id, metadata, tool_call_id,
+SELECT
+    record_kind, call_id, sequence, stream_seq, target, assembly_id, metadata, tool_call_id,
     blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
-    AND record_kind IN ('assembly', 'injection') AND has({assemblies:Array(String)}, assembly_id)
+    AND record_kind IN ('assembly', 'injection')
+    AND has({assemblies:Array(String)}, assembly_id)
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -1,4 +1,6 @@
-SELECT record_kind, change, thread_id, source_thread_id, sequence, stream_seq, record_id, level, elided_refs, elided_tool_call_ids, elided_before, elided_after, elided_levels, elided_reload_refs,
+SELECT
+    record_kind, change, thread_id, source_thread_id, sequence, stream_seq, record_id, level, elided_refs,
+    elided_tool_call_ids, elided_before, elided_after, elided_levels, elided_reload_refs,
     first_position, last_position, retained_tail_refs
 FROM replacements
 PREWHERE session_id = {session_id:String}

@@ -1,5 +1,8 @@
-SELECT recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time, turn_id, change AS step, item_id AS record_id, token_estimate AS tokens_before, token_estimate AS tokens_after,
-    multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS reason, if(title = '', toString(context_kind), title) AS note,
+SELECT
+    recorded_at, toString(incarnation) AS incarnation, stream_seq, event_time, turn_id, change AS step,
+    item_id AS record_id, token_estimate AS tokens_before, token_estimate AS tokens_after,
+    multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS reason,
+    if(title = '', toString(context_kind), title) AS note,
     arrayStringConcat(policy_refs, ', ') AS policy, arrayStringConcat(source_uris, ', ') AS stand_in
 FROM items
 PREWHERE session_id = {session_id:String}

@@ -1,5 +1,9 @@
-SELECT recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, assembly_id, removed_by_pass, injection_kind, injection_point, target, replaced_by,
-    arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block, block_positions[block] AS position, block_tokens[block] AS tokens, block_redactions[block] AS redaction, block_layers[block] AS layer, has(item_refs, {item_id:String}) AS named
+SELECT
+    recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, assembly_id,
+    removed_by_pass, injection_kind, injection_point, target, replaced_by,
+    arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block, block_positions[block] AS position,
+    block_tokens[block] AS tokens, block_redactions[block] AS redaction, block_layers[block] AS layer,
+    has(item_refs, {item_id:String}) AS named
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))

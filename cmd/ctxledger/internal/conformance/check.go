@@ -42,6 +42,10 @@ func parseCheck(text string) Check {
 			break
 		}
 		rest = after
+		if more, ok := strings.CutPrefix(field, "  "); ok {
+			c.Expects += " " + more
+			continue
+		}
 		switch key, value, _ := strings.Cut(field, ": "); key {
 		case "expects":
 			c.Expects = value

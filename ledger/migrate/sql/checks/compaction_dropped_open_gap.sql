@@ -16,8 +16,7 @@ carried AS
 (
     SELECT
         c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.turn_id AS turn_id,
-        c.compaction_id AS compaction_id,
-        (c.event_time, ifNull(c.sequence, 0)) AS at,
+        c.compaction_id AS compaction_id, (c.event_time, ifNull(c.sequence, 0)) AS at,
         arrayConcat(c.reinjected_refs, c.retained_tail_refs, c.loss_notes, s.open_questions) AS kept
     FROM (SELECT * FROM compactions WHERE change = 'completed' AND {of_tenant}) AS c
     LEFT JOIN
@@ -33,9 +32,8 @@ open AS
 (
     SELECT
         tenant, missing_id, argMin(session_id, (at, event_id)) AS session_id,
-        argMin(thread_id, (at, event_id)) AS thread_id,
-        argMaxIf(question, (at, event_id), question != '') AS question, min(at) AS since,
-        minIf(at, status IN ('resolved', 'declined', 'expired')) AS until,
+        argMin(thread_id, (at, event_id)) AS thread_id, argMaxIf(question, (at, event_id), question != '') AS question,
+        min(at) AS since, minIf(at, status IN ('resolved', 'declined', 'expired')) AS until,
         countIf(status IN ('resolved', 'declined', 'expired')) AS ends
     FROM
     (
@@ -47,8 +45,7 @@ open AS
 )
 SELECT
     c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.turn_id AS turn_id,
-    c.compaction_id AS compaction_id,
-    g.missing_id AS missing_id, g.question AS question,
+    c.compaction_id AS compaction_id, g.missing_id AS missing_id, g.question AS question,
     'the compaction does not carry on a gap that was open' AS problem
 FROM carried AS c
 INNER JOIN open AS g ON g.tenant = c.tenant AND g.session_id = c.session_id AND g.thread_id = c.thread_id

@@ -21,8 +21,7 @@ suspects AS
     (
         SELECT
             tenant, session_id, record_id, record_kind = 'selection_completed' AS completed, parts,
-            length(item_refs) AS items, items_hash,
-            length(candidate_refs) AS considered, candidates_hash, contradicts
+            length(item_refs) AS items, items_hash, length(candidate_refs) AS considered, candidates_hash, contradicts
         FROM decisions
         WHERE record_kind IN ('selection_started', 'selection_completed') AND {of_tenant}
     )

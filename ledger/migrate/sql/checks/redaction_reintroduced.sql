@@ -35,8 +35,7 @@ shown AS
 (
     SELECT
         tenant, session_id, turn_id, assembly_id AS record_id, (recorded_at, stream_seq) AS at,
-        arrayJoin(b.2) AS item_ref,
-        'an assembly holds the redacted item as not redacted' AS problem
+        arrayJoin(b.2) AS item_ref, 'an assembly holds the redacted item as not redacted' AS problem
     FROM placements FINAL
     ARRAY JOIN arrayZip(block_redactions, block_items) AS b
     WHERE (tenant, session_id) IN (concerned)
@@ -61,8 +60,7 @@ shown AS
 )
 SELECT
     s.tenant AS tenant, s.session_id AS session_id, s.turn_id AS turn_id, s.item_ref AS item_ref,
-    w.redaction_id AS redaction_id,
-    s.record_id AS record_id, s.problem AS problem
+    w.redaction_id AS redaction_id, s.record_id AS record_id, s.problem AS problem
 FROM shown AS s
 INNER JOIN withheld AS w ON w.tenant = s.tenant AND w.session_id = s.session_id AND w.target_ref = s.item_ref
 WHERE s.at > w.since

@@ -63,8 +63,8 @@ marks AS
 (
     SELECT
         tenant, session_id, thread_id, groupArrayIf(at, kind = 'compaction') AS compacted_at,
-        groupArrayIf(at, kind = 'elision') AS elided_at,
-        groupArrayIf(at, kind = 'pressure') AS pressed_at, groupArrayIf(at, kind = 'removal') AS moved_at
+        groupArrayIf(at, kind = 'elision') AS elided_at, groupArrayIf(at, kind = 'pressure') AS pressed_at,
+        groupArrayIf(at, kind = 'removal') AS moved_at
     FROM
     (
         SELECT
@@ -126,8 +126,7 @@ facts AS
         tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
         tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
         call_id, model, uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning,
-        window_tokens,
-        if(lineage_id = thread_id, '', lineage_id) AS other_lineage,
+        window_tokens, if(lineage_id = thread_id, '', lineage_id) AS other_lineage,
         if(system_digest = '', 0, cityHash64(system_digest)) AS system,
         if(tools_digest = '', 0, cityHash64(tools_digest)) AS tools, gap_seconds, cache_lifetime_seconds, cost,
         currency, JSONExtractBool(metadata, 'synthetic') AS synthetic,
@@ -294,8 +293,8 @@ SELECT
         arrayExists(x -> x > previous_order AND x < thread_order, moved_at), 'injection',
         'rewrite') AS cause,
     window_tokens, if(number = 1, NULL, previous_window_tokens) AS previous_window_tokens, cache_read, cache_written,
-    recomputed_billed, reusable_tokens, lost_tokens,
-    broken_billed, recomputed_billed - broken_billed AS unbroken_billed,
+    recomputed_billed, reusable_tokens, lost_tokens, broken_billed,
+    recomputed_billed - broken_billed AS unbroken_billed,
     if(sized, whole, NULL) AS window_expected, if(comparable, whole - rest, NULL) AS prefix_tokens,
     if(comparable, rest, NULL) AS recomputed_expected,
     if(comparable, fresh, NULL) AS new_tokens, penalty_tokens,

@@ -39,9 +39,7 @@ SELECT
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     thread_order, lineage_id, call_id, model, previous_call_id, previous_model, window_tokens, previous_window_tokens,
     cache_read, cache_written, recomputed_billed, reusable_tokens, lost_tokens, recomputed_expected, new_tokens,
-    penalty_tokens,
-    gap_seconds, cache_lifetime_seconds, cause, cost, currency, prefix_tokens, lost_expected, broken_billed,
-    unbroken_billed,
-    priced_cost, priced_currency, break_cost, unbroken_cost
+    penalty_tokens, gap_seconds, cache_lifetime_seconds, cause, cost, currency, prefix_tokens, lost_expected,
+    broken_billed, unbroken_billed, priced_cost, priced_currency, break_cost, unbroken_cost
 FROM cache_bill
 WHERE number > 1;

@@ -27,8 +27,7 @@ done AS
 (
     SELECT
         tenant, session_id, source_thread_id AS thread_id, thread_order, stream_seq, incarnation, compaction_id,
-        summary_ref, first_position, last_position,
-        tokens_before, tokens_after, loss_notes, event_time,
+        summary_ref, first_position, last_position, tokens_before, tokens_after, loss_notes, event_time,
         row_number() OVER (PARTITION BY tenant, session_id ORDER BY thread_order, stream_seq) AS number
     FROM compactions
     WHERE change = 'completed'
@@ -111,11 +110,10 @@ lineage AS
 )
 SELECT
     l.tenant AS tenant, l.session_id AS session_id, l.thread_id AS thread_id, l.compaction_id AS compaction_id,
-    l.summary_ref AS summary_ref,
-    l.ancestor.1 AS generation, a.compaction_id AS ancestor_id, a.summary_ref AS ancestor_summary_ref,
-    a.first_position AS ancestor_first_position, a.last_position AS ancestor_last_position,
-    a.tokens_before AS ancestor_tokens_before, a.tokens_after AS ancestor_tokens_after,
-    a.loss_notes AS ancestor_loss_notes,
+    l.summary_ref AS summary_ref, l.ancestor.1 AS generation, a.compaction_id AS ancestor_id,
+    a.summary_ref AS ancestor_summary_ref, a.first_position AS ancestor_first_position,
+    a.last_position AS ancestor_last_position, a.tokens_before AS ancestor_tokens_before,
+    a.tokens_after AS ancestor_tokens_after, a.loss_notes AS ancestor_loss_notes,
     a.event_time AS ancestor_time
 FROM
 (

@@ -28,8 +28,7 @@ CREATE OR REPLACE VIEW erased_records AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, tenant, session_id,
     JSONExtractString(data, 'erasure_id') AS erasure_id, JSONExtractString(data, 'erased_subject') AS erased_subject,
-    JSONExtractString(data, 'reason') AS reason,
-    JSONExtract(data, 'policy_refs', 'Array(String)') AS policy_refs,
+    JSONExtractString(data, 'reason') AS reason, JSONExtract(data, 'policy_refs', 'Array(String)') AS policy_refs,
     r.1 AS erased_stream, r.2 AS erased_seq, r.3 AS leaf, r.4 AS erased_source, r.5 AS erased_sequence,
     r.6 AS erased_session_id, r.7 AS erased_run_id, r.8 AS erased_turn_id, r.9 AS erased_item_id
 FROM

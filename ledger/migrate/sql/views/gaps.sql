@@ -41,11 +41,10 @@
 CREATE OR REPLACE VIEW gaps AS
 SELECT
     tenant, missing_id, argMin(agent, at) AS agent, argMin(resource_id, at) AS resource_id,
-    argMin(runtime_id, at) AS runtime_id,
-    argMin(session_id, at) AS session_id, argMin(thread_id, at) AS thread_id, argMin(turn_id, at) AS turn_id,
-    argMin(task_id, at) AS task_id, argMin(run_id, at) AS run_id, argMin(attempt_id, at) AS attempt_id,
-    argMin(step_id, at) AS step_id, argMin(tool_call_id, at) AS tool_call_id, argMin(action_id, at) AS action_id,
-    argMin(evidence_id, at) AS evidence_id, argMin(context_id, at) AS context_id,
+    argMin(runtime_id, at) AS runtime_id, argMin(session_id, at) AS session_id, argMin(thread_id, at) AS thread_id,
+    argMin(turn_id, at) AS turn_id, argMin(task_id, at) AS task_id, argMin(run_id, at) AS run_id,
+    argMin(attempt_id, at) AS attempt_id, argMin(step_id, at) AS step_id, argMin(tool_call_id, at) AS tool_call_id,
+    argMin(action_id, at) AS action_id, argMin(evidence_id, at) AS evidence_id, argMin(context_id, at) AS context_id,
     argMin(parent_run_id, at) AS parent_run_id, argMin(root_run_id, at) AS root_run_id, argMin(call_id, at) AS call_id,
     argMax(status, at) AS status, toBool(status NOT IN ('resolved', 'declined', 'expired')) AS is_open,
     argMaxIf(question, at, question != '') AS question, argMaxIf(needed_for, at, needed_for != '') AS needed_for,

@@ -16,8 +16,7 @@
 CREATE OR REPLACE VIEW model_prices AS
 SELECT
     m.model AS model, p.bucket AS bucket, p.per_million AS per_million, p.currency AS currency,
-    p.valid_from AS valid_from,
-    p.valid_until AS valid_until, p.model AS pattern, p.source AS source,
+    p.valid_from AS valid_from, p.valid_until AS valid_until, p.model AS pattern, p.source AS source,
     row_number() OVER (
         PARTITION BY m.model, p.bucket
         ORDER BY length(replaceAll(p.model, '*', '')) DESC, p.model, p.valid_from DESC, p.currency) AS precedence

@@ -53,8 +53,7 @@ sessions AS
             tenant, session_id, run_id,
             (
                 anyIf(parent, parent != ''), anyIf(root, root != ''), anyIf(who, who != ''),
-                anyIf(thread, thread != ''),
-                anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k)) AS run
+                anyIf(thread, thread != ''), anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k)) AS run
         FROM facts
         GROUP BY tenant, session_id, run_id
     )
@@ -74,16 +73,15 @@ paths AS
 )
 SELECT
     tenant, session_id, if(r.2 = '', way[1], r.2) AS root_run_id, run_id, r.1 AS parent_run_id, r.3 AS agent,
-    r.4 AS thread_id, r.5 AS scope_kind,
-    r.6 AS opened_at, toInt64(length(way)) - 1 AS depth, way AS path, r.7 AS calls, total_calls, r.8 AS window_tokens,
-    r.9 AS output_tokens, r.10 AS cost,
+    r.4 AS thread_id, r.5 AS scope_kind, r.6 AS opened_at, toInt64(length(way)) - 1 AS depth, way AS path, r.7 AS calls,
+    total_calls, r.8 AS window_tokens, r.9 AS output_tokens, r.10 AS cost,
     total_window_tokens, total_output_tokens, total_cost
 FROM
 (
     SELECT
         tenant, session_id, ancestor AS run_id, anyIf(run, id = ancestor) AS r, anyIf(path, id = ancestor) AS way,
-        sum(run.7) AS total_calls,
-        sum(run.8) AS total_window_tokens, sum(run.9) AS total_output_tokens, sum(run.10) AS total_cost
+        sum(run.7) AS total_calls, sum(run.8) AS total_window_tokens, sum(run.9) AS total_output_tokens,
+        sum(run.10) AS total_cost
     FROM paths
     ARRAY JOIN path AS ancestor
     GROUP BY tenant, session_id, ancestor

@@ -35,9 +35,8 @@ SELECT
     tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, substring(record_kind, 11) AS change,
-    record_id AS selection_id,
-    surface_id, call_id, query, intent, policy, rationale, actor, model, budget_ref, part, parts, candidate_refs,
-    item_refs, outcomes, ranks, scores, tokens, reasons, notes, signals, metadata
+    record_id AS selection_id, surface_id, call_id, query, intent, policy, rationale, actor, model, budget_ref, part,
+    parts, candidate_refs, item_refs, outcomes, ranks, scores, tokens, reasons, notes, signals, metadata
 FROM decisions FINAL
 WHERE record_kind IN ('selection_started', 'selection_completed')
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -56,8 +56,7 @@ FROM
 (
     SELECT
         tenant, session_id, toString(agent) AS agent, '' AS model, event_time AS at, toString(event_type) AS kind,
-        turn_id, run_id, thread_id, subject,
-        CAST((NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
+        turn_id, run_id, thread_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
                 Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
                 Nullable(Int64))') AS call,
         '' AS currency

@@ -104,12 +104,10 @@ seen AS
 (
     SELECT
         recorded_at, event_time, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
-        run_id, attempt_id, step_id,
-        tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
+        run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
         ifNull(sequence, toInt64(stream_seq)) AS thread_order, call_id, toString(target) AS target,
-        'assembly' AS origin, assembly_id,
-        CAST(shown > 0, 'Nullable(Bool)') AS injected, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
-        CAST(NULL, 'Nullable(Int64)') AS log_position,
+        'assembly' AS origin, assembly_id, CAST(shown > 0, 'Nullable(Bool)') AS injected,
+        ifNull(b.3, 1000000000) AS place, b.9 AS place_given, CAST(NULL, 'Nullable(Int64)') AS log_position,
         b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs,
         b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state
     FROM placed
@@ -120,12 +118,10 @@ seen AS
     UNION ALL
     SELECT
         c.recorded_at, c.event_time, c.tenant, c.agent, c.resource_id, c.runtime_id, c.session_id, c.thread_id,
-        c.turn_id, c.task_id,
-        c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id, c.context_id, c.parent_run_id,
-        c.root_run_id,
-        c.thread_order, c.call_id, '', 'log', '', NULL, ifNull(l.position, 0), 0, l.position,
-        l.log_item_id, '', toString(l.role), toString(l.item_type), toString(l.name),
-        [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
+        c.turn_id, c.task_id, c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id,
+        c.context_id, c.parent_run_id, c.root_run_id, c.thread_order, c.call_id, '', 'log', '', NULL,
+        ifNull(l.position, 0), 0, l.position, l.log_item_id, '', toString(l.role), toString(l.item_type),
+        toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
     FROM model_calls AS c
     INNER JOIN (SELECT * FROM log_items FINAL) AS l
         ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
@@ -149,15 +145,12 @@ described AS
 )
 SELECT
     d.recorded_at AS recorded_at, d.event_time AS event_time, d.tenant AS tenant, d.agent AS agent,
-    d.resource_id AS resource_id,
-    d.runtime_id AS runtime_id, d.session_id AS session_id, d.thread_id AS thread_id, d.turn_id AS turn_id,
-    d.task_id AS task_id,
-    d.run_id AS run_id, d.attempt_id AS attempt_id, d.step_id AS step_id, d.tool_call_id AS tool_call_id,
-    d.action_id AS action_id,
+    d.resource_id AS resource_id, d.runtime_id AS runtime_id, d.session_id AS session_id, d.thread_id AS thread_id,
+    d.turn_id AS turn_id, d.task_id AS task_id, d.run_id AS run_id, d.attempt_id AS attempt_id, d.step_id AS step_id,
+    d.tool_call_id AS tool_call_id, d.action_id AS action_id,
     d.evidence_id AS evidence_id, d.context_id AS context_id, d.parent_run_id AS parent_run_id,
-    d.root_run_id AS root_run_id,
-    d.thread_order AS thread_order, d.call_id AS call_id, d.target AS target, d.origin AS origin,
-    d.assembly_id AS assembly_id, d.injected AS injected,
+    d.root_run_id AS root_run_id, d.thread_order AS thread_order, d.call_id AS call_id, d.target AS target,
+    d.origin AS origin, d.assembly_id AS assembly_id, d.injected AS injected,
     toInt64(
         row_number() OVER (
             PARTITION BY d.tenant, d.session_id, d.call_id, d.target, d.assembly_id

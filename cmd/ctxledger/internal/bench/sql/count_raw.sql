@@ -1,1 +1,2 @@
-SELECT count() FROM raw
+SELECT count()
+FROM raw

@@ -1,1 +1,5 @@
-SELECT tenant FROM events WHERE tenant != '' GROUP BY tenant ORDER BY count() DESC, tenant
+SELECT tenant
+FROM events
+WHERE tenant != ''
+GROUP BY tenant
+ORDER BY count() DESC, tenant

@@ -1,9 +1,11 @@
 -- Turns by a hash of theirs, with another turn of the session, a call of the turn
 -- and the item of the session that was added last before the turn's end.
-WITH drawn AS
+WITH
+drawn AS
 (
     SELECT tenant, session_id, turn_id, max(call_id) AS call_id
-    FROM calls WHERE session_id != '' AND turn_id != ''
+    FROM calls
+    WHERE session_id != '' AND turn_id != ''
     GROUP BY tenant, session_id, turn_id
     ORDER BY cityHash64(tenant, session_id, turn_id)
     LIMIT {samples:UInt32}
@@ -16,5 +18,6 @@ INNER JOIN
     FROM items
     WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM drawn) AND turn_id != ''
     GROUP BY tenant, session_id
-) AS i ON i.tenant = d.tenant AND i.session_id = d.session_id
+) AS i
+    ON i.tenant = d.tenant AND i.session_id = d.session_id
 ORDER BY d.tenant, d.session_id, d.turn_id

@@ -1,1 +1,3 @@
-SELECT count() FROM system.merges WHERE database = 'ctxledger_bench'
+SELECT count()
+FROM system.merges
+WHERE database = 'ctxledger_bench'

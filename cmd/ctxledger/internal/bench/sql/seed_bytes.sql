@@ -1,1 +1,3 @@
-SELECT sum(bytes_on_disk) FROM system.parts WHERE database = {database:String} AND active
+SELECT sum(bytes_on_disk)
+FROM system.parts
+WHERE database = {database:String} AND active

@@ -1,19 +1,25 @@
 -- Every row of a typed table, as one of another session: in each column that an id
 -- can stand in, the mark of the corpus becomes eight digits of the session's and the
 -- copy's own.
-INSERT INTO {to:Identifier}.{table:Identifier}
-(
+INSERT INTO {to:Identifier}.{table:Identifier} (
     incarnation, stream_seq, recorded_at, event_time,
     COLUMNS('(_id|_ref|^source|^metadata|^actor)$'),
     COLUMNS('^(seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'),
-    * EXCEPT '(_id|_ref|^source|^metadata|^actor)$|^(incarnation|stream_seq|recorded_at|event_time|seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'
+    * EXCEPT '(_id|_ref|^source|^metadata|^actor)$'
+        EXCEPT '^(incarnation|stream_seq|recorded_at|event_time)$'
+        EXCEPT '^(seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'
 )
-WITH lower(leftPad(hex(bitXor(toUInt32(sipHash64(session_id)), toUInt32({copy:UInt64} * 2654435761))), 8, '0')) AS own
+WITH
+lower(leftPad(hex(bitXor(toUInt32(sipHash64(session_id)), toUInt32({copy:UInt64} * 2654435761))), 8, '0')) AS own
 SELECT
     {incarnation:UUID}, stream_seq + {positions:UInt64},
     event_time + toIntervalNanosecond({later:Int64} + {stored:Int64}), event_time + toIntervalNanosecond({later:Int64}),
     COLUMNS('(_id|_ref|^source|^metadata|^actor)$') APPLY(x -> replaceAll(x, '5eedc0de', own)),
-    COLUMNS('^(seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$') APPLY(x -> arrayMap(y -> replaceAll(y, '5eedc0de', own), x)),
-    * EXCEPT '(_id|_ref|^source|^metadata|^actor)$|^(incarnation|stream_seq|recorded_at|event_time|seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'
+    COLUMNS(
+        '^(seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'
+    ) APPLY(x -> arrayMap(y -> replaceAll(y, '5eedc0de', own), x)),
+    * EXCEPT '(_id|_ref|^source|^metadata|^actor)$'
+        EXCEPT '^(incarnation|stream_seq|recorded_at|event_time)$'
+        EXCEPT '^(seal_sources|source_item_refs|elided_refs|elided_tool_call_ids)$'
 FROM {from:Identifier}.{table:Identifier}
 WHERE stream_seq <= {last:UInt64}

@@ -1,23 +1,42 @@
 -- check: injection-leads-to-sources
--- expects: from the injection the way leads to its assembly, block by block to the items, and from each item to its source
+-- expects: from the injection the way leads to its assembly, block by block to the items, and from each item to its
+--   source
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: run
 WITH
 blocks AS
 (
     SELECT assembly_id, b.1 AS place, b.2 AS block, arrayJoin(b.3) AS item_ref
-    FROM assemblies ARRAY JOIN arrayZip(block_positions, blocks, block_items) AS b
+    FROM assemblies
+    ARRAY JOIN arrayZip(block_positions, blocks, block_items) AS b
     WHERE tenant = {tenant:String} AND session_id = {session_id:String}
 )
-SELECT count() AS looked_at,
-    'model message_history 0 code main file:///srv/app/main.py, model message_history 1 docs guide https://example.org/guide' AS expected,
+SELECT
+    count() AS looked_at,
+    concat(
+        'model message_history 0 code main file:///srv/app/main.py, ',
+        'model message_history 1 docs guide https://example.org/guide')
+        AS expected,
     replaceAll(arrayStringConcat(groupArray(line), ', '), concat('-', {run:String}), '') AS found
 FROM
 (
-    SELECT concat(n.target, ' ', n.injection_point, ' ', toString(b.place), ' ', b.block, ' ', i.item_id, ' ', i.source_uris[1]) AS line
-    FROM (SELECT * FROM injections WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied') AS n
+    SELECT concat(
+        n.target, ' ', n.injection_point, ' ', toString(b.place), ' ', b.block, ' ', i.item_id, ' ', i.source_uris[1]
+    ) AS line
+    FROM
+    (
+        SELECT *
+        FROM injections
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied'
+    ) AS n
     INNER JOIN blocks AS b ON b.assembly_id = n.assembly_id
-    INNER JOIN (SELECT * FROM item_versions WHERE tenant = {tenant:String} AND session_id = {session_id:String}) AS i ON i.item_id = b.item_ref
+    INNER JOIN
+    (
+        SELECT *
+        FROM item_versions
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    ) AS i
+        ON i.item_id = b.item_ref
     ORDER BY b.place
 );
 
@@ -25,17 +44,29 @@ FROM
 -- expects: an item that was selected and never placed is in no assembly and in no injection
 -- rule: invariant 5
 -- applies: run
-SELECT (SELECT count() FROM turn_candidates WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND item_ref = concat('notes-', {run:String}) AND outcome = 'selected') AS looked_at,
+SELECT
+    (
+        SELECT count()
+        FROM turn_candidates
+        WHERE tenant = {tenant:String}
+            AND session_id = {session_id:String}
+            AND item_ref = concat('notes-', {run:String})
+            AND outcome = 'selected'
+    ) AS looked_at,
     '' AS expected, arrayStringConcat(groupArray(concat(record_kind, ' ', record_id)), ', ') AS found
 FROM placements FINAL
-WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    AND (has(item_refs, concat('notes-', {run:String})) OR has(arrayFlatten(block_items), concat('notes-', {run:String})));
+WHERE tenant = {tenant:String}
+    AND session_id = {session_id:String}
+    AND (
+        has(item_refs, concat('notes-', {run:String})) OR has(arrayFlatten(block_items), concat('notes-', {run:String}))
+    );
 
 -- check: assembled-is-not-injected
 -- expects: the assembly that was injected is said to be visible, and the one that was only made is not
 -- rule: invariant 5
 -- applies: run
-SELECT count() AS looked_at, 'call-1 injected, call-2 not injected' AS expected,
+SELECT
+    count() AS looked_at, 'call-1 injected, call-2 not injected' AS expected,
     replaceAll(arrayStringConcat(groupArray(line), ', '), concat('-', {run:String}), '') AS found
 FROM
 (
@@ -49,7 +80,13 @@ FROM
 -- expects: no injection names an assembly that is not recorded
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: both
-SELECT (SELECT count() FROM injections WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied' AND assembly_id != '') AS looked_at, '' AS expected,
+SELECT
+    (
+        SELECT count()
+        FROM injections
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied' AND assembly_id != ''
+    ) AS looked_at,
+    '' AS expected,
     arrayStringConcat(groupArray(10)(concat('injection ', injection_id, ' names ', assembly_id)), '; ') AS found
 FROM check_injected_without_assembly
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
@@ -58,17 +95,38 @@ WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 -- expects: every item of an injected assembly is recorded, as an item, an entry of the log or a summary
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: both
-SELECT count() AS looked_at, '' AS expected, arrayStringConcat(groupArrayIf(10)(concat('assembly ', assembly_id, ': ', item_ref), NOT known), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(groupArrayIf(10)(concat('assembly ', assembly_id, ': ', item_ref), NOT known), '; ') AS found
 FROM
 (
-    SELECT DISTINCT assembly_id, arrayJoin(arrayFlatten(block_items)) AS item_ref, item_ref IN
-    (
-        SELECT item_id FROM item_versions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-        UNION ALL SELECT log_item_id FROM log_entries WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-        UNION ALL SELECT item_ref FROM log_entries WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-        UNION ALL SELECT summary_id FROM summaries WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    ) AS known
+    SELECT DISTINCT
+        assembly_id, arrayJoin(arrayFlatten(block_items)) AS item_ref,
+        item_ref IN
+        (
+            SELECT item_id
+            FROM item_versions
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+            UNION ALL
+            SELECT log_item_id
+            FROM log_entries
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+            UNION ALL
+            SELECT item_ref
+            FROM log_entries
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+            UNION ALL
+            SELECT summary_id
+            FROM summaries
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+        ) AS known
     FROM assemblies
-    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-        AND assembly_id IN (SELECT assembly_id FROM injections WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied')
+    WHERE tenant = {tenant:String}
+        AND session_id = {session_id:String}
+        AND assembly_id IN
+        (
+            SELECT assembly_id
+            FROM injections
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'applied'
+        )
 );

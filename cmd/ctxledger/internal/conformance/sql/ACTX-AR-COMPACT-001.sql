@@ -1,36 +1,72 @@
 -- check: points-at-its-window
--- expects: the compaction names the items that it stands for, in order, their stretch of the log, its summary and what becomes of the source
+-- expects: the compaction names the items that it stands for, in order, their stretch of the log, its summary and
+--   what becomes of the source
 -- rule: seed 001 ACTX-AR-COMPACT-001, invariant 7
 -- applies: run
-SELECT count() AS looked_at,
-    'started first, question, thought of thread-1 0 to 1 by, then completed first, question, thought of thread-1 0 to 1 by summary replace_in_window' AS expected,
+SELECT
+    count() AS looked_at,
+    concat(
+        'started first, question, thought of thread-1 0 to 1 by, then ',
+        'completed first, question, thought of thread-1 0 to 1 by summary replace_in_window')
+        AS expected,
     replaceAll(arrayStringConcat(groupArray(line), ', then '), concat('-', {run:String}), '') AS found
 FROM
 (
-    SELECT trim(concat(change, ' ', arrayStringConcat(source_item_refs, ', '), ' of ', source_thread_id, ' ', ifNull(toString(first_position), '?'), ' to ', ifNull(toString(last_position), '?'),
-        ' by ', summary_ref, ' ', replacement_policy)) AS line
+    SELECT trim(
+        concat(
+            change, ' ', arrayStringConcat(source_item_refs, ', '), ' of ', source_thread_id, ' ',
+            ifNull(toString(first_position), '?'), ' to ', ifNull(toString(last_position), '?'),
+            ' by ', summary_ref, ' ', replacement_policy)) AS line
     FROM compactions
     WHERE tenant = {tenant:String} AND session_id = {session_id:String}
     ORDER BY event_time
 );
 
 -- check: summary-is-context
--- expects: the summary is recorded as a summary, as a context item and as a record of its own, and never as an entry of the log
+-- expects: the summary is recorded as a summary, as a context item and as a record of its own, and never as an
+--   entry of the log
 -- rule: seed 001 ACTX-AR-COMPACT-001, boundary rule 3
 -- applies: run
-WITH concat('summary-', {run:String}) AS id
+WITH
+concat('summary-', {run:String}) AS id
 SELECT
-    (SELECT count() FROM summaries WHERE tenant = {tenant:String} AND session_id = {session_id:String}) AS looked_at,
+    (
+        SELECT count()
+        FROM summaries
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    ) AS looked_at,
     'item summary thread_summary; thread_summary through 1; 0 entries of the log' AS expected,
-    concat('item ', (SELECT arrayStringConcat(groupArray(concat(content_mode, ' ', context_kind)), ', ') FROM item_versions WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND item_id = id),
-        '; ', (SELECT arrayStringConcat(groupArray(concat(summary_kind, ' through ', ifNull(toString(covers_through_position), '?'))), ', ') FROM summaries WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND summary_id = id),
-        '; ', toString((SELECT count() FROM log_entries WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND (item_ref = id OR log_item_id = id))), ' entries of the log') AS found;
+    concat(
+        'item ',
+        (
+            SELECT arrayStringConcat(groupArray(concat(content_mode, ' ', context_kind)), ', ')
+            FROM item_versions
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND item_id = id
+        ),
+        '; ',
+        (
+            SELECT arrayStringConcat(
+                groupArray(concat(summary_kind, ' through ', ifNull(toString(covers_through_position), '?'))), ', ')
+            FROM summaries
+            WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND summary_id = id
+        ),
+        '; ',
+        toString(
+            (
+                SELECT count()
+                FROM log_entries
+                WHERE tenant = {tenant:String}
+                    AND session_id = {session_id:String}
+                    AND (item_ref = id OR log_item_id = id)
+            )),
+        ' entries of the log') AS found;
 
 -- check: source-left-the-window
 -- expects: the next turn shows the summary in the place of what it stands for
 -- rule: seed 001 ACTX-AR-COMPACT-001
 -- applies: run
-SELECT count() AS looked_at, 'summary, follow-up' AS expected,
+SELECT
+    count() AS looked_at, 'summary, follow-up' AS expected,
     replaceAll(arrayStringConcat(groupArray(line), ', '), concat('-', {run:String}), '') AS found
 FROM
 (
@@ -44,9 +80,15 @@ FROM
 -- expects: every completed compaction says what it stands for and what stands there now
 -- rule: seed 001 ACTX-AR-COMPACT-001, boundary rule 3
 -- applies: both
-SELECT count() AS looked_at, '' AS expected,
-    arrayStringConcat(groupArrayIf(10)(concat('compaction ', compaction_id), summary_ref = ''
-        OR empty(source_item_refs) AND first_item_ref = '' AND first_position IS NULL AND last_position IS NULL), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(
+        groupArrayIf(10)(
+            concat('compaction ', compaction_id),
+            summary_ref = ''
+                OR empty(source_item_refs) AND first_item_ref = '' AND first_position IS NULL AND last_position IS NULL
+        ),
+        '; ') AS found
 FROM compactions
 WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'completed';
 
@@ -56,9 +98,11 @@ WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change =
 -- applies: both
 SELECT
     (
-        SELECT count() FROM log_entries
+        SELECT count()
+        FROM log_entries
         WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND item_type = 'reasoning'
-    ) AS looked_at, '' AS expected,
+    ) AS looked_at,
+    '' AS expected,
     arrayStringConcat(groupArray(10)(concat(record_id, ' replays ', item_ref)), '; ') AS found
 FROM check_reasoning_reinjected
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};

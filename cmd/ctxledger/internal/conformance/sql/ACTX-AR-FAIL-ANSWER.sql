@@ -1,13 +1,23 @@
 -- check: only-the-proper-one
--- expects: of all compactions, summaries and items that were sent only those that mark no answer and name their source are there
+-- expects: of all compactions, summaries and items that were sent only those that mark no answer and name their
+--   source are there
 -- rule: seed 001 failure case 3, boundary rule 3
 -- applies: run
-SELECT count() AS looked_at, 'compaction compaction of a, b; summary summary of a, b' AS expected,
+SELECT
+    count() AS looked_at, 'compaction compaction of a, b; summary summary of a, b' AS expected,
     replaceAll(arrayStringConcat(groupArray(line), '; '), concat('-', {run:String}), '') AS found
 FROM
 (
-    SELECT stream_seq, concat('compaction ', compaction_id, ' of ', arrayStringConcat(source_item_refs, ', ')) AS line FROM compactions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT stream_seq, concat('summary ', summary_id, ' of ', arrayStringConcat(source_item_refs, ', ')) FROM summaries WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT stream_seq, concat('item ', item_id) FROM item_versions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    SELECT stream_seq, concat('compaction ', compaction_id, ' of ', arrayStringConcat(source_item_refs, ', ')) AS line
+    FROM compactions
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL
+    SELECT stream_seq, concat('summary ', summary_id, ' of ', arrayStringConcat(source_item_refs, ', '))
+    FROM summaries
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL
+    SELECT stream_seq, concat('item ', item_id)
+    FROM item_versions
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
     ORDER BY stream_seq
 );

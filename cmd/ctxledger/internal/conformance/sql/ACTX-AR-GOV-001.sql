@@ -1,23 +1,45 @@
 -- check: own-words-stay
--- expects: words that only look like a status are kept: the status of a log entry, a tool's name, a title, the outcome of a rung
+-- expects: words that only look like a status are kept: the status of a log entry, a tool's name, a title, the
+--   outcome of a rung
 -- rule: boundary rule 1
 -- applies: run
-SELECT count() AS looked_at, 'approve_invoice completed; Task completed: approval granted; trim_retrieved failed' AS expected, arrayStringConcat(groupArray(line), '; ') AS found
+SELECT
+    count() AS looked_at,
+    'approve_invoice completed; Task completed: approval granted; trim_retrieved failed' AS expected,
+    arrayStringConcat(groupArray(line), '; ') AS found
 FROM
 (
-    SELECT stream_seq, concat(name, ' ', status) AS line FROM log_entries WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT stream_seq, title FROM item_versions WHERE tenant = {tenant:String} AND session_id = {session_id:String}
-    UNION ALL SELECT stream_seq, concat(step_name, ' ', outcome) FROM pressure_steps WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    SELECT stream_seq, concat(name, ' ', status) AS line
+    FROM log_entries
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL
+    SELECT stream_seq, title
+    FROM item_versions
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    UNION ALL
+    SELECT stream_seq, concat(step_name, ' ', outcome)
+    FROM pressure_steps
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
     ORDER BY stream_seq
 );
 
 -- check: nothing-declares-status
--- expects: no event that is recorded has a member that says how a turn, task, run, step or tool call ended, or that something was approved
+-- expects: no event that is recorded has a member that says how a turn, task, run, step or tool call ended, or that
+--   something was approved
 -- rule: invariant 3
 -- applies: both
-SELECT count() AS looked_at, '' AS expected,
-    arrayStringConcat(groupArrayIf(10)(concat(event_type, ' at ', toString(stream_seq)),
-        match(concat(data, toString(extensions)), '(?i)["\'](turn|task|run|step|attempt|tool|tool_call|action|approval|permission)_?(status|outcome|completed|failed|succeeded|cancelled|approved|denied|granted)["\']\\s*:')), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(
+        groupArrayIf(10)(
+            concat(event_type, ' at ', toString(stream_seq)),
+            match(
+                concat(data, toString(extensions)),
+                concat(
+                    '(?i)["\'](turn|task|run|step|attempt|tool|tool_call|action|approval|permission)_?',
+                    '(status|outcome|completed|failed|succeeded|cancelled|approved|denied|granted)["\']\\s*:')
+            )),
+        '; ') AS found
 FROM recorded_events
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
@@ -25,8 +47,17 @@ WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 -- expects: no event of the session is in quarantine
 -- rule: invariants 3 and 11
 -- applies: session
-SELECT (SELECT count() FROM recorded_events WHERE tenant = {tenant:String} AND session_id = {session_id:String}) AS looked_at, '' AS expected,
-    arrayStringConcat(groupArray(10)(concat(code, ' ', pointer, ' (sequence ', toString(stream_seq), ')')), '; ') AS found
+SELECT
+    (
+        SELECT count()
+        FROM recorded_events
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    ) AS looked_at,
+    '' AS expected,
+    arrayStringConcat(
+        groupArray(10)(concat(code, ' ', pointer, ' (sequence ', toString(stream_seq), ')')), '; ') AS found
 FROM refused_events
 WHERE tenant IN ({tenant:String}, 'default')
-    AND (JSONExtractString(header, 'ce-sessionid', 1) = {session_id:String} OR JSONExtractString(data, 'sessionid') = {session_id:String});
+    AND (
+        JSONExtractString(header, 'ce-sessionid', 1) = {session_id:String}
+            OR JSONExtractString(data, 'sessionid') = {session_id:String});

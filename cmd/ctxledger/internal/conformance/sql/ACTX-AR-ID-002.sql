@@ -2,13 +2,20 @@
 -- expects: each attempt has a selection of its own, under its task, run and attempt
 -- rule: seed 001 ACTX-AR-ID-002
 -- applies: run
-SELECT count() AS looked_at,
-    'task-1 run-1 attempt-1: a selected, b omitted, c omitted; task-1 run-2 attempt-2: a omitted, b selected, c selected' AS expected,
+SELECT
+    count() AS looked_at,
+    concat(
+        'task-1 run-1 attempt-1: a selected, b omitted, c omitted; ',
+        'task-1 run-2 attempt-2: a omitted, b selected, c selected')
+        AS expected,
     arrayStringConcat(groupArray(line), '; ') AS found
 FROM
 (
-    SELECT concat(task_id, ' ', run_id, ' ', attempt_id, ': ',
-        arrayStringConcat(arraySort(groupArray(concat(replaceAll(item_ref, concat('-', {run:String}), ''), ' ', outcome))), ', ')) AS line
+    SELECT concat(
+        task_id, ' ', run_id, ' ', attempt_id, ': ',
+        arrayStringConcat(
+            arraySort(groupArray(concat(replaceAll(item_ref, concat('-', {run:String}), ''), ' ', outcome))), ', ')
+    ) AS line
     FROM turn_candidates
     WHERE tenant = {tenant:String} AND session_id = {session_id:String}
     GROUP BY task_id, run_id, attempt_id
@@ -32,7 +39,10 @@ FROM
 -- expects: a selection for a task says which run or attempt it was for
 -- rule: seed 001 ACTX-AR-ID-002
 -- applies: both
-SELECT count() AS looked_at, '' AS expected,
-    arrayStringConcat(groupArrayIf(10)(concat('selection ', selection_id, ' of task ', task_id), run_id = '' AND attempt_id = ''), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(
+        groupArrayIf(10)(concat('selection ', selection_id, ' of task ', task_id), run_id = '' AND attempt_id = ''),
+        '; ') AS found
 FROM selections
 WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND task_id != '';

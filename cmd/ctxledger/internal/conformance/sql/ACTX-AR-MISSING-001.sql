@@ -2,10 +2,21 @@
 -- expects: the gap has its owner, what the owner should do, what may be shown to the user, and how it ended
 -- rule: seed 001 ACTX-AR-MISSING-001
 -- applies: run
-SELECT count() AS looked_at,
-    'owner user, action "grant read access to docs/limits.md, or paste it", shown "I cannot read docs/limits.md yet.", resolved by limits, not open, 3 steps' AS expected,
-    replaceAll(arrayStringConcat(groupArray(concat('owner ', owner, ', action "', requested_action, '", shown "', user_summary, '", ', status, ' by ',
-        arrayStringConcat(resolution_refs, ' '), if(is_open, ', open, ', ', not open, '), toString(steps), ' steps')), '; '), concat('-', {run:String}), '') AS found
+SELECT
+    count() AS looked_at,
+    concat(
+        'owner user, action "grant read access to docs/limits.md, or paste it", ',
+        'shown "I cannot read docs/limits.md yet.", resolved by limits, not open, 3 steps')
+        AS expected,
+    replaceAll(
+        arrayStringConcat(
+            groupArray(
+                concat(
+                    'owner ', owner, ', action "', requested_action, '", shown "', user_summary, '", ', status, ' by ',
+                    arrayStringConcat(resolution_refs, ' '), if(is_open, ', open, ', ', not open, '), toString(steps),
+                    ' steps')),
+            '; '),
+        concat('-', {run:String}), '') AS found
 FROM gaps
 WHERE tenant = {tenant:String} AND missing_id = concat('gap-', {run:String});
 
@@ -13,7 +24,9 @@ WHERE tenant = {tenant:String} AND missing_id = concat('gap-', {run:String});
 -- expects: each step is there in its order, with its status
 -- rule: seed 001 ACTX-AR-MISSING-001
 -- applies: run
-SELECT count() AS looked_at, 'detected open, requested requested, resolved resolved' AS expected, arrayStringConcat(groupArray(line), ', ') AS found
+SELECT
+    count() AS looked_at, 'detected open, requested requested, resolved resolved' AS expected,
+    arrayStringConcat(groupArray(line), ', ') AS found
 FROM
 (
     SELECT concat(change, ' ', status) AS line
@@ -26,8 +39,11 @@ FROM
 -- expects: every gap has an owner, a requested action and a summary that is safe to show
 -- rule: seed 001 ACTX-AR-MISSING-001
 -- applies: both
-SELECT count() AS looked_at, '' AS expected,
-    arrayStringConcat(groupArrayIf(10)(concat('gap ', missing_id), owner = '' OR requested_action = '' OR user_summary = ''), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(
+        groupArrayIf(10)(concat('gap ', missing_id), owner = '' OR requested_action = '' OR user_summary = ''), '; '
+    ) AS found
 FROM gaps
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
@@ -35,7 +51,12 @@ WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 -- expects: no step of a gap has a status beyond those of the standard, which are no decisions about permission
 -- rule: boundary rule 2
 -- applies: both
-SELECT count() AS looked_at, '' AS expected,
-    arrayStringConcat(groupArrayIf(10)(concat('gap ', missing_id, ': ', status), status NOT IN ('open', 'requested', 'waiting', 'resolved', 'declined', 'blocked', 'expired')), '; ') AS found
+SELECT
+    count() AS looked_at, '' AS expected,
+    arrayStringConcat(
+        groupArrayIf(10)(
+            concat('gap ', missing_id, ': ', status),
+            status NOT IN ('open', 'requested', 'waiting', 'resolved', 'declined', 'blocked', 'expired')),
+        '; ') AS found
 FROM gap_steps
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
