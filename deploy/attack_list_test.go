@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
@@ -115,7 +115,7 @@ func attacks() []attack {
 		made, err := schema.NewEvent(&schema.ErasureApplied{
 			Common: schema.Common{PolicyRefs: schema.Refs("policy:mine")}, ErasureID: "erasure-1", ErasedSubject: "user", Reason: "forged",
 			Records: []schema.ErasedRecord{{Stream: "CTX", Sequence: 2, Leaf: strings.Repeat("ab", 32), SessionID: victimSession}},
-		}, "erasure-1", projector.ErasureSource, at, schema.Correlation{Tenant: attacker})
+		}, "erasure-1", erasure.Source, at, schema.Correlation{Tenant: attacker})
 		if err != nil {
 			panic(err)
 		}

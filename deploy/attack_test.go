@@ -26,6 +26,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
@@ -289,7 +290,7 @@ func TestATenantCannotHarmAnother(t *testing.T) {
 		}
 		b.project()
 		b.judge(list)
-		done, err := projector.Rebuild{JetStream: b.admin, Ledger: b.ledger, Keys: b.config.Keys, Ring: b.config.Ring, CompareOnly: true}.Run(b.ctx)
+		done, err := rebuild.Rebuild{Projector: projector.ForRebuild, JetStream: b.admin, Ledger: b.ledger, Keys: b.config.Keys, Ring: b.config.Ring, CompareOnly: true}.Run(b.ctx)
 		if err != nil {
 			t.Errorf("rebuild: %v, %+v", err, done.Compared.Differences)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -135,7 +136,7 @@ func (p *Projector) knownRedactions(ctx context.Context, all []decode.Event, fir
 	}
 	known, err := p.known(ctx, unsure, first)
 	if err != nil {
-		return nil, &stepError{"look up identities", err}
+		return nil, &steps.Error{Verb: "look up identities", Err: err}
 	}
 	return known, nil
 }
@@ -180,7 +181,7 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	began := time.Now()
 	known, err := p.known(ctx, a.unsure, a.first.StreamSeq)
 	if err != nil {
-		return built{}, &stepError{"look up identities", err}
+		return built{}, &steps.Error{Verb: "look up identities", Err: err}
 	}
 	looked := time.Now()
 	for _, m := range a.unsure {

@@ -10,25 +10,6 @@ import (
 	"github.com/ctxledger/ctxledger/projector/leak"
 )
 
-// The points of the protocol at which a crash differs from one at any other
-// point.
-const (
-	pointOpened      = "opened"
-	pointSwapped     = "swap finished"
-	pointKilled      = "killed"
-	pointVerified    = "verified"
-	pointLoaded      = "loaded"
-	pointWalkedBack  = "walked back"
-	pointSettled     = "settled"
-	pointUnmoved     = "unmoved"
-	pointBuilt       = "built"       // nothing happened
-	pointJournalled  = "journalled"  // the lease entry names the range
-	pointQuarantined = "quarantined" // refused messages are in their stream
-	pointWritten     = "written"     // every table has its rows
-	pointCommitted   = "committed"   // the row of commits stands
-	pointDeleted     = "deleted"     // the stream holds no withheld value of the range
-)
-
 // built is a batch that is ready to be written: its rows, and what is to be done
 // beside writing them. It holds no message but the refused ones.
 type built struct {

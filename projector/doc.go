@@ -224,7 +224,7 @@
 //
 // A ledger that is older than the log has one from the first commit after it on, and
 // a [Rebuild] of that leaves it so. A projector without the ring of a ledger that has
-// a log stops, with [ErrNoSecret]: events without a leaf would be a hole in it.
+// a log stops, with [decode.ErrNoSecret]: events without a leaf would be a hole in it.
 //
 // What an erasure has taken out of the stream keeps its place in the log. The fact of
 // the erasure has the leaf; who reads that part of the stream again, to rebuild it or

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -34,7 +35,7 @@ func of(subject string, id int, content string) *schema.Event {
 // publishSubject publishes what a stream may hold of a data subject, among other
 // things: events of every type, repeats, conflicts, and refused messages of all kinds.
 // It returns how many events, repeats and refused messages are the subject's.
-func (f *fixture) publishSubject() (want Erasable) {
+func (f *fixture) publishSubject() (want erasure.Erasable) {
 	f.t.Helper()
 	refused := func(e *schema.Event) schema.Message {
 		m := e.Binary()
@@ -79,11 +80,11 @@ func (f *fixture) publishSubject() (want Erasable) {
 	return want
 }
 
-func (f *fixture) erasure() Erasure {
+func (f *fixture) erasure() erasure.Erasure {
 	f.t.Helper()
 	subject, err := ledger.ParseSubject(erasedSubject)
 	f.must(err)
-	return Erasure{JetStream: f.js, Ledger: f.ledger, Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
+	return erasure.Erasure{JetStream: f.js, Ledger: f.ledger, Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
 }
 
 // untouched is what an erasure leaves, in tables and streams.
@@ -174,26 +175,23 @@ func TestErasureCutOff(t *testing.T) {
 	want := f.publishSubject()
 	f.follow(f.guarded(new(logbook)))
 	f.awaitLevel()
-	for _, point := range []string{pointErasureTold, pointErasureAwaited, pointErasureDeleted} {
+	for _, point := range []string{"tell", "await", "delete"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		crash := errors.New("killed at " + point)
 		e := f.erasure()
-		e.at = func(at string) {
+		e.Steps = atEach(func(at string) {
 			if at == point {
 				cancel(crash)
 			}
-		}
+		})
 		if _, err := e.Run(ctx); err == nil || context.Cause(ctx) != crash {
 			t.Fatalf("%s: %v", point, err)
 		}
 		f.must(f.run(f.guarded(new(logbook)))) // whatever is left, a projector can start on it
 	}
 	// Within the deletion of rows: all but those of events.
-	d, err := f.erasure().find(t.Context())
-	f.must(err)
-	for incarnation, sequences := range d.byIncarnation() {
-		f.must(f.sql.Exec(t.Context(), "ALTER TABLE items DELETE WHERE incarnation = ? AND has(?, stream_seq) SETTINGS mutations_sync = 1", incarnation, sequences))
-	}
+	f.must(f.sql.Exec(t.Context(), `ALTER TABLE items DELETE WHERE (incarnation, stream_seq) IN
+		(SELECT incarnation, stream_seq FROM events WHERE resource_id = ?) SETTINGS mutations_sync = 1`, erasedSubject))
 	done, err := f.erasure().Run(t.Context())
 	f.must(err)
 	if want.Copies = 0; done.Erasable != want || len(done.ErasureIDs) != 0 {
@@ -294,8 +292,8 @@ func TestErasureNeedsAProjector(t *testing.T) {
 	f.publish(of(erasedSubject, 1, erasedContent).Binary())
 	f.project()
 	e := f.erasure()
-	e.patience = quickTiming.Heartbeat
-	if _, err := e.Run(t.Context()); !errors.Is(err, ErrNotProjected) {
+	e.Patience = quickTiming.Heartbeat
+	if _, err := e.Run(t.Context()); !errors.Is(err, erasure.ErrNotProjected) {
 		t.Fatal(err)
 	}
 	if _, err := f.stream().GetMsg(t.Context(), 1); err != nil {
@@ -304,39 +302,6 @@ func TestErasureNeedsAProjector(t *testing.T) {
 	f.project()
 	f.must(func() error { _, err := e.Run(t.Context()); return err }())
 	f.nowhere("", erasedContent)
-}
-
-func TestFactsOfErasuresStayWithinTheLimit(t *testing.T) {
-	t.Parallel()
-	short, long := "s", strings.Repeat("s", schema.MaxIDBytes)
-	var records []schema.ErasedRecord
-	for i := range 2000 {
-		id := short
-		if i%2 > 0 && i < 400 {
-			id = long
-		}
-		records = append(records, schema.ErasedRecord{
-			Stream: projectortest.Incarnation.String(), Sequence: int64(i + 1), Leaf: strings.Repeat("f", 64),
-			Source: "urn:" + id[:len(id)-4*min(1, len(id)/5)], SourceSequence: new(int64(1 << 52)), SessionID: id, RunID: id, TurnID: id,
-		})
-	}
-	parts, err := factParts(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.EqualFunc(slices.Concat(parts...), records, func(a, b schema.ErasedRecord) bool { return a.Sequence == b.Sequence }) || len(parts) > 40 {
-		t.Errorf("%d facts, which do not have the records", len(parts))
-	}
-	for _, part := range parts {
-		fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: long, Reason: strings.Repeat("r", 1000), Records: part}
-		e, err := schema.NewEvent(fact, "e", ErasureSource, projectortest.Stored, schema.Correlation{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, found := schema.Validate(e); len(found) > 0 {
-			t.Error(found)
-		}
-	}
 }
 
 // TestErasedItemReadsExpired: what refers to the item finds it, without content, whether

@@ -21,12 +21,12 @@ func replyLostAfterTheCommit(t *testing.T) {
 			before := r.count("SELECT count() FROM " + table)
 			p := r.linkedProjector()
 			muted := false
-			p.at = func(point string) {
+			p.config.Steps = atEach(func(point string) {
 				if !muted && (point == pointQuarantined && table != "commits" || point == pointWritten && table == "commits") {
 					muted = true
 					r.keepReply(table)
 				}
-			}
+			})
 			stop := r.follow(p)
 			r.await("the table has the rows", func() bool { return r.count("SELECT count() FROM "+table) > before })
 			if got := p.Status().Committed; got > 40-15 {
@@ -46,9 +46,9 @@ func replyOfTheJournalLost(t *testing.T) {
 	r.publishMix(0, 25)
 	r.project()
 	p := r.linkedProjector()
-	p.timing.Heartbeat = time.Hour // a change of its own would wait for its reply and hold up the journal's
+	p.config.Timing.Heartbeat = time.Hour // a change of its own would wait for its reply and hold up the journal's
 	point := make(chan bool)
-	p.at = func(at string) {
+	p.config.Steps = atEach(func(at string) {
 		if at == pointUnmoved {
 			select {
 			case point <- true:
@@ -56,7 +56,7 @@ func replyOfTheJournalLost(t *testing.T) {
 			default:
 			}
 		}
-	}
+	})
 	stop := r.follow(p)
 	for round := range times(3, 20) {
 		r.publishMix(1000*(1+round), 15)

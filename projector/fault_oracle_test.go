@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
 // A stretch is a range that lost its journal or its tokens: base tables may hold
@@ -81,7 +82,7 @@ func (f *fixture) views(want map[uint64]string) {
 // the two row for row, as every view reads them.
 func (f *fixture) sameAgain() {
 	f.t.Helper()
-	done, err := Rebuild{JetStream: f.js, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, timing: quickTiming, batch: 1000}.Run(f.t.Context())
+	done, err := rebuild.Rebuild{JetStream: f.js, Projector: ForRebuild, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, Timing: quickTiming, BatchMessages: 1000}.Run(f.t.Context())
 	if err != nil {
 		f.t.Errorf("the stream projected again: %v, with the differences %+v", err, done.Compared.Differences)
 	}

@@ -28,7 +28,6 @@ import (
 type Fleet struct {
 	config  Config
 	streams []schema.Stream
-	timing  lease.Timing
 
 	mu      sync.Mutex // guards the fields below
 	running []member   // by partition
@@ -64,9 +63,12 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	if c.Owner == "" {
 		c.Owner = uuid.NewString()
 	}
+	if c.Timing == (lease.Timing{}) {
+		c.Timing = lease.DefaultTiming
+	}
 	c.BatchMessages = max(c.BatchMessages/int(n), min(c.BatchMessages, minBatchMessages))
 	c.BatchBytes = max(c.BatchBytes/int(n), min(c.BatchBytes, minBatchBytes))
-	f := &Fleet{config: c, streams: n.EventStreams(), timing: lease.DefaultTiming, running: make([]member, n)}
+	f := &Fleet{config: c, streams: n.EventStreams(), running: make([]member, n)}
 	for i := range f.running {
 		p, err := f.projector(i)
 		if err != nil {
@@ -88,7 +90,6 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.timing = f.timing
 	return p, nil
 }
 
@@ -125,7 +126,7 @@ func (f *Fleet) share(ctx context.Context) (shared *lease.Roster, stop func(), e
 	}); err != nil {
 		return nil, nil, err
 	}
-	shared = lease.NewRoster(kv, f.config.Owner, len(f.streams), f.timing)
+	shared = lease.NewRoster(kv, f.config.Owner, len(f.streams), f.config.Timing)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var signing sync.WaitGroup
 	signing.Go(func() { shared.Follow(ctx, p.leaseFailed, func() { f.yield(shared.Surplus()) }) })

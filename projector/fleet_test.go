@@ -62,7 +62,7 @@ func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {
 	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).With("fleet", owner)
 	fleet, err := NewFleet(c, n)
 	f.must(err)
-	fleet.timing = quickTiming
+	fleet.config.Timing = quickTiming
 	return fleet
 }
 

@@ -158,7 +158,7 @@ func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
 
 // noteGaps says of sequences that are lost.
 func (p *Projector) noteGaps(messages []decode.Event) {
-	if p.beside != nil {
+	if p.rebuild != nil {
 		return // the live projector has said it
 	}
 	const most = 5 // lines of the log a batch

@@ -84,7 +84,7 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 			p.reason.Store(&reason) // until this one projects
 		}
 		p.meter().Attach(p.gauges)
-		watchers.Go(func() { p.lag.Follow(ctx, p.lagSource(), p.timing.Poll) })
+		watchers.Go(func() { p.lag.Follow(ctx, p.lagSource(), p.config.Timing.Poll) })
 	}
 	return func() {
 		cancel()
@@ -116,7 +116,7 @@ func (p *Projector) gauges() metrics.Gauges {
 }
 
 func (p *Projector) watchPulse(ctx context.Context) {
-	ticker := time.NewTicker(p.timing.Poll)
+	ticker := time.NewTicker(p.config.Timing.Poll)
 	defer ticker.Stop()
 	for {
 		select {

@@ -39,12 +39,12 @@ func TestBusy(t *testing.T) {
 	f := newFixture(t)
 	hanging, goOn := make(chan struct{}), make(chan struct{})
 	p := f.projector()
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point == pointJournalled {
 			close(hanging)
 			<-goOn
 		}
-	}
+	})
 	f.follow(p)
 	f.await("it waits for messages", func() bool { return p.Health().State == Projecting && !p.busy() })
 	f.publishMix(0, 3)

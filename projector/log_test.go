@@ -18,6 +18,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -238,13 +240,13 @@ func TestLogGoesOnAfterATakeOver(t *testing.T) {
 	r := f.rebuild()
 	r.CompareOnly = true
 	var rebuilt string
-	r.at = func(point string) {
+	r.Steps = atEach(func(point string) {
 		if point == pointCompared {
 			var database string
 			f.must(f.sql.QueryRow(t.Context(), "SELECT currentDatabase()").Scan(&database))
 			f.must(f.sql.QueryRow(t.Context(), "SELECT argMax(tree_root, last_seq) FROM "+database+"_rebuild.commits").Scan(&rebuilt))
 		}
-	}
+	})
 	if f.rebuilt(r); rebuilt != string(root[:]) {
 		t.Errorf("the log ends with the root %v, a rebuilt one with %x", root, rebuilt)
 	}
@@ -259,12 +261,12 @@ func TestNoSecret(t *testing.T) {
 	f.publishMix(21, 20)
 	p := f.projector()
 	p.config.Ring = nil
-	if err := f.run(p); !errors.Is(err, ErrNoSecret) {
+	if err := f.run(p); !errors.Is(err, decode.ErrNoSecret) {
 		t.Errorf("projected without the secret: %v", err)
 	}
 	r := f.rebuild()
 	r.Ring = nil
-	if _, err := r.Run(t.Context()); !errors.Is(err, ErrNoSecret) {
+	if _, err := r.Run(t.Context()); !errors.Is(err, decode.ErrNoSecret) {
 		t.Errorf("rebuilt without the secret: %v", err)
 	}
 	f.project()
@@ -272,7 +274,7 @@ func TestNoSecret(t *testing.T) {
 	r = f.rebuild()
 	r.Ring, r.CompareOnly = ringOf(8), true
 	done, err := r.Run(t.Context())
-	if !errors.Is(err, ErrDiffer) || len(done.Compared.Differences) != 2 {
+	if !errors.Is(err, rebuild.ErrDiffer) || len(done.Compared.Differences) != 2 {
 		t.Errorf("rebuilt with another secret: %v, %+v", err, done.Compared.Differences)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -68,7 +69,7 @@ func runChild() int {
 	case err != nil:
 	case os.Getenv(childRebuild) != "":
 		c := p.config
-		_, err = Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, timing: quickTiming, batch: 7, at: p.at}.Run(context.Background())
+		_, err = rebuild.Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, Timing: quickTiming, BatchMessages: 7, Projector: ForRebuild, Steps: p.config.Steps}.Run(context.Background())
 	default:
 		err = p.Run(context.Background())
 	}
@@ -99,7 +100,7 @@ func runChildFleet() int {
 	c.BatchMessages = 500
 	f, err := NewFleet(c, n)
 	if err == nil {
-		f.timing = quickTiming
+		f.config.Timing = quickTiming
 		err = f.Run(context.Background())
 	}
 	fmt.Fprintln(os.Stderr, err)
@@ -126,12 +127,12 @@ func childProjector() (*Projector, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.timing = quickTiming
+	p.config.Timing = quickTiming
 	if ring, err := schema.ParseKeyRing([]byte(os.Getenv(childKeys))); err == nil {
 		p.config.Keys = func() ([]schema.KeyRing, error) { return []schema.KeyRing{ring}, nil }
 	}
 	visits, _ := strconv.Atoi(os.Getenv(childVisit))
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point != os.Getenv(childPoint) {
 			return
 		}
@@ -139,7 +140,7 @@ func childProjector() (*Projector, error) {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
-	}
+	})
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -14,42 +15,11 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-func TestWhichClaimOfAnErasureCounts(t *testing.T) {
-	t.Parallel()
-	right, wrong := tlog.Hash{1}, tlog.Hash{2}
-	by := func(tenant string, hash tlog.Hash) claim {
-		return claim{ErasedLeaf: streamio.ErasedLeaf{Hash: hash, Tenant: tenant}}
-	}
-	for name, c := range map[string]struct {
-		claims       []claim
-		leaf         ledger.Leaf
-		logged, lost bool
-		want         int // index of the one that counts, -1 for none
-	}{
-		"its own":                               {[]claim{by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, 0},
-		"another leaf":                          {[]claim{by("a", wrong)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
-		"another tenant":                        {[]claim{by("b", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
-		"the first that fits":                   {[]claim{by("b", right), by("a", wrong), by("a", right), by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, 2},
-		"a leaf of older rules":                 {[]claim{by("b", wrong), by("b", right)}, ledger.Leaf{Hash: right}, true, false, 1},
-		"default without a name":                {[]claim{by("", right)}, ledger.Leaf{Hash: right, Tenant: "default"}, true, false, 0},
-		"a leaf where there is none":            {[]claim{by("a", wrong)}, ledger.Leaf{}, false, false, -1},
-		"none where there is none":              {[]claim{by("a", wrong), by("a", tlog.Hash{})}, ledger.Leaf{}, false, false, 1},
-		"none where there is one":               {[]claim{by("a", tlog.Hash{})}, ledger.Leaf{Hash: right, Tenant: "a"}, true, false, -1},
-		"the first where the log is lost":       {[]claim{by("a", wrong), by("a", right)}, ledger.Leaf{}, false, true, 0},
-		"by the log where only others are lost": {[]claim{by("a", wrong), by("a", right)}, ledger.Leaf{Hash: right, Tenant: "a"}, true, true, 1},
-	} {
-		got, ok := counting(c.claims, c.leaf, c.logged, c.lost)
-		if ok != (c.want >= 0) || ok && got != c.claims[c.want] {
-			t.Errorf("%s: %v, %v", name, got, ok)
-		}
-	}
-}
 
 // forgedErasure is a valid fact of a tenant that names messages of others.
 func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRecord) *schema.Event {
@@ -57,7 +27,7 @@ func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRec
 	fact := &schema.ErasureApplied{
 		Common: schema.Common{PolicyRefs: schema.Refs("policy:mine")}, ErasureID: id, ErasedSubject: "user-1", Reason: "forged", Records: records,
 	}
-	e, err := schema.NewEvent(fact, id, ErasureSource, time.Unix(1_700_000_000, 0), schema.Correlation{Tenant: tenant})
+	e, err := schema.NewEvent(fact, id, erasure.Source, time.Unix(1_700_000_000, 0), schema.Correlation{Tenant: tenant})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -143,14 +113,9 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	f.publish(of(erasedSubject, 1, erasedContent).Binary())
 	f.follow(f.guarded(new(logbook)))
 	f.awaitLevel()
-	d, err := f.erasure().find(t.Context())
-	f.must(err)
-	facts, err := f.erasure().facts(d, time.Now()) // what it will say can be known before
-	f.must(err)
-	m := projectortest.Event(7, 0).Binary()
-	_, err = f.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, jetstream.WithMsgID(facts[0].MessageID()))
-	f.must(err)
-	done, err := f.erasure().Run(t.Context())
+	e := f.erasure()
+	e.JetStream = idTaken{f.js}
+	done, err := e.Run(t.Context())
 	f.must(err)
 	if done.Events != 1 || len(done.ErasureIDs) != 1 {
 		t.Errorf("erased %+v", done)
@@ -159,6 +124,19 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	if n := f.count("SELECT count() FROM events FINAL WHERE event_type = 'context.erasure.applied'"); n != 1 {
 		t.Errorf("%d facts tell of it", n)
 	}
+}
+
+// idTaken publishes another message before each under its message id, which can be known.
+type idTaken struct{ jetstream.JetStream }
+
+func (i idTaken) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if strings.HasSuffix(msg.Subject, ".erasure.applied") {
+		m := projectortest.Event(7, 0).Binary()
+		if _, err := i.JetStream.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, opts...); err != nil {
+			return nil, err
+		}
+	}
+	return i.JetStream.PublishMsg(ctx, msg, opts...)
 }
 
 // A replay is its refused message's tenant's, whatever was repaired, and whoever says

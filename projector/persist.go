@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -18,7 +20,7 @@ import (
 // permanent are the errors of this package that need a person, or another
 // process, and the one that no reconnect follows.
 var permanent = []error{
-	lease.ErrLost, streamio.ErrStreamForked, streamio.ErrEventsExpired, streamio.ErrNewerRules, streamio.ErrNoRules, streamio.ErrNoStream, ErrNoSecret, streamio.ErrNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
+	lease.ErrLost, streamio.ErrStreamForked, streamio.ErrEventsExpired, streamio.ErrNewerRules, streamio.ErrNoRules, streamio.ErrNoStream, decode.ErrNoSecret, streamio.ErrNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
 	nats.ErrConnectionClosed,
 }
 
@@ -31,17 +33,6 @@ func transient(err error) bool {
 		}
 	}
 	return ledger.Transient(err)
-}
-
-// stepOf returns the step that failed, the innermost one.
-func stepOf(err error) (verb string) {
-	for {
-		var step *stepError
-		if !errors.As(err, &step) {
-			return verb
-		}
-		verb, err = step.verb, step.err
-	}
 }
 
 // persist repeats what until it succeeds, ctx ends or the error is one that
@@ -65,18 +56,20 @@ func (p *Projector) persist(ctx context.Context, verb string, what func() error)
 		if time.Since(began) > longest {
 			delay = shortest
 		}
-		p.failed(cmp.Or(stepOf(err), verb), err)
+		p.failed(cmp.Or(steps.Failed(err), verb), err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(delay/2 + p.drawn(delay)):
+		case <-time.After(delay/2 + p.clock.jitter(delay)):
 		}
 	}
 }
 
-func (p *Projector) drawn(below time.Duration) time.Duration {
-	if p.jitter != nil {
-		return p.jitter(below)
-	}
-	return rand.N(below)
+// A clock draws by how much a pause is longer than it must be.
+type clock interface {
+	jitter(below time.Duration) time.Duration
 }
+
+type systemClock struct{}
+
+func (systemClock) jitter(below time.Duration) time.Duration { return rand.N(below) }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -214,7 +215,7 @@ func (p *Projector) writeAll(ctx context.Context, ready <-chan built, writing *a
 				p.share.took(time.Since(began))
 			}
 		case <-idle.C:
-			err = p.walk(ctx, []step{p.look()})
+			err = p.walk(ctx, []steps.Step{p.look()})
 		}
 		if err != nil {
 			return err

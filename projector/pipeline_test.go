@@ -23,11 +23,11 @@ func TestEventsInFlightCount(t *testing.T) {
 	}
 	p := f.projector()
 	p.config.BatchMessages = 1
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point == pointBuilt {
 			time.Sleep(200 * time.Millisecond)
 		}
-	}
+	})
 	f.must(f.run(p))
 	if got := p.Status(); got.Events != 5 || got.Duplicates != 3 || got.Quarantined != 2 || got.Committed != 10 {
 		t.Errorf("projected %+v, want 5 events, 3 duplicates and 2 conflicts", got)
@@ -49,14 +49,14 @@ func TestEndsBetweenTwoBatches(t *testing.T) {
 	p.config.BatchMessages = 4
 	ctx, cancel := context.WithCancel(t.Context())
 	batches := 0
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point == pointJournalled {
 			if batches++; batches == 3 {
 				time.Sleep(30 * time.Millisecond)
 				cancel()
 			}
 		}
-	}
+	})
 	f.must(p.Run(ctx))
 	if got := p.Status(); got.Committed != 12 || got.Events != 12 {
 		t.Errorf("committed %+v, want what was journalled", got)
@@ -78,12 +78,12 @@ func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 	}
 	p := f.projector()
 	p.config.BatchMessages = 4
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point == pointCommitted {
 			_, err := p.lease.KV.Put(t.Context(), p.lease.Key, []byte(`{"epoch":99,"owner":"another","holder":"another"}`))
 			f.must(err)
 		}
-	}
+	})
 	if err := f.run(p); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("ended with %v", err)
 	}

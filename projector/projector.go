@@ -14,6 +14,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
@@ -65,6 +67,10 @@ type Config struct {
 	// Tracer makes a span of every batch, linked to those that its events were
 	// recorded in, with the steps below it. Nil makes none.
 	Tracer trace.Tracer
+	// Timing is that of the lease. Defaults to [lease.DefaultTiming].
+	Timing lease.Timing
+	// Steps takes the steps of the protocol. Nil takes them in their order.
+	Steps steps.Walker
 }
 
 // DefaultConfig returns the settings that suit one node.
@@ -116,23 +122,14 @@ type Projector struct {
 	unknownKeys atomic.Uint64
 	ready       atomic.Bool
 	condition
-	beside        *beside // of a rebuild; nil for the live tables
+	rebuild       *rebuildMode // of a rebuild; nil for the live tables
 	translog      translog
 	signer        *signing.Signer // of the tree heads; nil signs none
 	gaps          gaps
 	lostSequences atomic.Uint64
 
-	timing lease.Timing
-	roster *lease.Roster                     // says whether a free lease is to be taken; nil always does
-	jitter func(time.Duration) time.Duration // draws a pause below its argument; nil draws any
-	bend   func([]step) []step               // a test's way to break the protocol; nil otherwise
-	at     func(point string)                // a test's way to be told of each point; nil otherwise
-}
-
-func (p *Projector) reached(point string) {
-	if p.at != nil {
-		p.at(point)
-	}
+	roster *lease.Roster // says whether a free lease is to be taken; nil always does
+	clock  clock
 }
 
 // New checks the configuration; it does not connect.
@@ -149,8 +146,14 @@ func New(c Config) (*Projector, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Timing == (lease.Timing{}) {
+		c.Timing = lease.DefaultTiming
+	}
+	if c.Steps == nil {
+		c.Steps = steps.InOrder{}
+	}
 	c.Log = c.Log.With("stream", c.Stream)
-	return &Projector{config: c, store: c.Ledger, timing: lease.DefaultTiming, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
+	return &Projector{config: c, store: c.Ledger, clock: systemClock{}, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
 }
 
 // Status is what a projector has done since it started.
@@ -222,7 +225,7 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	heed()
 	p.ready.Store(false)
 	p.holds(nil)
-	if p.beside == nil {
+	if p.rebuild == nil {
 		p.forget() // others may write until it has the lease again
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -236,7 +239,7 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 
 // claim is for the lease of the stream.
 func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
-	return lease.Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
+	return lease.Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
 }
 
 // ended takes an error that only says that ctx ended for success.
@@ -261,7 +264,11 @@ func (p *Projector) open(ctx context.Context) (err error) {
 	if err := p.readRing(); err != nil {
 		return fmt.Errorf("read the ring of the ledger: %w", err)
 	}
-	return p.readErased(ctx)
+	var gone []*streamio.Message
+	if p.rebuild != nil {
+		gone = p.rebuild.gone
+	}
+	return erasure.ReadAbsent(ctx, p.config.JetStream, &p.source, gone, p.live(), p.config.Log)
 }
 
 // follow recovers and then commits batch after batch, until something goes
@@ -281,7 +288,7 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	defer in.Close()
-	if err := p.do(ctx, "verify the last commit again", p.verifyAgain); err != nil {
+	if err := p.take(ctx, steps.Step{Verb: "verify the last commit again", Do: p.verifyAgain}); err != nil {
 		return err
 	}
 	p.ready.Store(true)

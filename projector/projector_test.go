@@ -148,7 +148,7 @@ func (f *fixture) projector() *Projector {
 	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	p, err := New(c)
 	f.must(err)
-	p.timing = quickTiming
+	p.config.Timing = quickTiming
 	return p
 }
 
@@ -179,7 +179,7 @@ func (f *fixture) crash(point string, visit int) {
 	var dead atomic.Bool
 	p.config.JetStream = mortal{p.config.JetStream, &dead}
 	stopped := make(chan bool)
-	p.at = func(at string) {
+	p.config.Steps = atEach(func(at string) {
 		if at == point {
 			if visit--; visit == 0 {
 				dead.Store(true) // no heartbeats either
@@ -187,7 +187,7 @@ func (f *fixture) crash(point string, visit int) {
 				select {}
 			}
 		}
-	}
+	})
 	go p.Run(context.WithoutCancel(f.t.Context()))
 	select {
 	case <-stopped:

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 )
 
 // The commit protocol. One holder of the lease at a time goes through these
@@ -75,60 +77,35 @@ type store interface {
 
 	LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error)
 
-	liveTables
+	erasure.LiveTables
 }
-
-// A step is one transition of the protocol. It may be repeated.
-type step struct {
-	verb string
-	do   func(context.Context) error
-	then string // the point that is reached
-}
-
-// A stepError says which step failed.
-type stepError struct {
-	verb string
-	err  error
-}
-
-func (e *stepError) Error() string { return e.verb + ": " + e.err.Error() }
-func (e *stepError) Unwrap() error { return e.err }
 
 // walk takes the steps in their order and ends with the first error.
-func (p *Projector) walk(ctx context.Context, steps []step) error {
-	if p.bend != nil {
-		steps = p.bend(steps)
-	}
-	for _, s := range steps {
-		if err := p.do(ctx, s.verb, s.do); err != nil {
-			return err
-		}
-		p.reached(s.then)
-	}
-	return nil
+func (p *Projector) walk(ctx context.Context, list []steps.Step) error {
+	return p.config.Steps.Walk(ctx, list, p.take)
 }
 
 // recover brings ledger and stream to agreement: afterwards the ledger holds
 // everything of the stream up to p.committed and nothing beyond it that will
 // not come again.
 func (p *Projector) recover(ctx context.Context) error {
-	return p.walk(ctx, []step{
-		{"open the stream", p.open, pointOpened},
-		{"finish a swap", p.finishSwap, pointSwapped},
-		{"kill inserts of earlier holders", p.kill, pointKilled},
-		{"verify the last commit", p.verify, pointVerified},
-		{"load what events are held against", p.load, pointLoaded},
-		{"walk back", p.walkBack, pointWalkedBack},
-		{"settle the journalled range", p.settle, pointSettled},
+	return p.walk(ctx, []steps.Step{
+		{Verb: "open the stream", Do: p.open},
+		{Verb: "finish a swap", Do: p.finishSwap},
+		{Verb: "kill inserts of earlier holders", Do: p.kill},
+		{Verb: "verify the last commit", Do: p.verify},
+		{Verb: "load what events are held against", Do: p.load},
+		{Verb: "walk back", Do: p.walkBack},
+		{Verb: "settle the journalled range", Do: p.settle},
 	})
 }
 
 // write takes a batch through the states of follow, from look on.
 func (p *Projector) write(ctx context.Context, b built) error {
 	b.batch.Epoch = p.lease.Epoch()
-	return p.finish(ctx, b, []step{
+	return p.finish(ctx, b, []steps.Step{
 		p.look(),
-		{"journal", func(ctx context.Context) error { return p.journal(ctx, b.batch.Range) }, pointJournalled},
+		{Verb: "journal", Do: func(ctx context.Context) error { return p.journal(ctx, b.batch.Range) }},
 	})
 }
 
@@ -142,15 +119,14 @@ func (p *Projector) journal(ctx context.Context, r ledger.Range) error {
 
 // finish takes the steps before and then those of a range that is journalled, by
 // this holder or by an earlier one.
-func (p *Projector) finish(ctx context.Context, b built, before []step) (err error) {
+func (p *Projector) finish(ctx context.Context, b built, before []steps.Step) (err error) {
 	ctx, done := p.traced(ctx, b)
 	defer func() { done(err) }()
-	p.reached(pointBuilt)
 	err = p.walk(ctx, append(before,
-		step{"publish to quarantine", func(ctx context.Context) error { return p.quarantine(ctx, b.refused) }, pointQuarantined},
-		step{"write", func(ctx context.Context) error { return p.insert(ctx, b.batch) }, pointWritten},
-		step{"commit", func(ctx context.Context) error { return p.mark(ctx, b) }, pointCommitted},
-		step{"delete reintroduced values", func(ctx context.Context) error { return p.remove(ctx, reintroduced(b.refused)) }, pointDeleted},
+		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return p.quarantine(ctx, b.refused) }},
+		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return p.insert(ctx, b.batch) }},
+		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return p.mark(ctx, b) }},
+		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return p.remove(ctx, reintroduced(b.refused)) }},
 	))
 	if err == nil {
 		p.landed(b)
@@ -159,7 +135,9 @@ func (p *Projector) finish(ctx context.Context, b built, before []step) (err err
 }
 
 // look is the step before every batch, and now and then between batches.
-func (p *Projector) look() step { return step{"look at the checkpoint", p.unmoved, pointUnmoved} }
+func (p *Projector) look() steps.Step {
+	return steps.Step{Verb: "look at the checkpoint", Do: p.unmoved}
+}
 
 // unmoved makes sure, after a pause, that the ledger still ends with the last
 // commit: while nothing was asked of it, it may have been restored from an older

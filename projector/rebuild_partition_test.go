@@ -42,12 +42,12 @@ func TestRebuildOfTwoPartitions(t *testing.T) {
 
 	looked := 0
 	r := f.rebuild()
-	r.at = func(point string) {
+	r.Steps = atEach(func(point string) {
 		if point == pointCompared {
 			looked = f.sameRows()
 			publish(30, 5)
 		}
-	}
+	})
 	got := f.rebuilt(r)
 	if !got.Swapped || len(got.From) != 2 || len(got.Compared.Differences) > 0 || looked != got.Compared.Tables || got.Messages < sessions*30 {
 		t.Errorf("rebuilt %+v, looked at %d tables", got, looked)

@@ -33,13 +33,13 @@ func TestRebuildOfARandomStream(t *testing.T) {
 				f.must(f.run(p))
 			}
 			r := f.rebuild()
-			r.batch, r.CompareOnly = 1+draw.IntN(60), true
+			r.BatchMessages, r.CompareOnly = 1+draw.IntN(60), true
 			var looked int
-			r.at = func(point string) {
+			r.Steps = atEach(func(point string) {
 				if point == pointCompared {
 					looked = f.sameRows()
 				}
-			}
+			})
 			if got := f.rebuilt(r); len(got.Compared.Differences) > 0 || looked < 14 || got.Compared.Tables != looked {
 				t.Errorf("compared %+v, looked at %d tables", got, looked)
 			}

@@ -15,18 +15,19 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-func (f *fixture) rebuild() Rebuild {
-	return Rebuild{
-		JetStream: f.js, Ledger: f.ledger, timing: quickTiming, batch: 7, Keys: projectortest.Keys(f.t), Ring: testLogRing,
+func (f *fixture) rebuild() rebuild.Rebuild {
+	return rebuild.Rebuild{
+		JetStream: f.js, Ledger: f.ledger, Timing: quickTiming, BatchMessages: 7, Projector: ForRebuild, Keys: projectortest.Keys(f.t), Ring: testLogRing,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }
 
-func (f *fixture) rebuilt(r Rebuild) Rebuilt {
+func (f *fixture) rebuilt(r rebuild.Rebuild) rebuild.Rebuilt {
 	f.t.Helper()
 	f.flush()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 90*time.Second)
@@ -111,11 +112,11 @@ func TestRebuildBesideTheLiveProjector(t *testing.T) {
 		}
 	}()
 	r := f.rebuild()
-	r.at = func(point string) {
+	r.Steps = atEach(func(point string) {
 		if point == pointProjected || point == pointCompared {
 			f.publishMix(2000+f.sent, 15)
 		}
-	}
+	})
 	var last atomic.Uint64
 	r.Progress = func(done, total uint64) {
 		if done > total {
@@ -169,9 +170,9 @@ func TestRebuildFindsWhatDiffers(t *testing.T) {
 	f.must(f.sql.Exec(t.Context(), "DELETE FROM log_items WHERE stream_seq IN (3, 4, 6)"))
 	compare := f.rebuild()
 	compare.CompareOnly = true
-	for _, r := range []Rebuild{compare, f.rebuild()} {
+	for _, r := range []rebuild.Rebuild{compare, f.rebuild()} {
 		got, err := r.Run(t.Context())
-		if !errors.Is(err, ErrDiffer) || got.Swapped || len(got.Compared.Differences) != 2 {
+		if !errors.Is(err, rebuild.ErrDiffer) || got.Swapped || len(got.Compared.Differences) != 2 {
 			t.Fatalf("rebuilt %+v, %v", got, err)
 		}
 		if d := got.Compared.Differences[0]; d.Table != "events" || d.Differing != 2 || d.StreamSeq != 17 || d.LiveRows != d.RebuiltRows {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,7 +51,7 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	var found []uint64
 	var said strings.Builder
-	r := Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
+	r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
 		found = append(found, hit.StreamSeq)
 		fmt.Fprintf(&said, "%+v\n", hit)
 	}}
@@ -58,7 +59,7 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 		found = nil
 		got, err := r.Run(t.Context())
 		slices.Sort(found)
-		if want := (Rechecked{Events: 8, Found: 5}); err != nil || got != want || !slices.Equal(found, places) {
+		if want := (recheck.Rechecked{Events: 8, Found: 5}); err != nil || got != want || !slices.Equal(found, places) {
 			t.Errorf("pass %d: found %v, want %v; %+v, %v", pass, found, places, got, err)
 		}
 	}
@@ -89,10 +90,10 @@ func TestRecheckGoesOn(t *testing.T) {
 	f := newFixture(t)
 	places := f.planted()
 	f.must(f.run(f.guarded(new(logbook))))
-	var got Rechecked
+	var got recheck.Rechecked
 	for rounds := 1; ; rounds++ {
 		ctx, cut := context.WithCancel(t.Context())
-		r := Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 1, Found: func(ledger.Reintroduction) {
+		r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 1, Found: func(ledger.Reintroduction) {
 			if rounds < 4 {
 				cut()
 			}
@@ -117,8 +118,8 @@ func TestRecheckWithoutTheKey(t *testing.T) {
 	f := newFixture(t)
 	f.planted()
 	f.must(f.run(f.guarded(new(logbook))))
-	got, err := Rechecker{Ledger: f.ledger}.Run(t.Context())
-	if want := (Rechecked{UnknownKeys: 1}); err != nil || got != want {
+	got, err := recheck.Rechecker{Ledger: f.ledger}.Run(t.Context())
+	if want := (recheck.Rechecked{UnknownKeys: 1}); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 }

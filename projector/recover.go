@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -257,7 +258,7 @@ func (p *Projector) settle(ctx context.Context) error {
 	}
 	p.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
 		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
-	if err := p.walk(ctx, []step{p.look()}); err != nil {
+	if err := p.walk(ctx, []steps.Step{p.look()}); err != nil {
 		return err
 	}
 	if err := p.store.KillInserts(ctx, pending.Incarnation); err != nil {
@@ -289,5 +290,5 @@ func (p *Projector) settleSame(ctx context.Context, b built, pending ledger.Rang
 	p.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
 	b.batch.Epoch = pending.Epoch
 	p.doubtful = max(p.doubtful, pending.Last)
-	return p.finish(ctx, p.depart(b), []step{p.look()})
+	return p.finish(ctx, p.depart(b), []steps.Step{p.look()})
 }

@@ -30,7 +30,7 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 // does not get to is deleted at the next start, see removeLeft.
 func (p *Projector) remove(ctx context.Context, places []ledger.Position) error {
 	ctx = context.WithoutCancel(ctx)
-	if p.beside != nil && p.beside.harmless {
+	if p.rebuild != nil && p.rebuild.harmless {
 		return nil
 	}
 	var unfound []uint64
@@ -64,8 +64,8 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 // quarantine copies what a batch refuses to the quarantine stream. That of a rebuild is
 // there already, but for what only the rebuild has recognised.
 func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) error {
-	if p.beside != nil {
-		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !p.beside.finds(m) })
+	if p.rebuild != nil {
+		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !p.rebuild.finds(m) })
 	}
 	return quarantine.Publish(ctx, p.config.JetStream, refused)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -233,7 +234,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 		"projector": f.run(f.projector()),
 		"migrate":   func() error { _, err := streamio.EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
 		"rebuild": func() error {
-			_, err := Rebuild{JetStream: f.js, Ledger: f.ledger, timing: quickTiming}.Run(t.Context())
+			_, err := rebuild.Rebuild{JetStream: f.js, Projector: ForRebuild, Ledger: f.ledger, Timing: quickTiming}.Run(t.Context())
 			return err
 		}(),
 	} {

@@ -25,18 +25,18 @@ func TestEndedUnderLoad(t *testing.T) {
 		p.config.Owner = "" // none may take the lease of another without waiting
 		p, err := New(p.config)
 		f.must(err)
-		p.timing = quickTiming
+		p.config.Timing = quickTiming
 		p.config.UntilCaughtUp = false
 		ctx, cancel := context.WithCancel(t.Context())
 		points := []string{pointBuilt, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted}
 		point, visit := points[round], 1+rand.N(3)
-		p.at = func(at string) {
+		p.config.Steps = atEach(func(at string) {
 			if at == point {
 				if visit--; visit == 0 {
 					cancel()
 				}
 			}
-		}
+		})
 		began := time.Now()
 		f.must(p.Run(ctx))
 		t.Logf("ended at %s with %d committed, after %s", point, p.Status().Committed, time.Since(began).Round(time.Millisecond))

@@ -7,58 +7,66 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // without leaves a step out.
 func without(verb string) func(*Projector) {
-	return bent(func(_ *Projector, steps []step) []step {
-		return slices.DeleteFunc(steps, func(s step) bool { return s.verb == verb })
+	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
+		return slices.DeleteFunc(list, func(s steps.Step) bool { return s.Verb == verb })
 	})
 }
 
-// swapped takes two steps in each other's place.
+// swapped takes two list in each other's place.
 func swapped(one, other string) func(*Projector) {
-	return bent(func(_ *Projector, steps []step) []step {
-		i := slices.IndexFunc(steps, func(s step) bool { return s.verb == one })
-		j := slices.IndexFunc(steps, func(s step) bool { return s.verb == other })
+	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
+		i := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == one })
+		j := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == other })
 		if i >= 0 && j >= 0 {
-			steps[i], steps[j] = steps[j], steps[i]
+			list[i], list[j] = list[j], list[i]
 		}
-		return steps
+		return list
 	})
 }
 
 // earlier takes a step before another that it follows.
 func earlier(one, other string) func(*Projector) {
-	return bent(func(_ *Projector, steps []step) []step {
-		i := slices.IndexFunc(steps, func(s step) bool { return s.verb == one })
-		j := slices.IndexFunc(steps, func(s step) bool { return s.verb == other })
+	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
+		i := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == one })
+		j := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == other })
 		if i > j && j >= 0 {
-			moved := steps[i]
-			steps = slices.Insert(slices.Delete(steps, i, i+1), j, moved)
+			moved := list[i]
+			list = slices.Insert(slices.Delete(list, i, i+1), j, moved)
 		}
-		return steps
+		return list
 	})
 }
 
 // instead does something else in a step's place.
 func instead(verb string, do func(p *Projector, ctx context.Context) error) func(*Projector) {
-	return bent(func(p *Projector, steps []step) []step {
-		for i := range steps {
-			if steps[i].verb == verb {
-				steps[i].do = func(ctx context.Context) error { return do(p, ctx) }
+	return bent(func(p *Projector, list []steps.Step) []steps.Step {
+		for i := range list {
+			if list[i].Verb == verb {
+				list[i].Do = func(ctx context.Context) error { return do(p, ctx) }
 			}
 		}
-		return steps
+		return list
 	})
 }
 
-func bent(how func(*Projector, []step) []step) func(*Projector) {
+func bent(how func(*Projector, []steps.Step) []steps.Step) func(*Projector) {
 	return func(p *Projector) {
-		p.bend = func(steps []step) []step { return how(p, slices.Clone(steps)) }
+		p.config.Steps = otherwise(func(list []steps.Step) []steps.Step { return how(p, list) })
 	}
+}
+
+// otherwise takes the steps that it makes of those of the protocol.
+type otherwise func([]steps.Step) []steps.Step
+
+func (make otherwise) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+	return steps.InOrder{}.Walk(ctx, make(slices.Clone(list)), take)
 }
 
 // planted are rules of the protocol that are broken, one in each world, in which
@@ -83,11 +91,11 @@ var planted = map[string]func(*schedule){
 		p.committed.Store(max(next, first) - 1)
 		return nil
 	}), "message replaced", "stream restored"),
-	"no look before a range is settled": inProjector(bent(func(_ *Projector, steps []step) []step {
-		if slices.ContainsFunc(steps, func(s step) bool { return s.verb == "journal" }) {
-			return steps
+	"no look before a range is settled": inProjector(bent(func(_ *Projector, list []steps.Step) []steps.Step {
+		if slices.ContainsFunc(list, func(s steps.Step) bool { return s.Verb == "journal" }) {
+			return list
 		}
-		return slices.DeleteFunc(steps, func(s step) bool { return s.verb == "look at the checkpoint" })
+		return slices.DeleteFunc(list, func(s steps.Step) bool { return s.Verb == "look at the checkpoint" })
 	}), "ledger restored"),
 	"identities not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {
 		p.seen = newIdentities(1000)

@@ -129,15 +129,20 @@ func (c *process) projector(owner string) *Projector {
 	if err != nil {
 		panic(err)
 	}
-	p.store, p.timing = simStore{c}, simTiming
-	p.timing.Expiry += time.Duration((r.Float64() - 0.5) * 0.2 * float64(simTiming.Expiry))
-	p.jitter = func(d time.Duration) time.Duration {
-		return time.Duration(w.roll("jitter " + c.name).Int64N(int64(d)))
-	}
+	p.store, p.config.Timing = simStore{c}, simTiming
+	p.config.Timing.Expiry += time.Duration((r.Float64() - 0.5) * 0.2 * float64(simTiming.Expiry))
+	p.clock = simClock{c}
 	if w.plant != nil {
 		w.plant(p)
 	}
 	return p
+}
+
+// simClock draws what a process does by chance.
+type simClock struct{ *process }
+
+func (c simClock) jitter(below time.Duration) time.Duration {
+	return time.Duration(c.w.roll("jitter " + c.name).Int64N(int64(below)))
 }
 
 // run begins what a process does, until its end.

@@ -259,12 +259,12 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	p := f.projector()
 	p.config.UntilCaughtUp, p.config.BatchMessages = false, 1000
 	stopped, goOn := make(chan bool), make(chan bool)
-	p.at = func(point string) {
+	p.config.Steps = atEach(func(point string) {
 		if point == pointCommitted {
 			stopped <- true
 			<-goOn
 		}
-	}
+	})
 	done := make(chan error, 1)
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
 	await(t, stopped, "a commit")

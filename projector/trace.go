@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 )
@@ -66,17 +67,17 @@ func (p *Projector) batchSpan(ctx context.Context, b built) (context.Context, tr
 	return ctx, span
 }
 
-// do makes a step, unless the lease is lost. A context that ends for another
+// take makes a step, unless the lease is lost. A context that ends for another
 // reason lets a batch be written to its end. The error says which step failed.
-func (p *Projector) do(ctx context.Context, verb string, what func(context.Context) error) error {
+func (p *Projector) take(ctx context.Context, s steps.Step) error {
 	if err := context.Cause(ctx); errors.Is(err, lease.ErrLost) {
 		return err
 	}
-	ctx, done := p.step(ctx, verb)
-	err := what(ctx)
+	ctx, done := p.step(ctx, s.Verb)
+	err := s.Do(ctx)
 	done(err)
 	if err != nil {
-		return &stepError{verb, err}
+		return &steps.Error{Verb: s.Verb, Err: err}
 	}
 	return nil
 }

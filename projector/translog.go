@@ -3,7 +3,6 @@ package projector
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -14,11 +13,6 @@ import (
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
-
-// ErrNoSecret means that the ledger has a transparency log and this projector has
-// not the secret that its salts derive from. Nothing is written, because the log
-// would have a hole: give it the ring of the ledger.
-var ErrNoSecret = errors.New("no_ledger_secret: the ledger has a transparency log, and its ring is not at hand: give --data the folder that has it, or copy the file keys/ledger.proof there")
 
 // A translog is a stream's transparency log as the builder of batches knows it. Its
 // leaves follow from the events that are accepted, in the order of the stream; it
@@ -78,7 +72,7 @@ func (p *Projector) readLog(ctx context.Context) error {
 	case err != nil:
 		return err
 	case p.translog.None() && !log.IsZero():
-		return ErrNoSecret
+		return decode.ErrNoSecret
 	case !p.translog.None() && log.IsZero():
 		log = ledger.LogOf(proof.Tree{})
 	}
@@ -110,7 +104,7 @@ func (p *Projector) keepLog(c ledger.Commit, b *ledger.Batch) {
 // startSigner returns nil where nothing is to be signed: without a ring, and for the
 // tables of a rebuild.
 func (p *Projector) startSigner(ctx context.Context) *signing.Signer {
-	if p.config.Ring == nil || p.beside != nil || p.translog.None() {
+	if p.config.Ring == nil || p.rebuild != nil || p.translog.None() {
 		return nil
 	}
 	return signing.Start(ctx, signing.Target{

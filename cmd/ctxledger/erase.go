@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/erasure"
 )
 
 type eraseFlags struct {
@@ -85,7 +85,7 @@ func (a *app) erase(ctx context.Context, subject ledger.Subject, flags eraseFlag
 		return err
 	}
 	defer l.Close()
-	e := projector.Erasure{
+	e := erasure.Erasure{
 		JetStream: js, Ledger: l, Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs, Log: a.log(),
 	}
 	found, err := e.Find(ctx)
@@ -93,7 +93,7 @@ func (a *app) erase(ctx context.Context, subject ledger.Subject, flags eraseFlag
 		return err
 	}
 	if flags.dryRun || found.IsZero() {
-		return a.printErased(projector.Erased{Erasable: found}, flags, "to erase")
+		return a.printErased(erasure.Erased{Erasable: found}, flags, "to erase")
 	}
 	if !flags.yes {
 		if err := a.confirmErasure(subject, found); err != nil {
@@ -108,7 +108,7 @@ func (a *app) erase(ctx context.Context, subject ledger.Subject, flags eraseFlag
 }
 
 // confirmErasure asks a terminal, and refuses anybody else.
-func (a *app) confirmErasure(subject ledger.Subject, found projector.Erasable) error {
+func (a *app) confirmErasure(subject ledger.Subject, found erasure.Erasable) error {
 	if !isTerminal(a.in) {
 		return usageError("%s of %s would be erased for good: say so with --yes", countErasable(found), subject)
 	}
@@ -120,11 +120,11 @@ func (a *app) confirmErasure(subject ledger.Subject, found projector.Erasable) e
 	return nil
 }
 
-func countErasable(e projector.Erasable) string {
+func countErasable(e erasure.Erasable) string {
 	return fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
 }
 
-func (a *app) printErased(done projector.Erased, flags eraseFlags, verb string) error {
+func (a *app) printErased(done erasure.Erased, flags eraseFlags, verb string) error {
 	if flags.output == "json" {
 		text, err := json.Marshal(done, json.FormatNilSliceAsNull(false))
 		if err != nil {

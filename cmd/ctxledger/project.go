@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -187,7 +188,7 @@ func (a *app) recheck(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
-	done, err := projector.Rechecker{
+	done, err := recheck.Rechecker{
 		Ledger: l, Keys: keysIn(a.flags.data), Log: a.log(),
 		Found: func(r ledger.Reintroduction) {
 			fmt.Fprintf(a.out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds\n", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)

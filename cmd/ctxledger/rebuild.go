@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
 type rebuildFlags struct {
@@ -83,12 +84,12 @@ func (a *app) rebuild(ctx context.Context, flags rebuildFlags) error {
 		return err
 	}
 	bar := progress.New(a.err, isTerminal(a.err), "projecting again")
-	done, err := projector.Rebuild{
-		JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.log(),
+	done, err := rebuild.Rebuild{
+		Projector: projector.ForRebuild, JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.log(),
 		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
 	}.Run(ctx)
 	bar.Done()
-	if err != nil && !errors.Is(err, projector.ErrDiffer) {
+	if err != nil && !errors.Is(err, rebuild.ErrDiffer) {
 		return interrupted(ctx, err, "the live tables are as they were, unless the swap had begun, which is then finished by whoever comes first; run it again to go on")
 	}
 	if printErr := a.printRebuilt(done, flags); printErr != nil {
@@ -116,7 +117,7 @@ type rebuiltJSON struct {
 	Differences []ledger.TableDifference `json:"differences"`
 }
 
-func (a *app) printRebuilt(done projector.Rebuilt, flags rebuildFlags) error {
+func (a *app) printRebuilt(done rebuild.Rebuilt, flags rebuildFlags) error {
 	if flags.output == "json" {
 		text, err := json.Marshal(rebuiltJSON{
 			len(done.Compared.Differences) == 0, done.Swapped, done.Finished, done.Resumed, done.Messages, done.Compared.Rows,

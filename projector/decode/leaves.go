@@ -1,10 +1,16 @@
 package decode
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
 )
+
+// ErrNoSecret means that the ledger has a transparency log and this projector has
+// not the secret that its salts derive from. Nothing is written, because the log
+// would have a hole: give it the ring of the ledger.
+var ErrNoSecret = errors.New("no_ledger_secret: the ledger has a transparency log, and its ring is not at hand: give --data the folder that has it, or copy the file keys/ledger.proof there")
 
 // Leaves make the leaves of a transparency log: those of the messages that may become
 // events. The zero value makes none, and so does nil.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
 // RebuildReport is what a run of RunRebuild found out.
@@ -35,7 +35,7 @@ type RebuildSteps struct {
 	Swapped  bool   `json:"swapped"`
 }
 
-func stepsOf(done projector.Rebuilt) RebuildSteps {
+func stepsOf(done rebuild.Rebuilt) RebuildSteps {
 	return RebuildSteps{
 		Project: done.Projecting.Seconds(), Compare: done.Compared.Took.Seconds(), Swap: done.Swapping.Seconds(),
 		Rows: done.Compared.Rows, Tables: done.Compared.Tables, Messages: done.Messages, Swapped: done.Swapped,

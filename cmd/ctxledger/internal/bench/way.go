@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
 // The ways through the stream: a raw copy, the projector, and a rebuild of what that
@@ -135,7 +136,7 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 		if err != nil {
 			return nil, nil, err
 		}
-		r := projector.Rebuild{JetStream: js, Ledger: l, Keys: mix.Keys, Ring: mix.Ring}
+		r := rebuild.Rebuild{Projector: projector.ForRebuild, JetStream: js, Ledger: l, Keys: mix.Keys, Ring: mix.Ring}
 		return func(ctx context.Context) (wayEnded, error) {
 			done, err := r.Run(ctx)
 			return wayEnded{Rebuilt: stepsOf(done)}, err

@@ -1,4 +1,4 @@
-package projector
+package erasure
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // ErasureSource is the source of the facts of erasures. They have no sequence.
-const ErasureSource = "urn:ctxledger:erase"
+const Source = "urn:ctxledger:erase"
 
 // factBytes is how much the records of one fact take, so that with its reason it stays
 // within [schema.MaxEventBytes]: mostly some 170 records.
@@ -89,7 +89,7 @@ func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, at time.Time) 
 		if len(parts) > 1 {
 			fact.Metadata = map[string]any{"part": part + 1, "parts": len(parts)}
 		}
-		event, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", id, part+1), ErasureSource, at, schema.Correlation{Tenant: of.tenant, SessionID: of.session})
+		event, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", id, part+1), Source, at, schema.Correlation{Tenant: of.tenant, SessionID: of.session})
 		if err != nil {
 			return nil, err
 		}

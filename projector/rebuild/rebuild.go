@@ -1,4 +1,4 @@
-package projector
+package rebuild
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -59,9 +61,41 @@ type Rebuild struct {
 	// Log gets what a person would want to know. Nil discards it.
 	Log *slog.Logger
 
-	timing lease.Timing
-	batch  int
-	at     func(point string) // a test's way to be told of each point; nil otherwise
+	// Projector makes the projectors that fill the second set of tables. Required.
+	Projector func(Target) (Projector, error)
+	// BatchMessages closes a batch. 0 is the projector's own limit.
+	BatchMessages int
+	// Timing is that of the leases. Defaults to [lease.DefaultTiming].
+	Timing lease.Timing
+	// Steps takes the steps of the rebuild. Nil takes them in their order.
+	Steps steps.Walker
+}
+
+// A Target is what one projector of a rebuild reads and fills.
+type Target struct {
+	JetStream     jetstream.JetStream
+	Stream        string
+	Ledger        *ledger.Ledger // the second set of tables
+	Live          *ledger.Ledger // the live one
+	Owner         string
+	Keys          func() ([]schema.KeyRing, error)
+	Ring          func() (proof.Ring, error)
+	FirstLeaf     uint64              // the first event with a leaf in the live transparency log
+	Gone          []*streamio.Message // deleted from the stream for a withheld value, in order
+	Harmless      bool                // nothing is deleted from the stream
+	BatchMessages int
+	Timing        lease.Timing
+	Steps         steps.Walker
+	Log           *slog.Logger
+}
+
+// A Projector fills the second set of tables from one stream.
+type Projector interface {
+	// Run projects until the tables are level with the stream. It may be called again.
+	Run(ctx context.Context) error
+	// Progress returns the last committed sequence, and how many messages have become
+	// rows; safe to call at any time from any goroutine.
+	Progress() (committed, messages uint64)
 }
 
 // ErrDiffer means that the rebuilt tables are not the live ones. They stay, for
@@ -82,39 +116,33 @@ type Rebuilt struct {
 	Took, Projecting, Swapping time.Duration
 }
 
-// The points of a rebuild at which a crash differs from one at any other point,
-// beside "swapping", "exchanged" and "swapped" of the swap itself.
-const (
-	pointMade      = "made"
-	pointProjected = "projected"
-	pointCompared  = "compared"
-	pointHeld      = "held"
-)
-
 // Run rebuilds. Only one runs at a time; another waits. It may be run again after
 // whatever end. Errors: [ErrDiffer]; [ErrEventsExpired] and [ErrStreamForked] where
 // a stream changed meanwhile, then what was rebuilt is dropped.
 func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	began := time.Now()
 	defer func() { done.Took = time.Since(began) }()
-	if r.JetStream == nil || r.Ledger == nil {
-		return done, errors.New("rebuild: JetStream and Ledger are required")
+	if r.JetStream == nil || r.Ledger == nil || r.Projector == nil {
+		return done, errors.New("rebuild: JetStream, Ledger and Projector are required")
 	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
 	}
-	if r.timing == (lease.Timing{}) {
-		r.timing = lease.DefaultTiming
+	if r.Timing == (lease.Timing{}) {
+		r.Timing = lease.DefaultTiming
 	}
-	kv, err := r.JetStream.KeyValue(ctx, lease.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return done, lease.ErrNoBucket
+	if r.Steps == nil {
+		r.Steps = steps.InOrder{}
+	}
+	kv, err := lease.OpenBucket(ctx, r.JetStream)
+	if errors.Is(err, lease.ErrNoBucket) {
+		return done, err
 	}
 	if err != nil {
 		return done, fmt.Errorf("open the lease bucket: %w", err)
 	}
 	owner := uuid.NewString()
-	lock, held, err := lease.Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.timing, Log: r.Log}.Request(ctx)
+	lock, held, err := lease.Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.Timing, Log: r.Log}.Request(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -122,13 +150,16 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	if done.Finished, err = r.Ledger.FinishSwap(held); err != nil || done.Finished {
 		return done, err
 	}
-	w, err := r.prepare(held, kv, owner)
+	var w *rebuilding
+	err = r.walk(held, steps.Step{Verb: "make", Do: func(ctx context.Context) (err error) {
+		w, err = r.prepare(ctx, kv, owner)
+		return err
+	}})
 	if err != nil {
 		return done, err
 	}
 	defer w.set.Close()
 	done.From, done.Resumed = w.starts, w.resumed
-	r.reached(pointMade)
 	err = w.work(held, &done)
 	if errors.Is(err, streamio.ErrEventsExpired) || errors.Is(err, streamio.ErrStreamForked) {
 		return done, fmt.Errorf("a stream changed during the rebuild, which is dropped, run it again: %w", errors.Join(err, w.set.Drop(ctx)))
@@ -136,10 +167,9 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	return done, err
 }
 
-func (r Rebuild) reached(point string) {
-	if r.at != nil {
-		r.at(point)
-	}
+// walk takes steps in their order.
+func (r Rebuild) walk(ctx context.Context, list ...steps.Step) error {
+	return r.Steps.Walk(ctx, list, steps.Take)
 }
 
 func (r Rebuild) release(ctx context.Context, l *lease.Lease) {
@@ -157,7 +187,8 @@ type rebuilding struct {
 	owner      string
 	set        *ledger.Beside
 	starts     []ledger.Start
-	projectors []*Projector // one a stream
+	projectors []Projector    // one a stream
+	leases     []*lease.Lease // of the streams, once they are held
 	resumed    bool
 }
 
@@ -192,25 +223,20 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		return nil, err
 	}
 	for _, s := range w.starts {
-		c := DefaultConfig(r.JetStream, w.set.Ledger)
-		c.Stream, c.Owner, c.UntilCaughtUp, c.Keys, c.Ring, c.Log = s.Stream, owner, true, r.Keys, r.Ring, r.Log
-		if r.batch > 0 {
-			c.BatchMessages = r.batch
-		}
-		p, err := New(c)
-		if err != nil {
-			return nil, err
-		}
 		first, found, err := r.Ledger.LogStart(ctx, s.Incarnation)
 		switch {
 		case err != nil:
 			return nil, err
 		case found && r.Ring == nil:
-			return nil, ErrNoSecret
+			return nil, decode.ErrNoSecret
 		}
-		p.translog.First = first
-		p.timing, p.at = r.timing, r.at
-		p.beside = &beside{harmless: r.CompareOnly, live: r.Ledger, gone: gone[s.Incarnation]}
+		p, err := r.Projector(Target{
+			JetStream: r.JetStream, Stream: s.Stream, Ledger: w.set.Ledger, Live: r.Ledger, Owner: owner, Keys: r.Keys, Ring: r.Ring,
+			FirstLeaf: first, Gone: gone[s.Incarnation], Harmless: r.CompareOnly, BatchMessages: r.BatchMessages, Timing: r.Timing, Steps: r.Steps, Log: r.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
 		w.projectors = append(w.projectors, p)
 	}
 	return w, nil
@@ -221,14 +247,16 @@ func (w *rebuilding) work(ctx context.Context, done *Rebuilt) error {
 	if err != nil {
 		return err
 	}
-	if err := w.catchUp(ctx, done); err != nil {
+	err = w.walk(ctx,
+		steps.Step{Verb: "project", Do: func(ctx context.Context) error { return w.catchUp(ctx, done) }},
+		steps.Step{Verb: "compare", Do: func(ctx context.Context) (err error) {
+			done.Compared, err = w.set.Compare(ctx, levels, true)
+			return err
+		}},
+	)
+	if err != nil {
 		return err
 	}
-	w.reached(pointProjected)
-	if done.Compared, err = w.set.Compare(ctx, levels, true); err != nil {
-		return err
-	}
-	w.reached(pointCompared)
 	differ := len(done.Compared.Differences) > 0
 	if w.CompareOnly {
 		if err := w.set.Drop(ctx); err != nil {
@@ -268,15 +296,15 @@ func (w *rebuilding) catchUp(ctx context.Context, done *Rebuilt) error {
 	stop := w.watch(ctx)
 	defer stop()
 	for _, p := range w.projectors {
-		before := p.Status()
+		_, before := p.Progress()
 		if err := p.Run(ctx); err != nil {
 			return err
 		}
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		now := p.Status()
-		done.Messages += now.Events + now.Duplicates + now.Quarantined - before.Events - before.Duplicates - before.Quarantined
+		_, now := p.Progress()
+		done.Messages += now - before
 	}
 	return nil
 }
@@ -300,7 +328,8 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 		for {
 			var done uint64
 			for i, p := range w.projectors {
-				done += max(p.Status().Committed+1, w.starts[i].First) - w.starts[i].First
+				committed, _ := p.Progress()
+				done += max(committed+1, w.starts[i].First) - w.starts[i].First
 			}
 			w.Progress(min(done, total), total)
 			select {
@@ -320,15 +349,25 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 // came since the comparison against the live tables as well, and swaps.
 func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
 	held := ctx
-	for _, s := range w.starts {
-		own, next, err := lease.Claim{KV: w.kv, Key: lease.KeyOf(s.Stream), Owner: w.owner, Timing: w.timing, Log: w.Log}.Request(held)
-		if err != nil {
-			return err
+	err := w.walk(ctx, steps.Step{Verb: "hold the leases", Do: func(context.Context) error {
+		for _, s := range w.starts {
+			own, next, err := lease.Claim{KV: w.kv, Key: lease.KeyOf(s.Stream), Owner: w.owner, Timing: w.Timing, Log: w.Log}.Request(held)
+			if err != nil {
+				return err
+			}
+			w.leases = append(w.leases, own)
+			held = next
 		}
-		defer w.release(ctx, own)
-		held = next
+		return nil
+	}})
+	defer func() {
+		for _, own := range w.leases {
+			w.release(ctx, own)
+		}
+	}()
+	if err != nil {
+		return err
 	}
-	w.reached(pointHeld)
 	began := time.Now()
 	defer func() { done.Swapping = time.Since(began) }()
 	for _, s := range w.starts {
@@ -363,7 +402,10 @@ func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *
 	if err := context.Cause(held); err != nil {
 		return err
 	}
-	if err := w.set.Swap(held, w.at); err != nil {
+	reached := func(point string) {
+		_ = w.walk(held, steps.Step{Verb: point, Do: func(context.Context) error { return nil }})
+	}
+	if err := w.set.Swap(held, reached); err != nil {
 		return err
 	}
 	done.Swapped = true

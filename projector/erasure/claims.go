@@ -1,9 +1,10 @@
-package projector
+package erasure
 
 import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -49,8 +50,8 @@ func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool)
 	return claim{}, false
 }
 
-// liveTables is what a projector, also that of a rebuild, asks of the live tables.
-type liveTables interface {
+// LiveTables is what a projector, also that of a rebuild, asks of the live tables.
+type LiveTables interface {
 	streamio.CommittedRules
 	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]ledger.Leaf, error)
 	LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error)
@@ -62,28 +63,25 @@ var erasureSubject = func() string {
 	return "ctx.v1.*.*.*." + object + "." + verb
 }()
 
-// readErased reads what was erased from this stream, as the facts in all streams of
-// events have it.
-func (p *Projector) readErased(ctx context.Context) error {
-	claims, err := p.readClaims(ctx)
+// ReadAbsent reads which messages of a stream were erased, as the facts in all streams of
+// events have it. With gone, which are absent for another reason, they become s.Absent.
+func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source, gone []*streamio.Message, live LiveTables, log *slog.Logger) error {
+	claims, err := readClaims(ctx, js, *s, live, log)
 	if err != nil {
 		return err
 	}
-	p.source.Absent = nil
-	if p.beside != nil {
-		p.source.Absent = slices.Clone(p.beside.gone)
-	}
-	for _, m := range p.source.Absent {
-		m.Rules = p.source.Rules.At(m.Position.StreamSeq)
+	s.Absent = slices.Clone(gone)
+	for _, m := range s.Absent {
+		m.Rules = s.Rules.At(m.Position.StreamSeq)
 		delete(claims, m.Position.StreamSeq) // it was refused, so it had no leaf
 	}
-	leaves, err := p.live().Leaves(ctx, p.source.Incarnation, slices.Sorted(maps.Keys(claims)))
+	leaves, err := live.Leaves(ctx, s.Incarnation, slices.Sorted(maps.Keys(claims)))
 	if err != nil {
 		return err
 	}
 	var whole uint64
 	if len(leaves) < len(claims) {
-		if whole, err = p.live().LogWhole(ctx, p.source.Incarnation); err != nil {
+		if whole, err = live.LogWhole(ctx, s.Incarnation); err != nil {
 			return err
 		}
 	}
@@ -98,38 +96,39 @@ func (p *Projector) readErased(ctx context.Context) error {
 			}
 			c = claim{streamio.ErasedLeaf{Hash: leaf.Hash, Tenant: leaf.Tenant}, list[0].at}
 		}
-		p.source.Absent = append(p.source.Absent, &streamio.Message{
-			Position: ledger.Position{Incarnation: p.source.Incarnation, StreamSeq: sequence, RecordedAt: c.at},
-			Rules:    p.source.Rules.At(sequence), Erased: &streamio.ErasedLeaf{Hash: c.Hash, Tenant: schema.TenantOf(c.Tenant)},
+		s.Absent = append(s.Absent, &streamio.Message{
+			Position: ledger.Position{Incarnation: s.Incarnation, StreamSeq: sequence, RecordedAt: c.at},
+			Rules:    s.Rules.At(sequence), Erased: &streamio.ErasedLeaf{Hash: c.Hash, Tenant: schema.TenantOf(c.Tenant)},
 		})
 	}
-	slices.SortStableFunc(p.source.Absent, streamio.BySequence)
+	slices.SortStableFunc(s.Absent, streamio.BySequence)
 	if unfounded > 0 {
-		p.config.Log.Warn("facts of erasures name messages with a leaf that is not theirs, or another tenant's messages: they do not count for these",
+		log.Warn("facts of erasures name messages with a leaf that is not theirs, or another tenant's messages: they do not count for these",
 			"event", "erasure_unfounded", "messages", unfounded)
 	}
 	return nil
 }
 
-// readClaims reads what facts of erasures say of messages that this stream no longer
+// readClaims reads what facts of erasures say of messages that a stream no longer
 // has, by sequence and in the order in which they came.
-func (p *Projector) readClaims(ctx context.Context) (map[uint64][]claim, error) {
+func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
-	partitions, err := schema.ParsePartitions(p.source.Info.Config.Metadata[schema.PartitionsKey])
+	config, last := s.Info.Config, s.Info.State.LastSeq
+	partitions, err := schema.ParsePartitions(config.Metadata[schema.PartitionsKey])
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", p.config.Stream, err)
+		return nil, fmt.Errorf("stream %s: %w", config.Name, err)
 	}
-	for _, s := range partitions.EventStreams() {
-		from := p.source
-		if s.Name != p.config.Stream {
-			if from, err = streamio.OpenSource(ctx, p.config.JetStream, s.Name, p.live(), p.config.Log); err != nil {
+	for _, other := range partitions.EventStreams() {
+		from := s
+		if other.Name != config.Name {
+			if from, err = streamio.OpenSource(ctx, js, other.Name, live, log); err != nil {
 				return nil, err
 			}
 		}
 		err := readErasures(ctx, from, func(fact *schema.ErasureApplied, tenant string, at time.Time) {
 			for _, r := range fact.Records {
 				leaf, err := hex.DecodeString(r.Leaf)
-				if r.Stream != p.config.Stream || r.Sequence < 1 || uint64(r.Sequence) > p.source.Info.State.LastSeq || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
+				if r.Stream != config.Name || r.Sequence < 1 || uint64(r.Sequence) > last || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
 					continue
 				}
 				c := claim{streamio.ErasedLeaf{Tenant: tenant}, at}
