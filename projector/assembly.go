@@ -33,49 +33,49 @@ type assembly struct {
 
 // begin returns an empty assembly, in the room of a batch that is committed
 // where there is one.
-func (p *Projector) begin(ctx context.Context) (*assembly, error) {
-	if p.seen.full() {
-		if err := p.land(ctx); err != nil {
+func (b *builder) begin(ctx context.Context) (*assembly, error) {
+	if b.seen.full() {
+		if err := b.land(ctx); err != nil {
 			return nil, err
 		}
-		p.seen = nil // so that memory does not hold both
-		if err := p.loadIdentities(ctx); err != nil {
+		b.seen = nil // so that memory does not hold both
+		if err := b.loadIdentities(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.hearSiblings(ctx); err != nil {
+	if err := b.hearSiblings(ctx); err != nil {
 		return nil, err
 	}
-	if !p.translog.None() {
-		if err := p.readLog(ctx); err != nil {
+	if !b.translog.None() {
+		if err := b.readLog(ctx); err != nil {
 			return nil, err
 		}
 	}
-	a := &assembly{sums: sha256.New(), fresh: leak.NewValues(p.withheld.Keys)}
-	a.firsts = make(firsts, p.firsts)
+	a := &assembly{sums: sha256.New(), fresh: leak.NewValues(b.withheld.Keys)}
+	a.firsts = make(firsts, b.firsts)
 	select {
-	case a.batch = <-p.free:
+	case a.batch = <-b.free:
 		a.batch.Reset(ledger.Range{})
 	default:
-		a.batch = ledger.NewBatch(p.model)
+		a.batch = ledger.NewBatch(b.model)
 	}
 	return a, nil
 }
 
 // add parses messages, sifts out the withheld values, and adds the rows of those
 // that are certainly new or certainly refused.
-func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.Message) error {
+func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
 	began := time.Now()
-	all := decode.All(messages, &p.translog.Leaves)
-	keys, err := p.findKeys(ctx, all)
+	all := decode.All(messages, &b.translog.Leaves)
+	keys, err := b.findKeys(ctx, all)
 	if err != nil {
 		return err
 	}
 	if keys {
-		a.fresh = leak.NewValues(p.withheld.Keys)
+		a.fresh = leak.NewValues(b.withheld.Keys)
 		for _, r := range a.told {
 			a.fresh.Learn(r.Value)
 		}
@@ -84,24 +84,24 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 	if a.messages > 0 {
 		first = a.first.StreamSeq
 	}
-	known, err := p.knownRedactions(ctx, all, first)
+	known, err := b.knownRedactions(ctx, all, first)
 	if err != nil {
 		return err
 	}
 	void := make(map[uint64]bool) // redactions that are refused for their id
-	all = p.withheld.FindAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
+	all = b.withheld.FindAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
 		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
 		return !void[m.Position.StreamSeq]
 	})
-	p.noteUnknown(leak.OfAll(all))
+	b.noteUnknown(leak.OfAll(all))
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = all[0].Position, messages[0].Arrived, began
 		a.batch.Rules = max(all[0].Rules, ledger.EnvelopeRules)
 	}
 	a.last = all[len(all)-1].Position
 	a.decoding += time.Since(began)
-	p.noteGaps(all)
-	if p.config.Tracer != nil {
+	b.noteGaps(all)
+	if b.config.Tracer != nil {
 		a.links = linksOf(a.links, all)
 	}
 	for _, m := range all {
@@ -113,11 +113,11 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 				}
 				a.told = append(a.told, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
 			}
-			if p.seen.maybe(m.Hash) {
+			if b.seen.maybe(m.Hash) {
 				a.unsure = append(a.unsure, m)
 				continue
 			}
-			p.seen.add(m.Hash)
+			b.seen.add(m.Hash)
 		}
 		a.place(m, nil)
 	}
@@ -127,14 +127,14 @@ func (p *Projector) add(ctx context.Context, a *assembly, messages []*streamio.M
 // knownRedactions looks up the redactions among messages whose identity may be
 // known. They cannot wait for the end of the batch like others: whether they count
 // decides what becomes of the messages behind them.
-func (p *Projector) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
+func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, m := range all {
-		if len(m.Violations) == 0 && p.seen.maybe(m.Hash) && len(leak.Of(m.Envelope, m.Fact)) > 0 {
+		if len(m.Violations) == 0 && b.seen.maybe(m.Hash) && len(leak.Of(m.Envelope, m.Fact)) > 0 {
 			unsure = append(unsure, m)
 		}
 	}
-	known, err := p.known(ctx, unsure, first)
+	known, err := b.known(ctx, unsure, first)
 	if err != nil {
 		return nil, &steps.Error{Verb: "look up identities", Err: err}
 	}
@@ -176,10 +176,10 @@ func (a *assembly) take(m decode.Event) {
 }
 
 // complete looks up what could not be told of the messages, and returns the batch.
-func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
-	p.flights = slices.DeleteFunc(p.flights, flight.over) // before the ledger is asked
+func (b *builder) complete(ctx context.Context, a *assembly) (built, error) {
+	b.flights = slices.DeleteFunc(b.flights, flight.over) // before the ledger is asked
 	began := time.Now()
-	known, err := p.known(ctx, a.unsure, a.first.StreamSeq)
+	known, err := b.known(ctx, a.unsure, a.first.StreamSeq)
 	if err != nil {
 		return built{}, &steps.Error{Verb: "look up identities", Err: err}
 	}
@@ -187,15 +187,15 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 	for _, m := range a.unsure {
 		a.place(m, known)
 	}
-	p.translog.enter(a.batch, a.leaves)
+	b.translog.enter(a.batch, a.leaves)
 	a.Range = ledger.Range{
 		Incarnation: a.first.Incarnation, First: a.first.StreamSeq, Last: a.last.StreamSeq,
 		Messages: a.messages, RecordedAt: a.last.RecordedAt,
 	}
 	a.sums.Sum(a.Digest[:0])
 	a.batch.Range = a.Range
-	p.model, p.firsts = a.batch, len(a.firsts)
-	a.landed = make(chan struct{})
+	b.model, b.firsts = a.batch, len(a.firsts)
+	a.landed, a.free = make(chan struct{}), b.free
 	a.stages = []stage{
 		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},
 		{"look up identities", began, looked}, {"build", looked, time.Now()},
@@ -204,33 +204,33 @@ func (p *Projector) complete(ctx context.Context, a *assembly) (built, error) {
 }
 
 // assemble makes a batch of messages.
-func (p *Projector) assemble(ctx context.Context, messages []*streamio.Message) (built, error) {
-	a, err := p.begin(ctx)
+func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (built, error) {
+	a, err := b.begin(ctx)
 	if err != nil {
 		return built{}, err
 	}
 	for some := range slices.Chunk(messages, partMessages) {
-		if err := p.add(ctx, a, some); err != nil {
+		if err := b.add(ctx, a, some); err != nil {
 			return built{}, err
 		}
 	}
-	return p.complete(ctx, a)
+	return b.complete(ctx, a)
 }
 
 // depart makes a batch count for what comes after it, as one that is in flight
 // until it is committed: by its events, and by what its redactions withhold.
-func (p *Projector) depart(b built) built {
-	conflicts := make(map[uint64]bool, len(b.refused))
-	for _, m := range b.refused {
+func (b *builder) depart(made built) built {
+	conflicts := make(map[uint64]bool, len(made.refused))
+	for _, m := range made.refused {
 		conflicts[m.Position.StreamSeq] = true
 	}
-	for _, r := range b.told {
+	for _, r := range made.told {
 		if !conflicts[r.Sequence] {
-			p.withheld.LearnOf(r)
+			b.withheld.LearnOf(r)
 		}
 	}
-	p.flights = append(p.flights, flight{b.First, b.landed, b.firsts})
-	return b
+	b.flights = append(b.flights, flight{made.First, made.landed, made.firsts})
+	return made
 }
 
 // known finds out about the identities of messages of a batch that begins at the
@@ -239,7 +239,7 @@ func (p *Projector) depart(b built) built {
 // when it was derived for the first time. What the ledger has of this stream beyond
 // what has landed counts for nothing: it is in flight or in the batch as well, or is
 // of messages that the stream no longer holds.
-func (p *Projector) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
+func (b *builder) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -247,27 +247,27 @@ func (p *Projector) known(ctx context.Context, messages []decode.Event, first ui
 	for i, m := range messages {
 		hits[i] = m.Hash
 	}
-	found, err := p.store.Lookup(ctx, hits)
+	found, err := b.store.Lookup(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.flights) > 0 {
-		first = min(first, p.flights[0].first)
+	if len(b.flights) > 0 {
+		first = min(first, b.flights[0].first)
 	}
 	known := make(map[decode.Identity]ledger.Known, len(found))
 	for _, k := range found {
-		own := k.Position.Incarnation == p.source.Incarnation
-		if own && k.Position.StreamSeq >= first || p.siblings.brought(k.Position.Incarnation) {
+		own := k.Position.Incarnation == b.source.Incarnation
+		if own && k.Position.StreamSeq >= first || b.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
 		for _, id := range []decode.Identity{{Source: k.Source, ID: k.EventID}, {Tenant: schema.TenantOf(k.Tenant), Source: k.Source, ID: k.EventID}} {
 			earlier, again := known[id]
-			if !again || own && (earlier.Position.Incarnation != p.source.Incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
+			if !again || own && (earlier.Position.Incarnation != b.source.Incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
 				known[id] = k
 			}
 		}
 	}
-	for _, f := range p.flights {
+	for _, f := range b.flights {
 		for _, m := range messages {
 			if first, ok := f.firsts.of(m); ok {
 				known[m.Identity()] = first

@@ -71,7 +71,7 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 		projectortest.At(3, projectortest.Foreign(3, `{"note":"`+other+`"}`).Binary()), projectortest.At(4, projectortest.Foreign(4, `{"note":"`+projectortest.Secret+`"}`).Binary()),
 	}
 	for n := 1; n <= len(messages); n++ {
-		p := &Projector{unknown: make(map[leak.UnknownKey]bool), store: nothingKnown{}, free: make(chan *ledger.Batch)}
+		p := newBuilder(&shared{store: nothingKnown{}})
 		p.config.Keys = projectortest.Keys(t)
 		keys, err := leak.ReadKeys(p.config.Keys)
 		if err != nil {

@@ -20,43 +20,44 @@ type built struct {
 	stages []stage            // what was done before the batch's span could begin
 	told   []leak.Withholding // what its redactions withhold
 	landed chan struct{}      // closed once the batch is committed
+	free   chan<- *ledger.Batch
 }
 
 // mark commits a range whose rows are stored. Only a range that was written
 // before can have its row of commits removed while the server still knows its
 // token, so only then it looks.
-func (p *Projector) mark(ctx context.Context, b built) error {
-	p.offered = b.batch.Range
-	if err := p.store.Commit(ctx, b.batch, p.lease.Epoch()); err != nil {
+func (w *writer) mark(ctx context.Context, b built) error {
+	w.offered = b.batch.Range
+	if err := w.store.Commit(ctx, b.batch, w.lease.Epoch()); err != nil {
 		return err
 	}
-	if p.mayBeHeld() {
-		if err := p.markAgain(ctx, b.batch); err != nil {
+	if w.mayBeHeld() {
+		if err := w.markAgain(ctx, b.batch); err != nil {
 			return err
 		}
 	}
-	p.last, p.looked = b.batch.Range, time.Now()
-	p.signer.Committed(b.batch.Log, b.RecordedAt)
+	w.last, w.looked = b.batch.Range, time.Now()
+	w.signer.Committed(b.batch.Log, b.RecordedAt)
 	rows := b.batch.Rows()
 	if rows["redactions"] > 0 {
-		if err := p.tellSiblings(ctx); err != nil {
+		if err := w.tellSiblings(ctx); err != nil {
 			return err
 		}
 	}
-	p.events.Add(rows["events"])
-	p.quarantined.Add(rows["quarantine"])
-	p.duplicates.Add(rows["duplicates"])
-	p.counted(b, rows)
-	p.committed.Store(b.Last)
-	p.config.Log.Debug("committed", "first", b.First, "last", b.Last, "messages", b.Messages)
+	w.counts.events.Add(rows["events"])
+	w.counts.quarantined.Add(rows["quarantine"])
+	w.counts.duplicates.Add(rows["duplicates"])
+	w.counted(b, rows)
+	w.committed.Store(b.Last)
+	w.config.Log.Debug("committed", "first", b.First, "last", b.Last, "messages", b.Messages)
 	return nil
 }
 
-// landed lets go of a batch that is committed.
-func (p *Projector) landed(b built) {
+// land lets go of a batch that is committed.
+func (b built) land() {
 	close(b.landed)
 	select {
-	case p.free <- b.batch:
+	case b.free <- b.batch:
 	default:
 	}
 }

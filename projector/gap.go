@@ -157,20 +157,20 @@ func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
 }
 
 // noteGaps says of sequences that are lost.
-func (p *Projector) noteGaps(messages []decode.Event) {
-	if p.rebuild != nil {
+func (b *builder) noteGaps(messages []decode.Event) {
+	if b.rebuild != nil {
 		return // the live projector has said it
 	}
 	const most = 5 // lines of the log a batch
-	found := p.gaps.found
-	lost := p.gaps.observe(messages)
-	if came := p.gaps.found - found; came > 0 {
-		p.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
+	found := b.gaps.found
+	lost := b.gaps.observe(messages)
+	if came := b.gaps.found - found; came > 0 {
+		b.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
 	}
 	for _, l := range lost[:min(most, len(lost))] {
-		p.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
+		b.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
 			"event", "producer_gap", "source", l.source, "session", l.session, "first", l.first, "last", l.last, "others", max(0, len(lost)-most))
 	}
-	p.meter().Loss(p.gaps.lost - p.lostSequences.Load())
-	p.lostSequences.Store(p.gaps.lost)
+	b.meter().Loss(b.gaps.lost - b.counts.lost.Load())
+	b.counts.lost.Store(b.gaps.lost)
 }

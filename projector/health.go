@@ -58,18 +58,18 @@ func (p *Projector) Health() Health {
 	return h
 }
 
-// condition is what Health tells of, apart from what Status does.
-type condition struct {
-	pulse   pulse
-	state   atomic.Pointer[State]
-	waiting atomic.Pointer[string]
-	reason  atomic.Pointer[string]
-	held    atomic.Pointer[lease.Lease] // the lease while it is held
-	lag     metrics.LagMeter
+// health is how a projector is, and what it has done. Safe for concurrent use.
+type health struct {
+	pulse     pulse
+	state     atomic.Pointer[State]
+	waiting   atomic.Pointer[string]
+	reason    atomic.Pointer[string]
+	held      atomic.Pointer[lease.Lease] // the lease while it is held
+	lag       metrics.LagMeter
+	ready     atomic.Bool
+	committed atomic.Uint64 // last committed sequence
+	counts    counts
 }
-
-// Stream returns the name of the stream that is projected.
-func (p *Projector) Stream() string { return p.config.Stream }
 
 func (p *Projector) enter(s State) { p.state.Store(&s) }
 
@@ -93,7 +93,7 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 }
 
 // meter counts what happens to the stream.
-func (p *Projector) meter() metrics.Meter { return p.config.Metrics.Of(p.config.Stream) }
+func (s *shared) meter() metrics.Meter { return s.config.Metrics.Of(s.config.Stream) }
 
 // lagSource says how the lag of the projector is measured.
 func (p *Projector) lagSource() metrics.LagSource {
@@ -105,7 +105,7 @@ func (p *Projector) lagSource() metrics.LagSource {
 
 // gauges are how the projector is, for the metrics.
 func (p *Projector) gauges() metrics.Gauges {
-	g := metrics.Gauges{UnknownKeys: p.unknownKeys.Load(), Ready: p.ready.Load(), Stuck: p.pulse.stuck(), Reason: p.Health().Reason}
+	g := metrics.Gauges{UnknownKeys: p.counts.unknownKeys.Load(), Ready: p.ready.Load(), Stuck: p.pulse.stuck(), Reason: p.Health().Reason}
 	if lag, known := p.lag.Now(); known {
 		g.Lag = &lag
 	}
@@ -169,37 +169,37 @@ func (p *Projector) leave(ctx context.Context, err error) error {
 }
 
 // failed notes an attempt at a step that is made again.
-func (p *Projector) failed(step string, err error) {
+func (s *shared) failed(step string, err error) {
 	f := metrics.FailureOf(err)
-	p.pulse.beat()
-	p.meter().Retry(f)
+	s.pulse.beat()
+	s.meter().Retry(f)
 	waiting := step + ": " + f.String()
-	p.waiting.Store(&waiting)
-	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
+	s.waiting.Store(&waiting)
+	s.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
 // leaseFailed notes an attempt to get or to keep the lease that is made again.
-func (p *Projector) leaseFailed(step string, err error) {
+func (s *shared) leaseFailed(step string, err error) {
 	f := metrics.LeaseFailure(err)
-	p.meter().Retry(f)
-	p.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
+	s.meter().Retry(f)
+	s.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
 // succeeded notes the end of a step's attempts.
-func (p *Projector) succeeded() {
-	p.pulse.beat()
-	p.waiting.Store(nil)
+func (s *shared) succeeded() {
+	s.pulse.beat()
+	s.waiting.Store(nil)
 }
 
 // counted notes a batch that is committed. A gap in its sequences is what
 // somebody has deleted, or what the stream has lost.
-func (p *Projector) counted(b built, rows map[string]uint64) {
-	next := p.committed.Load() + 1
+func (s *shared) counted(b built, rows map[string]uint64) {
+	next := s.committed.Load() + 1
 	gap := b.Last + 1 - min(next, b.First) - b.Messages
 	if gap > 0 {
-		p.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
+		s.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
 	}
-	p.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.refused})
+	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.refused})
 }
 
 // pulse tells a projector that makes steps from one that is stuck, by counting

@@ -42,8 +42,8 @@ func loadIdentities(ctx context.Context, l store, others []uuid.UUID) (*identiti
 	return ids, err
 }
 
-func (p *Projector) loadIdentities(ctx context.Context) (err error) {
-	p.seen, err = loadIdentities(ctx, p.store, p.siblings.incarnations)
+func (b *builder) loadIdentities(ctx context.Context) (err error) {
+	b.seen, err = loadIdentities(ctx, b.store, b.siblings.incarnations)
 	return err
 }
 

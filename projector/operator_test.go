@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,7 +115,7 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	f.follow(f.guarded(new(logbook)))
 	f.awaitLevel()
 	e := f.erasure()
-	e.JetStream = idTaken{f.js}
+	e.JetStream = idTaken{f.js, new(sync.Once)}
 	done, err := e.Run(t.Context())
 	f.must(err)
 	if done.Events != 1 || len(done.ErasureIDs) != 1 {
@@ -126,13 +127,21 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	}
 }
 
-// idTaken publishes another message before each under its message id, which can be known.
-type idTaken struct{ jetstream.JetStream }
+// idTaken publishes another message before the fact of an erasure, under its message id,
+// which can be known.
+type idTaken struct {
+	jetstream.JetStream
+	once *sync.Once
+}
 
 func (i idTaken) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	if strings.HasSuffix(msg.Subject, ".erasure.applied") {
-		m := projectortest.Event(7, 0).Binary()
-		if _, err := i.JetStream.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, opts...); err != nil {
+		var err error
+		i.once.Do(func() {
+			m := projectortest.Event(7, 0).Binary()
+			_, err = i.JetStream.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, opts...)
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -38,13 +38,13 @@ func transient(err error) bool {
 // persist repeats what until it succeeds, ctx ends or the error is one that
 // waiting does not mend. Attempts that lasted longer than the longest pause
 // were under way, so the next one starts soon.
-func (p *Projector) persist(ctx context.Context, verb string, what func() error) error {
+func (s *shared) persist(ctx context.Context, verb string, what func() error) error {
 	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
 	for delay := shortest; ; delay = min(2*delay, longest) {
 		began := time.Now()
 		err := what()
 		if err == nil {
-			p.succeeded()
+			s.succeeded()
 			return nil
 		}
 		if !transient(err) {
@@ -56,11 +56,11 @@ func (p *Projector) persist(ctx context.Context, verb string, what func() error)
 		if time.Since(began) > longest {
 			delay = shortest
 		}
-		p.failed(cmp.Or(steps.Failed(err), verb), err)
+		s.failed(cmp.Or(steps.Failed(err), verb), err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(delay/2 + p.clock.jitter(delay)):
+		case <-time.After(delay/2 + s.clock.jitter(delay)):
 		}
 	}
 }

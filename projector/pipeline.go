@@ -10,7 +10,18 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// pump reads, builds and writes batches, each in a goroutine of its own, so that
+// A pipeline takes messages from the stream to the ledger. A projector has one from when it
+// has recovered until something goes wrong.
+type pipeline struct {
+	*shared
+	builder *builder
+	writer  *writer
+	in      *streamio.Reader
+	share   *share
+	writing atomic.Bool // a batch is being written
+}
+
+// run reads, builds and writes batches, each in a goroutine of its own, so that
 // one batch is written while the next is built and the one after it is read:
 //
 //	readAll ──messages──▶ buildAll ──rows──▶ writeAll
@@ -25,20 +36,19 @@ import (
 // A stage that ends, for whatever reason, lets those behind it finish what they
 // have. It returns the first error in the order of the stream, and nil when the
 // ledger is level and that was asked for.
-func (p *Projector) pump(ctx context.Context, in *streamio.Reader, next uint64) error {
+func (l *pipeline) run(ctx context.Context, next uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	parts, ready := make(chan part), make(chan built)
-	var writing atomic.Bool
 	var readErr, buildErr error
 	go func() {
 		defer close(parts)
-		readErr = p.readAll(ctx, in, next, parts, &writing)
+		readErr = l.readAll(ctx, next, parts)
 	}()
 	go func() {
 		defer close(ready)
-		buildErr = p.buildAll(ctx, parts, ready)
+		buildErr = l.buildAll(ctx, parts, ready)
 	}()
-	err := p.writeAll(ctx, ready, &writing)
+	err := l.writeAll(ctx, ready)
 	cancel(err)
 	for range ready { // until the builder has ended
 	}
@@ -71,18 +81,18 @@ type part struct {
 // partMessages is how many messages are read before they are built.
 const partMessages = 1024
 
-func (p *Projector) readAll(ctx context.Context, in *streamio.Reader, next uint64, out chan<- part, writing *atomic.Bool) error {
+func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if p.config.UntilCaughtUp {
-			if level, err := in.Level(ctx); err != nil || level {
+		if l.config.UntilCaughtUp {
+			if level, err := l.in.Level(ctx); err != nil || level {
 				return err
 			}
 		}
 		var err error
-		if next, err = p.readBatch(ctx, in, next, out, writing); err != nil {
+		if next, err = l.readBatch(ctx, next, out); err != nil {
 			return err
 		}
 	}
@@ -93,43 +103,43 @@ func (p *Projector) readAll(ctx context.Context, in *streamio.Reader, next uint6
 // not end it while the stream has more to give than the batch has taken, nor while
 // an earlier batch is written: it could but wait, and what comes meanwhile would
 // wait for both. With nothing to read it waits for a second.
-func (p *Projector) readBatch(ctx context.Context, in *streamio.Reader, next uint64, out chan<- part, writing *atomic.Bool) (uint64, error) {
+func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	limits := streamio.Limits{
-		Messages: p.share.of(p.config.BatchMessages, minBatchMessages), Bytes: p.share.of(p.config.BatchBytes, minBatchBytes),
-		Linger: p.config.Linger,
+		Messages: l.share.of(l.config.BatchMessages, minBatchMessages), Bytes: l.share.of(l.config.BatchBytes, minBatchBytes),
+		Linger: l.config.Linger,
 	}
 	idle := time.Second
 	var began time.Time
 	for taken := 0; ; {
 		some := limits
 		some.Messages = min(limits.Messages, partMessages)
-		messages, err := in.ReadBatch(ctx, some, idle)
+		messages, err := l.in.ReadBatch(ctx, some, idle)
 		if err != nil {
 			return next, err
 		}
 		if len(messages) == 0 && taken == 0 {
-			return next, in.Check(ctx)
+			return next, l.in.Check(ctx)
 		}
 		if taken == 0 {
 			began = messages[0].Arrived
 		}
-		kept, expired := p.unexpired(ctx, next, messages)
+		kept, expired := l.unexpired(ctx, next, messages)
 		taken += len(kept)
 		limits.Messages -= len(kept)
 		for _, m := range kept {
 			limits.Bytes -= m.Size()
 			next = m.Position.StreamSeq + 1
 		}
-		idle = p.config.Linger - time.Since(began)
-		if late := len(messages) < some.Messages || idle <= 0; late && in.More() > uint64(taken) {
-			idle = p.config.Linger
+		idle = l.config.Linger - time.Since(began)
+		if late := len(messages) < some.Messages || idle <= 0; late && l.in.More() > uint64(taken) {
+			idle = l.config.Linger
 		}
 		inTime := idle > 0 && len(messages) > 0
-		if !inTime && writing.Load() {
+		if !inTime && l.writing.Load() {
 			idle, inTime = writingPause, true
 		}
 		limits.Linger = idle
-		end := expired != nil || limits.Messages <= 0 || limits.Bytes <= 0 || in.Cut() || !inTime
+		end := expired != nil || limits.Messages <= 0 || limits.Bytes <= 0 || l.in.Cut() || !inTime
 		if err := hand(ctx, out, part{kept, end}); err != nil {
 			return next, err
 		}
@@ -147,13 +157,13 @@ const writingPause = 5 * time.Millisecond
 // A gap is a message that somebody deleted, unless the stream now begins
 // beyond it: then it was lost before it was projected, and the messages before
 // it are returned with an error.
-func (p *Projector) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
+func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
 	for i, m := range messages {
 		if m.Position.StreamSeq == next {
 			next++
 			continue
 		}
-		info, err := p.source.Stream.Info(ctx)
+		info, err := l.source.Stream.Info(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("look at the stream: %w", err)
 		}
@@ -165,28 +175,28 @@ func (p *Projector) unexpired(ctx context.Context, next uint64, messages []*stre
 	return messages, nil
 }
 
-func (p *Projector) buildAll(ctx context.Context, parts <-chan part, out chan<- built) error {
+func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- built) error {
 	var a *assembly
 	for some := range parts {
 		if a == nil {
 			var err error
-			if a, err = p.begin(ctx); err != nil {
+			if a, err = l.builder.begin(ctx); err != nil {
 				return err
 			}
 		}
-		if err := p.add(ctx, a, some.messages); err != nil {
+		if err := l.builder.add(ctx, a, some.messages); err != nil {
 			return err
 		}
 		if !some.end {
 			continue
 		}
 		if a.messages > 0 {
-			made, err := p.complete(ctx, a)
+			made, err := l.builder.complete(ctx, a)
 			if err != nil {
 				return err
 			}
 			a = nil
-			if err := hand(ctx, out, p.depart(made)); err != nil {
+			if err := hand(ctx, out, l.builder.depart(made)); err != nil {
 				return err
 			}
 		}
@@ -197,7 +207,7 @@ func (p *Projector) buildAll(ctx context.Context, parts <-chan part, out chan<- 
 // writeAll writes batches as they come. While none comes it looks now and then
 // whether the ledger is where it was left: one that was restored from an older
 // copy would stay behind the stream until the next event.
-func (p *Projector) writeAll(ctx context.Context, ready <-chan built, writing *atomic.Bool) error {
+func (l *pipeline) writeAll(ctx context.Context, ready <-chan built) error {
 	idle := time.NewTicker(lookEvery)
 	defer idle.Stop()
 	for {
@@ -209,13 +219,13 @@ func (p *Projector) writeAll(ctx context.Context, ready <-chan built, writing *a
 			}
 			if err = context.Cause(ctx); err == nil {
 				began := time.Now()
-				writing.Store(true)
-				err = p.write(ctx, b)
-				writing.Store(false)
-				p.share.took(time.Since(began))
+				l.writing.Store(true)
+				err = l.writer.write(ctx, b)
+				l.writing.Store(false)
+				l.share.took(time.Since(began))
 			}
 		case <-idle.C:
-			err = p.walk(ctx, []steps.Step{p.look()})
+			err = l.walk(ctx, []steps.Step{l.writer.look()})
 		}
 		if err != nil {
 			return err
@@ -273,14 +283,14 @@ func (f flight) over() bool {
 }
 
 // land waits until the ledger holds everything that is in flight.
-func (p *Projector) land(ctx context.Context) error {
-	for _, f := range p.flights {
+func (b *builder) land(ctx context.Context) error {
+	for _, f := range b.flights {
 		select {
 		case <-f.landed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	p.flights = nil
+	b.flights = nil
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,15 +120,15 @@ func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 	f := newFixture(t)
 	p := f.projector()
 	p.config.Linger = time.Millisecond
-	f.must(p.open(t.Context()))
+	f.must(p.recovery().open(t.Context()))
 	in, err := p.source.NewReader(t.Context(), 1)
 	f.must(err)
 	t.Cleanup(in.Close)
-	var writing atomic.Bool
-	writing.Store(true)
+	line := pipeline{shared: p.shared, in: in, share: &p.share}
+	line.writing.Store(true)
 	parts, ended := make(chan part), make(chan error, 1)
 	go func() {
-		next, err := p.readBatch(t.Context(), in, 1, parts, &writing)
+		next, err := line.readBatch(t.Context(), 1, parts)
 		if err == nil && next != 3 {
 			err = fmt.Errorf("the next batch begins at %d", next)
 		}
@@ -145,7 +144,7 @@ func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 			}
 		}
 	}
-	writing.Store(false)
+	line.writing.Store(false)
 	for end := false; !end; {
 		end = (<-parts).end
 	}

@@ -3,9 +3,7 @@ package projector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,13 +12,10 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
-	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
-	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/signing"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -93,43 +88,16 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Projector projects one stream. Make one with New and call Run once. The
-// fields without an atomic belong to the goroutine of Run, and while it pumps
-// to the stage that [Projector.pump] says.
+// Projector projects one stream. Make one with New and call Run once. It has two sides: a
+// [builder] makes batches of what the stream has, and a [writer] commits them to the
+// ledger. While it recovers, one goroutine uses both, see [recovery]; while it projects,
+// each side belongs to a goroutine of its own, see [pipeline].
 type Projector struct {
-	config      Config
-	store       store
-	source      streamio.Source
-	last        ledger.Range // the last commit; the zero Range where there is none
-	offered     ledger.Range // the last that was to be committed, whether it was or not
-	looked      time.Time    // when the ledger last said so
-	doubtful    uint64       // up to here rows may be held, or their tokens, that no commit covers
-	journalled  ledger.Range // the furthest that this projector has begun to write
-	lease       *lease.Lease
-	seen        *identities
-	withheld    *leak.Values
-	flights     []flight
-	free        chan *ledger.Batch // batches to use again
-	model       *ledger.Batch      // the last that was built; nil before
-	firsts      int                // how many firsts that had
-	share       share              // of a batch's limits that is used
-	siblings    siblings
-	unknown     map[leak.UnknownKey]bool
-	committed   atomic.Uint64
-	events      atomic.Uint64
-	quarantined atomic.Uint64
-	duplicates  atomic.Uint64
-	unknownKeys atomic.Uint64
-	ready       atomic.Bool
-	condition
-	rebuild       *rebuildMode // of a rebuild; nil for the live tables
-	translog      translog
-	signer        *signing.Signer // of the tree heads; nil signs none
-	gaps          gaps
-	lostSequences atomic.Uint64
-
+	*shared
+	*builder
+	*writer
+	share  share         // of a batch's limits that is used
 	roster *lease.Roster // says whether a free lease is to be taken; nil always does
-	clock  clock
 }
 
 // New checks the configuration; it does not connect.
@@ -153,7 +121,8 @@ func New(c Config) (*Projector, error) {
 		c.Steps = steps.InOrder{}
 	}
 	c.Log = c.Log.With("stream", c.Stream)
-	return &Projector{config: c, store: c.Ledger, clock: systemClock{}, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}, nil
+	both := &shared{config: c, store: c.Ledger, clock: systemClock{}}
+	return &Projector{shared: both, builder: newBuilder(both), writer: &writer{shared: both}}, nil
 }
 
 // Status is what a projector has done since it started.
@@ -169,7 +138,7 @@ type Status struct {
 
 // Status returns counters; safe to call at any time from any goroutine.
 func (p *Projector) Status() Status {
-	return Status{p.ready.Load(), p.committed.Load(), p.events.Load(), p.quarantined.Load(), p.duplicates.Load(), p.unknownKeys.Load(), p.lostSequences.Load()}
+	return Status{p.ready.Load(), p.committed.Load(), p.counts.events.Load(), p.counts.quarantined.Load(), p.counts.duplicates.Load(), p.counts.unknownKeys.Load(), p.counts.lost.Load()}
 }
 
 // Run projects until ctx ends, or until it is caught up if so configured. It
@@ -193,7 +162,7 @@ func (p *Projector) run(ctx context.Context) error {
 		return err
 	}
 	// Without a stream there is nothing to hold a lease on.
-	if err := p.persist(ctx, "open the stream", func() error { return p.open(ctx) }); err != nil {
+	if err := p.persist(ctx, "open the stream", func() error { return p.recovery().open(ctx) }); err != nil {
 		return err
 	}
 	p.siblings.kv = kv
@@ -250,32 +219,14 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-func (p *Projector) open(ctx context.Context) (err error) {
-	if p.source, err = streamio.OpenSource(ctx, p.config.JetStream, p.config.Stream, p.live(), p.config.Log); err != nil {
-		return err
-	}
-	changed, err := p.siblings.open(ctx, p.config.JetStream, p.source.Stream)
-	if changed {
-		p.forget()
-	}
-	if err != nil {
-		return err
-	}
-	if err := p.readRing(); err != nil {
-		return fmt.Errorf("read the ring of the ledger: %w", err)
-	}
-	var gone []*streamio.Message
-	if p.rebuild != nil {
-		gone = p.rebuild.gone
-	}
-	return erasure.ReadAbsent(ctx, p.config.JetStream, &p.source, gone, p.live(), p.config.Log)
-}
+// recovery is what brings ledger and stream to agreement.
+func (p *Projector) recovery() *recovery { return &recovery{p.shared, p.builder, p.writer} }
 
 // follow recovers and then commits batch after batch, until something goes
 // wrong.
 func (p *Projector) follow(ctx context.Context) error {
 	p.flights = nil
-	if err := p.recover(ctx); err != nil {
+	if err := p.recovery().recover(ctx); err != nil {
 		return err
 	}
 	p.succeeded()
@@ -288,7 +239,7 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	defer in.Close()
-	if err := p.take(ctx, steps.Step{Verb: "verify the last commit again", Do: p.verifyAgain}); err != nil {
+	if err := p.take(ctx, steps.Step{Verb: "verify the last commit again", Do: p.recovery().verifyAgain}); err != nil {
 		return err
 	}
 	p.ready.Store(true)
@@ -300,5 +251,6 @@ func (p *Projector) follow(ctx context.Context) error {
 	if err := p.tellLog(ctx); err != nil {
 		return err
 	}
-	return p.pump(ctx, in, next)
+	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, share: &p.share}
+	return line.run(ctx, next)
 }

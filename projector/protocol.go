@@ -81,84 +81,84 @@ type store interface {
 }
 
 // walk takes the steps in their order and ends with the first error.
-func (p *Projector) walk(ctx context.Context, list []steps.Step) error {
-	return p.config.Steps.Walk(ctx, list, p.take)
+func (s *shared) walk(ctx context.Context, list []steps.Step) error {
+	return s.config.Steps.Walk(ctx, list, s.take)
 }
 
 // recover brings ledger and stream to agreement: afterwards the ledger holds
 // everything of the stream up to p.committed and nothing beyond it that will
 // not come again.
-func (p *Projector) recover(ctx context.Context) error {
-	return p.walk(ctx, []steps.Step{
-		{Verb: "open the stream", Do: p.open},
-		{Verb: "finish a swap", Do: p.finishSwap},
-		{Verb: "kill inserts of earlier holders", Do: p.kill},
-		{Verb: "verify the last commit", Do: p.verify},
-		{Verb: "load what events are held against", Do: p.load},
-		{Verb: "walk back", Do: p.walkBack},
-		{Verb: "settle the journalled range", Do: p.settle},
+func (rc *recovery) recover(ctx context.Context) error {
+	return rc.walk(ctx, []steps.Step{
+		{Verb: "open the stream", Do: rc.open},
+		{Verb: "finish a swap", Do: rc.finishSwap},
+		{Verb: "kill inserts of earlier holders", Do: rc.kill},
+		{Verb: "verify the last commit", Do: rc.verify},
+		{Verb: "load what events are held against", Do: rc.load},
+		{Verb: "walk back", Do: rc.walkBack},
+		{Verb: "settle the journalled range", Do: rc.settle},
 	})
 }
 
 // write takes a batch through the states of follow, from look on.
-func (p *Projector) write(ctx context.Context, b built) error {
-	b.batch.Epoch = p.lease.Epoch()
-	return p.finish(ctx, b, []steps.Step{
-		p.look(),
-		{Verb: "journal", Do: func(ctx context.Context) error { return p.journal(ctx, b.batch.Range) }},
+func (w *writer) write(ctx context.Context, b built) error {
+	b.batch.Epoch = w.lease.Epoch()
+	return w.finish(ctx, b, []steps.Step{
+		w.look(),
+		{Verb: "journal", Do: func(ctx context.Context) error { return w.journal(ctx, b.batch.Range) }},
 	})
 }
 
 // journal records that a range is about to be written.
-func (p *Projector) journal(ctx context.Context, r ledger.Range) error {
-	if p.journalled.Incarnation != r.Incarnation || p.journalled.Last < r.Last {
-		p.journalled = r
+func (w *writer) journal(ctx context.Context, r ledger.Range) error {
+	if w.journalled.Incarnation != r.Incarnation || w.journalled.Last < r.Last {
+		w.journalled = r
 	}
-	return p.lease.Journal(ctx, r)
+	return w.lease.Journal(ctx, r)
 }
 
 // finish takes the steps before and then those of a range that is journalled, by
 // this holder or by an earlier one.
-func (p *Projector) finish(ctx context.Context, b built, before []steps.Step) (err error) {
-	ctx, done := p.traced(ctx, b)
+func (w *writer) finish(ctx context.Context, b built, before []steps.Step) (err error) {
+	ctx, done := w.traced(ctx, b)
 	defer func() { done(err) }()
-	err = p.walk(ctx, append(before,
-		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return p.quarantine(ctx, b.refused) }},
-		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return p.insert(ctx, b.batch) }},
-		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return p.mark(ctx, b) }},
-		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return p.remove(ctx, reintroduced(b.refused)) }},
+	err = w.walk(ctx, append(before,
+		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return w.quarantine(ctx, b.refused) }},
+		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return w.insert(ctx, b.batch) }},
+		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return w.mark(ctx, b) }},
+		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return w.remove(ctx, reintroduced(b.refused)) }},
 	))
 	if err == nil {
-		p.landed(b)
+		b.land()
 	}
 	return err
 }
 
 // look is the step before every batch, and now and then between batches.
-func (p *Projector) look() steps.Step {
-	return steps.Step{Verb: "look at the checkpoint", Do: p.unmoved}
+func (w *writer) look() steps.Step {
+	return steps.Step{Verb: "look at the checkpoint", Do: w.unmoved}
 }
 
 // unmoved makes sure, after a pause, that the ledger still ends with the last
 // commit: while nothing was asked of it, it may have been restored from an older
 // copy.
-func (p *Projector) unmoved(ctx context.Context) error {
-	if time.Since(p.looked) < restorePause {
+func (w *writer) unmoved(ctx context.Context) error {
+	if time.Since(w.looked) < restorePause {
 		return nil
 	}
-	return p.stands(ctx)
+	return w.stands(ctx)
 }
 
 // stands makes sure that the ledger ends with the last commit.
-func (p *Projector) stands(ctx context.Context) error {
-	last, _, err := p.store.LastCommit(ctx, p.source.Incarnation)
+func (w *writer) stands(ctx context.Context) error {
+	last, _, err := w.store.LastCommit(ctx, w.source.Incarnation)
 	if err != nil {
 		return err
 	}
-	if last.Last != p.last.Last {
-		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, p.last.Last)
+	if last.Last != w.last.Last {
+		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, w.last.Last)
 	}
-	p.looked = time.Now()
+	w.looked = time.Now()
 	return nil
 }
 

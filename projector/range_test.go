@@ -13,7 +13,7 @@ import (
 // keep, is the same whatever value came back.
 func TestRangeTellsNothing(t *testing.T) {
 	t.Parallel()
-	p := &Projector{unknown: make(map[leak.UnknownKey]bool)}
+	p := newBuilder(new(shared))
 	p.config.Keys = projectortest.Keys(t)
 	keys, err := leak.ReadKeys(p.config.Keys)
 	if err != nil {

@@ -69,19 +69,19 @@ func (p *Projector) inherit(ctx context.Context, kv jetstream.KeyValue) error {
 }
 
 // live returns the live tables, which are not those that a rebuild writes.
-func (p *Projector) live() erasure.LiveTables {
-	if p.rebuild != nil {
-		return p.rebuild.live
+func (s *shared) live() erasure.LiveTables {
+	if s.rebuild != nil {
+		return s.rebuild.live
 	}
-	return p.store
+	return s.store
 }
 
 // finishSwap brings to its end what a rebuild was cut off in.
-func (p *Projector) finishSwap(ctx context.Context) error {
-	finished, err := p.store.FinishSwap(ctx)
+func (rc *recovery) finishSwap(ctx context.Context) error {
+	finished, err := rc.store.FinishSwap(ctx)
 	if finished {
-		p.forget()
-		p.config.Log.Warn("finished the swap of a rebuild that was cut off", "event", "swap_finished")
+		rc.forget()
+		rc.config.Log.Warn("finished the swap of a rebuild that was cut off", "event", "swap_finished")
 	}
 	return err
 }

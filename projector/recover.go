@@ -8,95 +8,125 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// kill ends the inserts of earlier holders, and finds the checkpoint, which none
-// of them can move any more.
-func (p *Projector) kill(ctx context.Context) error {
-	if err := p.store.KillInserts(ctx, p.source.Incarnation); err != nil {
+// A recovery brings ledger and stream to agreement, before batches are built and written.
+type recovery struct {
+	*shared
+	*builder
+	*writer
+}
+
+// open opens the stream anew, with all that is known of it.
+func (rc *recovery) open(ctx context.Context) (err error) {
+	if rc.source, err = streamio.OpenSource(ctx, rc.config.JetStream, rc.config.Stream, rc.live(), rc.config.Log); err != nil {
 		return err
 	}
-	last, found, err := p.store.LastCommit(ctx, p.source.Incarnation)
+	changed, err := rc.siblings.open(ctx, rc.config.JetStream, rc.source.Stream)
+	if changed {
+		rc.forget()
+	}
+	if err != nil {
+		return err
+	}
+	if err := rc.readRing(); err != nil {
+		return fmt.Errorf("read the ring of the ledger: %w", err)
+	}
+	var gone []*streamio.Message
+	if rc.rebuild != nil {
+		gone = rc.rebuild.gone
+	}
+	return erasure.ReadAbsent(ctx, rc.config.JetStream, &rc.source, gone, rc.live(), rc.config.Log)
+}
+
+// kill ends the inserts of earlier holders, and finds the checkpoint, which none
+// of them can move any more.
+func (rc *recovery) kill(ctx context.Context) error {
+	if err := rc.store.KillInserts(ctx, rc.source.Incarnation); err != nil {
+		return err
+	}
+	last, found, err := rc.store.LastCommit(ctx, rc.source.Incarnation)
 	if err != nil {
 		return err
 	}
 	if !found {
 		last = ledger.Range{}
 	}
-	if !last.Same(p.last) && !(found && last.Same(p.offered)) {
-		p.forget()
+	if !last.Same(rc.last) && !(found && last.Same(rc.offered)) {
+		rc.forget()
 	}
-	p.last, p.offered, p.looked = last, ledger.Range{}, time.Now()
+	rc.last, rc.offered, rc.looked = last, ledger.Range{}, time.Now()
 	return nil
 }
 
 // verify holds the stream against the last commit: it must still have what was
 // committed, and what comes next. Messages with withheld values that were not
 // yet deleted from that range are.
-func (p *Projector) verify(ctx context.Context) error {
-	next := p.last.Last + 1
-	switch state := p.source.Info.State; {
-	case p.last.Last == 0:
-		if next = p.source.First(max(1, state.FirstSeq)); next > 1 {
-			p.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
+func (rc *recovery) verify(ctx context.Context) error {
+	next := rc.last.Last + 1
+	switch state := rc.source.Info.State; {
+	case rc.last.Last == 0:
+		if next = rc.source.First(max(1, state.FirstSeq)); next > 1 {
+			rc.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
 		}
-		p.committed.Store(next - 1)
+		rc.committed.Store(next - 1)
 		return nil
-	case state.LastSeq < p.last.Last:
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, state.LastSeq, p.last.Last)
+	case state.LastSeq < rc.last.Last:
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, state.LastSeq, rc.last.Last)
 	case state.FirstSeq > next:
 		return streamio.Expired(next, state.FirstSeq-1)
-	case state.FirstSeq <= p.last.Last:
-		if err := p.verifyRange(ctx, p.last); err != nil {
+	case state.FirstSeq <= rc.last.Last:
+		if err := rc.verifyRange(ctx, rc.last); err != nil {
 			return err
 		}
 	}
-	p.committed.Store(p.last.Last)
-	return p.removeLeft(ctx, p.last)
+	rc.committed.Store(rc.last.Last)
+	return rc.removeLeft(ctx, rc.last)
 }
 
 // verifyRange reads a committed range again.
-func (p *Projector) verifyRange(ctx context.Context, r ledger.Range) error {
-	messages, err := p.source.ReadRange(ctx, r.First, r.Last, r.Messages)
+func (rc *recovery) verifyRange(ctx context.Context, r ledger.Range) error {
+	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
 		return err
 	}
-	return p.compare(ctx, r, messages)
+	return rc.compare(ctx, r, messages)
 }
 
 // verifyAgain makes sure that the stream is still the one that was recovered from,
 // once there is a reader: one that is restored from an older copy forgets its
 // readers, so from here on that is noticed. The last message of the last commit
 // tells, and the whole range where that message was deleted.
-func (p *Projector) verifyAgain(ctx context.Context) error {
-	if p.last.Last == 0 {
+func (rc *recovery) verifyAgain(ctx context.Context) error {
+	if rc.last.Last == 0 {
 		return nil
 	}
-	info, err := p.source.StillThere(ctx)
+	info, err := rc.source.StillThere(ctx)
 	if err != nil {
 		return err
 	}
-	if last := info.State.LastSeq; last < p.last.Last {
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, last, p.last.Last)
+	if last := info.State.LastSeq; last < rc.last.Last {
+		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, last, rc.last.Last)
 	}
-	messages, err := p.source.ReadRange(ctx, p.last.Last, p.last.Last, 1)
+	messages, err := rc.source.ReadRange(ctx, rc.last.Last, rc.last.Last, 1)
 	switch {
 	case err != nil:
 		return err
-	case (len(messages) == 0 || messages[0].Erased != nil) && info.State.FirstSeq <= p.last.Last:
-		return p.verifyRange(ctx, p.last)
+	case (len(messages) == 0 || messages[0].Erased != nil) && info.State.FirstSeq <= rc.last.Last:
+		return rc.verifyRange(ctx, rc.last)
 	}
-	return p.compare(ctx, p.last, messages)
+	return rc.compare(ctx, rc.last, messages)
 }
 
 // compare says whether messages are what was committed as r. Some may have been
 // deleted since, or have expired; the others must be what they were. Before it says
 // no, it looks whether the ledger is still the one whose commit r is: an older copy
 // that took its place does not know which messages are masked in r.
-func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*streamio.Message) error {
-	gone, err := p.reintroducedIn(ctx, r)
+func (rc *recovery) compare(ctx context.Context, r ledger.Range, messages []*streamio.Message) error {
+	gone, err := rc.reintroducedIn(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -116,22 +146,22 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*str
 	if len(messages) > 0 && streamio.RangeOf(messages).Same(r) {
 		return nil
 	}
-	traces, err := p.store.Traces(ctx, r)
+	traces, err := rc.store.Traces(ctx, r)
 	if err != nil {
 		return err
 	}
 	if uint64(len(messages)) >= r.Messages {
-		if masked, err := p.maskedAgain(ctx, r, messages, traces); err != nil || masked {
+		if masked, err := rc.maskedAgain(ctx, r, messages, traces); err != nil || masked {
 			return err
 		}
-		return p.forked(ctx, r)
+		return rc.forked(ctx, r)
 	}
 	for _, m := range messages {
 		held, ok := traces[m.Position.StreamSeq]
 		switch {
 		case !ok: // a table lacks it, which is for walk back to mend
 		case !held.RecordedAt.Equal(m.Position.RecordedAt), held.Digest != [32]byte{} && held.Digest != decode.One(m).Digest:
-			return p.forked(ctx, r)
+			return rc.forked(ctx, r)
 		}
 	}
 	return nil
@@ -140,28 +170,28 @@ func (p *Projector) compare(ctx context.Context, r ledger.Range, messages []*str
 // maskedAgain reports whether messages are what was committed as r, after all, where
 // the rows are gone of some that held a withheld value and that nobody has deleted:
 // then only the redactions say which of them are masked in r.
-func (p *Projector) maskedAgain(ctx context.Context, r ledger.Range, messages []*streamio.Message, traces map[uint64]ledger.Trace) (bool, error) {
+func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []*streamio.Message, traces map[uint64]ledger.Trace) (bool, error) {
 	rowless := func(m *streamio.Message) bool { return traces[m.Position.StreamSeq] == ledger.Trace{} }
 	if !slices.ContainsFunc(messages, rowless) {
 		return false, nil
 	}
-	p.committed.Store(r.First - 1)
-	if err := p.loadWithheld(ctx); err != nil {
+	rc.committed.Store(r.First - 1)
+	if err := rc.loadWithheld(ctx); err != nil {
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, m := range p.withheld.Find(decode.All(messages, nil)) {
+	for i, m := range rc.withheld.Find(decode.All(messages, nil)) {
 		if m.Reintroduced && rowless(messages[i]) {
 			masked[i] = streamio.PlaceOf(m.Position)
 		}
 	}
-	p.withheld = nil // it is of an earlier place
+	rc.withheld = nil // it is of an earlier place
 	return streamio.RangeOf(masked).Same(r), nil
 }
 
 // forked is what compare says of a range that reads differently.
-func (p *Projector) forked(ctx context.Context, r ledger.Range) error {
-	if err := p.stands(ctx); err != nil {
+func (rc *recovery) forked(ctx context.Context, r ledger.Range) error {
+	if err := rc.stands(ctx); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: sequences %d to %d read differently now", streamio.ErrStreamForked, r.First, r.Last)
@@ -169,26 +199,26 @@ func (p *Projector) forked(ctx context.Context, r ledger.Range) error {
 
 // load reads what events are held against, as of the checkpoint, unless this holder
 // knows it: an hour of failures must not be an hour of reading every identity.
-func (p *Projector) load(ctx context.Context) error {
-	if err := p.recall(ctx); err != nil {
+func (rc *recovery) load(ctx context.Context) error {
+	if err := rc.recall(ctx, rc.last.Last); err != nil {
 		return err
 	}
-	if p.seen == nil {
-		if err := p.loadIdentities(ctx); err != nil {
+	if rc.seen == nil {
+		if err := rc.loadIdentities(ctx); err != nil {
 			return err
 		}
 	}
-	last := p.last
-	last.Incarnation = p.source.Incarnation
-	held, err := p.store.LastHeld(ctx, last)
-	p.doubtful, p.translog.log = held, nil
+	last := rc.last
+	last.Incarnation = rc.source.Incarnation
+	held, err := rc.store.LastHeld(ctx, last)
+	rc.doubtful, rc.translog.log = held, nil
 	if err == nil {
-		err = p.readLog(ctx)
+		err = rc.readLog(ctx)
 	}
-	if p.journalled.Incarnation == p.source.Incarnation {
+	if rc.journalled.Incarnation == rc.source.Incarnation {
 		// Where all tables are older copies they do not hold it, and the server may
 		// still know the tokens.
-		p.doubtful = max(held, p.journalled.Last)
+		rc.doubtful = max(held, rc.journalled.Last)
 	}
 	return err
 }
@@ -203,7 +233,7 @@ func (p *Projector) load(ctx context.Context) error {
 // older copy of a table has fewer. The withheld values are those of the redactions
 // up to the checkpoint and no others, or a message in front of its redaction would
 // be refused.
-func (p *Projector) forget() { p.seen, p.withheld = nil, nil }
+func (b *builder) forget() { b.seen, b.withheld = nil, nil }
 
 // settle ends what an earlier holder of the lease had begun. A range at or
 // below the checkpoint is done. The one right above it, if the stream still
@@ -214,41 +244,41 @@ func (p *Projector) forget() { p.seen, p.withheld = nil, nil }
 //
 // A range further above means that commits is older than the journal. Then its
 // rows are not touched: the stream comes to them in their turn.
-func (p *Projector) settle(ctx context.Context) error {
-	pending := p.lease.Pending()
+func (rc *recovery) settle(ctx context.Context) error {
+	pending := rc.lease.Pending()
 	if pending == nil {
 		return nil
 	}
 	var removed []ledger.Position
-	defer func() { p.translog.log = nil }() // what is not settled is not in it
-	if pending.Incarnation == p.source.Incarnation {
-		if pending.First <= p.last.Last {
+	defer func() { rc.translog.log = nil }() // what is not settled is not in it
+	if pending.Incarnation == rc.source.Incarnation {
+		if pending.First <= rc.last.Last {
 			return nil
 		}
-		messages, err := p.source.ReadRange(ctx, p.committed.Load()+1, pending.Last, pending.Messages)
+		messages, err := rc.source.ReadRange(ctx, rc.committed.Load()+1, pending.Last, pending.Messages)
 		if err != nil {
 			return err
 		}
 		if len(messages) > 0 && messages[0].Position.StreamSeq < pending.First {
 			return nil
 		}
-		if removed, err = p.removedFrom(ctx, *pending, messages); err != nil {
+		if removed, err = rc.removedFrom(ctx, *pending, messages); err != nil {
 			return err
 		}
 		if len(messages)+len(removed) > 0 {
-			b, err := p.assemble(ctx, messages)
+			b, err := rc.assemble(ctx, messages)
 			switch {
 			case err != nil:
 				return err
 			case b.Same(*pending):
-				return p.settleSame(ctx, b, *pending)
+				return rc.settleSame(ctx, b, *pending)
 			case streamio.RangeOf(streamio.WithPlaces(messages, append(reintroduced(b.refused), removed...))).Same(*pending):
 				b.Range, b.batch.Range = *pending, *pending
-				return p.settleSame(ctx, b, *pending)
+				return rc.settleSame(ctx, b, *pending)
 			}
 		}
 	} else {
-		last, _, err := p.store.LastCommit(ctx, pending.Incarnation)
+		last, _, err := rc.store.LastCommit(ctx, pending.Incarnation)
 		if err != nil {
 			return err
 		}
@@ -256,39 +286,39 @@ func (p *Projector) settle(ctx context.Context) error {
 			return nil
 		}
 	}
-	p.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
+	rc.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
 		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
-	if err := p.walk(ctx, []steps.Step{p.look()}); err != nil {
+	if err := rc.walk(ctx, []steps.Step{rc.look()}); err != nil {
 		return err
 	}
-	if err := p.store.KillInserts(ctx, pending.Incarnation); err != nil {
+	if err := rc.store.KillInserts(ctx, pending.Incarnation); err != nil {
 		return err
 	}
 	refused := make([]uint64, len(removed))
 	for i, at := range removed {
 		refused[i] = at.StreamSeq
 	}
-	if err := p.store.Discard(ctx, *pending, refused); err != nil {
+	if err := rc.store.Discard(ctx, *pending, refused); err != nil {
 		return err
 	}
-	return p.loadWithheld(ctx) // what was removed may have been redactions
+	return rc.loadWithheld(ctx) // what was removed may have been redactions
 }
 
 // removedFrom returns where the messages stood that a projector has deleted for a
 // withheld value from a range of which the stream still has these. Their rows in
 // quarantine are all that is left of them. A place that is beyond the stream's end or
 // has another message was never theirs in this stream: it is an older copy.
-func (p *Projector) removedFrom(ctx context.Context, r ledger.Range, messages []*streamio.Message) ([]ledger.Position, error) {
-	list, err := p.reintroducedIn(ctx, r)
+func (rc *recovery) removedFrom(ctx context.Context, r ledger.Range, messages []*streamio.Message) ([]ledger.Position, error) {
+	list, err := rc.reintroducedIn(ctx, r)
 	return slices.DeleteFunc(list, func(at ledger.Position) bool {
-		return at.StreamSeq > p.source.Info.State.LastSeq || slices.ContainsFunc(messages, func(m *streamio.Message) bool { return m.Position.StreamSeq == at.StreamSeq })
+		return at.StreamSeq > rc.source.Info.State.LastSeq || slices.ContainsFunc(messages, func(m *streamio.Message) bool { return m.Position.StreamSeq == at.StreamSeq })
 	}), err
 }
 
 // settleSame finishes a journalled range under the tokens of who journalled it.
-func (p *Projector) settleSame(ctx context.Context, b built, pending ledger.Range) error {
-	p.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
+func (rc *recovery) settleSame(ctx context.Context, b built, pending ledger.Range) error {
+	rc.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
 	b.batch.Epoch = pending.Epoch
-	p.doubtful = max(p.doubtful, pending.Last)
-	return p.finish(ctx, p.depart(b), []steps.Step{p.look()})
+	rc.doubtful = max(rc.doubtful, pending.Last)
+	return rc.finish(ctx, rc.depart(b), []steps.Step{rc.look()})
 }

@@ -141,7 +141,7 @@ func TestStreamMadeAnewInRecovery(t *testing.T) {
 	if _, err := streamio.EnsureStreams(t.Context(), f.js); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.verifyAgain(t.Context()); err == nil || !transient(err) {
+	if err := p.recovery().verifyAgain(t.Context()); err == nil || !transient(err) {
 		t.Errorf("it says %v, want to look again", err)
 	}
 }

@@ -112,7 +112,8 @@ func TestReplyToACommitIsLost(t *testing.T) {
 // recover takes a projector, which holds no lease, through the first states.
 func (f *fixture) recover(p *Projector) {
 	f.t.Helper()
-	for _, step := range []func(context.Context) error{p.open, p.kill, p.verify, p.load} {
+	rc := p.recovery()
+	for _, step := range []func(context.Context) error{rc.open, rc.kill, rc.verify, rc.load} {
 		f.must(step(f.t.Context()))
 	}
 }

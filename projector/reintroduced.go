@@ -28,14 +28,14 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 // remove deletes messages from the stream, and overwrites them there. It comes
 // after the commit, since the journal's range is read again until then. What it
 // does not get to is deleted at the next start, see removeLeft.
-func (p *Projector) remove(ctx context.Context, places []ledger.Position) error {
+func (s *shared) remove(ctx context.Context, places []ledger.Position) error {
 	ctx = context.WithoutCancel(ctx)
-	if p.rebuild != nil && p.rebuild.harmless {
+	if s.rebuild != nil && s.rebuild.harmless {
 		return nil
 	}
 	var unfound []uint64
 	for _, at := range places {
-		msg, err := p.source.Stream.GetMsg(ctx, at.StreamSeq)
+		msg, err := s.source.Stream.GetMsg(ctx, at.StreamSeq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			unfound = append(unfound, at.StreamSeq)
 			continue
@@ -46,43 +46,43 @@ func (p *Projector) remove(ctx context.Context, places []ledger.Position) error 
 		if !msg.Time.Equal(at.RecordedAt) {
 			continue // another message: the stream was restored
 		}
-		err = p.source.Stream.SecureDeleteMsg(ctx, at.StreamSeq)
+		err = s.source.Stream.SecureDeleteMsg(ctx, at.StreamSeq)
 		var refused *jetstream.APIError
 		switch {
 		case err == nil:
-			p.meter().Deletion()
-			p.config.Log.Warn("a withheld value came back: the event is in quarantine, masked, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
+			s.meter().Deletion()
+			s.config.Log.Warn("a withheld value came back: the event is in quarantine, masked, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
 		case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) || errors.As(err, &refused):
-			p.config.Log.Error("the stream does not let a message with a withheld value be deleted: delete it by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)
+			s.config.Log.Error("the stream does not let a message with a withheld value be deleted: delete it by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)
 		default:
 			return fmt.Errorf("delete message %d: %w", at.StreamSeq, err)
 		}
 	}
-	return streamio.ProveDeleted(ctx, p.source.Stream, unfound)
+	return streamio.ProveDeleted(ctx, s.source.Stream, unfound)
 }
 
 // quarantine copies what a batch refuses to the quarantine stream. That of a rebuild is
 // there already, but for what only the rebuild has recognised.
-func (p *Projector) quarantine(ctx context.Context, refused []decode.Event) error {
-	if p.rebuild != nil {
-		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !p.rebuild.finds(m) })
+func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
+	if s.rebuild != nil {
+		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !s.rebuild.finds(m) })
 	}
-	return quarantine.Publish(ctx, p.config.JetStream, refused)
+	return quarantine.Publish(ctx, s.config.JetStream, refused)
 }
 
 // removeLeft deletes what the writer of the last committed range did not get to.
 // All earlier ranges are done: none is committed before that.
-func (p *Projector) removeLeft(ctx context.Context, last ledger.Range) error {
-	left, err := p.reintroducedIn(ctx, last)
+func (rc *recovery) removeLeft(ctx context.Context, last ledger.Range) error {
+	left, err := rc.reintroducedIn(ctx, last)
 	if err != nil {
 		return err
 	}
-	return p.persist(ctx, "delete reintroduced values", func() error { return p.remove(ctx, left) })
+	return rc.persist(ctx, "delete reintroduced values", func() error { return rc.remove(ctx, left) })
 }
 
-func (p *Projector) reintroducedIn(ctx context.Context, r ledger.Range) (list []ledger.Position, err error) {
-	err = p.persist(ctx, "read quarantine", func() (err error) {
-		list, err = p.store.Reintroduced(ctx, r)
+func (s *shared) reintroducedIn(ctx context.Context, r ledger.Range) (list []ledger.Position, err error) {
+	err = s.persist(ctx, "read quarantine", func() (err error) {
+		list, err = s.store.Reintroduced(ctx, r)
 		return err
 	})
 	return list, err

@@ -97,27 +97,27 @@ func (s *siblings) tell(ctx context.Context) error {
 
 // hearSiblings loads the fingerprints anew when another projector has committed
 // redactions. It belongs to the goroutine that builds batches.
-func (p *Projector) hearSiblings(ctx context.Context) error {
-	heard := p.siblings.heard
+func (b *builder) hearSiblings(ctx context.Context) error {
+	heard := b.siblings.heard
 	var news bool
-	err := p.persist(ctx, "look for redactions", func() (err error) {
-		news, err = p.siblings.news(ctx)
+	err := b.persist(ctx, "look for redactions", func() (err error) {
+		news, err = b.siblings.news(ctx)
 		return err
 	})
 	if err != nil || !news {
 		return err
 	}
-	if err = p.land(ctx); err == nil {
-		err = p.loadWithheld(ctx)
+	if err = b.land(ctx); err == nil {
+		err = b.loadWithheld(ctx)
 	}
 	if err != nil {
-		p.siblings.heard = heard
+		b.siblings.heard = heard
 	}
 	return err
 }
 
 // tellSiblings follows the commit of redactions, and comes at every start for
 // those whose projector ended between the two.
-func (p *Projector) tellSiblings(ctx context.Context) error {
-	return p.persist(ctx, "tell of redactions", func() error { return p.siblings.tell(ctx) })
+func (s *shared) tellSiblings(ctx context.Context) error {
+	return s.persist(ctx, "tell of redactions", func() error { return s.siblings.tell(ctx) })
 }

@@ -30,71 +30,71 @@ type stage struct {
 
 // traced begins the span of a batch, at the time of its first stage, with the
 // stages below it, and the work on it. The returned function ends both.
-func (p *Projector) traced(ctx context.Context, b built) (context.Context, func(error)) {
-	p.pulse.open.Add(1)
-	ctx, span := p.batchSpan(ctx, b)
+func (s *shared) traced(ctx context.Context, b built) (context.Context, func(error)) {
+	s.pulse.open.Add(1)
+	ctx, span := s.batchSpan(ctx, b)
 	return ctx, func(err error) {
-		p.pulse.open.Add(-1)
+		s.pulse.open.Add(-1)
 		endSpan(span, err)
 	}
 }
 
 // batchSpan links to the sampled spans in which the events were recorded, one a
 // trace and at most maxLinks.
-func (p *Projector) batchSpan(ctx context.Context, b built) (context.Context, trace.Span) {
+func (s *shared) batchSpan(ctx context.Context, b built) (context.Context, trace.Span) {
 	began := time.Now()
 	if len(b.stages) > 0 {
 		began = b.stages[0].began
 	}
-	for _, s := range b.stages {
-		p.meter().Step(s.name, s.ended.Sub(s.began))
+	for _, done := range b.stages {
+		s.meter().Step(done.name, done.ended.Sub(done.began))
 	}
-	if p.config.Tracer == nil {
+	if s.config.Tracer == nil {
 		return noTracer.Start(ctx, "")
 	}
-	ctx, span := p.config.Tracer.Start(ctx, "project batch", trace.WithTimestamp(began), trace.WithLinks(b.links...),
+	ctx, span := s.config.Tracer.Start(ctx, "project batch", trace.WithTimestamp(began), trace.WithLinks(b.links...),
 		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 			attribute.String("messaging.system", "nats"),
-			attribute.String("messaging.destination.name", p.config.Stream),
+			attribute.String("messaging.destination.name", s.config.Stream),
 			attribute.Int("messaging.batch.message_count", int(b.Messages)),
 			attribute.Int64("ctxledger.first", int64(b.First)),
 			attribute.Int64("ctxledger.last", int64(b.Last)),
 		))
-	for _, s := range b.stages {
-		_, done := p.config.Tracer.Start(ctx, s.name, trace.WithTimestamp(s.began))
-		done.End(trace.WithTimestamp(s.ended))
+	for _, done := range b.stages {
+		_, below := s.config.Tracer.Start(ctx, done.name, trace.WithTimestamp(done.began))
+		below.End(trace.WithTimestamp(done.ended))
 	}
 	return ctx, span
 }
 
 // take makes a step, unless the lease is lost. A context that ends for another
 // reason lets a batch be written to its end. The error says which step failed.
-func (p *Projector) take(ctx context.Context, s steps.Step) error {
+func (s *shared) take(ctx context.Context, next steps.Step) error {
 	if err := context.Cause(ctx); errors.Is(err, lease.ErrLost) {
 		return err
 	}
-	ctx, done := p.step(ctx, s.Verb)
-	err := s.Do(ctx)
+	ctx, done := s.step(ctx, next.Verb)
+	err := next.Do(ctx)
 	done(err)
 	if err != nil {
-		return &steps.Error{Verb: s.Verb, Err: err}
+		return &steps.Error{Verb: next.Verb, Err: err}
 	}
 	return nil
 }
 
 // step times a step of a batch, and makes a span of it. The returned function
 // ends it.
-func (p *Projector) step(ctx context.Context, name string) (context.Context, func(error)) {
-	tracer := p.config.Tracer
+func (s *shared) step(ctx context.Context, name string) (context.Context, func(error)) {
+	tracer := s.config.Tracer
 	if tracer == nil {
 		tracer = noTracer
 	}
 	ctx, span := tracer.Start(ctx, name)
-	p.pulse.beat()
+	s.pulse.beat()
 	began := time.Now()
 	return ctx, func(err error) {
-		p.meter().Step(name, time.Since(began))
-		p.pulse.beat()
+		s.meter().Step(name, time.Since(began))
+		s.pulse.beat()
 		endSpan(span, err)
 	}
 }

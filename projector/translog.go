@@ -29,13 +29,13 @@ func (k *translog) open(ring proof.Ring) {
 }
 
 // readRing takes the ring.
-func (p *Projector) readRing() error {
-	if p.config.Ring == nil {
+func (b *builder) readRing() error {
+	if b.config.Ring == nil {
 		return nil
 	}
-	ring, err := p.config.Ring()
+	ring, err := b.config.Ring()
 	if err == nil {
-		p.translog.open(ring)
+		b.translog.open(ring)
 	}
 	return err
 }
@@ -63,42 +63,42 @@ func (k *translog) enter(b *ledger.Batch, leaves []leafAt) {
 
 // readLog reads the log as of the checkpoint, unless it is known. Where there is
 // none it begins here.
-func (p *Projector) readLog(ctx context.Context) error {
-	if p.translog.log != nil {
+func (b *builder) readLog(ctx context.Context) error {
+	if b.translog.log != nil {
 		return nil
 	}
-	log, err := p.store.LogAt(ctx, p.source.Incarnation, p.committed.Load())
+	log, err := b.store.LogAt(ctx, b.source.Incarnation, b.committed.Load())
 	switch {
 	case err != nil:
 		return err
-	case p.translog.None() && !log.IsZero():
+	case b.translog.None() && !log.IsZero():
 		return decode.ErrNoSecret
-	case !p.translog.None() && log.IsZero():
+	case !b.translog.None() && log.IsZero():
 		log = ledger.LogOf(proof.Tree{})
 	}
-	p.translog.log = &log
+	b.translog.log = &log
 	return nil
 }
 
 // withoutLog has what is built until it is called again have no leaves where the
 // commit c has none: it is older than the log.
-func (p *Projector) withoutLog(c ledger.Commit) (again func()) {
-	first := p.translog.First
+func (b *builder) withoutLog(c ledger.Commit) (again func()) {
+	first := b.translog.First
 	if c.Rows["log_hashes"] == 0 {
-		p.translog.First = math.MaxUint64
+		b.translog.First = math.MaxUint64
 	}
-	return func() { p.translog.First, p.translog.log = first, nil }
+	return func() { b.translog.First, b.translog.log = first, nil }
 }
 
 // keepLog leaves the log of a commit that was derived again as it is, where what
 // the stream still has of it gives other leaves: a message of it was deleted.
-func (p *Projector) keepLog(c ledger.Commit, b *ledger.Batch) {
-	if c.Rows["log_hashes"] == 0 || b.Log.Root == c.Root {
+func (b *builder) keepLog(c ledger.Commit, rows *ledger.Batch) {
+	if c.Rows["log_hashes"] == 0 || rows.Log.Root == c.Root {
 		return
 	}
-	p.config.Log.Warn("messages that were events are gone from the stream, so the log's hashes of their commit cannot be derived again; where the table log_hashes lacks them, restore it, or rebuild",
+	b.config.Log.Warn("messages that were events are gone from the stream, so the log's hashes of their commit cannot be derived again; where the table log_hashes lacks them, restore it, or rebuild",
 		"event", "log_not_derivable", "first", c.First, "last", c.Last)
-	b.WithoutLog()
+	rows.WithoutLog()
 }
 
 // startSigner returns nil where nothing is to be signed: without a ring, and for the
