@@ -71,6 +71,9 @@ type health struct {
 	counts    counts
 }
 
+// Stream returns the name of the stream that is projected.
+func (p *Projector) Stream() string { return p.config.Stream }
+
 func (p *Projector) enter(s State) { p.state.Store(&s) }
 
 // observe watches the projector until ctx ends or stop is called, which returns
