@@ -62,66 +62,95 @@ func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	return a, nil
 }
 
-// add parses messages, sifts out the withheld values, and adds the rows of those
-// that are certainly new or certainly refused.
+// add decodes messages, masks the withheld values, and adds the rows of those
+// that are certainly new or certainly quarantined.
 func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
 	began := time.Now()
-	all := decode.All(messages, &b.translog.Leaves)
-	keys, err := b.findKeys(ctx, all)
+	events := decode.All(messages, &b.translog.Leaves)
+	if err := b.renewKeys(ctx, a, events); err != nil {
+		return err
+	}
+	events, void, err := b.mask(ctx, a, events)
 	if err != nil {
 		return err
 	}
-	if keys {
-		a.fresh = leak.NewValues(b.withheld.Keys)
-		for _, r := range a.told {
-			a.fresh.Learn(r.Value)
-		}
-	}
-	first := all[0].Position.StreamSeq
-	if a.messages > 0 {
-		first = a.first.StreamSeq
-	}
-	known, err := b.knownRedactions(ctx, all, first)
-	if err != nil {
-		return err
-	}
-	void := make(map[uint64]bool) // redactions that are refused for their id
-	all = b.withheld.FindAfter(a.fresh, all, func(earlier []decode.Event, m decode.Event) bool {
-		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
-		return !void[m.Position.StreamSeq]
-	})
-	b.noteUnknown(leak.OfAll(all))
-	if a.messages == 0 {
-		a.first, a.fetched, a.began = all[0].Position, messages[0].Arrived, began
-		a.batch.Rules = max(all[0].Rules, ledger.EnvelopeRules)
-	}
-	a.last = all[len(all)-1].Position
-	a.decoding += time.Since(began)
-	b.noteGaps(all)
+	b.noteUnknown(leak.OfAll(events))
+	a.extend(events, messages[0].Arrived, began)
+	b.noteGaps(events)
 	if b.config.Tracer != nil {
-		a.links = linksOf(a.links, all)
+		a.links = linksOf(a.links, events)
 	}
-	for _, m := range all {
+	for _, m := range events {
 		a.take(m)
+		if !void[m.Position.StreamSeq] {
+			a.tell(m)
+		}
+		if len(m.Violations) == 0 && b.seen.maybe(m.Hash) {
+			a.unsure = append(a.unsure, m)
+			continue
+		}
 		if len(m.Violations) == 0 {
-			for _, value := range leak.Of(m.Envelope, m.Fact) {
-				if void[m.Position.StreamSeq] {
-					break
-				}
-				a.told = append(a.told, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
-			}
-			if b.seen.maybe(m.Hash) {
-				a.unsure = append(a.unsure, m)
-				continue
-			}
 			b.seen.add(m.Hash)
 		}
 		a.place(m, nil)
 	}
 	return nil
+}
+
+// renewKeys loads what is withheld anew where events name a key that is there only now.
+func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Event) error {
+	found, err := b.findKeys(ctx, events)
+	if err != nil || !found {
+		return err
+	}
+	a.fresh = leak.NewValues(b.withheld.Keys)
+	for _, r := range a.told {
+		a.fresh.Learn(r.Value)
+	}
+	return nil
+}
+
+// mask masks the withheld values in events, and returns the sequences of redactions that
+// withhold nothing, being refused for their id.
+func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) (masked []decode.Event, void map[uint64]bool, err error) {
+	first := events[0].Position.StreamSeq
+	if a.messages > 0 {
+		first = a.first.StreamSeq
+	}
+	known, err := b.knownRedactions(ctx, events, first)
+	if err != nil {
+		return nil, nil, err
+	}
+	void = make(map[uint64]bool)
+	masked = b.withheld.FindAfter(a.fresh, events, func(earlier []decode.Event, m decode.Event) bool {
+		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
+		return !void[m.Position.StreamSeq]
+	})
+	return masked, void, nil
+}
+
+// extend notes that events are of the batch, of which the first arrived and was taken up
+// at these times.
+func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
+	if a.messages == 0 {
+		a.first, a.fetched, a.began = events[0].Position, arrived, began
+		a.batch.Rules = max(events[0].Rules, ledger.EnvelopeRules)
+	}
+	a.last = events[len(events)-1].Position
+	a.decoding += time.Since(began)
+}
+
+// tell notes what an event withholds.
+func (a *assembly) tell(m decode.Event) {
+	if len(m.Violations) > 0 {
+		return
+	}
+	for _, value := range leak.Of(m.Envelope, m.Fact) {
+		a.told = append(a.told, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
+	}
 }
 
 // knownRedactions looks up the redactions among messages whose identity may be

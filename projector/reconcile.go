@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // errNotTaken means that rows were written and are not there: somebody removes
@@ -40,10 +38,11 @@ func (w *writer) insert(ctx context.Context, b *ledger.Batch) error {
 func (w *writer) reconcile(ctx context.Context, b *ledger.Batch) error {
 	// What stood between the last commit and this range may have rows, but for what
 	// expired: it has had them from nobody knows whom, and they are all that is left.
-	evicted, first, since := false, min(b.First, w.committed.Load()+1), b.RecordedAt
+	first, since := min(b.First, w.committed.Load()+1), b.RecordedAt
 	if w.uncommitted(b) {
 		since = w.last.RecordedAt // what stands behind the last commit may be of an earlier month than the batch
 	}
+	evicted := false
 	for try := range 3 {
 		lacking, err := w.store.Lacking(ctx, b, first, since)
 		if err != nil {
@@ -57,28 +56,51 @@ func (w *writer) reconcile(ctx context.Context, b *ledger.Batch) error {
 			}
 		}
 		lacking = slices.DeleteFunc(lacking, func(l ledger.Lack) bool { return len(l.Sequences) == 0 })
-		if len(lacking) == 0 {
-			return nil
-		}
 		names, whole := namesOf(lacking)
-		if try == 2 {
+		repair := repairOf(try, lacking)
+		if repair == writeTables || repair == writeRows {
+			w.config.Log.Warn("writing rows that tables lack", "event", "rows_restored", "first", b.First, "last", b.Last, "tables", names)
+		}
+		switch repair {
+		case nothingLacks:
+			return nil
+		case notTaken:
 			return fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotTaken)
-		}
-		w.config.Log.Warn("writing rows that tables lack", "event", "rows_restored", "first", b.First, "last", b.Last, "tables", names)
-		if try == 0 && len(whole) > 0 {
-			if err := w.store.WriteRows(ctx, b, w.lease.Epoch(), whole...); err != nil {
-				return err
+		case writeTables:
+			err = w.store.WriteRows(ctx, b, w.lease.Epoch(), whole...)
+		case writeRows:
+			if b.Epoch, err = w.lease.Advance(ctx); err == nil {
+				err = w.store.WriteLacking(ctx, b, w.lease.Epoch(), lacking)
 			}
-			continue
 		}
-		if b.Epoch, err = w.lease.Advance(ctx); err != nil {
-			return err
-		}
-		if err := w.store.WriteLacking(ctx, b, w.lease.Epoch(), lacking); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A repair is what a try to make the tables hold a range does.
+type repair int
+
+const (
+	nothingLacks repair = iota
+	writeTables         // that have none of the rows, under the tokens of the range
+	writeRows           // under the tokens of a new epoch
+	notTaken            // give up: rows that were written are not there
+)
+
+// repairOf returns what the try of this number, from 0 on, does about what tables lack.
+func repairOf(try int, lacking []ledger.Lack) repair {
+	switch {
+	case len(lacking) == 0:
+		return nothingLacks
+	case try == 2:
+		return notTaken
+	case try == 0 && slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return l.Whole }):
+		return writeTables
+	}
+	return writeRows
 }
 
 // uncommitted reports whether a batch is not one that is derived again after its commit.
@@ -149,163 +171,4 @@ func (w *writer) markAgain(ctx context.Context, b *ledger.Batch) error {
 		return err
 	}
 	return w.store.Commit(ctx, b, w.lease.Epoch())
-}
-
-// walkBack finds the committed ranges of which a table lacks rows, since it was
-// restored from an older copy or lost a part, and writes them again, oldest
-// first. It ends where the stream no longer has such a range.
-func (rc *recovery) walkBack(ctx context.Context) (err error) {
-	short, err := rc.short(ctx)
-	if err != nil || len(short) == 0 {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			rc.withheld = nil // it is of an earlier place
-		}
-	}()
-	last := rc.committed.Load()
-	rc.config.Log.Warn("tables hold fewer rows than commits says: they are older than it, or lost some; writing them again from the stream",
-		"event", "tables_behind", "first", short[0].First, "last", short[len(short)-1].Last, "commits", len(short))
-	for _, c := range short {
-		if err := rc.mend(ctx, c); err != nil {
-			return err
-		}
-	}
-	rc.committed.Store(last)
-	return rc.loadWithheld(ctx)
-}
-
-// shortPage is how many commits a walk back looks at first: in all tables, the
-// newest of them that has rows there says whether the table is whole.
-const shortPage = 64
-
-// short lists, oldest first, the commits of which a table holds fewer rows than
-// it should. It goes back from the newest one, for each table until the first
-// one that the table holds: what is older is held, too, unless somebody removed
-// rows by hand. A table of which the newest commits have no rows is not looked
-// at.
-func (rc *recovery) short(ctx context.Context) ([]ledger.Commit, error) {
-	var short []ledger.Commit
-	whole := make(map[string]bool)
-	before, page := uint64(math.MaxUint64), shortPage
-	for {
-		commits, err := rc.store.CommitsBefore(ctx, rc.source.Incarnation, before, page)
-		if err != nil {
-			return nil, err
-		}
-		held, err := rc.store.Held(ctx, commits)
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range commits {
-			before = c.First
-			if lacks(whole, c.Rows, held[i]) {
-				short = append(short, c)
-			}
-		}
-		if len(commits) < page || allTrue(whole) {
-			slices.Reverse(short)
-			return short, nil
-		}
-		page = min(4*page, 4096)
-	}
-}
-
-// lacks holds what a commit has in each table against what the table holds. A
-// table that holds one commit is whole from then on.
-func lacks(whole map[string]bool, rows, held map[string]uint64) (lacks bool) {
-	for table, n := range rows {
-		if !whole[table] {
-			whole[table] = held[table] >= n
-			lacks = lacks || !whole[table]
-		}
-	}
-	return lacks
-}
-
-func allTrue(m map[string]bool) bool {
-	for _, v := range m {
-		if !v {
-			return false
-		}
-	}
-	return true
-}
-
-// mend derives a committed range again, as it was when it was committed, and
-// writes what tables lack of it. Messages that were deleted since leave no rows.
-func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
-	r := c.Range
-	defer rc.withoutLog(c)()
-	if first := rc.source.First(rc.source.Info.State.FirstSeq); first > r.First {
-		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", streamio.Expired(r.First, min(r.Last, first-1)))
-	}
-	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
-	if err != nil {
-		return err
-	}
-	if err := rc.compare(ctx, r, messages); err != nil || len(messages) == 0 {
-		return err
-	}
-	rc.committed.Store(r.First - 1)
-	rc.translog.log = nil
-	if err := rc.loadWithheld(ctx); err != nil {
-		return err
-	}
-	b, err := rc.assemble(ctx, messages)
-	if err != nil {
-		return err
-	}
-	if refused := reintroduced(b.refused); !b.Same(r) && len(refused) > 0 {
-		traces, err := rc.store.Traces(ctx, r)
-		if err != nil {
-			return err
-		}
-		// Recognised only now: it keeps the rows that it has, and gets no more. What has
-		// none of its own in events, duplicates or quarantine is refused, once more or at last.
-		b.land()
-		messages = slices.DeleteFunc(messages, func(m *streamio.Message) bool {
-			return slices.Contains(refused, m.Position) && traces[m.Position.StreamSeq] != ledger.Trace{}
-		})
-		if len(messages) == 0 {
-			return nil
-		}
-		rc.translog.log = nil
-		if b, err = rc.assemble(ctx, messages); err != nil {
-			return err
-		}
-	}
-	refused := !b.Same(r) && len(reintroduced(b.refused)) > 0
-	b.Range, b.batch.Range = r, r
-	rc.keepLog(c, b.batch)
-	if refused {
-		if err := rc.refuseAgain(ctx, b); err != nil {
-			return err
-		}
-	}
-	if err := rc.reconcile(ctx, b.batch); err != nil {
-		return err
-	}
-	b.land()
-	return rc.remove(ctx, reintroduced(b.refused)) // quarantine did not say so when the range was verified
-}
-
-// refuseAgain prepares what a batch refuses for a withheld value, of which the table
-// that had its outcome is an older copy: the quarantine stream gets the copies before
-// the messages are deleted, and what other tables may have of them as events goes.
-func (rc *recovery) refuseAgain(ctx context.Context, b built) error {
-	if err := rc.quarantine(ctx, b.refused); err != nil {
-		return err
-	}
-	lacking, err := rc.store.Lacking(ctx, b.batch, b.First, b.RecordedAt)
-	if err != nil {
-		return err
-	}
-	places := reintroduced(b.refused)
-	strange := slices.DeleteFunc(lacking, func(l ledger.Lack) bool { return ledger.OfRefused(l.Table) || l.Table == "log_hashes" })
-	for i := range strange {
-		strange[i].Strange = slices.DeleteFunc(strange[i].Strange, func(at ledger.Position) bool { return !slices.Contains(places, at) })
-	}
-	return rc.store.Evict(ctx, b.Range, strange)
 }
