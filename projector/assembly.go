@@ -20,7 +20,7 @@ import (
 // only those wait for the end whose identity may be known already. How the
 // messages were cut into calls of add makes no difference to the tables.
 type assembly struct {
-	built
+	batch
 	sums        hash.Hash // over the messages' digests
 	first, last ledger.Position
 	messages    uint64
@@ -35,7 +35,7 @@ type assembly struct {
 // where there is one.
 func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	if b.seen.full() {
-		if err := b.land(ctx); err != nil {
+		if err := b.awaitCommits(ctx); err != nil {
 			return nil, err
 		}
 		b.seen = nil // so that memory does not hold both
@@ -54,10 +54,10 @@ func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	a := &assembly{sums: sha256.New(), fresh: leak.NewValues(b.withheld.Keys)}
 	a.firsts = make(firsts, b.firsts)
 	select {
-	case a.batch = <-b.free:
-		a.batch.Reset(ledger.Range{})
+	case a.rows = <-b.free:
+		a.rows.Reset(ledger.Range{})
 	default:
-		a.batch = ledger.NewBatch(b.model)
+		a.rows = ledger.NewBatch(b.model)
 	}
 	return a, nil
 }
@@ -79,7 +79,7 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 	}
 	b.noteUnknown(leak.OfAll(events))
 	a.extend(events, messages[0].Arrived, began)
-	b.noteGaps(events)
+	b.noteHoles(events)
 	if b.config.Tracer != nil {
 		a.links = linksOf(a.links, events)
 	}
@@ -107,7 +107,7 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 		return err
 	}
 	a.fresh = leak.NewValues(b.withheld.Keys)
-	for _, r := range a.told {
+	for _, r := range a.withholds {
 		a.fresh.Learn(r.Value)
 	}
 	return nil
@@ -137,7 +137,7 @@ func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) 
 func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = events[0].Position, arrived, began
-		a.batch.Rules = max(events[0].Rules, ledger.EnvelopeRules)
+		a.rows.Rules = max(events[0].Rules, ledger.EnvelopeRules)
 	}
 	a.last = events[len(events)-1].Position
 	a.decoding += time.Since(began)
@@ -149,7 +149,7 @@ func (a *assembly) tell(m decode.Event) {
 		return
 	}
 	for _, value := range leak.Of(m.Envelope, m.Fact) {
-		a.told = append(a.told, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
+		a.withholds = append(a.withholds, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
 	}
 }
 
@@ -205,42 +205,42 @@ func (a *assembly) take(m decode.Event) {
 }
 
 // complete looks up what could not be told of the messages, and returns the batch.
-func (b *builder) complete(ctx context.Context, a *assembly) (built, error) {
+func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 	b.flights = slices.DeleteFunc(b.flights, flight.over) // before the ledger is asked
 	began := time.Now()
 	known, err := b.known(ctx, a.unsure, a.first.StreamSeq)
 	if err != nil {
-		return built{}, &steps.Error{Verb: "look up identities", Err: err}
+		return batch{}, &steps.Error{Verb: "look up identities", Err: err}
 	}
 	looked := time.Now()
 	for _, m := range a.unsure {
 		a.place(m, known)
 	}
-	b.translog.enter(a.batch, a.leaves)
+	b.translog.enter(a.rows, a.leaves)
 	a.Range = ledger.Range{
 		Incarnation: a.first.Incarnation, First: a.first.StreamSeq, Last: a.last.StreamSeq,
 		Messages: a.messages, RecordedAt: a.last.RecordedAt,
 	}
 	a.sums.Sum(a.Digest[:0])
-	a.batch.Range = a.Range
-	b.model, b.firsts = a.batch, len(a.firsts)
+	a.rows.Range = a.Range
+	b.model, b.firsts = a.rows, len(a.firsts)
 	a.landed, a.free = make(chan struct{}), b.free
 	a.stages = []stage{
 		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},
 		{"look up identities", began, looked}, {"build", looked, time.Now()},
 	}
-	return a.built, nil
+	return a.batch, nil
 }
 
 // assemble makes a batch of messages.
-func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (built, error) {
+func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (batch, error) {
 	a, err := b.begin(ctx)
 	if err != nil {
-		return built{}, err
+		return batch{}, err
 	}
 	for some := range slices.Chunk(messages, partMessages) {
 		if err := b.add(ctx, a, some); err != nil {
-			return built{}, err
+			return batch{}, err
 		}
 	}
 	return b.complete(ctx, a)
@@ -248,12 +248,12 @@ func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (b
 
 // depart makes a batch count for what comes after it, as one that is in flight
 // until it is committed: by its events, and by what its redactions withhold.
-func (b *builder) depart(made built) built {
-	conflicts := make(map[uint64]bool, len(made.refused))
-	for _, m := range made.refused {
+func (b *builder) depart(made batch) batch {
+	conflicts := make(map[uint64]bool, len(made.quarantined))
+	for _, m := range made.quarantined {
 		conflicts[m.Position.StreamSeq] = true
 	}
-	for _, r := range made.told {
+	for _, r := range made.withholds {
 		if !conflicts[r.Sequence] {
 			b.withheld.LearnOf(r)
 		}

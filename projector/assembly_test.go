@@ -28,7 +28,7 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 	for _, id := range []int{4, 17} {
 		messages[id] = projectortest.At(uint64(id+1), projectortest.Foreign(100+id, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	}
-	cut := func(n int) built {
+	cut := func(n int) batch {
 		p := f.projector()
 		keys, err := leak.ReadKeys(projectortest.Keys(t))
 		f.must(err)
@@ -46,12 +46,12 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 		return b
 	}
 	want := cut(len(messages))
-	if rows := want.batch.Rows(); rows["events"] == 0 || rows["duplicates"] == 0 || rows["quarantine"] < 7 {
+	if rows := want.rows.Rows(); rows["events"] == 0 || rows["duplicates"] == 0 || rows["quarantine"] < 7 {
 		t.Fatalf("the batch is not of every kind: %v", rows)
 	}
 	for _, n := range []int{1, 2, 7} {
-		if got := cut(n); !got.Same(want.Range) || !reflect.DeepEqual(got.batch.Rows(), want.batch.Rows()) || !reflect.DeepEqual(got.firsts, want.firsts) {
-			t.Errorf("in parts of %d: %v and %v, want %v and %v", n, got.Range, got.batch.Rows(), want.Range, want.batch.Rows())
+		if got := cut(n); !got.Same(want.Range) || !reflect.DeepEqual(got.rows.Rows(), want.rows.Rows()) || !reflect.DeepEqual(got.firsts, want.firsts) {
+			t.Errorf("in parts of %d: %v and %v, want %v and %v", n, got.Range, got.rows.Rows(), want.Range, want.rows.Rows())
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := reintroduced(b.refused); len(got) != 1 || got[0].StreamSeq != 4 {
+		if got := reintroduced(b.quarantined); len(got) != 1 || got[0].StreamSeq != 4 {
 			t.Errorf("in parts of %d: %v are refused for a value, want message 4", n, got)
 		}
 	}

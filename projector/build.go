@@ -34,16 +34,16 @@ func (f firsts) of(m decode.Event) (ledger.Known, bool) {
 // outcome is what becomes of messages: rows, and beside them the refused ones
 // and the first of each event.
 type outcome struct {
-	batch   *ledger.Batch
-	refused []decode.Event
-	firsts  firsts
-	leaves  []leafAt
+	rows        *ledger.Batch
+	quarantined []decode.Event
+	firsts      firsts
+	leaves      []leafAt
 }
 
 // build places messages in an empty batch. known holds what is known about their
 // identities. It is a pure function: the same arguments give the same outcome.
 func build(batch *ledger.Batch, messages []decode.Event, known map[decode.Identity]ledger.Known) outcome {
-	o := outcome{batch: batch, firsts: make(firsts)}
+	o := outcome{rows: batch, firsts: make(firsts)}
 	for _, m := range messages {
 		o.place(m, known)
 	}
@@ -60,10 +60,10 @@ func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) 
 		return
 	}
 	if of, ok := quarantine.ReplayOf(m.Message); ok {
-		o.batch.AddReplay(m.ReplayTenant(), m.Position, of)
+		o.rows.AddReplay(m.ReplayTenant(), m.Position, of)
 	}
 	if len(m.Violations) > 0 {
-		o.refuse(m)
+		o.quarantine(m)
 		return
 	}
 	earlier, again := o.firsts.of(m)
@@ -72,7 +72,7 @@ func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) 
 	}
 	switch {
 	case !again || !before(earlier.Position, m.Position):
-		o.batch.AddDerived(m.Envelope, m.Fact, m.Position, ledger.Derived{Tenant: m.Tenant, Digest: m.Digest, Identity: m.Hash, Salt: m.Salt})
+		o.rows.AddDerived(m.Envelope, m.Fact, m.Position, ledger.Derived{Tenant: m.Tenant, Digest: m.Digest, Identity: m.Hash, Salt: m.Salt})
 		if m.Logged {
 			o.leaves = append(o.leaves, leafAt{m.Leaf, m.Tenant, m.Position})
 		}
@@ -81,24 +81,24 @@ func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) 
 			o.firsts[decode.OwnedKey(m.Key, m.Tenant)] = first{m.Position.StreamSeq, m.Digest}
 		}
 	case earlier.Digest == m.Digest:
-		o.batch.AddDuplicate(m.Envelope, m.Tenant, m.Position, earlier.Position)
+		o.rows.AddDuplicate(m.Envelope, m.Tenant, m.Position, earlier.Position)
 	default:
 		m.Violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
 			Found: "an event with this source and id and the digest " + hex.EncodeToString(earlier.Digest[:8]) + "… is in the ledger",
 			Fix:   "give every event an id of its own",
 		}}
-		o.refuse(m)
+		o.quarantine(m)
 	}
 }
 
-func (o *outcome) refuse(m decode.Event) {
-	o.refused = append(o.refused, m)
+func (o *outcome) quarantine(m decode.Event) {
+	o.quarantined = append(o.quarantined, m)
 	if m.Kept != nil {
-		o.batch.AddRefusal(*m.Kept)
+		o.rows.AddRefusal(*m.Kept)
 		return
 	}
-	o.batch.AddRefused(m.Refused(), m.Position)
+	o.rows.AddRefused(m.Refused(), m.Position)
 }
 
 // before reports whether what the ledger has at first stands before the

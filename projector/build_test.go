@@ -84,7 +84,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 		r := ledger.Range{Incarnation: projectortest.Incarnation, First: 101, Last: 100 + uint64(len(messages)), Messages: uint64(len(messages))}
 		before := maps.Clone(known)
 		batch := &ledger.Batch{Range: r}
-		refused := build(batch, messages, known).refused
+		refused := build(batch, messages, known).quarantined
 		if got := batch.Rows(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("rows %v, want %v", got, want)
 		}

@@ -14,7 +14,7 @@ type builder struct {
 	withheld *leak.Values
 	unknown  map[leak.UnknownKey]bool
 	translog translog
-	gaps     gaps
+	holes    holes
 	flights  []flight
 	free     chan *ledger.Batch // batches to use again
 	model    *ledger.Batch      // the last that was built; nil before

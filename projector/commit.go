@@ -12,33 +12,33 @@ import (
 
 // built is a batch that is ready to be written: its rows, and what is to be done
 // beside writing them. It holds no message but the refused ones.
-type built struct {
+type batch struct {
 	ledger.Range
 	outcome
-	bytes  int // of the messages as they came
-	links  []trace.Link
-	stages []stage            // what was done before the batch's span could begin
-	told   []leak.Withholding // what its redactions withhold
-	landed chan struct{}      // closed once the batch is committed
-	free   chan<- *ledger.Batch
+	bytes     int // of the messages as they came
+	links     []trace.Link
+	stages    []stage            // what was done before the batch's span could begin
+	withholds []leak.Withholding // what its redactions withhold
+	landed    chan struct{}      // closed once the batch is committed
+	free      chan<- *ledger.Batch
 }
 
 // mark commits a range whose rows are stored. Only a range that was written
 // before can have its row of commits removed while the server still knows its
 // token, so only then it looks.
-func (w *writer) mark(ctx context.Context, b built) error {
-	w.offered = b.batch.Range
-	if err := w.store.Commit(ctx, b.batch, w.lease.Epoch()); err != nil {
+func (w *writer) commit(ctx context.Context, b batch) error {
+	w.offered = b.rows.Range
+	if err := w.store.Commit(ctx, b.rows, w.lease.Epoch()); err != nil {
 		return err
 	}
 	if w.mayBeHeld() {
-		if err := w.markAgain(ctx, b.batch); err != nil {
+		if err := w.commitAgain(ctx, b.rows); err != nil {
 			return err
 		}
 	}
-	w.last, w.looked = b.batch.Range, time.Now()
-	w.signer.Committed(b.batch.Log, b.RecordedAt)
-	rows := b.batch.Rows()
+	w.last, w.checked = b.rows.Range, time.Now()
+	w.signer.Committed(b.rows.Log, b.RecordedAt)
+	rows := b.rows.Rows()
 	if rows["redactions"] > 0 {
 		if err := w.tellSiblings(ctx); err != nil {
 			return err
@@ -54,10 +54,10 @@ func (w *writer) mark(ctx context.Context, b built) error {
 }
 
 // land lets go of a batch that is committed.
-func (b built) land() {
+func (b batch) land() {
 	close(b.landed)
 	select {
-	case b.free <- b.batch:
+	case b.free <- b.rows:
 	default:
 	}
 }

@@ -88,11 +88,11 @@ func TestRemoveOfMessagesThatAreNotFound(t *testing.T) {
 	f.must(err)
 	places := []ledger.Position{{StreamSeq: 2, RecordedAt: msg.Time}}
 	p.source.Stream = unreadable{f.stream()}
-	if err := p.remove(t.Context(), places); !errors.Is(err, streamio.ErrNotFound) {
+	if err := p.deleteWithheld(t.Context(), places); !errors.Is(err, streamio.ErrNotFound) {
 		t.Errorf("the message is there, and remove returned %v", err)
 	}
 	p.source.Stream = f.stream()
-	f.must(p.remove(t.Context(), places))
+	f.must(p.deleteWithheld(t.Context(), places))
 	p.source.Stream = unreadable{f.stream()}
-	f.must(p.remove(t.Context(), places))
+	f.must(p.deleteWithheld(t.Context(), places))
 }

@@ -98,7 +98,7 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 // given up, which the log and Projectors say, and the others go on; Run returns
 // its error at the end, and at once when no stream is left.
 func (f *Fleet) Run(ctx context.Context) error {
-	shared, stop, err := f.share(ctx)
+	shared, stop, err := f.joinRoster(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -114,7 +114,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // share begins to share the streams with other processes, where there are several
 // streams. Stop ends it.
-func (f *Fleet) share(ctx context.Context) (shared *lease.Roster, stop func(), err error) {
+func (f *Fleet) joinRoster(ctx context.Context) (shared *lease.Roster, stop func(), err error) {
 	if len(f.streams) == 1 {
 		return nil, func() {}, nil
 	}

@@ -13,16 +13,16 @@ import (
 // gapPatience is said to be lost, until it comes after all. It begins anew with each
 // start, and forgets what it knows when there are very many sessions: it is an
 // alarm. The view check_sequence_gaps is the account. Not safe for concurrent use.
-type gaps struct {
+type holes struct {
 	sessions map[producerSession]*usedSequences
-	opened   []openedGap // in the order of the stream
-	lost     uint64      // sequences
-	found    uint64      // sequences that were lost and came after all
+	opened   []openedHole // in the order of the stream
+	lost     uint64       // sequences
+	found    uint64       // sequences that were lost and came after all
 }
 
 // openedGap says that a session came to miss sequences at a time of the stream. It
 // may have got them since.
-type openedGap struct {
+type openedHole struct {
 	producerSession
 	at time.Time
 }
@@ -45,7 +45,7 @@ type missingSequences struct {
 
 const (
 	// gapPatience is longer than a producer needs to send again.
-	gapPatience = 5 * time.Minute
+	holePatience = 5 * time.Minute
 	// mostSessions bounds the memory to some tens of megabytes.
 	mostSessions = 100_000
 )
@@ -58,7 +58,7 @@ type lostSequences struct {
 
 // observe takes in messages in the order of the stream, whatever becomes of them,
 // and returns what is lost since the last call.
-func (g *gaps) observe(messages []decode.Event) (lost []lostSequences) {
+func (g *holes) observe(messages []decode.Event) (lost []lostSequences) {
 	if g.sessions == nil || len(g.sessions) > mostSessions {
 		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
 	}
@@ -91,11 +91,11 @@ func (g *gaps) observe(messages []decode.Event) (lost []lostSequences) {
 	if len(messages) == 0 {
 		return nil
 	}
-	return g.giveUp(messages[len(messages)-1].Position.RecordedAt.Add(-gapPatience))
+	return g.giveUp(messages[len(messages)-1].Position.RecordedAt.Add(-holePatience))
 }
 
 // use notes that the sequences from first to last are accounted for.
-func (g *gaps) use(key producerSession, first, last int64, at time.Time) {
+func (g *holes) use(key producerSession, first, last int64, at time.Time) {
 	u := g.sessions[key]
 	if u == nil {
 		g.sessions[key] = &usedSequences{next: last + 1}
@@ -103,14 +103,14 @@ func (g *gaps) use(key producerSession, first, last int64, at time.Time) {
 	}
 	if first > u.next {
 		u.missing = append(u.missing, missingSequences{u.next, first - 1, at})
-		g.opened = append(g.opened, openedGap{key, at})
+		g.opened = append(g.opened, openedHole{key, at})
 	}
 	u.next = max(u.next, last+1)
 	g.close(key, first, last)
 }
 
 // close notes that none of the sequences from first to last is missing.
-func (g *gaps) close(key producerSession, first, last int64) {
+func (g *holes) close(key producerSession, first, last int64) {
 	u := g.sessions[key]
 	if u == nil {
 		return
@@ -141,7 +141,7 @@ func except(list []missingSequences, first, last int64) (left []missingSequences
 }
 
 // giveUp removes what has been missing since before, and returns it.
-func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
+func (g *holes) giveUp(before time.Time) (lost []lostSequences) {
 	for len(g.opened) > 0 && g.opened[0].at.Before(before) {
 		key := g.opened[0].producerSession
 		g.opened = g.opened[1:]
@@ -157,20 +157,20 @@ func (g *gaps) giveUp(before time.Time) (lost []lostSequences) {
 }
 
 // noteGaps says of sequences that are lost.
-func (b *builder) noteGaps(messages []decode.Event) {
+func (b *builder) noteHoles(messages []decode.Event) {
 	if b.rebuild != nil {
 		return // the live projector has said it
 	}
 	const most = 5 // lines of the log a batch
-	found := b.gaps.found
-	lost := b.gaps.observe(messages)
-	if came := b.gaps.found - found; came > 0 {
+	found := b.holes.found
+	lost := b.holes.observe(messages)
+	if came := b.holes.found - found; came > 0 {
 		b.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
 	}
 	for _, l := range lost[:min(most, len(lost))] {
 		b.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
 			"event", "producer_gap", "source", l.source, "session", l.session, "first", l.first, "last", l.last, "others", max(0, len(lost)-most))
 	}
-	b.meter().Loss(b.gaps.lost - b.counts.lost.Load())
-	b.counts.lost.Store(b.gaps.lost)
+	b.meter().Loss(b.holes.lost - b.counts.lost.Load())
+	b.counts.lost.Store(b.holes.lost)
 }

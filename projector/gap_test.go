@@ -33,12 +33,12 @@ func TestGapsThatStayAreLost(t *testing.T) {
 		"none":                {[]decode.Event{numbered(7, 0, nil), numbered(8, time.Hour, nil)}, nil},
 		"before the first":    {[]decode.Event{numbered(7, 0, nil), numbered(3, 0, nil), numbered(8, time.Hour, nil)}, nil},
 		"late":                {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(8, time.Second, nil), numbered(10, time.Hour, nil)}, nil},
-		"still awaited":       {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, gapPatience, nil)}, nil},
+		"still awaited":       {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, holePatience, nil)}, nil},
 		"lost":                {[]decode.Event{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []lostSequences{{key, 8, 9}}},
 		"lost but for one":    {[]decode.Event{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []lostSequences{{key, 2, 2}, {key, 4, 4}}},
 		"declared as dropped": {[]decode.Event{numbered(12, 0, nil), numbered(15, 0, dropped), numbered(16, time.Hour, nil)}, nil},
 	} {
-		var g gaps
+		var g holes
 		var got []lostSequences
 		for _, m := range c.messages {
 			got = append(got, g.observe([]decode.Event{m})...)
@@ -54,7 +54,7 @@ func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		came := rapid.SliceOfN(rapid.Int64Range(1, 60), 1, 80).Draw(t, "sequences")
-		var g gaps
+		var g holes
 		g.observe([]decode.Event{numbered(0, 0, nil)})
 		var lost []int64
 		for _, l := range append(g.observe(each(came)), g.observe([]decode.Event{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
@@ -81,7 +81,7 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const last = 40
-		var g gaps
+		var g holes
 		var said uint64
 		order := rapid.Permutation(each(slices.Collect(upTo(last)))).Draw(t, "order")
 		var minutes time.Duration

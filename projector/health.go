@@ -196,13 +196,13 @@ func (s *shared) succeeded() {
 
 // counted notes a batch that is committed. A gap in its sequences is what
 // somebody has deleted, or what the stream has lost.
-func (s *shared) counted(b built, rows map[string]uint64) {
+func (s *shared) counted(b batch, rows map[string]uint64) {
 	next := s.committed.Load() + 1
 	gap := b.Last + 1 - min(next, b.First) - b.Messages
 	if gap > 0 {
 		s.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
 	}
-	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.refused})
+	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.quarantined})
 }
 
 // pulse tells a projector that makes steps from one that is stuck, by counting

@@ -66,7 +66,7 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 	if err != nil || !slices.ContainsFunc(missing, func(v ledger.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
 		return false, err
 	}
-	if err := b.land(ctx); err != nil { // so that the ledger has all redactions
+	if err := b.awaitCommits(ctx); err != nil { // so that the ledger has all redactions
 		return false, err
 	}
 	return true, b.loadWithheld(ctx)

@@ -180,7 +180,7 @@ func TestHeads(t *testing.T) {
 	var taken []string
 	failures := 1
 	p := f.projector()
-	p.config.Heads = signing.Config{Every: 5, Interval: time.Hour, Sinks: []signing.Sink{{Name: "outside", Put: func(_ context.Context, stream string, note []byte) error {
+	p.config.Signing = signing.Config{Every: 5, Interval: time.Hour, Sinks: []signing.Sink{{Name: "outside", Put: func(_ context.Context, stream string, note []byte) error {
 		if failures--; failures >= 0 {
 			return errors.New("not now")
 		}
@@ -371,7 +371,7 @@ func TestHeadSinkThatHangs(t *testing.T) {
 	f := newFixture(t)
 	asked := make(chan struct{}, 100)
 	p := f.projector()
-	p.config.Heads = signing.Config{Every: 5, Interval: time.Hour, Sinks: []signing.Sink{{Name: "outside", Put: func(ctx context.Context, _ string, _ []byte) error {
+	p.config.Signing = signing.Config{Every: 5, Interval: time.Hour, Sinks: []signing.Sink{{Name: "outside", Put: func(ctx context.Context, _ string, _ []byte) error {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()

@@ -17,7 +17,7 @@ type pipeline struct {
 	builder *builder
 	writer  *writer
 	in      *streamio.Reader
-	share   *share
+	pace    *pace
 	writing atomic.Bool // a batch is being written
 }
 
@@ -38,7 +38,7 @@ type pipeline struct {
 // ledger is level and that was asked for.
 func (l *pipeline) run(ctx context.Context, next uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	parts, ready := make(chan part), make(chan built)
+	parts, ready := make(chan part), make(chan batch)
 	var readErr, buildErr error
 	go func() {
 		defer close(parts)
@@ -105,7 +105,7 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 // wait for both. With nothing to read it waits for a second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	limits := streamio.Limits{
-		Messages: l.share.of(l.config.BatchMessages, minBatchMessages), Bytes: l.share.of(l.config.BatchBytes, minBatchBytes),
+		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),
 		Linger: l.config.Linger,
 	}
 	idle := time.Second
@@ -175,7 +175,7 @@ func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*strea
 	return messages, nil
 }
 
-func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- built) error {
+func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- batch) error {
 	var a *assembly
 	for some := range parts {
 		if a == nil {
@@ -207,8 +207,8 @@ func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- b
 // writeAll writes batches as they come. While none comes it looks now and then
 // whether the ledger is where it was left: one that was restored from an older
 // copy would stay behind the stream until the next event.
-func (l *pipeline) writeAll(ctx context.Context, ready <-chan built) error {
-	idle := time.NewTicker(lookEvery)
+func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
+	idle := time.NewTicker(checkEvery)
 	defer idle.Stop()
 	for {
 		var err error
@@ -222,10 +222,10 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan built) error {
 				l.writing.Store(true)
 				err = l.writer.write(ctx, b)
 				l.writing.Store(false)
-				l.share.took(time.Since(began))
+				l.pace.took(time.Since(began))
 			}
 		case <-idle.C:
-			err = l.walk(ctx, []steps.Step{l.writer.look()})
+			err = l.walk(ctx, []steps.Step{l.writer.checkStep()})
 		}
 		if err != nil {
 			return err
@@ -234,35 +234,35 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan built) error {
 }
 
 // lookEvery is how long an idle projector takes to notice at most.
-const lookEvery = 10 * time.Second
+const checkEvery = 10 * time.Second
 
 // A share makes batches smaller than their limits for as long as it takes long to
 // write one, so that no insert comes near its time limit on a server that is slow
 // or has other things to do. The zero value is all of it. One goroutine may write
 // while others read.
-type share struct{ halved atomic.Int32 }
+type pace struct{ halved atomic.Int32 }
 
 const (
 	// slowWrite is half of what one insert may take.
 	slowWrite = 4 * time.Second
 	// quickWrite is when twice as much would not be slow either.
-	quickWrite = slowWrite / 4
+	fastWrite = slowWrite / 4
 	// mostHalved leaves a 32nd.
 	mostHalved = 5
 )
 
 // took notes how long a batch was written, or tried to be.
-func (s *share) took(d time.Duration) {
+func (s *pace) took(d time.Duration) {
 	switch n := s.halved.Load(); {
 	case d > slowWrite && n < mostHalved:
 		s.halved.Store(n + 1)
-	case d < quickWrite && n > 0:
+	case d < fastWrite && n > 0:
 		s.halved.Store(n - 1)
 	}
 }
 
 // of returns the share of a limit, but not less than least if the limit is not.
-func (s *share) of(limit, least int) int { return max(limit>>s.halved.Load(), min(limit, least)) }
+func (s *pace) of(limit, least int) int { return max(limit>>s.halved.Load(), min(limit, least)) }
 
 // flight is a batch between its rows and its commit: events that count already
 // and that the ledger may not show yet.
@@ -283,7 +283,7 @@ func (f flight) over() bool {
 }
 
 // land waits until the ledger holds everything that is in flight.
-func (b *builder) land(ctx context.Context) error {
+func (b *builder) awaitCommits(ctx context.Context) error {
 	for _, f := range b.flights {
 		select {
 		case <-f.landed:

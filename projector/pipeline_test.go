@@ -93,14 +93,14 @@ func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 
 func TestShareFollowsTheWrites(t *testing.T) {
 	t.Parallel()
-	var s share
+	var s pace
 	const limit, least = 20_000, 1000
 	for i, c := range []struct {
 		took time.Duration
 		want int
 	}{
-		{time.Second, 20_000}, {slowWrite, 20_000}, {slowWrite + 1, 10_000}, {quickWrite, 10_000}, {2 * slowWrite, 5000},
-		{quickWrite - 1, 10_000}, {0, 20_000}, {0, 20_000},
+		{time.Second, 20_000}, {slowWrite, 20_000}, {slowWrite + 1, 10_000}, {fastWrite, 10_000}, {2 * slowWrite, 5000},
+		{fastWrite - 1, 10_000}, {0, 20_000}, {0, 20_000},
 		{time.Hour, 10_000}, {time.Hour, 5000}, {time.Hour, 2500}, {time.Hour, 1250}, {time.Hour, 1000}, {time.Hour, 1000},
 		{0, 1250},
 	} {
@@ -124,7 +124,7 @@ func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 	in, err := p.source.NewReader(t.Context(), 1)
 	f.must(err)
 	t.Cleanup(in.Close)
-	line := pipeline{shared: p.shared, in: in, share: &p.share}
+	line := pipeline{shared: p.shared, in: in, pace: &p.pace}
 	line.writing.Store(true)
 	parts, ended := make(chan part), make(chan error, 1)
 	go func() {

@@ -52,7 +52,7 @@ type Config struct {
 	// before each head. Nil keeps no log, which only a ledger that has none allows.
 	Ring func() (proof.Ring, error)
 	// Heads says when the heads of the log are signed, and where they go.
-	Heads signing.Config
+	Signing signing.Config
 	// Log gets what a person would want to know: no payload and no secret. What
 	// asks for attention has an attribute event, by which to raise an alarm; see
 	// deploy/grafana/README.md. Nil discards it.
@@ -70,7 +70,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that suit one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
-	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Heads: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
+	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Signing: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
 }
 
 // Validate reports what is missing.
@@ -80,7 +80,7 @@ func (c Config) Validate() error {
 		return errors.New("projector: JetStream is required")
 	case c.Ledger == nil:
 		return errors.New("projector: Ledger is required")
-	case c.Heads.Every < 0, c.Heads.Interval < 0:
+	case c.Signing.Every < 0, c.Signing.Interval < 0:
 		return errors.New("projector: the heads of the log need limits that are not negative")
 	case c.BatchMessages < 1, c.BatchBytes < 1, c.Linger < 0:
 		return errors.New("projector: batch limits must be positive")
@@ -96,7 +96,7 @@ type Projector struct {
 	*shared
 	*builder
 	*writer
-	share  share         // of a batch's limits that is used
+	pace   pace          // of a batch's limits that is used
 	roster *lease.Roster // says whether a free lease is to be taken; nil always does
 }
 
@@ -251,6 +251,6 @@ func (p *Projector) follow(ctx context.Context) error {
 	if err := p.tellLog(ctx); err != nil {
 		return err
 	}
-	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, share: &p.share}
+	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, pace: &p.pace}
 	return line.run(ctx, next)
 }

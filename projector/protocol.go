@@ -101,11 +101,11 @@ func (rc *recovery) recover(ctx context.Context) error {
 }
 
 // write takes a batch through the states of follow, from look on.
-func (w *writer) write(ctx context.Context, b built) error {
-	b.batch.Epoch = w.lease.Epoch()
+func (w *writer) write(ctx context.Context, b batch) error {
+	b.rows.Epoch = w.lease.Epoch()
 	return w.finish(ctx, b, []steps.Step{
-		w.look(),
-		{Verb: "journal", Do: func(ctx context.Context) error { return w.journal(ctx, b.batch.Range) }},
+		w.checkStep(),
+		{Verb: "journal", Do: func(ctx context.Context) error { return w.journal(ctx, b.rows.Range) }},
 	})
 }
 
@@ -119,14 +119,14 @@ func (w *writer) journal(ctx context.Context, r ledger.Range) error {
 
 // finish takes the steps before and then those of a range that is journalled, by
 // this holder or by an earlier one.
-func (w *writer) finish(ctx context.Context, b built, before []steps.Step) (err error) {
+func (w *writer) finish(ctx context.Context, b batch, before []steps.Step) (err error) {
 	ctx, done := w.traced(ctx, b)
 	defer func() { done(err) }()
 	err = w.walk(ctx, append(before,
-		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return w.quarantine(ctx, b.refused) }},
-		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return w.insert(ctx, b.batch) }},
-		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return w.mark(ctx, b) }},
-		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return w.remove(ctx, reintroduced(b.refused)) }},
+		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return w.quarantine(ctx, b.quarantined) }},
+		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return w.insert(ctx, b.rows) }},
+		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return w.commit(ctx, b) }},
+		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return w.deleteWithheld(ctx, reintroduced(b.quarantined)) }},
 	))
 	if err == nil {
 		b.land()
@@ -135,22 +135,22 @@ func (w *writer) finish(ctx context.Context, b built, before []steps.Step) (err 
 }
 
 // look is the step before every batch, and now and then between batches.
-func (w *writer) look() steps.Step {
-	return steps.Step{Verb: "look at the checkpoint", Do: w.unmoved}
+func (w *writer) checkStep() steps.Step {
+	return steps.Step{Verb: "look at the checkpoint", Do: w.checkAfterPause}
 }
 
 // unmoved makes sure, after a pause, that the ledger still ends with the last
 // commit: while nothing was asked of it, it may have been restored from an older
 // copy.
-func (w *writer) unmoved(ctx context.Context) error {
-	if time.Since(w.looked) < restorePause {
+func (w *writer) checkAfterPause(ctx context.Context) error {
+	if time.Since(w.checked) < restorePause {
 		return nil
 	}
-	return w.stands(ctx)
+	return w.checkLastCommit(ctx)
 }
 
 // stands makes sure that the ledger ends with the last commit.
-func (w *writer) stands(ctx context.Context) error {
+func (w *writer) checkLastCommit(ctx context.Context) error {
 	last, _, err := w.store.LastCommit(ctx, w.source.Incarnation)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (w *writer) stands(ctx context.Context) error {
 	if last.Last != w.last.Last {
 		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, w.last.Last)
 	}
-	w.looked = time.Now()
+	w.checked = time.Now()
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 // own and changes no stream, but for one thing. A value that it finds withheld and
 // the live projector did not, for want of a key, it deletes from the stream like
 // that one would have, unless it is to be harmless.
-type rebuildMode struct {
+type rebuilding struct {
 	harmless bool
 	live     erasure.LiveTables  // those that are rebuilt
 	gone     []*streamio.Message // deleted from the stream for a withheld value, in order
@@ -35,7 +35,7 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 		return nil, err
 	}
 	p.translog.First = t.FirstLeaf
-	p.rebuild = &rebuildMode{harmless: t.Harmless, live: t.Live, gone: t.Gone}
+	p.rebuild = &rebuilding{harmless: t.Harmless, live: t.Live, gone: t.Gone}
 	return p, nil
 }
 
@@ -46,7 +46,7 @@ func (p *Projector) Progress() (committed, messages uint64) {
 }
 
 // finds reports whether m is one that only the rebuild has recognised.
-func (b *rebuildMode) finds(m decode.Event) bool {
+func (b *rebuilding) finds(m decode.Event) bool {
 	return m.Reintroduced && m.Kept == nil && !b.harmless
 }
 

@@ -162,7 +162,7 @@ func namesOf(lacking []ledger.Lack) (all, whole []string) {
 // markAgain looks whether the row of commits stands that was just inserted, and
 // inserts it under the token of a new epoch where it does not: somebody removed
 // it, and the server remembers the token.
-func (w *writer) markAgain(ctx context.Context, b *ledger.Batch) error {
+func (w *writer) commitAgain(ctx context.Context, b *ledger.Batch) error {
 	last, _, err := w.store.LastCommit(ctx, b.Incarnation)
 	if err != nil || last.Same(b.Range) {
 		return err

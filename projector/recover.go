@@ -55,7 +55,7 @@ func (rc *recovery) kill(ctx context.Context) error {
 	if !last.Same(rc.last) && !(found && last.Same(rc.offered)) {
 		rc.forget()
 	}
-	rc.last, rc.offered, rc.looked = last, ledger.Range{}, time.Now()
+	rc.last, rc.offered, rc.checked = last, ledger.Range{}, time.Now()
 	return nil
 }
 

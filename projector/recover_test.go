@@ -139,7 +139,7 @@ func TestRedactionThatWasNotCommitted(t *testing.T) {
 		b, err := p.assemble(t.Context(), messages)
 		f.must(err)
 		p.depart(b)
-		for _, m := range b.refused {
+		for _, m := range b.quarantined {
 			sequences = append(sequences, m.Position.StreamSeq)
 		}
 		return sequences
@@ -202,7 +202,7 @@ func TestTablesWereEmptied(t *testing.T) {
 	f.must(err)
 	b, err := p.assemble(t.Context(), messages)
 	f.must(err)
-	if len(b.refused) > 0 {
-		t.Errorf("message %d is refused, want none", b.refused[0].Position.StreamSeq)
+	if len(b.quarantined) > 0 {
+		t.Errorf("message %d is refused, want none", b.quarantined[0].Position.StreamSeq)
 	}
 }

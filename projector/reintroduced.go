@@ -28,7 +28,7 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 // remove deletes messages from the stream, and overwrites them there. It comes
 // after the commit, since the journal's range is read again until then. What it
 // does not get to is deleted at the next start, see removeLeft.
-func (s *shared) remove(ctx context.Context, places []ledger.Position) error {
+func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.rebuild != nil && s.rebuild.harmless {
 		return nil
@@ -72,12 +72,12 @@ func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 
 // removeLeft deletes what the writer of the last committed range did not get to.
 // All earlier ranges are done: none is committed before that.
-func (rc *recovery) removeLeft(ctx context.Context, last ledger.Range) error {
+func (rc *recovery) deleteLeft(ctx context.Context, last ledger.Range) error {
 	left, err := rc.reintroducedIn(ctx, last)
 	if err != nil {
 		return err
 	}
-	return rc.persist(ctx, "delete reintroduced values", func() error { return rc.remove(ctx, left) })
+	return rc.persist(ctx, "delete reintroduced values", func() error { return rc.deleteWithheld(ctx, left) })
 }
 
 func (s *shared) reintroducedIn(ctx context.Context, r ledger.Range) (list []ledger.Position, err error) {

@@ -59,16 +59,16 @@ func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) erro
 
 // derive makes the batch of a journalled range again, and reports whether it is the same:
 // as the messages are, or with those removed and masked that hold a withheld value.
-func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages []*streamio.Message, removed []ledger.Position) (b built, same bool, err error) {
+func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages []*streamio.Message, removed []ledger.Position) (b batch, same bool, err error) {
 	if len(messages)+len(removed) == 0 {
 		return b, false, nil
 	}
 	if b, err = rc.assemble(ctx, messages); err != nil || b.Same(pending) {
 		return b, err == nil, err
 	}
-	same = streamio.RangeOf(streamio.WithPlaces(messages, append(reintroduced(b.refused), removed...))).Same(pending)
+	same = streamio.RangeOf(streamio.WithPlaces(messages, append(reintroduced(b.quarantined), removed...))).Same(pending)
 	if same {
-		b.Range, b.batch.Range = pending, pending
+		b.Range, b.rows.Range = pending, pending
 	}
 	return b, same, nil
 }
@@ -78,7 +78,7 @@ func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages [
 func (rc *recovery) discard(ctx context.Context, pending ledger.Range, removed []ledger.Position) error {
 	rc.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
 		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
-	if err := rc.walk(ctx, []steps.Step{rc.look()}); err != nil {
+	if err := rc.walk(ctx, []steps.Step{rc.checkStep()}); err != nil {
 		return err
 	}
 	if err := rc.store.KillInserts(ctx, pending.Incarnation); err != nil {
@@ -106,9 +106,9 @@ func (rc *recovery) removedFrom(ctx context.Context, r ledger.Range, messages []
 }
 
 // settleSame finishes a journalled range under the tokens of who journalled it.
-func (rc *recovery) settleSame(ctx context.Context, b built, pending ledger.Range) error {
+func (rc *recovery) settleSame(ctx context.Context, b batch, pending ledger.Range) error {
 	rc.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
-	b.batch.Epoch = pending.Epoch
+	b.rows.Epoch = pending.Epoch
 	rc.doubtful = max(rc.doubtful, pending.Last)
-	return rc.finish(ctx, rc.depart(b), []steps.Step{rc.look()})
+	return rc.finish(ctx, rc.depart(b), []steps.Step{rc.checkStep()})
 }

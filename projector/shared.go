@@ -14,7 +14,7 @@ type shared struct {
 	clock    clock
 	source   streamio.Source
 	siblings siblings
-	rebuild  *rebuildMode // nil for the live tables
+	rebuild  *rebuilding // nil for the live tables
 	health
 }
 

@@ -107,7 +107,7 @@ func (b *builder) hearSiblings(ctx context.Context) error {
 	if err != nil || !news {
 		return err
 	}
-	if err = b.land(ctx); err == nil {
+	if err = b.awaitCommits(ctx); err == nil {
 		err = b.loadWithheld(ctx)
 	}
 	if err != nil {

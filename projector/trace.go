@@ -30,7 +30,7 @@ type stage struct {
 
 // traced begins the span of a batch, at the time of its first stage, with the
 // stages below it, and the work on it. The returned function ends both.
-func (s *shared) traced(ctx context.Context, b built) (context.Context, func(error)) {
+func (s *shared) traced(ctx context.Context, b batch) (context.Context, func(error)) {
 	s.pulse.open.Add(1)
 	ctx, span := s.batchSpan(ctx, b)
 	return ctx, func(err error) {
@@ -41,7 +41,7 @@ func (s *shared) traced(ctx context.Context, b built) (context.Context, func(err
 
 // batchSpan links to the sampled spans in which the events were recorded, one a
 // trace and at most maxLinks.
-func (s *shared) batchSpan(ctx context.Context, b built) (context.Context, trace.Span) {
+func (s *shared) batchSpan(ctx context.Context, b batch) (context.Context, trace.Span) {
 	began := time.Now()
 	if len(b.stages) > 0 {
 		began = b.stages[0].began

@@ -108,7 +108,7 @@ func (p *Projector) startSigner(ctx context.Context) *signing.Signer {
 		return nil
 	}
 	return signing.Start(ctx, signing.Target{
-		Config: p.config.Heads, Ring: p.config.Ring, JetStream: p.config.JetStream, Ledger: p.config.Ledger,
+		Config: p.config.Signing, Ring: p.config.Ring, JetStream: p.config.JetStream, Ledger: p.config.Ledger,
 		Stream: p.config.Stream, Incarnation: p.source.Incarnation, Meter: p.meter(), Log: p.config.Log,
 	})
 }

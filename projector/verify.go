@@ -32,7 +32,7 @@ func (rc *recovery) verify(ctx context.Context) error {
 		}
 	}
 	rc.committed.Store(rc.last.Last)
-	return rc.removeLeft(ctx, rc.last)
+	return rc.deleteLeft(ctx, rc.last)
 }
 
 // verifyRange reads a committed range again.
@@ -93,7 +93,7 @@ func (rc *recovery) compare(ctx context.Context, r ledger.Range, messages []*str
 	} else if !contradicts(left, traces) {
 		return nil
 	}
-	if err := rc.stands(ctx); err != nil {
+	if err := rc.checkLastCommit(ctx); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: sequences %d to %d read differently now", streamio.ErrStreamForked, r.First, r.Last)

@@ -116,7 +116,7 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 	if err != nil {
 		return err
 	}
-	if refused := reintroduced(b.refused); !b.Same(r) && len(refused) > 0 {
+	if refused := reintroduced(b.quarantined); !b.Same(r) && len(refused) > 0 {
 		traces, err := rc.store.Traces(ctx, r)
 		if err != nil {
 			return err
@@ -135,33 +135,33 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 			return err
 		}
 	}
-	refused := !b.Same(r) && len(reintroduced(b.refused)) > 0
-	b.Range, b.batch.Range = r, r
-	rc.keepLog(c, b.batch)
+	refused := !b.Same(r) && len(reintroduced(b.quarantined)) > 0
+	b.Range, b.rows.Range = r, r
+	rc.keepLog(c, b.rows)
 	if refused {
-		if err := rc.refuseAgain(ctx, b); err != nil {
+		if err := rc.quarantineAgain(ctx, b); err != nil {
 			return err
 		}
 	}
-	if err := rc.reconcile(ctx, b.batch); err != nil {
+	if err := rc.reconcile(ctx, b.rows); err != nil {
 		return err
 	}
 	b.land()
-	return rc.remove(ctx, reintroduced(b.refused)) // quarantine did not say so when the range was verified
+	return rc.deleteWithheld(ctx, reintroduced(b.quarantined)) // quarantine did not say so when the range was verified
 }
 
 // refuseAgain prepares what a batch refuses for a withheld value, of which the table
 // that had its outcome is an older copy: the quarantine stream gets the copies before
 // the messages are deleted, and what other tables may have of them as events goes.
-func (rc *recovery) refuseAgain(ctx context.Context, b built) error {
-	if err := rc.quarantine(ctx, b.refused); err != nil {
+func (rc *recovery) quarantineAgain(ctx context.Context, b batch) error {
+	if err := rc.quarantine(ctx, b.quarantined); err != nil {
 		return err
 	}
-	lacking, err := rc.store.Lacking(ctx, b.batch, b.First, b.RecordedAt)
+	lacking, err := rc.store.Lacking(ctx, b.rows, b.First, b.RecordedAt)
 	if err != nil {
 		return err
 	}
-	places := reintroduced(b.refused)
+	places := reintroduced(b.quarantined)
 	strange := slices.DeleteFunc(lacking, func(l ledger.Lack) bool { return ledger.OfRefused(l.Table) || l.Table == "log_hashes" })
 	for i := range strange {
 		strange[i].Strange = slices.DeleteFunc(strange[i].Strange, func(at ledger.Position) bool { return !slices.Contains(places, at) })

@@ -16,7 +16,7 @@ type writer struct {
 	signer     *signing.Signer // of the tree heads; nil signs none
 	last       ledger.Range    // the last commit; the zero Range where there is none
 	offered    ledger.Range    // the last that was to be committed, whether it was or not
-	looked     time.Time       // when the ledger last said so
+	checked    time.Time       // when the ledger last said so
 	doubtful   uint64          // up to here rows may be held, or their tokens, that no commit covers
 	journalled ledger.Range    // the furthest that this projector has begun to write
 }

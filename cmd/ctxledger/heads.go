@@ -22,7 +22,7 @@ type headFlags struct {
 }
 
 func (h *headFlags) register(f *pflag.FlagSet) {
-	defaults := projector.DefaultConfig(nil, nil).Heads
+	defaults := projector.DefaultConfig(nil, nil).Signing
 	f.StringVar(&h.folder, "checkpoint-dir", "", "folder that gets each signed head of the log, as <stream>.checkpoint (CTXLEDGER_CHECKPOINT_DIR)")
 	f.StringVar(&h.command, "checkpoint-command", "", "shell command that gets each signed head on standard input (CTXLEDGER_CHECKPOINT_COMMAND)")
 	f.Int64Var(&h.every, "checkpoint-every", defaults.Every, "sign a head at the latest after so many events")

@@ -124,7 +124,7 @@ func (a *app) project(ctx context.Context, untilCaughtUp bool, linger time.Durat
 		return err
 	}
 	c := projector.DefaultConfig(js, l)
-	c.Ring, c.Heads = ring, heads.heads()
+	c.Ring, c.Signing = ring, heads.heads()
 	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.log()
 	if listener != nil {
 		c.Metrics = metrics.New()

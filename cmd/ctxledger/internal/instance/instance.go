@@ -120,7 +120,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
 	pc.Ring = c.Ring
 	if c.Heads.Every > 0 {
-		pc.Heads = c.Heads
+		pc.Signing = c.Heads
 	}
 	if c.Linger != nil {
 		pc.Linger = *c.Linger
