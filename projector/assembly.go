@@ -12,7 +12,6 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // assembly is a batch that is being put together, some messages at a time, in
@@ -244,64 +243,4 @@ func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (b
 		}
 	}
 	return b.complete(ctx, a)
-}
-
-// depart makes a batch count for what comes after it, as one that is in flight
-// until it is committed: by its events, and by what its redactions withhold.
-func (b *builder) depart(made batch) batch {
-	conflicts := make(map[uint64]bool, len(made.quarantined))
-	for _, m := range made.quarantined {
-		conflicts[m.Position.StreamSeq] = true
-	}
-	for _, r := range made.withholds {
-		if !conflicts[r.Sequence] {
-			b.withheld.LearnOf(r)
-		}
-	}
-	b.flights = append(b.flights, flight{made.First, made.landed, made.firsts})
-	return made
-}
-
-// known finds out about the identities of messages of a batch that begins at the
-// sequence first, from the ledger and from what is in flight to it. Where several
-// streams have brought an event, this stream's own first message counts, as it did
-// when it was derived for the first time. What the ledger has of this stream beyond
-// what has landed counts for nothing: it is in flight or in the batch as well, or is
-// of messages that the stream no longer holds.
-func (b *builder) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
-	if len(messages) == 0 {
-		return nil, nil
-	}
-	hits := make([]uint64, len(messages))
-	for i, m := range messages {
-		hits[i] = m.Hash
-	}
-	found, err := b.store.Lookup(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	if len(b.flights) > 0 {
-		first = min(first, b.flights[0].first)
-	}
-	known := make(map[decode.Identity]ledger.Known, len(found))
-	for _, k := range found {
-		own := k.Position.Incarnation == b.source.Incarnation
-		if own && k.Position.StreamSeq >= first || b.siblings.brought(k.Position.Incarnation) {
-			continue
-		}
-		for _, id := range []decode.Identity{{Source: k.Source, ID: k.EventID}, {Tenant: schema.TenantOf(k.Tenant), Source: k.Source, ID: k.EventID}} {
-			earlier, again := known[id]
-			if !again || own && (earlier.Position.Incarnation != b.source.Incarnation || k.Position.StreamSeq < earlier.Position.StreamSeq) {
-				known[id] = k
-			}
-		}
-	}
-	for _, f := range b.flights {
-		for _, m := range messages {
-			if first, ok := f.firsts.of(m); ok {
-				known[m.Identity()] = first
-			}
-		}
-	}
-	return known, nil
 }

@@ -1,14 +1,39 @@
 // Package projector reads a stream by sequence and commits what it says to
 // the ledger, so that every event counts exactly once.
 //
-// The stream is read in order and never acknowledged: the only checkpoint is
-// the table commits, written last of a batch. A batch's range stands in the
+// The stream is read in order and never acknowledged: all that says what
+// was projected is the table commits, written last of a batch. A batch's range stands in the
 // lease entry before its first row is written, so the next holder reads exactly
 // that range again and writes what is missing with the same tokens. The states,
 // and what a crash after each of them leaves, are in protocol.go, on one screen.
 // Whatever goes wrong in one of them is answered like a crash, because stream and
 // tables may be others when they are back. One lease entry per stream, changed
 // only by compare-and-set, keeps two projectors from writing at once; see [lease.Lease].
+//
+// # Where things are
+//
+//	lease       who may write a stream, and the journal
+//	streamio    messages in the order of the stream; streams, rules, levels
+//	decode      a message becomes an event
+//	leak        an event that holds a withheld value is masked
+//	quarantine  copies of quarantined messages, replays
+//	metrics     what was done, how far the ledger is behind, who failed
+//	signing     signed tree heads
+//	erasure     messages of a data subject go
+//	rebuild     a second set of tables
+//	recheck     withheld values in older events
+//
+// Each imports only those above it, and none imports this package. This package has the
+// protocol. A message goes through it in this order:
+//
+//	pipeline.go   read, build and write, each in a goroutine
+//	assembly.go   decode, mask, and add to the batch under way
+//	rows.go       an event, a duplicate or a row of quarantine
+//	batch.go      what is ready to be written
+//	protocol.go   the steps of a batch
+//	writer.go     journal, rows, commit
+//
+// recovery.go, verify.go, walkback.go and settle.go are the steps of a start.
 //
 // A batch ends where the month of the stream's time ends, so that no insert
 // spans two partitions: an insert is atomic only within one.
@@ -23,9 +48,9 @@
 // see [ledger.Rules]. The metadata of a stream says from which sequence on which version
 // holds, and each message is projected by the version of its place, however often. So
 // new rules change nothing of what is recorded: a rebuild gives the same tables, the log
-// the same root, and packs verify. [EnsureRules] sets the position, under the lease and
-// above the last commit and the journal. rules.go has the format, and what is done where
-// the metadata contradicts the commits; fence.go keeps older projectors out.
+// the same root, and packs verify. [streamio.EnsureRules] sets the position, under the lease and
+// above the last commit and the journal. streamio/rules.go has the format, and what is done
+// where the metadata contradicts the commits; lease/fence.go keeps older projectors out.
 //
 // By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an
 // event says whose it is, because permissions go by it:
@@ -41,7 +66,7 @@
 // message that it replaces.
 //
 // A fact of an erasure counts for messages of its own tenant, where its leaf is the one
-// in the log; of several the first counts. See erased.go.
+// in the log; of several the first counts. See erasure/claims.go.
 //
 // # Order
 //
@@ -66,7 +91,7 @@
 //
 // # Erasure
 //
-// An [Erasure] takes the content of a subject out of everything that is kept of it, in
+// An [erasure.Erasure] takes the content of a subject out of everything that is kept of it, in
 // an order in which it can be cut off anywhere and run again:
 //
 //	tell     facts say which records go: stream, sequence, leaf and ids
@@ -203,13 +228,13 @@
 // again; where it was lost, the next start makes up for it, by what quarantine
 // says of the last committed range.
 //
-// The stream has nothing of these messages any more. A [Rebuild] gives them their
+// The stream has nothing of these messages any more. A [rebuild.Rebuild] gives them their
 // rows of quarantine again from their copies in CTX_QUARANTINE.
 //
 // Recognising needs the tenants' keys. A key that is missing is said so of in
 // the log and in Status; when it comes, it counts from the next redaction or the
 // next start on. What was recorded before its redaction, or without the key, is
-// found by a [Rechecker], which reports each event by its place, record and
+// found by a [recheck.Rechecker], which reports each event by its place, record and
 // policy in the view check_redaction_reintroduced. Then the value has been in the
 // ledger and in whatever read it: change the secret, and erase the events.
 //
@@ -223,7 +248,7 @@
 // secret.
 //
 // A ledger that is older than the log has one from the first commit after it on, and
-// a [Rebuild] of that leaves it so. A projector without the ring of a ledger that has
+// a [rebuild.Rebuild] of that leaves it so. A projector without the ring of a ledger that has
 // a log stops, with [decode.ErrNoSecret]: events without a leaf would be a hole in it.
 //
 // What an erasure has taken out of the stream keeps its place in the log. The fact of
@@ -231,20 +256,20 @@
 // to mend a table, takes it from there. A message that somebody deleted otherwise has
 // no leaf in a rebuilt log, whose root is then another: the comparison says so.
 //
-// Heads are signed beside the commits, which do not wait for them; see [Signing].
+// Tree heads are signed next to the commits, which do not wait for them; see [signing.Config].
 //
 // # Partitions
 //
 // The events may be in several streams, by the bucket of their session; see
 // [schema.Partitions]. Each has its own incarnation, lease, journal and
-// checkpoint, and a [Projector] knows no more of the others than this:
+// commits, and a [Projector] knows no more of the others than this:
 //
 //   - An event's identity and order are those within its stream, which alone can be
 //     projected twice with the same result. A producer that sends one source and id
 //     under two sessions makes two events of it, one a stream.
 //   - A redaction counts in the other streams once its own projector has committed
 //     it and they have looked, which they do before a batch and at most once a
-//     second. A value that comes back in between is in the tables; a [Rechecker]
+//     second. A value that comes back in between is in the tables; a [recheck.Rechecker]
 //     finds it.
 //
 // A [Fleet] runs them. Processes share the streams evenly without anybody in

@@ -112,7 +112,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// share begins to share the streams with other processes, where there are several
+// joinRoster begins to share the streams with other processes, where there are several
 // streams. Stop ends it.
 func (f *Fleet) joinRoster(ctx context.Context) (shared *lease.Roster, stop func(), err error) {
 	if len(f.streams) == 1 {

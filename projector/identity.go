@@ -42,11 +42,6 @@ func loadIdentities(ctx context.Context, l store, others []uuid.UUID) (*identiti
 	return ids, err
 }
 
-func (b *builder) loadIdentities(ctx context.Context) (err error) {
-	b.seen, err = loadIdentities(ctx, b.store, b.siblings.incarnations)
-	return err
-}
-
 func newIdentities(capacity uint64) *identities {
 	return &identities{capacity: capacity, blocks: make([][8]uint64, capacity*identityBits/512+1)}
 }

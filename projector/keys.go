@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// recall makes p.withheld what the redactions up to the checkpoint withhold, from
+// recall makes withheld what the redactions up to the last commit withhold, from
 // memory where that and the keys are as they were.
 func (b *builder) recall(ctx context.Context, last uint64) error {
 	if b.withheld != nil {

@@ -233,7 +233,7 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
 	}
 }
 
-// lookEvery is how long an idle projector takes to notice at most.
+// checkEvery is how long an idle projector takes to notice at most.
 const checkEvery = 10 * time.Second
 
 // A share makes batches smaller than their limits for as long as it takes long to
@@ -245,7 +245,7 @@ type pace struct{ halved atomic.Int32 }
 const (
 	// slowWrite is half of what one insert may take.
 	slowWrite = 4 * time.Second
-	// quickWrite is when twice as much would not be slow either.
+	// fastWrite is when twice as much would not be slow either.
 	fastWrite = slowWrite / 4
 	// mostHalved leaves a 32nd.
 	mostHalved = 5
@@ -263,34 +263,3 @@ func (s *pace) took(d time.Duration) {
 
 // of returns the share of a limit, but not less than least if the limit is not.
 func (s *pace) of(limit, least int) int { return max(limit>>s.halved.Load(), min(limit, least)) }
-
-// flight is a batch between its rows and its commit: events that count already
-// and that the ledger may not show yet.
-type flight struct {
-	first  uint64 // sequence
-	landed <-chan struct{}
-	firsts firsts
-}
-
-// over reports whether the batch is committed.
-func (f flight) over() bool {
-	select {
-	case <-f.landed:
-		return true
-	default:
-		return false
-	}
-}
-
-// land waits until the ledger holds everything that is in flight.
-func (b *builder) awaitCommits(ctx context.Context) error {
-	for _, f := range b.flights {
-		select {
-		case <-f.landed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	b.flights = nil
-	return nil
-}

@@ -2,8 +2,6 @@ package projector
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +26,7 @@ import (
 //	verify     once more, after a reader is open, that the stream is still that one
 //	follow     ┌─ read      a range of the stream
 //	           │  build     its rows
-//	           │  look      that the ledger is where it was left
+//	           │  check     that the ledger is where it was left
 //	           │  journal   its name, in the lease entry
 //	           │  copy      what is refused, to the quarantine stream
 //	           │  write     one block a table, with tokens
@@ -42,7 +40,7 @@ import (
 //	journal    a name            settle finds no rows and writes them
 //	copy       a name            settle copies again; the message id makes it one
 //	write      some tables       settle writes the tables that lack rows
-//	commit     a name below the checkpoint, which settle drops
+//	commit     a name below the last commit, which settle drops
 //	clear      messages          verify deletes those of the last range
 //
 // The journal is lost: the rows are written again under other tokens, and the
@@ -86,7 +84,7 @@ func (s *shared) walk(ctx context.Context, list []steps.Step) error {
 }
 
 // recover brings ledger and stream to agreement: afterwards the ledger holds
-// everything of the stream up to p.committed and nothing beyond it that will
+// everything of the stream up to shared.committed and nothing beyond it that will
 // not come again.
 func (rc *recovery) recover(ctx context.Context) error {
 	return rc.walk(ctx, []steps.Step{
@@ -100,21 +98,13 @@ func (rc *recovery) recover(ctx context.Context) error {
 	})
 }
 
-// write takes a batch through the states of follow, from look on.
+// write takes a batch through the states of follow, from check on.
 func (w *writer) write(ctx context.Context, b batch) error {
 	b.rows.Epoch = w.lease.Epoch()
 	return w.finish(ctx, b, []steps.Step{
 		w.checkStep(),
 		{Verb: "journal", Do: func(ctx context.Context) error { return w.journal(ctx, b.rows.Range) }},
 	})
-}
-
-// journal records that a range is about to be written.
-func (w *writer) journal(ctx context.Context, r ledger.Range) error {
-	if w.journalled.Incarnation != r.Incarnation || w.journalled.Last < r.Last {
-		w.journalled = r
-	}
-	return w.lease.Journal(ctx, r)
 }
 
 // finish takes the steps before and then those of a range that is journalled, by
@@ -133,37 +123,3 @@ func (w *writer) finish(ctx context.Context, b batch, before []steps.Step) (err 
 	}
 	return err
 }
-
-// look is the step before every batch, and now and then between batches.
-func (w *writer) checkStep() steps.Step {
-	return steps.Step{Verb: "look at the checkpoint", Do: w.checkAfterPause}
-}
-
-// unmoved makes sure, after a pause, that the ledger still ends with the last
-// commit: while nothing was asked of it, it may have been restored from an older
-// copy.
-func (w *writer) checkAfterPause(ctx context.Context) error {
-	if time.Since(w.checked) < restorePause {
-		return nil
-	}
-	return w.checkLastCommit(ctx)
-}
-
-// stands makes sure that the ledger ends with the last commit.
-func (w *writer) checkLastCommit(ctx context.Context) error {
-	last, _, err := w.store.LastCommit(ctx, w.source.Incarnation)
-	if err != nil {
-		return err
-	}
-	if last.Last != w.last.Last {
-		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, w.last.Last)
-	}
-	w.checked = time.Now()
-	return nil
-}
-
-// restorePause is shorter than any restart of a server.
-const restorePause = time.Second
-
-// errMoved means that the ledger is not the one that was written last.
-var errMoved = errors.New("the last commit is another than the one that was made last")

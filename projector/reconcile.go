@@ -14,18 +14,6 @@ import (
 // them at the same time.
 var errNotTaken = errors.New("the table does not hold rows that it took")
 
-// mayBeHeld says that rows of the next range may have been written before this holder
-// came to it, or rows of messages in front of it that are gone.
-func (w *writer) mayBeHeld() bool { return w.committed.Load() < w.doubtful }
-
-// insert stores the rows of a journalled range.
-func (w *writer) insert(ctx context.Context, b *ledger.Batch) error {
-	if w.mayBeHeld() {
-		return w.reconcile(ctx, b)
-	}
-	return w.store.WriteRows(ctx, b, w.lease.Epoch())
-}
-
 // reconcile makes the tables hold every row of a range of which some may be
 // written. It compares, and writes what is lacking.
 //
@@ -157,18 +145,4 @@ func namesOf(lacking []ledger.Lack) (all, whole []string) {
 		}
 	}
 	return all, whole
-}
-
-// markAgain looks whether the row of commits stands that was just inserted, and
-// inserts it under the token of a new epoch where it does not: somebody removed
-// it, and the server remembers the token.
-func (w *writer) commitAgain(ctx context.Context, b *ledger.Batch) error {
-	last, _, err := w.store.LastCommit(ctx, b.Incarnation)
-	if err != nil || last.Same(b.Range) {
-		return err
-	}
-	if b.Epoch, err = w.lease.Advance(ctx); err != nil {
-		return err
-	}
-	return w.store.Commit(ctx, b, w.lease.Epoch())
 }

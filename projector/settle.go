@@ -10,7 +10,7 @@ import (
 )
 
 // settle ends what an earlier holder of the lease had begun. A range at or
-// below the checkpoint is done. The one right above it, if the stream still
+// below the last commit is done. The one right above it, if the stream still
 // holds it, is finished with the same cut and tokens; if not, what was written
 // of it is removed, because no stream will bring these messages again. What is gone
 // because a projector has deleted it for its value counts as held: the range was

@@ -61,7 +61,7 @@ func (k *translog) enter(b *ledger.Batch, leaves []leafAt) {
 	k.log, b.Log = &log, log
 }
 
-// readLog reads the log as of the checkpoint, unless it is known. Where there is
+// readLog reads the log as of the last commit, unless it is known. Where there is
 // none it begins here.
 func (b *builder) readLog(ctx context.Context) error {
 	if b.translog.log != nil {

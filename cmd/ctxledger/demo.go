@@ -68,7 +68,7 @@ func (a *app) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := streamio.ReadHeads(ctx, i.JetStream)
+	last, err := streamio.ReadLastSequences(ctx, i.JetStream)
 	if err != nil {
 		return err
 	}

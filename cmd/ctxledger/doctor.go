@@ -175,7 +175,7 @@ func checkTables(ctx context.Context, l *ledger.Ledger) finding {
 }
 
 func checkStream(ctx context.Context, js jetstream.JetStream) finding {
-	heads, err := streamio.ReadHeads(ctx, js)
+	heads, err := streamio.ReadLastSequences(ctx, js)
 	if publishOnly(err) {
 		return finding{what: "stream", state: "this account publishes and may not look into it; whether there is one, the first event shows"}
 	}
@@ -190,7 +190,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream) finding {
 // checkProjector looks whether the tables follow the stream.
 func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
 	f := finding{what: "projector"}
-	last, err := streamio.ReadHeads(ctx, js)
+	last, err := streamio.ReadLastSequences(ctx, js)
 	if publishOnly(err) {
 		f.state = "not this account's to check"
 		return f

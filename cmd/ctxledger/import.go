@@ -112,7 +112,7 @@ func (a *app) importLogs(ctx context.Context, format model.Format, paths []strin
 		return err
 	}
 	defer nc.Close()
-	before, err := streamio.ReadHeads(ctx, js)
+	before, err := streamio.ReadLastSequences(ctx, js)
 	blind := publishOnly(err)
 	if err != nil && !blind {
 		return err
@@ -267,8 +267,8 @@ func printReport(w io.Writer, r model.Report, output string) error {
 
 // awaitTables waits until everything that is in the stream is projected, also
 // what an earlier import left there, and says what became of it.
-func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before streamio.Heads, note io.Writer) error {
-	last, err := streamio.ReadHeads(ctx, js)
+func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before streamio.LastSequences, note io.Writer) error {
+	last, err := streamio.ReadLastSequences(ctx, js)
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func (r *replayer) outcome(ctx context.Context) error {
 	const patience = 5 * time.Second
 	level := true
 	if len(r.sent) > 0 {
-		last, err := streamio.ReadHeads(ctx, r.js)
+		last, err := streamio.ReadLastSequences(ctx, r.js)
 		if err != nil {
 			return err
 		}

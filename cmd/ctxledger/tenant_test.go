@@ -93,7 +93,7 @@ func streamsOf(t *testing.T, admin string) (stored func() uint64) {
 	}
 	return func() uint64 {
 		t.Helper()
-		heads, err := streamio.ReadHeads(t.Context(), js)
+		heads, err := streamio.ReadLastSequences(t.Context(), js)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ type Event struct {
 // their leaves in the transparency log; nil makes none.
 func All(messages []*streamio.Message, leaves *Leaves) []Event {
 	all := make([]Event, len(messages))
-	inShares(len(messages), func(first, last int) {
+	inParallel(len(messages), func(first, last int) {
 		salter := leaves.salter()
 		room := make([]byte, 0, 1024)
 		for i := first; i < last; i++ {
@@ -49,19 +49,19 @@ func All(messages []*streamio.Message, leaves *Leaves) []Event {
 	return all
 }
 
-// inShares calls do with shares of n on all processors, and returns once all are
+// inParallel calls do with shares of n on all processors, and returns once all are
 // done.
-func inShares(n int, do func(first, last int)) {
+func inParallel(n int, do func(first, last int)) {
 	var work sync.WaitGroup
-	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	share := max(minParallel, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	for first := 0; first < n; first += share {
 		work.Go(func() { do(first, min(first+share, n)) })
 	}
 	work.Wait()
 }
 
-// minShare is how many messages are worth a goroutine.
-const minShare = 64
+// minParallel is how many messages are worth a goroutine.
+const minParallel = 64
 
 // One decodes a message. Its event gets no leaf.
 func One(m *streamio.Message) Event {

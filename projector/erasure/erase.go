@@ -109,7 +109,7 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 
 // await waits until the facts are in the tables.
 func (e Erasure) await(ctx context.Context) error {
-	heads, err := streamio.ReadHeads(ctx, e.JetStream)
+	heads, err := streamio.ReadLastSequences(ctx, e.JetStream)
 	if err != nil {
 		return err
 	}

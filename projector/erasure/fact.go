@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErasureSource is the source of the facts of erasures. They have no sequence.
+// Source is the source of the facts of erasures. They have no sequence.
 const Source = "urn:ctxledger:erase"
 
 // factBytes is how much the records of one fact take, so that with its reason it stays

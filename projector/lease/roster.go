@@ -30,7 +30,7 @@ type Roster struct {
 	timing  Timing
 
 	mu    sync.Mutex // guards the fields below
-	share int
+	quota int
 	taken int
 	seen  map[string]sighting // of the others
 }
@@ -56,7 +56,7 @@ func (r *Roster) take() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.taken >= r.share {
+	if r.taken >= r.quota {
 		return false
 	}
 	r.taken++
@@ -77,7 +77,7 @@ func (r *Roster) Give() {
 func (r *Roster) Surplus() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return max(0, r.taken-r.share)
+	return max(0, r.taken-r.quota)
 }
 
 // sign writes this process's entry.
@@ -130,7 +130,7 @@ func (r *Roster) count(entries map[string]uint64) (dead map[string]uint64) {
 			delete(r.seen, key)
 		}
 	}
-	r.share = shareOf(r.streams, r.me, others)
+	r.quota = quotaOf(r.streams, r.me, others)
 	return dead
 }
 
@@ -161,9 +161,9 @@ func (r *Roster) entries(ctx context.Context) (map[string]uint64, error) {
 	}
 }
 
-// shareOf splits streams evenly: who comes first in the order of names has one
+// quotaOf splits streams evenly: who comes first in the order of names has one
 // more where they do not divide.
-func shareOf(streams int, me string, others []string) int {
+func quotaOf(streams int, me string, others []string) int {
 	before := 0
 	for _, other := range others {
 		if strings.Compare(other, me) < 0 {

@@ -14,7 +14,7 @@ func TestSharesAddUp(t *testing.T) {
 		streams := 1 << rapid.IntRange(0, 8).Draw(t, "streams")
 		sum, least, most := 0, streams, 0
 		for i, me := range names {
-			share := shareOf(streams, me, slices.Concat(names[:i], names[i+1:]))
+			share := quotaOf(streams, me, slices.Concat(names[:i], names[i+1:]))
 			sum, least, most = sum+share, min(least, share), max(most, share)
 		}
 		if sum != streams || most-least > 1 {

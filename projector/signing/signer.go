@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Signing says when the heads of a stream's log are signed, and where they go beside
+// Config says when the heads of a stream's log are signed, and where they go beside
 // the table checkpoints and the stream CTX_CHECKPOINTS. Who projects signs, when
 // the log has grown by Every leaves or the stream's time has gone on by Interval,
 // and when no event has come for a second.
@@ -30,7 +30,7 @@ type Config struct {
 	Sinks []Sink
 }
 
-// HeadSink is a place outside for signed heads: a head that only its author holds
+// Sink is a place outside for signed heads: a head that only its author holds
 // proves nothing against the author. Put may take its time and may fail: nothing
 // waits for it, it is tried again, by then perhaps with a newer head, and the log
 // and the metrics say so.

@@ -63,25 +63,25 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	return level, err
 }
 
-// Heads are sequences by stream: where the streams of events end, or something of
+// LastSequences are sequences by stream: where the streams of events end, or something of
 // interest does. A stream that is not named is of none.
-type Heads map[string]uint64
+type LastSequences map[string]uint64
 
 // Total is how many sequences that is.
-func (h Heads) Total() (n uint64) {
+func (h LastSequences) Total() (n uint64) {
 	for _, last := range h {
 		n += last
 	}
 	return n
 }
 
-// ReadHeads asks the server where the streams of events end.
-func ReadHeads(ctx context.Context, js jetstream.JetStream) (Heads, error) {
+// ReadLastSequences asks the server where the streams of events end.
+func ReadLastSequences(ctx context.Context, js jetstream.JetStream) (LastSequences, error) {
 	n, err := ReadPartitions(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	heads := make(Heads, n)
+	heads := make(LastSequences, n)
 	for _, s := range n.EventStreams() {
 		stream, err := js.Stream(ctx, s.Name)
 		if err != nil {
@@ -96,7 +96,7 @@ func ReadHeads(ctx context.Context, js jetstream.JetStream) (Heads, error) {
 // false when the ledger made no progress with that for patience: no projector is
 // running. told is called now and then with how many of the messages that were
 // missing at first are in the ledger; nil is not.
-func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads Heads, patience time.Duration, told func(done, total int64)) (bool, error) {
+func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads LastSequences, patience time.Duration, told func(done, total int64)) (bool, error) {
 	var committed, total uint64
 	progress := time.Now()
 	for {

@@ -132,7 +132,7 @@ func newTrial(c Case, tenant string) *trial {
 // publish sends the events of every trial, or those that come later, and
 // returns once they are projected.
 func (r *run) publish(ctx context.Context, later bool) error {
-	last := make(streamio.Heads)
+	last := make(streamio.LastSequences)
 	for _, t := range r.trials {
 		fill := strings.NewReplacer("$RUN", t.id, "$SESSION", t.result.Session, "$SOURCE", "urn:example:runtime:"+t.id, "$TENANT", t.tenant)
 		for i := range t.Events {

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// gaps finds sequences that a producer has used and of whose events nothing comes:
+// holes finds sequences that a producer has used and of whose events nothing comes:
 // neither to be recorded, nor refused, nor declared as dropped, nor erased. An event that is
 // late closes its gap; one that is still open when the stream has gone on for
 // gapPatience is said to be lost, until it comes after all. It begins anew with each
@@ -20,7 +20,7 @@ type holes struct {
 	found    uint64       // sequences that were lost and came after all
 }
 
-// openedGap says that a session came to miss sequences at a time of the stream. It
+// openedHole says that a session came to miss sequences at a time of the stream. It
 // may have got them since.
 type openedHole struct {
 	producerSession
@@ -44,7 +44,7 @@ type missingSequences struct {
 }
 
 const (
-	// gapPatience is longer than a producer needs to send again.
+	// holePatience is longer than a producer needs to send again.
 	holePatience = 5 * time.Minute
 	// mostSessions bounds the memory to some tens of megabytes.
 	mostSessions = 100_000
@@ -156,7 +156,7 @@ func (g *holes) giveUp(before time.Time) (lost []lostSequences) {
 	return lost
 }
 
-// noteGaps says of sequences that are lost.
+// noteHoles says of sequences that are lost.
 func (b *builder) noteHoles(messages []decode.Event) {
 	if b.rebuild != nil {
 		return // the live projector has said it

@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// firsts are the first messages with their identities, by [parsed.sameness].
+// firsts are the first messages with their identities, by [decode.Event.Key].
 // Without a pointer in it, the collector passes over what may be tens of thousands.
 type firsts map[[32]byte]first
 
@@ -31,7 +31,7 @@ func (f firsts) of(m decode.Event) (ledger.Known, bool) {
 	return ledger.Known{Tenant: m.Tenant, Source: m.Envelope.Source, EventID: m.Envelope.ID, Position: at, Digest: one.digest}, true
 }
 
-// outcome is what becomes of messages: rows, and beside them the refused ones
+// outcome is what becomes of messages: rows, and the messages that are quarantined
 // and the first of each event.
 type outcome struct {
 	rows        *ledger.Batch
@@ -40,17 +40,7 @@ type outcome struct {
 	leaves      []leafAt
 }
 
-// build places messages in an empty batch. known holds what is known about their
-// identities. It is a pure function: the same arguments give the same outcome.
-func build(batch *ledger.Batch, messages []decode.Event, known map[decode.Identity]ledger.Known) outcome {
-	o := outcome{rows: batch, firsts: make(firsts)}
-	for _, m := range messages {
-		o.place(m, known)
-	}
-	return o
-}
-
-// place adds what becomes of a message. Of a message that is not refused it keeps
+// place adds what becomes of a message. Of a message that is not quarantined it keeps
 // nothing but copies.
 func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) {
 	if m.Erased != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// rebuildMode makes a projector that of a rebuild: it has a lease and a journal of its
+// rebuilding makes a projector that of a rebuild: it has a lease and a journal of its
 // own and changes no stream, but for one thing. A value that it finds withheld and
 // the live projector did not, for want of a key, it deletes from the stream like
 // that one would have, unless it is to be harmless.

@@ -25,7 +25,7 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 	return list
 }
 
-// remove deletes messages from the stream, and overwrites them there. It comes
+// deleteWithheld deletes messages from the stream, and overwrites them there. It comes
 // after the commit, since the journal's range is read again until then. What it
 // does not get to is deleted at the next start, see removeLeft.
 func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) error {
@@ -70,7 +70,7 @@ func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	return quarantine.Publish(ctx, s.config.JetStream, refused)
 }
 
-// removeLeft deletes what the writer of the last committed range did not get to.
+// deleteLeft deletes what the writer of the last committed range did not get to.
 // All earlier ranges are done: none is committed before that.
 func (rc *recovery) deleteLeft(ctx context.Context, last ledger.Range) error {
 	left, err := rc.reintroducedIn(ctx, last)

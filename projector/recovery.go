@@ -39,7 +39,7 @@ func (rc *recovery) open(ctx context.Context) (err error) {
 	return erasure.ReadAbsent(ctx, rc.config.JetStream, &rc.source, gone, rc.live(), rc.config.Log)
 }
 
-// kill ends the inserts of earlier holders, and finds the checkpoint, which none
+// kill ends the inserts of earlier holders, and finds the last commit, which none
 // of them can move any more.
 func (rc *recovery) kill(ctx context.Context) error {
 	if err := rc.store.KillInserts(ctx, rc.source.Incarnation); err != nil {
@@ -59,7 +59,7 @@ func (rc *recovery) kill(ctx context.Context) error {
 	return nil
 }
 
-// load reads what events are held against, as of the checkpoint, unless this holder
+// load reads what events are held against, as of the last commit, unless this holder
 // knows it: an hour of failures must not be an hour of reading every identity.
 func (rc *recovery) load(ctx context.Context) error {
 	if err := rc.recall(ctx, rc.last.Last); err != nil {
@@ -84,15 +84,3 @@ func (rc *recovery) load(ctx context.Context) error {
 	}
 	return err
 }
-
-// forget lets go of what events are held against, when the ledger may hold what
-// this holder has not written: it lost the lease, the last commit is neither the
-// one that it made last nor the one that it was making, the streams or the tables
-// are others.
-//
-// Otherwise it knows all that the ledger has. The filter has every identity of the
-// batches that it built, those that were not written, too: that costs a look-up. An
-// older copy of a table has fewer. The withheld values are those of the redactions
-// up to the checkpoint and no others, or a message in front of its redaction would
-// be refused.
-func (b *builder) forget() { b.seen, b.withheld = nil, nil }

@@ -154,3 +154,13 @@ func TestDigestCoversEverything(t *testing.T) {
 		}
 	}
 }
+
+// build places messages in an empty batch. known holds what is known about their
+// identities. It is a pure function: the same arguments give the same outcome.
+func build(batch *ledger.Batch, messages []decode.Event, known map[decode.Identity]ledger.Known) outcome {
+	o := outcome{rows: batch, firsts: make(firsts)}
+	for _, m := range messages {
+		o.place(m, known)
+	}
+	return o
+}
