@@ -293,12 +293,12 @@ func (c *Client) record(ctx context.Context, ids schema.Correlation, s submissio
 	for {
 		err := c.queue(ctx, ids, s, events)
 		room, ok := c.transport.(interface {
-			awaitRoom(ctx context.Context, bound time.Duration) error
+			AwaitRoom(ctx context.Context, bound time.Duration) error
 		})
 		if !ok || c.config.WhenFull != Block || !errors.Is(err, ErrQueueFull) {
 			return err
 		}
-		if err := room.awaitRoom(ctx, c.config.BlockFor); err != nil {
+		if err := room.AwaitRoom(ctx, c.config.BlockFor); err != nil {
 			return err
 		}
 	}

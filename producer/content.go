@@ -115,3 +115,19 @@ func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact)
 	}
 	return facts
 }
+
+// itemType is the type of an entry of the client's logs, checked; empty where
+// the content is not logged.
+func (c *Client) itemType(of Content) (ItemType, error) {
+	if of.ItemType == "" {
+		return kindType(of.Kind), nil
+	}
+	t, err := ParseItemType(string(of.ItemType))
+	if err != nil {
+		return "", err
+	}
+	if registered := c.config.ItemTypes; registered != nil && t.Extension() && !slices.Contains(registered, t) {
+		return "", invalid("item type", "is an extension that Config.ItemTypes does not have")
+	}
+	return t, nil
+}

@@ -105,8 +105,8 @@ func (c *Client) hasLosses() bool {
 func (c *Client) Dropped() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t, ok := c.transport.(interface{ refused() int64 }); ok {
-		return c.dropped + t.refused()
+	if t, ok := c.transport.(interface{ Refused() int64 }); ok {
+		return c.dropped + t.Refused()
 	}
 	return c.dropped
 }
@@ -120,16 +120,4 @@ func (c *Client) TakenIDs() int64 {
 		return t.TakenIDs()
 	}
 	return 0
-}
-
-// TakenIDs is [Client.TakenIDs] of a publisher. Events that an earlier process has
-// published count, too, where the account may not look into the stream.
-func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }
-
-// refused counts what the server refused and the record of the loss replaced.
-func (p *Publisher) refused() int64 {
-	if p.sender.refusals == nil {
-		return 0
-	}
-	return p.sender.refusals.lost.Load()
 }

@@ -60,22 +60,6 @@ func typeWord(s string, colons bool) bool {
 	return s != ""
 }
 
-// itemType is the type of an entry of the client's logs, checked; empty where
-// the content is not logged.
-func (c *Client) itemType(of Content) (ItemType, error) {
-	if of.ItemType == "" {
-		return kindType(of.Kind), nil
-	}
-	t, err := ParseItemType(string(of.ItemType))
-	if err != nil {
-		return "", err
-	}
-	if registered := c.config.ItemTypes; registered != nil && t.Extension() && !slices.Contains(registered, t) {
-		return "", invalid("item type", "is an extension that Config.ItemTypes does not have")
-	}
-	return t, nil
-}
-
 // kindType is the seed's type for a kind that belongs to the conversation.
 func kindType(k window.Kind) ItemType {
 	switch k {

@@ -7,17 +7,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// LayerTools is the layer of tool definitions. They are fixed items, as the
-// system prompt is, and counted apart from it.
-const LayerTools = "tools"
-
-// shares are the tokens of a window by what they are for. Together with what was
+// tokensByUse are the tokens of a window by what they are for. Together with what was
 // retrieved they are the whole window.
 //
 // Source: seed 003 (per-layer usage breakdown).
-type shares struct{ system, tools, history int64 }
+type tokensByUse struct{ system, tools, history int64 }
 
-func sharesOf(items []window.Item) (s shares) {
+func tokensByUseOf(items []window.Item) (s tokensByUse) {
 	for _, item := range items {
 		switch item.Kind {
 		case window.KindRetrieved:
@@ -28,7 +24,7 @@ func sharesOf(items []window.Item) (s shares) {
 				continue
 			}
 		}
-		if item.Layer == LayerTools {
+		if item.Layer == window.LayerTools {
 			s.tools += int64(item.Tokens)
 		} else {
 			s.system += int64(item.Tokens)
@@ -56,7 +52,7 @@ func layersOf(items []window.Item) (list []schema.LayerUsage) {
 
 // usageFact says how the plan's window decomposes.
 func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
-	s := sharesOf(plan.Window)
+	s := tokensByUseOf(plan.Window)
 	return &schema.UsageRecorded{
 		CallID: call, Model: model, Layers: layersOf(plan.Window),
 		SystemTokens: &s.system, ToolsTokens: &s.tools, HistoryTokens: &s.history, TotalTokens: new(int64(plan.TokensAfter)),

@@ -1,6 +1,8 @@
 package producer
 
 import (
+	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -97,4 +99,27 @@ func (c *Client) Forget(session string) {
 			log.forget()
 		}
 	}
+}
+
+// resume lets the client go on where the outbox's last one was.
+func (c *Client) resume(box Outbox) error {
+	marks, err := box.Marks()
+	if err != nil {
+		return err
+	}
+	for name, value := range marks {
+		parts := strings.Split(name, " ")
+		for i := range parts {
+			if parts[i], err = url.PathUnescape(parts[i]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(parts) == 3 && parts[0] == sequenceMark && parts[1] == c.source:
+			c.sequences[parts[2]] = value
+		case len(parts) == 4 && parts[0] == positionMark && parts[1] == c.source:
+			c.logs[threadKey{parts[2], parts[3]}] = &itemLog{next: value + 1}
+		}
+	}
+	return nil
 }

@@ -107,7 +107,7 @@ func noeticLayers(t *testing.T, c noeticCase) {
 	}](t, c.Expect.Value)
 	items := []window.Item{
 		{ID: "system", Layer: "system", Kind: window.KindFixed, Role: window.RoleSystem, Tokens: int(want.SystemPromptTokens)},
-		{ID: "tools", Layer: LayerTools, Kind: window.KindFixed, Role: window.RoleSystem, Tokens: int(want.ToolsTokens)},
+		{ID: "tools", Layer: window.LayerTools, Kind: window.KindFixed, Role: window.RoleSystem, Tokens: int(want.ToolsTokens)},
 		{ID: "history", Layer: "history", Kind: window.KindMessage, Role: window.RoleUser, Tokens: int(want.HistoryTokens)},
 	}
 	perLayer := map[string]int64{}

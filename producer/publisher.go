@@ -177,10 +177,10 @@ func (p *Publisher) queueFull() error {
 	return fmt.Errorf("%w (%d events): they come faster than the stream takes them", ErrQueueFull, len(p.queue))
 }
 
-// awaitRoom returns once a queue that was full has room, with ctx's error, or
+// AwaitRoom returns once a queue that was full has room, with ctx's error, or
 // with ErrQueueFull once the queue is full for as long as bound: everybody who
 // waits does so until the same moment.
-func (p *Publisher) awaitRoom(ctx context.Context, bound time.Duration) error {
+func (p *Publisher) AwaitRoom(ctx context.Context, bound time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.full.IsZero() {

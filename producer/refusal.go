@@ -177,3 +177,11 @@ func lossOf(m *nats.Msg, reason string) (*nats.Msg, error) {
 	record := e.Binary()
 	return &nats.Msg{Subject: record.Subject, Header: record.Header, Data: record.Data}, nil
 }
+
+// Refused counts what the server refused and the record of the loss replaced.
+func (p *Publisher) Refused() int64 {
+	if p.sender.refusals == nil {
+		return 0
+	}
+	return p.sender.refusals.lost.Load()
+}

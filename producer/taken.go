@@ -85,3 +85,7 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 	s.blind = publishOnly(err) || timedOut(err) && denied(s.js.Conn()) != nil
 	return false
 }
+
+// TakenIDs is [Client.TakenIDs] of a publisher. Events that an earlier process has
+// published count, too, where the account may not look into the stream.
+func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }

@@ -8,29 +8,6 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// SumUsage adds up what several calls were billed, bucket by bucket. A bucket
-// that no call reported stays unknown, and a reported zero counts as one.
-//
-// Source: shared/vectors/noetic.json, track_usage.
-func SumUsage(calls ...schema.ProviderUsage) (total schema.ProviderUsage) {
-	buckets := func(u *schema.ProviderUsage) [7]**int64 {
-		return [...]**int64{&u.UncachedInput, &u.CacheRead, &u.CacheWrite5m, &u.CacheWrite1h, &u.CacheWrite, &u.Output, &u.Reasoning}
-	}
-	sums := buckets(&total)
-	for i := range calls {
-		for j, bucket := range buckets(&calls[i]) {
-			switch {
-			case *bucket == nil:
-			case *sums[j] == nil:
-				*sums[j] = new(**bucket)
-			default:
-				**sums[j] += **bucket
-			}
-		}
-	}
-	return total
-}
-
 // lineage is what calls that share a prompt cache know of the call before them.
 type lineage struct {
 	mu     sync.Mutex        // held while a call is recorded, so that order is time
@@ -69,19 +46,4 @@ func (l *lineage) record(f *schema.UsageRecorded, items []window.Item, now time.
 	}
 	l.last, l.prints = now, prints
 	return nil
-}
-
-// usage is the record of a call: what was really sent, by layer and by use,
-// beside what the item log holds.
-func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
-	f := usageFact(call, model, plan)
-	f.Estimator = r.client.config.Counter.Count(model, "").Estimator
-	f.LineageID = lineageKey(r.depth(), r.ids.ThreadID, r.ids.RunID)
-	held := r.log.stretch(plan.Window)
-	f.WindowFirst, f.WindowNext = held.first, &held.next
-	f.Metadata = map[string]any{"log_tokens": held.tokens}
-	if held.first != nil {
-		f.Metadata["entries_not_in_window"] = held.next - *held.first - held.sent
-	}
-	return f
 }

@@ -49,7 +49,7 @@ func New(ctx context.Context, c Config) (*Agent, error) {
 	begin := []producer.Content{
 		{ID: c.Prefix + "system", Title: "system prompt", ContextKind: "system_instruction", Layer: "system", Role: window.RoleSystem,
 			Kind: window.KindFixed, Pinned: true, Text: c.System},
-		{ID: c.Prefix + "tools", Title: "tool definitions", ContextKind: "tool_definition", Layer: producer.LayerTools, Role: window.RoleSystem,
+		{ID: c.Prefix + "tools", Title: "tool definitions", ContextKind: "tool_definition", Layer: window.LayerTools, Role: window.RoleSystem,
 			Kind: window.KindFixed, Pinned: true, Text: toolDefinitions},
 	}
 	for i, name := range c.Memory {

@@ -1,5 +1,9 @@
 package window
 
+// LayerTools is the layer of tool definitions. They are fixed items, as the
+// system prompt is, and counted apart from it.
+const LayerTools = "tools"
+
 // Kind says what an item is to the ladder and to an elision pass; the layer it
 // is shown under is the runtime's own word.
 type Kind string
