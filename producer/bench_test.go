@@ -17,7 +17,7 @@ import (
 // and the server have a part of the same processors otherwise, too.
 func BenchmarkPublish(b *testing.B) {
 	bus := startBus(b)
-	p := newPublisher(bus.js, time.Hour, 1<<30)
+	p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1<<30})
 	e := *removed(b, "x")
 	b.ReportAllocs()
 	i := 0

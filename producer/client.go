@@ -189,16 +189,17 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	if err := checkStream(ctx, js, c.Outbox != nil); err != nil {
 		return nil, err
 	}
-	p := newPublisher(js, c.Linger, c.MaxQueued)
-	p.sender.refusals = new(refusals)
-	p.sender.taken.log = c.Log
-	client, err := NewClient(c, p)
+	var client *Client
+	p := newPublisher(js, Options{
+		Linger: c.Linger, MaxQueued: c.MaxQueued, ReplaceRefused: true, Log: c.Log,
+		Room: func() { client.recordLosses() },
+	})
+	client, err = NewClient(c, p)
 	if err != nil {
 		return nil, err
 	}
-	p.room = client.recordLosses
 	if c.Outbox != nil {
-		client.transport = &outboxTransport{Publisher: p, wait: c.StreamWait}
+		client.transport = newOutboxTransport(p, c.StreamWait)
 		if err := client.resume(c.Outbox); err != nil {
 			return nil, fmt.Errorf("go on where the outbox was: %w", err)
 		}

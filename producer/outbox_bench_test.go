@@ -37,7 +37,7 @@ func BenchmarkHandOver(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
 			bus := startBus(b)
-			p := newPublisher(bus.js, time.Hour, 1<<30)
+			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1<<30})
 			if box := kind.open(b); box != nil {
 				p.keepIn(box)
 			}
@@ -66,8 +66,8 @@ func BenchmarkThroughput(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
 			bus := startBus(b)
-			p := newPublisher(bus.js, time.Hour, 8*maxBatch)
-			p.wait = true
+			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 8*maxBatch})
+			p.options.WaitForRoom = true
 			if box := kind.open(b); box != nil {
 				p.keepIn(box)
 			}

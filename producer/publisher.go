@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -27,6 +28,26 @@ const (
 	maxQueuedBytes = 64 << 20
 )
 
+// Options configure a [Publisher].
+type Options struct {
+	// Linger is how long the first event of a batch waits for others. 0 is for
+	// programs that publish in bulk, see [New].
+	Linger time.Duration
+	// MaxQueued is how many events wait in memory at most.
+	MaxQueued int
+	// WaitForRoom makes Publish wait while the queue is full, rather than return
+	// ErrQueueFull.
+	WaitForRoom bool
+	// ReplaceRefused replaces an event that the server refuses for itself by the
+	// record of its loss. Otherwise the caller gets the error.
+	ReplaceRefused bool
+	// Room is called, on a goroutine of its own, when a full queue has room again.
+	// It may be nil.
+	Room func()
+	// Log is told of message ids that others have taken. It may be nil.
+	Log *slog.Logger
+}
+
 // Publisher writes events to the stream, in order, in atomic batches: of a
 // batch either everything is stored or nothing. Safe for concurrent use; the
 // order is that of the calls.
@@ -40,12 +61,9 @@ const (
 // is lost with the process.
 type Publisher struct {
 	worker
-	sender *route
-	relay  *relay        // nil without an outbox
-	linger time.Duration // of the first event of a batch
-	most   int           // events in the queue
-	wait   bool          // for room, rather than return ErrQueueFull
-	room   func()        // told, on a goroutine of its own, when a full queue has room again
+	sender  *route
+	relay   *relay // nil without an outbox
+	options Options
 
 	queue    []waiting
 	bytes    int       // of the queue
@@ -70,13 +88,18 @@ type waiting struct {
 // in bulk: Publish waits for room, and only Publish and Flush try again.
 func NewPublisher(js jetstream.JetStream, linger time.Duration) *Publisher {
 	if linger == 0 {
-		return newPublisher(js, 0, 4*maxBatch)
+		return newPublisher(js, Options{MaxQueued: 4 * maxBatch, WaitForRoom: true})
 	}
-	return newPublisher(js, linger, DefaultMaxQueued)
+	return newPublisher(js, Options{Linger: linger, MaxQueued: DefaultMaxQueued})
 }
 
-func newPublisher(js jetstream.JetStream, linger time.Duration, most int) *Publisher {
-	p := &Publisher{worker: newWorker(), sender: newRoute(js), linger: linger, most: most, wait: linger == 0}
+// newPublisher publishes through js as the options say.
+func newPublisher(js jetstream.JetStream, options Options) *Publisher {
+	p := &Publisher{worker: newWorker(), sender: newRoute(js), options: options}
+	if options.ReplaceRefused {
+		p.sender.refusals = new(refusals)
+	}
+	p.sender.taken.log = options.Log
 	p.loop, p.due = p.storeAll, p.wantAll
 	return p
 }
@@ -138,10 +161,10 @@ func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error 
 	p.accepted += uint64(len(list))
 	switch {
 	case p.running:
-	case len(p.queue) >= maxBatch && (p.err == nil || p.linger == 0):
+	case len(p.queue) >= maxBatch && (p.err == nil || p.options.Linger == 0):
 		p.start()
-	case p.timer == nil && p.linger > 0:
-		p.startIn(p.linger)
+	case p.timer == nil && p.options.Linger > 0:
+		p.startIn(p.options.Linger)
 	}
 	return nil
 }
@@ -152,12 +175,12 @@ func (p *Publisher) wantAll() { p.wanted = p.accepted }
 // queue has. The caller holds mu.
 func (p *Publisher) makeRoom(ctx context.Context, n, size int) error {
 	full := func() bool {
-		return len(p.queue) > 0 && (len(p.queue)+n > p.most || p.bytes+size > maxQueuedBytes)
+		return len(p.queue) > 0 && (len(p.queue)+n > p.options.MaxQueued || p.bytes+size > maxQueuedBytes)
 	}
 	switch {
 	case !full():
 		return nil
-	case !p.wait:
+	case !p.options.WaitForRoom:
 		if p.full.IsZero() {
 			p.full = time.Now()
 		}
@@ -261,7 +284,7 @@ func (p *Publisher) storeAll() time.Duration {
 		if p.settle(batch, size, err); err == nil {
 			continue
 		}
-		if p.linger == 0 || final(err) {
+		if p.options.Linger == 0 || final(err) {
 			return 0
 		}
 		return p.backOff()
@@ -269,7 +292,7 @@ func (p *Publisher) storeAll() time.Duration {
 	if len(p.queue) == 0 {
 		return 0
 	}
-	return p.linger
+	return p.options.Linger
 }
 
 // final reports whether no later try can succeed: what is closed never opens
@@ -321,8 +344,8 @@ func (p *Publisher) settle(batch []*nats.Msg, size int, err error) {
 	p.tried = 0
 	if !p.full.IsZero() {
 		p.full = time.Time{}
-		if p.room != nil {
-			go p.room()
+		if p.options.Room != nil {
+			go p.options.Room()
 		}
 	}
 }

@@ -248,7 +248,7 @@ func TestServerRestart(t *testing.T) {
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	p := newPublisher(b.js, time.Hour, 10_000)
+	p := newPublisher(b.js, Options{Linger: time.Hour, MaxQueued: 10_000})
 	ids := numbered(20)
 	publish(t, p, ids[:10]...)
 	p.mu.Lock()
@@ -279,7 +279,7 @@ func TestLostReply(t *testing.T) {
 func TestFailedTryLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	p := newPublisher(b.js, 10*time.Millisecond, 5)
+	p := newPublisher(b.js, Options{Linger: 10*time.Millisecond, MaxQueued: 5})
 	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestBulkPublisherWaits(t *testing.T) {
 	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
-	p := newPublisher(b.js, 0, 3)
+	p := newPublisher(b.js, Options{MaxQueued: 3, WaitForRoom: true})
 	publish(t, p, "a", "b", "c")
 	if err := p.Publish(t.Context(), removed(t, "d")); !errors.Is(err, nats.ErrNoResponders) {
 		t.Fatalf("the fourth: %v", err)

@@ -127,6 +127,12 @@ type outboxTransport struct {
 	wait time.Duration // of a seal for the stream
 }
 
+// newOutboxTransport returns the transport of a client with an outbox, whose Store waits
+// that long for the stream.
+func newOutboxTransport(p *Publisher, wait time.Duration) Transport {
+	return &outboxTransport{Publisher: p, wait: wait}
+}
+
 // Store returns once all is in the outbox, and waits a while for the stream.
 func (t *outboxTransport) Store(ctx context.Context) (Stored, error) {
 	if err := t.settleQueue(ctx); err != nil {
