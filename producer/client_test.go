@@ -100,8 +100,8 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Tenant != schema.DefaultTenant || e.RuntimeID != schema.DefaultRuntime || client.transport.(*Publisher).options.Linger == 0 || client.transport.(*Publisher).options.WaitForRoom {
-		t.Errorf("tenant %q, runtime %q, linger %s", e.Tenant, e.RuntimeID, client.transport.(*Publisher).options.Linger)
+	if e.Tenant != schema.DefaultTenant || e.RuntimeID != schema.DefaultRuntime || client.config.Linger == 0 {
+		t.Errorf("tenant %q, runtime %q, linger %s", e.Tenant, e.RuntimeID, client.config.Linger)
 	}
 	for _, bad := range []Config{{}, {NATS: b.nc, Linger: -1}, {NATS: b.nc, MaxQueued: -1}} {
 		if _, err := Connect(t.Context(), bad); err == nil {
