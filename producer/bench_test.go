@@ -42,7 +42,7 @@ func BenchmarkRecord(b *testing.B) {
 	bus := startBus(b)
 	for _, guarded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("guard=%v", guarded), func(b *testing.B) {
-			client := bus.client(b, func(c *Config) {
+			client := newClient(b, bus, func(c *Config) {
 				c.MaxQueued = 1 << 30
 				if guarded {
 					guarding(b)(c)
@@ -118,7 +118,7 @@ func recordTurn(t testing.TB, run *RunContext, id string, items []window.Item) *
 // guard, queue; tokens are counted already.
 func BenchmarkTurn(b *testing.B) {
 	bus := startBus(b)
-	run, err := bus.client(b, guarding(b)).Open(b.Context(), Run{Session: "s"})
+	run, err := newClient(b, bus, guarding(b)).Open(b.Context(), Run{Session: "s"})
 	if err != nil {
 		b.Fatal(err)
 	}

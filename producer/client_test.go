@@ -51,7 +51,7 @@ func bySequence(t *testing.T, events []*schema.Event) map[string]int64 {
 func TestSequencesAreContiguous(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	var wait sync.WaitGroup
 	const writers, each = 8, 150
 	for w := range writers {
@@ -120,7 +120,7 @@ func TestConfigDefaults(t *testing.T) {
 func TestGuardHoldsEverywhere(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	ctx, s := t.Context(), "x "+secretValue+" y"
 	var failures []error
 	note := func(err error) {
@@ -231,7 +231,7 @@ func TestManyFingerprints(t *testing.T) {
 	for i := range 1_000 {
 		values = append(values, fmt.Sprintf("planted-secret-%04d", i))
 	}
-	client := b.client(t, guarding(t, values...))
+	client := newClient(t, b, guarding(t, values...))
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)

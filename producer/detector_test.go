@@ -31,7 +31,7 @@ var githubToken = "ghp_" + strings.Repeat("x7Qa", 2) + "9bTzP2mWv5LkR8sYcD1fGhJn
 func TestDetectedOnce(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t), detecting(t))
+	client := newClient(t, b, guarding(t), detecting(t))
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func (d detector) Detect(_ context.Context, text string) []redact.Value { return
 func TestDetectedIsBounded(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t), func(c *Config) {
+	client := newClient(t, b, guarding(t), func(c *Config) {
 		c.Detector = detector(func(text string) (found []redact.Value) {
 			if _, secret, ok := strings.Cut(text, "reason: "); ok && strings.HasPrefix(secret, "planted-") {
 				found = append(found, redact.Withhold(strings.TrimSpace(secret), "policy:found", "secret"))
@@ -119,7 +119,7 @@ func TestDetectedIsBounded(t *testing.T) {
 // TestDetectorPanics: the fact is refused, and the runtime goes on.
 func TestDetectorPanics(t *testing.T) {
 	t.Parallel()
-	client := startBus(t).client(t, func(c *Config) {
+	client := newClient(t, startBus(t), func(c *Config) {
 		c.Detector = detector(func(text string) []redact.Value { panic(text) })
 	})
 	_, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: secretValue}, schema.Correlation{SessionID: "s"})
@@ -140,7 +140,7 @@ func TestDetectorIsShownText(t *testing.T) {
 // BenchmarkRecordDetected is BenchmarkRecord with the rules of package secrets.
 func BenchmarkRecordDetected(b *testing.B) {
 	bus := startBus(b)
-	client := bus.client(b, guarding(b), detecting(b), func(c *Config) { c.MaxQueued = 1 << 30 })
+	client := newClient(b, bus, guarding(b), detecting(b), func(c *Config) { c.MaxQueued = 1 << 30 })
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := client.Record(b.Context(), &schema.ItemRemoved{ItemID: "item-7", Reason: "no longer needed"}, schema.Correlation{SessionID: "s"}); err != nil {

@@ -87,7 +87,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	child.kill() // it may still hold the outbox for a moment
 	b := startBus(t)
-	client := b.client(t, keptIn(openBox(t, filepath.Join(folder, "outbox"))))
+	client := newClient(t, b, keptIn(openBox(t, filepath.Join(folder, "outbox"))))
 	flushUntilStored(t, client)
 	events := b.events(t)
 	checkOnceAndInOrder(t, events)

@@ -44,7 +44,7 @@ func TestDrop(t *testing.T) {
 		t.Run(fmt.Sprintf("a next fact %v", next), func(t *testing.T) {
 			t.Parallel()
 			b := startBus(t)
-			client := b.client(t, func(c *Config) { c.MaxQueued, c.WhenFull, c.Linger = 4, Drop, time.Millisecond })
+			client := newClient(t, b, func(c *Config) { c.MaxQueued, c.WhenFull, c.Linger = 4, Drop, time.Millisecond })
 			back := withoutStream(t, b)
 			run, err := client.Open(t.Context(), Run{Session: "s"})
 			if err != nil {
@@ -100,7 +100,7 @@ func TestDrop(t *testing.T) {
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, func(c *Config) {
+	client := newClient(t, b, func(c *Config) {
 		c.MaxQueued, c.WhenFull, c.BlockFor, c.Linger = 2, Block, time.Hour, time.Millisecond
 	})
 	back := withoutStream(t, b)
@@ -127,7 +127,7 @@ func TestBlock(t *testing.T) {
 		t.Errorf("%d events, not 3", n)
 	}
 
-	bounded := b.client(t, func(c *Config) {
+	bounded := newClient(t, b, func(c *Config) {
 		c.MaxQueued, c.WhenFull, c.BlockFor, c.Linger = 2, Block, 50*time.Millisecond, time.Millisecond
 	})
 	withoutStream(t, b)
@@ -149,7 +149,7 @@ func TestOutboxBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { box.Close() })
-	client := b.client(t, keptIn(box), func(c *Config) { c.MaxQueued = 10 })
+	client := newClient(t, b, keptIn(box), func(c *Config) { c.MaxQueued = 10 })
 	back := withoutStream(t, b)
 	taken := int64(0)
 	for {

@@ -14,7 +14,7 @@ import (
 )
 
 // allBytes reads the whole stream, headers and data.
-func (b *bus) allBytes(t testing.TB, each func(headers, data []byte)) int {
+func allBytes(t testing.TB, b *bus, each func(headers, data []byte)) int {
 	t.Helper()
 	stream, err := b.js.Stream(t.Context(), "CTX")
 	if err != nil {
@@ -75,7 +75,7 @@ func (l leakage) rate() float64 { return 100 * float64(l.readable-l.leaked) / fl
 func plantEverywhere(t testing.TB, b *bus) map[string]*leakage {
 	secrets := leakSecrets(1_000)
 	look := newReader(secrets)
-	client := b.client(t, guarding(t), func(c *Config) {
+	client := newClient(t, b, guarding(t), func(c *Config) {
 		var values []redact.Value
 		for i, s := range secrets { // a policy for each, so that a redaction has one fingerprint
 			values = append(values, redact.Withhold(s, fmt.Sprint("policy:", i), "secret"))
@@ -137,7 +137,7 @@ func plantEverywhere(t testing.TB, b *bus) map[string]*leakage {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.allBytes(t, func(headers, data []byte) {
+	allBytes(t, b, func(headers, data []byte) {
 		for _, text := range [][]byte{headers, data} {
 			for range look.finds(text) {
 				_, name, _ := strings.Cut(string(headers), "ce-turnid: t-")
@@ -178,7 +178,7 @@ func BenchmarkDisguises(b *testing.B) {
 func TestNoSecretInIDs(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	for _, f := range schema.CorrelationFields {
 		for _, d := range disguises {
 			ids := schema.Correlation{SessionID: "s"}
@@ -201,7 +201,7 @@ func TestNoSecretInIDs(t *testing.T) {
 func TestSecretNumbers(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t, "1500", "4711081512"))
+	client := newClient(t, b, guarding(t, "1500", "4711081512"))
 	record := func(fact schema.Fact) error {
 		_, err := client.Record(t.Context(), fact, schema.Correlation{SessionID: "s"})
 		return err

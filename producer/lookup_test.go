@@ -2,7 +2,6 @@ package producer
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,10 +12,6 @@ import (
 
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-// forgetful is a stream that forgets message ids at once: nothing but a look
-// into it tells what it holds.
-func forgetful(c *jetstream.StreamConfig) { c.Duplicates = 100 * time.Millisecond }
 
 func batchOf(t testing.TB, ids ...string) []*nats.Msg {
 	t.Helper()
@@ -73,50 +68,6 @@ func TestTriedAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestOutboxAfterARestart: a batch of the outbox was sent, nobody heard of it,
-// and the process and the stream's memory for ids are gone.
-func TestOutboxAfterARestart(t *testing.T) {
-	t.Parallel()
-	b := startBus(t, forgetful)
-	path := filepath.Join(t.TempDir(), "outbox")
-	box := openBox(t, path)
-	away, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer away.Close()
-	offline := &bus{nc: away}
-	client := offline.client(t, keptIn(box))
-	record(t, client, "s", "a", "b", "c")
-	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
-		t.Fatal(stored, err)
-	}
-	_, messages, err := box.Head()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, fromMessages(messages)); err != nil {
-		t.Fatal(err)
-	}
-	record(t, client, "s", "d") // another batch
-	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
-		t.Fatal(stored, err)
-	}
-	away.Close()
-	box.Close()
-	time.Sleep(300 * time.Millisecond)
-	again := b.client(t, keptIn(openBox(t, path)))
-	record(t, again, "s", "e")
-	if err := again.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	events := b.events(t)
-	if n := bySequence(t, events)["s"]; n != 5 {
-		t.Errorf("%d events, not 5", n)
-	}
-	checkOnceAndInOrder(t, events)
 }
 
 // TestStreamOfAnotherAge: the stream was made anew, and its sequences are below

@@ -1,17 +1,11 @@
 package producer
 
 import (
-	"context"
 	"net/url"
 	"os"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 func TestMain(m *testing.M) {
@@ -22,106 +16,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bus is a NATS server of the test's own with the stream.
-type bus struct {
-	servers *embedded.Servers
-	nc      *nats.Conn
-	js      jetstream.JetStream
-}
-
-func startBus(t testing.TB, options ...func(*jetstream.StreamConfig)) *bus {
+func portOf(t testing.TB, natsURL string) string {
 	t.Helper()
-	b := &bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
-	b.connect(t)
-	stream := jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute}
-	for _, option := range options {
-		option(&stream)
-	}
-	b.createStream(t, stream)
-	return b
-}
-
-// createStream creates a stream. The server is still removing the files of one
-// that was just deleted under this name for a moment, and refuses until then.
-func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
-	t.Helper()
-	var err error
-	for range 100 {
-		if _, err = b.js.CreateStream(t.Context(), config); err == nil {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal(err)
-}
-
-func (b *bus) connect(t testing.TB) {
-	t.Helper()
-	b.dial(t, b.servers.NATSURL())
-}
-
-func (b *bus) dial(t testing.TB, natsURL string) {
-	t.Helper()
-	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+	u, err := url.Parse(natsURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(nc.Close)
-	b.nc = nc
-	if b.js, err = jetstream.New(nc); err != nil {
-		t.Fatal(err)
-	}
+	return u.Port()
 }
 
-// events reads the whole stream.
-func (b *bus) events(t testing.TB) []*schema.Event {
-	t.Helper()
-	return b.eventsIn(t, "CTX")
-}
-
-func (b *bus) eventsIn(t testing.TB, name string) []*schema.Event {
-	t.Helper()
-	stream, err := b.js.Stream(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []*schema.Event
-	if stream.CachedInfo().State.Msgs == 0 {
-		return nil
-	}
-	consumer, err := stream.OrderedConsumer(t.Context(), jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer messages.Stop()
-	for n := stream.CachedInfo().State.Msgs; n > 0; n-- {
-		m, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := schema.ParseMessage(m.Headers(), m.Data())
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, e)
-	}
-	return list
-}
-
-func (b *bus) ids(t testing.TB) []string {
-	t.Helper()
-	var ids []string
-	for _, e := range b.events(t) {
-		ids = append(ids, e.ID)
-	}
-	return ids
-}
-
-func (b *bus) client(t testing.TB, options ...func(*Config)) *Client {
+func newClient(t testing.TB, b *bus, options ...func(*Config)) *Client {
 	t.Helper()
 	c := DefaultConfig(b.nc)
 	c.Instance = "test"
@@ -133,38 +37,4 @@ func (b *bus) client(t testing.TB, options ...func(*Config)) *Client {
 		t.Fatal(err)
 	}
 	return client
-}
-
-// within is a context for a step that should take far less.
-func within(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// ended is a context that has ended: who waits with it fails.
-func ended() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
-// removed is an event that is valid and small.
-func removed(t testing.TB, id string) *schema.Event {
-	t.Helper()
-	e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "i-" + id}, id, "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func portOf(t testing.TB, natsURL string) string {
-	t.Helper()
-	u, err := url.Parse(natsURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Port()
 }

@@ -37,7 +37,7 @@ func BenchmarkHandOver(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
 			bus := startBus(b)
-			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1<<30})
+			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1 << 30})
 			if box := kind.open(b); box != nil {
 				p.keepIn(box)
 			}
@@ -66,8 +66,7 @@ func BenchmarkThroughput(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
 			bus := startBus(b)
-			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 8*maxBatch})
-			p.options.WaitForRoom = true
+			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 8_000, WaitForRoom: true})
 			if box := kind.open(b); box != nil {
 				p.keepIn(box)
 			}
@@ -97,7 +96,7 @@ func BenchmarkSeal(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
 			bus := startBus(b)
-			client := bus.client(b, func(c *Config) { c.Instance, c.Outbox, c.StreamWait = "", kind.open(b), time.Minute })
+			client := newClient(b, bus, func(c *Config) { c.Instance, c.Outbox, c.StreamWait = "", kind.open(b), time.Minute })
 			run, err := client.Open(b.Context(), Run{Session: "s"})
 			if err != nil {
 				b.Fatal(err)

@@ -45,7 +45,7 @@ func TestSealSaysWhere(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
 	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
-	client := b.client(t, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
+	client := newClient(t, b, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestOutboxOverRestarts(t *testing.T) {
 		if round%2 == 0 {
 			on.nc = away
 		}
-		client := on.client(t, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
+		client := newClient(t, on, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
 		run, err := client.Open(t.Context(), Run{Session: session, Thread: "a thread"})
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestOutboxOverRestarts(t *testing.T) {
 		record(t, client, session, "not sealed") // may be lost, and leaves no gap
 		box.Close()
 	}
-	last := b.client(t, keptIn(openBox(t, path)))
+	last := newClient(t, b, keptIn(openBox(t, path)))
 	if err := last.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestConnectionClosedForGood(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
 	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
-	client := b.client(t, keptIn(box))
+	client := newClient(t, b, keptIn(box))
 	b.nc.Close()
 	record(t, client, "s", "a", "b")
 	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
@@ -153,7 +153,7 @@ func TestConnectionClosedForGood(t *testing.T) {
 func TestCancelledSeal(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))), func(c *Config) { c.Linger, c.StreamWait = time.Hour, time.Minute })
+	client := newClient(t, b, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))), func(c *Config) { c.Linger, c.StreamWait = time.Hour, time.Minute })
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 
 // encoded are the facts as they would be sent, after the contract has passed
 // each.
-func encoded[F schema.Fact](t interface{ Fatalf(string, ...any) }, facts []F) (all [][]byte) {
-	for _, f := range facts {
+func encoded[F schema.Fact](t interface{ Fatalf(string, ...any) }, list []F) (all [][]byte) {
+	for _, f := range list {
 		e, err := schema.NewEvent(f, "id", "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
 		if err != nil {
 			t.Fatalf("%s: %v", f.EventType(), err)
@@ -41,14 +41,14 @@ func sum(items []window.Item) (n int64) {
 
 // checkFacts holds the facts of one plan to all that they must be.
 func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan window.Plan) {
-	facts := planFacts("c1", "gpt-5", items, plan)
+	list := planFacts("c1", "gpt-5", items, plan)
 	again := encoded(t, planFacts("c1", "gpt-5", items, plan))
-	if !slices.EqualFunc(encoded(t, facts), again, bytes.Equal) {
-		t.Fatalf("the same plan gives other facts")
+	if !slices.EqualFunc(encoded(t, list), again, bytes.Equal) {
+		t.Fatalf("the same plan gives other list")
 	}
 	var available, candidates, selected, omitted, shortened []string
 	pressed, budgets := map[int64]bool{}, 0
-	for _, fact := range facts {
+	for _, fact := range list {
 		switch f := fact.(type) {
 		case *schema.SurfaceCreated:
 			available = append(available, schema.RefIDs(f.AvailableItemRefs)...)
@@ -180,20 +180,6 @@ func TestFactsOfAnyPlan(t *testing.T) {
 	})
 }
 
-// manyItems are so many and have such long ids that no event holds them all.
-func manyItems(n int) []window.Item {
-	items := make([]window.Item, n)
-	for i := range items {
-		items[i] = window.Item{
-			ID: fmt.Sprintf("repo:///%s/%05d", strings.Repeat("deep/", 40), i), Layer: "tool results", Kind: window.KindToolResult, Role: window.RoleTool, Tokens: 100,
-		}
-		if i%2 == 0 {
-			items[i].Kind, items[i].Layer = window.KindRetrieved, "memory"
-		}
-	}
-	return items
-}
-
 func TestLargeCandidateSets(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1_000_000, 120_000, 40_000, 1_000} { // fits, dropped, compacted, does not fit
@@ -240,6 +226,20 @@ func TestTextBytes(t *testing.T) {
 			t.Fatalf("%q takes %d, not %d", s, len(encoded)+1, got)
 		}
 	})
+}
+
+// manyItems are so many and have such long ids that no event holds them all.
+func manyItems(n int) []window.Item {
+	items := make([]window.Item, n)
+	for i := range items {
+		items[i] = window.Item{
+			ID: fmt.Sprintf("repo:///%s/%05d", strings.Repeat("deep/", 40), i), Layer: "tool results", Kind: window.KindToolResult, Role: window.RoleTool, Tokens: 100,
+		}
+		if i%2 == 0 {
+			items[i].Kind, items[i].Layer = window.KindRetrieved, "memory"
+		}
+	}
+	return items
 }
 
 func TestElisionInParts(t *testing.T) {

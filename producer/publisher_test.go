@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,19 +13,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-func numbered(n int) []string {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("e%05d", i)
-	}
-	return ids
-}
-
-func publish(t *testing.T, p *Publisher, ids ...string) {
+func publishAll(t *testing.T, p *Publisher, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		if err := p.Publish(t.Context(), removed(t, id)); err != nil {
@@ -44,19 +32,12 @@ func flush(t *testing.T, p *Publisher) {
 	}
 }
 
-func wantIDs(t *testing.T, b *bus, want []string) {
-	t.Helper()
-	if got := b.ids(t); !slices.Equal(got, want) {
-		t.Fatalf("the stream holds %d events, not %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
-	}
-}
-
 func TestBatchesKeepOrder(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
 	p := NewPublisher(b.js, 0)
 	ids := numbered(6_500) // more than a batch, more than the queue
-	publish(t, p, ids...)
+	publishAll(t, p, ids...)
 	flush(t, p)
 	wantIDs(t, b, ids)
 	if p.Queued() != 0 || p.bytes != 0 || p.stored != p.accepted {
@@ -102,7 +83,7 @@ func TestStreamWithoutBatches(t *testing.T) {
 	t.Parallel()
 	b := startBus(t, func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false })
 	p := NewPublisher(b.js, 0)
-	publish(t, p, numbered(50)...)
+	publishAll(t, p, numbered(50)...)
 	flush(t, p)
 	wantIDs(t, b, numbered(50))
 }
@@ -111,11 +92,11 @@ func TestBatchWithStoredEvents(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
 	p := NewPublisher(b.js, 0)
-	publish(t, p, "x", "b")
+	publishAll(t, p, "x", "b")
 	flush(t, p)
-	publish(t, p, "a", "b", "c", "x", "d")
+	publishAll(t, p, "a", "b", "c", "x", "d")
 	flush(t, p)
-	publish(t, p, "d", "e", "e") // twice within one batch, too
+	publishAll(t, p, "d", "e", "e") // twice within one batch, too
 	flush(t, p)
 	wantIDs(t, b, []string{"x", "b", "a", "c", "d", "e"})
 }
@@ -141,7 +122,7 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 		t.Fatal("the server has no limit")
 	}
 	p := NewPublisher(b.js, 0)
-	publish(t, p, "a", "b")
+	publishAll(t, p, "a", "b")
 	done := make(chan error, 1)
 	go func() { done <- p.Flush(t.Context()) }()
 	select {
@@ -160,89 +141,6 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 	}
 }
 
-func (b *bus) messages(t *testing.T) uint64 {
-	t.Helper()
-	stream, err := b.js.Stream(t.Context(), "CTX")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stream.CachedInfo().State.Msgs
-}
-
-// restartable is a NATS server that comes back on its port with its data.
-func restartable(t *testing.T) (b *bus, stop, start func()) {
-	t.Helper()
-	dir := t.TempDir()
-	config := embedded.DefaultConfig(dir)
-	config.NoClickHouse = true
-	run := func() *embedded.Servers {
-		s, err := embedded.Start(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	b = &bus{servers: run()}
-	t.Cleanup(func() { b.servers.Close() })
-	u, err := url.Parse(b.servers.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(u.Host)
-	fmt.Sscan(port, &config.NATSPort)
-	b.connect(t)
-	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{
-		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, func() { b.servers.Close() }, func() { b.servers = run() }
-}
-
-func TestServerRestart(t *testing.T) {
-	t.Parallel()
-	b, stop, start := restartable(t)
-	client := b.client(t, func(c *Config) { c.Linger = 20 * time.Millisecond })
-	const n = 2_500
-	for i := range n {
-		switch i {
-		case 300:
-			if err := client.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			stop()
-		case 1_800:
-			if err := client.Flush(within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("Flush without a server: %v", err)
-			}
-		case 2_000:
-			start()
-		}
-		// Recording waits for nothing, so a context that has ended does not matter.
-		if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
-			t.Fatal(i, err)
-		}
-	}
-	// It goes out without anybody asking.
-	for deadline := time.Now().Add(30 * time.Second); client.transport.(*Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d events still wait: %v", client.transport.(*Publisher).Queued(), client.Err())
-		}
-	}
-	if err := client.Err(); err != nil {
-		t.Errorf("an error after recovery: %v", err)
-	}
-	for i, e := range b.events(t) {
-		if *e.Sequence != int64(i+1) || e.Subject != fmt.Sprint(i) {
-			t.Fatalf("event %d has sequence %d and subject %s", i, *e.Sequence, e.Subject)
-		}
-	}
-	if got := b.messages(t); got != n {
-		t.Errorf("%d messages, not %d", got, n)
-	}
-}
-
 // TestLostReply stores a batch behind the publisher's back, as if the
 // acknowledgement of its first try had been lost.
 func TestLostReply(t *testing.T) {
@@ -250,7 +148,7 @@ func TestLostReply(t *testing.T) {
 	b := startBus(t)
 	p := newPublisher(b.js, Options{Linger: time.Hour, MaxQueued: 10_000})
 	ids := numbered(20)
-	publish(t, p, ids[:10]...)
+	publishAll(t, p, ids[:10]...)
 	p.mu.Lock()
 	batch, size := p.batch()
 	p.mu.Unlock()
@@ -260,7 +158,7 @@ func TestLostReply(t *testing.T) {
 	p.mu.Lock()
 	p.settle(batch, size, nats.ErrTimeout)
 	p.mu.Unlock()
-	publish(t, p, ids[10:]...)
+	publishAll(t, p, ids[10:]...)
 	if again, _ := p.batch(); len(again) != 10 {
 		t.Errorf("the batch that was tried has now %d events", len(again))
 	}
@@ -279,11 +177,11 @@ func TestLostReply(t *testing.T) {
 func TestFailedTryLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	p := newPublisher(b.js, Options{Linger: 10*time.Millisecond, MaxQueued: 5})
+	p := newPublisher(b.js, Options{Linger: 10 * time.Millisecond, MaxQueued: 5})
 	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, p, "a", "b")
+	publishAll(t, p, "a", "b")
 	for deadline := time.Now().Add(10 * time.Second); p.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no error")
@@ -295,7 +193,7 @@ func TestFailedTryLosesNothing(t *testing.T) {
 	if first, second := p.Err(), p.Err(); !errors.Is(first, nats.ErrNoResponders) || !errors.Is(second, nats.ErrNoResponders) {
 		t.Errorf("Err: %v, %v", first, second)
 	}
-	publish(t, p, "c", "d", "e")
+	publishAll(t, p, "c", "d", "e")
 	err := p.Publish(ended(), removed(t, "f")) // it says so without waiting
 	if !errors.Is(err, ErrQueueFull) || !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("the sixth: %v", err)
@@ -307,7 +205,7 @@ func TestFailedTryLosesNothing(t *testing.T) {
 			t.Fatal("it did not try again by itself")
 		}
 	}
-	publish(t, p, "f")
+	publishAll(t, p, "f")
 	flush(t, p)
 	wantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})
 }
@@ -321,7 +219,7 @@ func TestBulkPublisherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPublisher(b.js, Options{MaxQueued: 3, WaitForRoom: true})
-	publish(t, p, "a", "b", "c")
+	publishAll(t, p, "a", "b", "c")
 	if err := p.Publish(t.Context(), removed(t, "d")); !errors.Is(err, nats.ErrNoResponders) {
 		t.Fatalf("the fourth: %v", err)
 	}
@@ -386,7 +284,7 @@ func TestLingerSendsWithoutFlush(t *testing.T) {
 	b := startBus(t)
 	p := NewPublisher(b.js, 30*time.Millisecond)
 	for round := 1; round <= 3; round++ {
-		publish(t, p, fmt.Sprint("a", round), fmt.Sprint("b", round))
+		publishAll(t, p, fmt.Sprint("a", round), fmt.Sprint("b", round))
 		for deadline := time.Now().Add(5 * time.Second); b.messages(t) != uint64(2*round); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("nothing was sent")
@@ -413,11 +311,11 @@ func TestRefusedEvents(t *testing.T) {
 	if err := p.Publish(t.Context(), e); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("a large event: %v", err)
 	}
-	publish(t, p, "a")
+	publishAll(t, p, "a")
 	flush(t, p)
 	wantIDs(t, b, []string{"a"})
 	b.nc.Close()
-	publish(t, p, "b")
+	publishAll(t, p, "b")
 	if err := p.Flush(t.Context()); !errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("a closed connection: %v", err)
 	}

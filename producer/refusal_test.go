@@ -93,7 +93,7 @@ func TestRefusedForThemselves(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, outbox %v", test.name, kept), func(t *testing.T) {
 				t.Parallel()
 				b := startBus(t, test.stream)
-				client := b.client(t, func(c *Config) {
+				client := newClient(t, b, func(c *Config) {
 					c.Linger = time.Hour
 					if kept {
 						c.Instance, c.Outbox = "", openBox(t, filepath.Join(t.TempDir(), "outbox"))
@@ -135,7 +135,7 @@ func TestSubjectNotPermitted(t *testing.T) {
 	all.dial(t, url("all"))
 	all.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: time.Minute})
 	some.dial(t, url("some"))
-	client := some.client(t, func(c *Config) { c.Linger = time.Hour })
+	client := newClient(t, some, func(c *Config) { c.Linger = time.Hour })
 	sendEach(t, client, &schema.GrantIssued{Grant: schema.Grant{GrantID: "g"}})
 	wantLosses(t, all, 6, lostTwo("context.grant.issued: the server does not permit its subject"))
 }
@@ -145,7 +145,7 @@ func TestSubjectNotPermitted(t *testing.T) {
 func TestNothingIsGivenUpForAnOutage(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))))
+	client := newClient(t, b, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))))
 	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // facts decodes the stream's facts of one type.
-func facts[F schema.Fact](t *testing.T, b *bus) (list []F) {
+func factsOf[F schema.Fact](t *testing.T, b *bus) (list []F) {
 	t.Helper()
 	for _, e := range b.events(t) {
 		fact, err := e.Decode()
@@ -44,7 +44,7 @@ func open(t *testing.T, c *Client, r Run) *RunContext {
 func TestNothingChangesARun(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	nested := map[string]any{"n": int64(1 << 60), "list": []any{"a"}}
 	r := Run{
 		Session: "s", Agent: "parent", MaxDepth: 2, Grants: grant.Set{"app/a", "app/b"}, InheritedTags: []string{"tag"},
@@ -83,7 +83,7 @@ func TestNothingChangesARun(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range facts[*schema.ScopeOpened](t, b) {
+	for _, f := range factsOf[*schema.ScopeOpened](t, b) {
 		want := map[string]any{"nested": map[string]any{"n": float64(1 << 60), "list": []any{"a"}}}
 		if !reflect.DeepEqual(f.InheritedMetadata, want) || !slices.Equal(f.InheritedTags, []string{"tag"}) {
 			t.Fatalf("%v %v", f.InheritedMetadata, f.InheritedTags)
@@ -94,7 +94,7 @@ func TestNothingChangesARun(t *testing.T) {
 func TestInheritance(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	run := open(t, client, Run{ID: "root", Session: "s", Thread: "th", Agent: "a", ResourceID: "u_1", MaxDepth: 2, Grants: grant.Set{"x/y"}})
 	child, err := run.Child(t.Context(), Child{ID: "child"})
 	if err != nil {
@@ -135,7 +135,7 @@ func TestInheritance(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	scopes := facts[*schema.ScopeOpened](t, b)
+	scopes := factsOf[*schema.ScopeOpened](t, b)
 	if len(scopes) != 3 {
 		t.Fatalf("%d scopes", len(scopes))
 	}
@@ -146,11 +146,11 @@ func TestInheritance(t *testing.T) {
 	if first := scopes[1]; !slices.Contains(first.InheritedFields, "thread_id") || !slices.Contains(first.InheritedFields, "agent") || first.ThreadOverridden {
 		t.Errorf("%+v", first)
 	}
-	denied := facts[*schema.GrantDenied](t, b)
+	denied := factsOf[*schema.GrantDenied](t, b)
 	if len(denied) != 2 || denied[0].Rule != "narrow_only" || denied[1].Rule != "grammar" || denied[0].Code != grant.CodeInvalid {
 		t.Errorf("%+v", denied)
 	}
-	if issued := facts[*schema.GrantIssued](t, b); len(issued) != 1 {
+	if issued := factsOf[*schema.GrantIssued](t, b); len(issued) != 1 {
 		t.Errorf("%d grants issued", len(issued))
 	}
 }
@@ -159,7 +159,7 @@ func TestInheritance(t *testing.T) {
 func TestGrantsOnlyNarrow(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, func(c *Config) { c.MaxQueued = 1 << 20 })
+	client := newClient(t, b, func(c *Config) { c.MaxQueued = 1 << 20 })
 	path := rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/bc", "b", "b/a", "a/b/c/d"})
 	rapid.Check(t, func(rt *rapid.T) {
 		root := grant.Set{}
@@ -194,7 +194,7 @@ func TestGrantsOnlyNarrow(t *testing.T) {
 func TestOneLogAThread(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	run := open(t, client, Run{Session: "s", MaxDepth: 1})
 	var wait sync.WaitGroup
 	for i := range 4 {
@@ -219,7 +219,7 @@ func TestOneLogAThread(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	log := facts[*schema.LogAppended](t, b)
+	log := factsOf[*schema.LogAppended](t, b)
 	for i, entry := range log {
 		if *entry.Position != int64(i) {
 			t.Fatalf("entry %d has position %d", i, *entry.Position)

@@ -47,17 +47,17 @@ func (t *Turn) scratchpad(ctx context.Context, entries []ScratchpadEntry, fact f
 		return err
 	}
 	id = "scratchpad:" + id
-	list, facts := t.noteEntries(id, entries)
+	list, made := t.noteEntries(id, entries)
 	chunks := chunk(list, maxPartBytes, noted.bytes)
 	for i, part := range chunks {
-		facts = append(facts, fact(scratchpadOf(id, part), partOf(i, len(chunks))))
+		made = append(made, fact(scratchpadOf(id, part), partOf(i, len(chunks))))
 	}
-	return t.Record(ctx, facts...)
+	return t.Record(ctx, made...)
 }
 
 // noteEntries counts and digests the entries, and returns the redactions that
 // the guard made in them, one a policy.
-func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, facts []schema.Fact) {
+func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, redactions []schema.Fact) {
 	client, all := t.run.client, []redact.Hit(nil)
 	for _, e := range entries {
 		text, hits := client.guard().Mask(e.Text)
@@ -66,10 +66,10 @@ func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, 
 	}
 	for _, hits := range byPolicy(all) {
 		for _, redaction := range client.redaction(id, id, hits, []string{"text"}) {
-			facts = append(facts, redaction)
+			redactions = append(redactions, redaction)
 		}
 	}
-	return list, facts
+	return list, redactions
 }
 
 // scratchpadOf has each context id once, in order, and a digest an entry.

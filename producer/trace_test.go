@@ -47,7 +47,7 @@ func TestTraceOf(t *testing.T) {
 func TestTraceIsOnEachEvent(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	long := strings.Repeat("a", 100)
 	var members []string
 	for i := range 12 {

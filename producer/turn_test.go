@@ -39,7 +39,7 @@ func ranged(t *testing.T, f *schema.EnvelopeCreated) (all []int64) {
 func TestSealCoversItsTurn(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	run := open(t, client, Run{Session: "s", MaxDepth: 1})
 	var wait sync.WaitGroup
 	for n := range 6 {
@@ -123,7 +123,7 @@ func TestSealCoversItsTurn(t *testing.T) {
 func TestSealWaitsForTheStream(t *testing.T) {
 	t.Parallel()
 	b, stop, start := restartable(t)
-	client := b.client(t, func(c *Config) { c.Linger = time.Hour })
+	client := newClient(t, b, func(c *Config) { c.Linger = time.Hour })
 	turn := open(t, client, Run{Session: "s"}).Turn(`turn "7"`, small)
 	if err := turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := b.events(t) // no more waiting: Seal has returned
-	seals := facts[*schema.EnvelopeCreated](t, b)
+	seals := factsOf[*schema.EnvelopeCreated](t, b)
 	if len(seals) != 1 || len(events) != 3 || !slices.Equal(ranged(t, seals[0]), []int64{2, 3}) {
 		t.Fatalf("%d seals, %d events", len(seals), len(events))
 	}
@@ -161,7 +161,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 func TestSealOfAVeryLongTurn(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	const n = 3_000
 	for i := range n {
@@ -172,7 +172,7 @@ func TestSealOfAVeryLongTurn(t *testing.T) {
 	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	seal := facts[*schema.EnvelopeCreated](t, b)[0]
+	seal := factsOf[*schema.EnvelopeCreated](t, b)[0]
 	if len(ranged(t, seal)) != n+1 || len(seal.ItemRefs) != 0 || seal.Metadata["refs_left_out"] != float64(n) {
 		t.Errorf("%d sequences, %d refs, %v", len(ranged(t, seal)), len(seal.ItemRefs), seal.Metadata)
 	}
@@ -183,7 +183,7 @@ func TestSealOfAVeryLongTurn(t *testing.T) {
 func TestCallsWithNothing(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	call := turn.Call("c")
 	plan, err := call.Fit(t.Context(), nil, window.DefaultPolicy(), nil)
@@ -202,7 +202,7 @@ func TestCallsWithNothing(t *testing.T) {
 	if n := len(b.events(t)); n != 6 { // scope, surface, selection, budget, usage, seal
 		t.Errorf("%d events", n)
 	}
-	if usage := facts[*schema.UsageRecorded](t, b)[0]; usage.AssemblyID != "" {
+	if usage := factsOf[*schema.UsageRecorded](t, b)[0]; usage.AssemblyID != "" {
 		t.Errorf("the usage names %s, which is not recorded", usage.AssemblyID)
 	}
 	for _, bad := range [][]window.Item{{{ID: ""}}, {{ID: "a"}, {ID: "a"}}, {{ID: "a", Tokens: -1}}} {
@@ -215,7 +215,7 @@ func TestCallsWithNothing(t *testing.T) {
 func TestContextLimitIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	items := []window.Item{{ID: "system", Kind: window.KindFixed, Tokens: 70}, {ID: "doc", Kind: window.KindRetrieved, Tokens: 30}, {ID: "u", Kind: window.KindMessage, Role: "user", Tokens: 40}}
 	plan, err := turn.Call("c").Fit(t.Context(), items, window.DefaultPolicy(), nil)
@@ -226,11 +226,11 @@ func TestContextLimitIsRecorded(t *testing.T) {
 	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	steps := facts[*schema.PressureApplied](t, b)
+	steps := factsOf[*schema.PressureApplied](t, b)
 	if len(steps) != 5 || steps[4].Outcome != schema.OutcomeFailed || *steps[4].TokensAfter != 110 {
 		t.Errorf("%+v", steps)
 	}
-	budget := facts[*schema.BudgetApplied](t, b)
+	budget := factsOf[*schema.BudgetApplied](t, b)
 	if len(budget) != 1 || budget[0].OverflowStrategy != schema.OverflowReject {
 		t.Errorf("%+v", budget)
 	}
@@ -240,7 +240,7 @@ func TestContextLimitIsRecorded(t *testing.T) {
 func TestLargeCallThroughTheStream(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	turn := open(t, client, Run{Session: "s"}).Turn("t", Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 1_000_000}})
 	items := manyItems(2_000)
 	call := turn.Call("c")
@@ -256,10 +256,10 @@ func TestLargeCallThroughTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, part := range facts[*schema.AssemblyCreated](t, b) {
+	for _, part := range factsOf[*schema.AssemblyCreated](t, b) {
 		n += len(part.OrderedBlocks)
 	}
-	seal := facts[*schema.EnvelopeCreated](t, b)[0]
+	seal := factsOf[*schema.EnvelopeCreated](t, b)[0]
 	if n != 2_000 || len(seal.AssemblyRefs) != 1 || len(seal.SelectionRefs) != 1 || len(seal.SurfaceRefs) != 1 {
 		t.Errorf("%d blocks; %+v", n, seal)
 	}
@@ -269,7 +269,7 @@ func TestLargeCallThroughTheStream(t *testing.T) {
 func TestRedactionStatesOfContent(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t, guarding(t))
+	client := newClient(t, b, guarding(t))
 	run := open(t, client, Run{Session: "s"})
 	refs := make([]string, 1, 4)
 	refs[0] = "policy:own"
@@ -290,12 +290,12 @@ func TestRedactionStatesOfContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	states := map[string]schema.RedactionState{"plain": "", "hit": schema.RedactionMasked, "named": schema.RedactionMasked, "blocked": schema.RedactionPolicyBlocked}
-	for _, f := range facts[*schema.ItemAdded](t, b) {
+	for _, f := range factsOf[*schema.ItemAdded](t, b) {
 		if f.RedactionState != states[f.ItemID] {
 			t.Errorf("%s is %s", f.ItemID, f.RedactionState)
 		}
 	}
-	if n := len(facts[*schema.RedactionApplied](t, b)); n != 3 {
+	if n := len(factsOf[*schema.RedactionApplied](t, b)); n != 3 {
 		t.Errorf("%d redactions", n)
 	}
 }

@@ -71,7 +71,7 @@ var summarizing = window.Policy{Steps: []window.Step{window.SummarizeMessages, w
 func TestFitAbandoned(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	ctx, cancel := context.WithCancel(t.Context())
 	never := make(chan struct{})
@@ -97,7 +97,7 @@ func TestFitAbandoned(t *testing.T) {
 func TestFitWithBadWork(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	client := b.client(t)
+	client := newClient(t, b)
 	run := open(t, client, Run{Session: "s"})
 	answer := func(list ...window.Replacement) Work {
 		return func(context.Context, window.Request) ([]window.Replacement, error) { return list, nil }
@@ -121,7 +121,7 @@ func TestFitWithBadWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	steps := facts[*schema.PressureApplied](t, b)
+	steps := factsOf[*schema.PressureApplied](t, b)
 	if len(steps) != 2*len(works) {
 		t.Errorf("%d steps", len(steps))
 	}
@@ -137,15 +137,15 @@ func TestFitWithBadWork(t *testing.T) {
 func TestFitsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := startBus(t)
-	turn := open(t, b.client(t), Run{Session: "s"}).Turn("t", small)
+	turn := open(t, newClient(t, b), Run{Session: "s"}).Turn("t", small)
 	if _, err := turn.Call("c").Fit(t.Context(), pressing[2:], window.DefaultPolicy(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	budget := facts[*schema.BudgetApplied](t, b)
-	if n := len(facts[*schema.PressureApplied](t, b)); n != 0 || len(budget) != 1 || *budget[0].EstimatedTokens != 10 {
+	budget := factsOf[*schema.BudgetApplied](t, b)
+	if n := len(factsOf[*schema.PressureApplied](t, b)); n != 0 || len(budget) != 1 || *budget[0].EstimatedTokens != 10 {
 		t.Errorf("%d steps, %+v", n, budget)
 	}
 }

@@ -1,0 +1,234 @@
+package producer
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// bus is a NATS server of the test's own with the stream.
+type bus struct {
+	servers *embedded.Servers
+	nc      *nats.Conn
+	js      jetstream.JetStream
+}
+
+func startBus(t testing.TB, options ...func(*jetstream.StreamConfig)) *bus {
+	t.Helper()
+	b := &bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b.connect(t)
+	stream := jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute}
+	for _, option := range options {
+		option(&stream)
+	}
+	b.createStream(t, stream)
+	return b
+}
+
+// createStream creates a stream. The server is still removing the files of one
+// that was just deleted under this name for a moment, and refuses until then.
+func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if _, err = b.js.CreateStream(t.Context(), config); err == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal(err)
+}
+
+func (b *bus) connect(t testing.TB) {
+	t.Helper()
+	b.dial(t, b.servers.NATSURL())
+}
+
+func (b *bus) dial(t testing.TB, natsURL string) {
+	t.Helper()
+	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	b.nc = nc
+	if b.js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// events reads the whole stream.
+func (b *bus) events(t testing.TB) []*schema.Event {
+	t.Helper()
+	return b.eventsIn(t, "CTX")
+}
+
+func (b *bus) eventsIn(t testing.TB, name string) []*schema.Event {
+	t.Helper()
+	stream, err := b.js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*schema.Event
+	if stream.CachedInfo().State.Msgs == 0 {
+		return nil
+	}
+	consumer, err := stream.OrderedConsumer(t.Context(), jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer messages.Stop()
+	for n := stream.CachedInfo().State.Msgs; n > 0; n-- {
+		m, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := schema.ParseMessage(m.Headers(), m.Data())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (b *bus) ids(t testing.TB) []string {
+	t.Helper()
+	var ids []string
+	for _, e := range b.events(t) {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// within is a context for a step that should take far less.
+func within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ended is a context that has ended: who waits with it fails.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// removed is an event that is valid and small.
+func removed(t testing.TB, id string) *schema.Event {
+	t.Helper()
+	e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "i-" + id}, id, "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (b *bus) messages(t *testing.T) uint64 {
+	t.Helper()
+	stream, err := b.js.Stream(t.Context(), "CTX")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.CachedInfo().State.Msgs
+}
+
+// restartable is a NATS server that comes back on its port with its data.
+func restartable(t *testing.T) (b *bus, stop, start func()) {
+	t.Helper()
+	dir := t.TempDir()
+	config := embedded.DefaultConfig(dir)
+	config.NoClickHouse = true
+	run := func() *embedded.Servers {
+		s, err := embedded.Start(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	b = &bus{servers: run()}
+	t.Cleanup(func() { b.servers.Close() })
+	u, err := url.Parse(b.servers.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(u.Host)
+	fmt.Sscan(port, &config.NATSPort)
+	b.connect(t)
+	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, func() { b.servers.Close() }, func() { b.servers = run() }
+}
+
+func numbered(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("e%05d", i)
+	}
+	return ids
+}
+
+func wantIDs(t *testing.T, b *bus, want []string) {
+	t.Helper()
+	if got := b.ids(t); !slices.Equal(got, want) {
+		t.Fatalf("the stream holds %d events, not %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
+	}
+}
+
+func (b *bus) update(t testing.TB, config jetstream.StreamConfig) {
+	t.Helper()
+	if _, err := b.js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startPartitions is startBus with the events in several streams.
+func startPartitions(t testing.TB, n schema.Partitions) *bus {
+	t.Helper()
+	b := &bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b.connect(t)
+	for _, s := range n.EventStreams() {
+		b.createStream(t, partition(s))
+	}
+	return b
+}
+
+func partition(s schema.Stream) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: s.Name, Subjects: s.Subjects, Metadata: s.Metadata, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond, Discard: jetstream.DiscardNew,
+	}
+}
+
+// forget waits until the streams have forgotten the message ids so far.
+func forget() { time.Sleep(time.Second) }
+
+func sessionNames(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprint("session-", i)
+	}
+	return list
+}
+
+// forgetful is a stream that forgets message ids at once: nothing but a look
+// into it tells what it holds.
+func forgetful(c *jetstream.StreamConfig) { c.Duplicates = 100 * time.Millisecond }

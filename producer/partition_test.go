@@ -1,0 +1,145 @@
+package producer
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// wantSessions checks that each session is whole, once and in order, and in the
+// stream of its partition alone.
+func wantSessions(t *testing.T, b *bus, n schema.Partitions, sessions []string, items int) {
+	t.Helper()
+	got := make(map[string]int)
+	for i, s := range n.EventStreams() {
+		events := b.eventsIn(t, s.Name)
+		if len(events) == 0 {
+			t.Errorf("%s is empty", s.Name)
+		}
+		for _, e := range events {
+			if of := n.Of(schema.SubjectOf(e).String()); of != i {
+				t.Fatalf("session %s, of partition %d, is in %s", e.SessionID, of, s.Name)
+			}
+			if *e.Sequence != int64(got[e.SessionID]+1) {
+				t.Fatalf("session %s: sequence %d comes after %d", e.SessionID, *e.Sequence, got[e.SessionID])
+			}
+			got[e.SessionID]++
+		}
+	}
+	for _, session := range sessions {
+		if got[session] != items {
+			t.Errorf("session %s has %d events, not %d", session, got[session], items)
+		}
+	}
+}
+
+func TestEventsGoToTheirPartitions(t *testing.T) {
+	t.Parallel()
+	for _, n := range []schema.Partitions{2, 4, 16} {
+		t.Run(n.String(), func(t *testing.T) {
+			t.Parallel()
+			b := startPartitions(t, n)
+			client := newClient(t, b)
+			sessions := sessionNames(200)
+			for i := range 15 { // more than a batch
+				for _, session := range sessions {
+					record(t, client, session, fmt.Sprint("item-", i))
+				}
+			}
+			if err := client.Flush(within(t, 20*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			wantSessions(t, b, n, sessions, 15)
+		})
+	}
+}
+
+// One stream takes nothing for a while, longer than the others remember message
+// ids: what they took of a batch is found there and not sent again.
+func TestOnePartitionIsFull(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]bool{"memory": false, "outbox": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = schema.Partitions(4)
+			b := startPartitions(t, n)
+			full := partition(n.Stream(2))
+			full.MaxMsgs = 3
+			b.update(t, full)
+			var options []func(*Config)
+			path := filepath.Join(t.TempDir(), "outbox")
+			if kept {
+				options = append(options, keptIn(openBox(t, path)))
+			}
+			client := newClient(t, b, options...)
+			sessions := sessionNames(60)
+			for i := range 5 {
+				for _, session := range sessions {
+					record(t, client, session, fmt.Sprint("item-", i))
+				}
+			}
+			if err := client.Flush(within(t, 2*time.Second)); err == nil {
+				t.Fatal("a stream of 3 messages took them all")
+			}
+			if client.Err() == nil {
+				t.Error("the client does not say that something waits")
+			}
+			forget()
+			full.MaxMsgs = -1
+			b.update(t, full)
+			if err := client.Flush(within(t, 60*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			wantSessions(t, b, n, sessions, 5)
+		})
+	}
+}
+
+// A process ends with batches in its outbox, of which some streams have their
+// part; the next one sends the rest, and nothing twice.
+func TestOutboxGoesOnWithPartitions(t *testing.T) {
+	t.Parallel()
+	const n = schema.Partitions(4)
+	b := startPartitions(t, n)
+	path := filepath.Join(t.TempDir(), "outbox")
+	box := openBox(t, path)
+	sessions := sessionNames(60)
+	client := newClient(t, b, keptIn(box))
+	for _, session := range sessions {
+		record(t, client, session, "first")
+	}
+	if err := client.Flush(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	full := partition(n.Stream(1))
+	full.MaxMsgs = 1
+	b.update(t, full)
+	for _, session := range sessions {
+		record(t, client, session, "second")
+	}
+	if _, err := client.transport.Store(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Flush(within(t, time.Second)); err == nil {
+		t.Fatal("a stream of one message took them all")
+	}
+	box.Close()
+	forget()
+	full.MaxMsgs = -1
+	b.update(t, full)
+	box = openBox(t, path)
+	client = newClient(t, b, keptIn(box))
+	for _, session := range sessions {
+		record(t, client, session, "third")
+	}
+	if err := client.Flush(within(t, 60*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	wantSessions(t, b, n, sessions, 3)
+	if box.Acked() == 0 {
+		t.Error("the outbox does not keep where the streams are")
+	}
+}

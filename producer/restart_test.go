@@ -1,0 +1,105 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/schema"
+	"github.com/nats-io/nats.go"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+)
+
+func TestServerRestart(t *testing.T) {
+	t.Parallel()
+	b, stop, start := restartable(t)
+	client := newClient(t, b, func(c *Config) { c.Linger = 20 * time.Millisecond })
+	const n = 2_500
+	for i := range n {
+		switch i {
+		case 300:
+			if err := client.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+		case 1_800:
+			if err := client.Flush(within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("Flush without a server: %v", err)
+			}
+		case 2_000:
+			start()
+		}
+		// Recording waits for nothing, so a context that has ended does not matter.
+		if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	// It goes out without anybody asking.
+	for deadline := time.Now().Add(30 * time.Second); client.transport.(*Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events still wait: %v", client.transport.(*Publisher).Queued(), client.Err())
+		}
+	}
+	if err := client.Err(); err != nil {
+		t.Errorf("an error after recovery: %v", err)
+	}
+	for i, e := range b.events(t) {
+		if *e.Sequence != int64(i+1) || e.Subject != fmt.Sprint(i) {
+			t.Fatalf("event %d has sequence %d and subject %s", i, *e.Sequence, e.Subject)
+		}
+	}
+	if got := b.messages(t); got != n {
+		t.Errorf("%d messages, not %d", got, n)
+	}
+}
+
+// TestOutboxAfterARestart: a batch of the outbox was sent, nobody heard of it,
+// and the process and the stream's memory for ids are gone.
+func TestOutboxAfterARestart(t *testing.T) {
+	t.Parallel()
+	b := startBus(t, forgetful)
+	path := filepath.Join(t.TempDir(), "outbox")
+	box := openBox(t, path)
+	away, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer away.Close()
+	offline := &bus{nc: away}
+	client := newClient(t, offline, keptIn(box))
+	record(t, client, "s", "a", "b", "c")
+	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
+		t.Fatal(stored, err)
+	}
+	_, messages, err := box.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []*nats.Msg
+	for _, m := range messages {
+		batch = append(batch, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+	}
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch); err != nil {
+		t.Fatal(err)
+	}
+	record(t, client, "s", "d") // another batch
+	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
+		t.Fatal(stored, err)
+	}
+	away.Close()
+	box.Close()
+	time.Sleep(300 * time.Millisecond)
+	again := newClient(t, b, keptIn(openBox(t, path)))
+	record(t, again, "s", "e")
+	if err := again.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events := b.events(t)
+	if n := bySequence(t, events)["s"]; n != 5 {
+		t.Errorf("%d events, not 5", n)
+	}
+	checkOnceAndInOrder(t, events)
+}
