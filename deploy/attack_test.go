@@ -24,7 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -57,7 +57,7 @@ type battle struct {
 	ctx         context.Context
 	admin       jetstream.JetStream
 	attacker    jetstream.JetStream
-	victim      *producer.Publisher
+	victim      *publish.Publisher
 	ledger      *ledger.Ledger
 	config      projector.Config
 	ring        proof.Ring
@@ -110,7 +110,7 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 	t.Helper()
 	b := &battle{t: t, ctx: t.Context(), ring: ring, key: key}
 	b.admin, b.attacker = signIn(t, n, s, "admin"), signIn(t, n, s, "tenant-"+attacker)
-	b.victim = producer.NewPublisher(signIn(t, n, s, "tenant-"+victim), 0)
+	b.victim = publish.New(signIn(t, n, s, "tenant-"+victim), 0)
 	if _, err := streamio.EnsureStreams(t.Context(), b.admin); err != nil {
 		t.Fatal(err)
 	}

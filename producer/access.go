@@ -51,7 +51,7 @@ func (e *AccessError) Unwrap() error { return ErrAccess }
 // could not be recorded gives that of [Client.Record] alone: to go on without
 // the record is the runtime's choice.
 func (r *RunContext) Access(ctx context.Context, a Access) error {
-	return r.access(ctx, a, r.ids, nil)
+	return r.access(ctx, a, r.IDs, nil)
 }
 
 // Access is [RunContext.Access] within the turn.
@@ -61,7 +61,7 @@ func (t *Turn) Access(ctx context.Context, a Access) error {
 	if t.sealed {
 		return ErrSealed
 	}
-	return t.run.access(ctx, a, t.ids, t.use)
+	return t.run.access(ctx, a, t.IDs, t.use)
 }
 
 func (r *RunContext) access(ctx context.Context, a Access, ids schema.Correlation, used func(sequence int64)) error {

@@ -31,7 +31,7 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	a.facts = append(a.facts, &schema.ItemAdded{Common: schema.Common{PolicyRefs: schema.Refs(c.PolicyRefs...)}, Item: item})
 	if itemType != "" {
 		a.entry = &schema.LogAppended{
-			LogItemID: c.ID, LogID: r.ids.ThreadID, ItemType: string(itemType), Role: c.Role, Name: c.ToolName,
+			LogItemID: c.ID, LogID: r.IDs.ThreadID, ItemType: string(itemType), Role: c.Role, Name: c.ToolName,
 			ToolCallID: c.ToolCallID, CallID: c.CallID, Status: string(c.Status), ItemRef: schema.Ref(c.ID),
 			Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
 		}
@@ -74,7 +74,7 @@ func (t *Turn) enter(ctx context.Context, arrivals []arrival, about ...schema.Fa
 	}
 	rest = append(rest, about...)
 	err := t.run.enter(arrivals[0], func(first []schema.Fact) error {
-		return t.run.record(ctx, t.ids, t.use, append(first, rest...)...)
+		return t.run.record(ctx, t.IDs, t.use, append(first, rest...)...)
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -16,9 +19,9 @@ import (
 // 10,000 events it lets the stream take them, with the clock stopped; the sender
 // and the server have a part of the same processors otherwise, too.
 func BenchmarkPublish(b *testing.B) {
-	bus := startBus(b)
-	p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1<<30})
-	e := *removed(b, "x")
+	bus := bustest.Start(b)
+	p := publish.NewWith(bus.JS, publish.Options{Linger: time.Hour, MaxQueued: 1 << 30})
+	e := *bustest.Removed(b, "x")
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -39,7 +42,7 @@ func BenchmarkPublish(b *testing.B) {
 // BenchmarkRecord is Publish with all that the client adds: id, encoding,
 // guard, sequence.
 func BenchmarkRecord(b *testing.B) {
-	bus := startBus(b)
+	bus := bustest.Start(b)
 	for _, guarded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("guard=%v", guarded), func(b *testing.B) {
 			client := newClient(b, bus, func(c *Config) {
@@ -89,7 +92,7 @@ func BenchmarkPlanFacts(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		planFacts("c1", "gpt-5", items, plan)
+		facts.PlanFacts("c1", "gpt-5", items, plan)
 	}
 }
 
@@ -117,7 +120,7 @@ func recordTurn(t testing.TB, run *RunContext, id string, items []window.Item) *
 // BenchmarkTurn records a whole turn of 200 candidates: plan, facts, encoding,
 // guard, queue; tokens are counted already.
 func BenchmarkTurn(b *testing.B) {
-	bus := startBus(b)
+	bus := bustest.Start(b)
 	run, err := newClient(b, bus, guarding(b)).Open(b.Context(), Run{Session: "s"})
 	if err != nil {
 		b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -56,7 +57,7 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, fitErr
 	}
-	if err := c.turn.Record(ctx, planFacts(c.id, c.turn.model.Name, items, plan)...); err != nil {
+	if err := c.turn.Record(ctx, facts.PlanFacts(c.id, c.turn.model.Name, items, plan)...); err != nil {
 		return plan, errors.Join(fitErr, err)
 	}
 	return plan, fitErr
@@ -100,13 +101,13 @@ func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.Assembly
 	if len(plan.Window) == 0 {
 		return nil, ErrEmptyWindow
 	}
-	parts := assemblyParts(c.id, plan)
-	if err := c.turn.Record(ctx, asFacts(parts)...); err != nil {
+	parts := facts.AssemblyParts(c.id, plan)
+	if err := c.turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
 		return nil, err
 	}
 	whole := parts[0]
 	if len(parts) > 1 {
-		whole = assemblyFact(c.id, blocks(c.id, plan))
+		whole = facts.AssemblyFact(c.id, facts.Blocks(c.id, plan))
 	}
 	c.assembly = whole.AssemblyID
 	return whole, nil
@@ -118,7 +119,7 @@ func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point sc
 	if asm == nil || len(asm.OrderedBlocks) == 0 {
 		return fmt.Errorf("record %s: %w", schema.TypeInjectionApplied, ErrEmptyWindow)
 	}
-	return c.turn.Record(ctx, injectionFact(c.id, asm, point))
+	return c.turn.Record(ctx, facts.InjectionFact(c.id, asm, point))
 }
 
 // Usage records the call's window by layer and by use, beside what the item log
@@ -129,15 +130,15 @@ func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.Provid
 	run := c.turn.run
 	f := run.usage(c.id, c.turn.model.Name, plan)
 	f.Usage, f.AssemblyID = billed, c.assembly
-	return run.calls.record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
+	return run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
 }
 
 // usage is the record of a call: what was really sent, by layer and by use,
 // beside what the item log holds.
 func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
-	f := usageFact(call, model, plan)
+	f := facts.UsageFact(call, model, plan)
 	f.Estimator = r.client.config.Counter.Count(model, "").Estimator
-	f.LineageID = lineageKey(r.depth(), r.ids.ThreadID, r.ids.RunID)
+	f.LineageID = facts.LineageKey(r.depth(), r.IDs.ThreadID, r.IDs.RunID)
 	held := r.log.stretch(plan.Window)
 	f.WindowFirst, f.WindowNext = held.first, &held.next
 	f.Metadata = map[string]any{"log_tokens": held.tokens}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -78,7 +79,7 @@ func (r *RunContext) childID(asked string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if id == r.ids.RunID || slices.Contains(r.ancestors, id) {
+	if id == r.IDs.RunID || slices.Contains(r.ancestors, id) {
 		return "", ErrCycle
 	}
 	return id, nil
@@ -99,16 +100,16 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 		return nil, err
 	}
 	child := *r
-	child.calls = new(lineage)
-	child.parentThread, child.ancestors = r.ids.ThreadID, append(slices.Clone(r.ancestors), r.ids.RunID)
+	child.calls = new(facts.Lineage)
+	child.parentThread, child.ancestors = r.IDs.ThreadID, append(slices.Clone(r.ancestors), r.IDs.RunID)
 	child.limits, child.stores, child.bindings, child.modes = limits, stores, bindings, modes
 	child.configurableKeys = union(r.configurableKeys, c.ConfigurableKeys)
-	child.ids.RunID, child.ids.ParentRunID = id, r.ids.RunID
+	child.IDs.RunID, child.IDs.ParentRunID = id, r.IDs.RunID
 	if c.Agent != "" {
-		child.ids.Agent = c.Agent
+		child.IDs.Agent = c.Agent
 	}
-	if c.Thread != "" && c.Thread != r.ids.ThreadID {
-		child.ids.ThreadID, child.log = c.Thread, r.client.log(r.ids.SessionID, c.Thread)
+	if c.Thread != "" && c.Thread != r.IDs.ThreadID {
+		child.IDs.ThreadID, child.log = c.Thread, r.client.log(r.IDs.SessionID, c.Thread)
 	}
 	return &child, nil
 }
@@ -133,9 +134,9 @@ func inheritedFields(parent, child *RunContext, asked Child) []string {
 		name      string
 		inherited bool
 	}{
-		{"thread_id", child.ids.ThreadID == parent.ids.ThreadID},
-		{"agent", asked.Agent == "" && parent.ids.Agent != ""},
-		{"resource_id", parent.ids.ResourceID != ""},
+		{"thread_id", child.IDs.ThreadID == parent.IDs.ThreadID},
+		{"agent", asked.Agent == "" && parent.IDs.Agent != ""},
+		{"resource_id", parent.IDs.ResourceID != ""},
 		{"grants", asked.Grants.Inherits()},
 		{"limits", len(parent.limits) > 0},
 		{"stores", asked.Stores.Inherits() && len(parent.stores) > 0},

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
@@ -36,7 +37,7 @@ type Config struct {
 	// Outbox keeps facts on disk until the stream has them; see package outbox.
 	// The client does not close it, and no other client may use it. Nil keeps
 	// them in memory only.
-	Outbox Outbox
+	Outbox publish.Outbox
 	// Key makes content digests. The zero key makes none.
 	Key schema.Key
 	// Guard withholds values from everything that is published. Nil withholds
@@ -80,7 +81,7 @@ const defaultLinger, defaultStreamWait, defaultBlockFor = 100 * time.Millisecond
 func DefaultConfig(nc *nats.Conn) Config {
 	return Config{
 		NATS: nc, Tenant: schema.DefaultTenant, Runtime: schema.DefaultRuntime,
-		Linger: defaultLinger, StreamWait: defaultStreamWait, MaxQueued: DefaultMaxQueued, BlockFor: defaultBlockFor,
+		Linger: defaultLinger, StreamWait: defaultStreamWait, MaxQueued: publish.DefaultMaxQueued, BlockFor: defaultBlockFor,
 	}
 }
 
@@ -147,7 +148,7 @@ func (c Config) filled() Config {
 		c.BlockFor = defaultBlockFor
 	}
 	if c.MaxQueued == 0 {
-		c.MaxQueued = DefaultMaxQueued
+		c.MaxQueued = publish.DefaultMaxQueued
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -162,7 +163,7 @@ func (c Config) filled() Config {
 type Client struct {
 	config    Config
 	source    string
-	transport Transport
+	transport publish.Transport
 	withheld  *withheld
 
 	mu        sync.Mutex       // guards the next three; held while a fact is queued, so that order is sequence
@@ -190,7 +191,7 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 		return nil, err
 	}
 	var client *Client
-	p := newPublisher(js, Options{
+	p := publish.NewWith(js, publish.Options{
 		Linger: c.Linger, MaxQueued: c.MaxQueued, ReplaceRefused: true, Log: c.Log,
 		Room: func() { client.recordLosses() },
 	})
@@ -199,11 +200,11 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 		return nil, err
 	}
 	if c.Outbox != nil {
-		client.transport = newOutboxTransport(p, c.StreamWait)
+		client.transport = publish.NewOutboxTransport(p, c.StreamWait)
 		if err := client.resume(c.Outbox); err != nil {
 			return nil, fmt.Errorf("go on where the outbox was: %w", err)
 		}
-		p.keepIn(c.Outbox)
+		p.KeepIn(c.Outbox)
 	}
 	return client, nil
 }
@@ -215,7 +216,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream, mayBeAway bool) er
 		return nil
 	}
 	_, err := js.StreamNameBySubject(ctx, schema.AllSubjects)
-	if err == nil || publishOnly(err) || mayBeAway && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	if err == nil || publish.PublishOnly(err) || mayBeAway && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
 	return fmt.Errorf("find the stream for %s (run `ctxledger migrate`): %w", schema.AllSubjects, err)
@@ -224,7 +225,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream, mayBeAway bool) er
 // NewClient returns a client that hands its events to t, and needs no
 // connection: Config.NATS, Linger and MaxQueued are not looked at. Runtimes use
 // [Connect]; this is for other transports, such as producertest's.
-func NewClient(c Config, t Transport) (*Client, error) {
+func NewClient(c Config, t publish.Transport) (*Client, error) {
 	if err := c.validateContract(); err != nil {
 		return nil, err
 	}
@@ -296,7 +297,7 @@ func (c *Client) record(ctx context.Context, ids schema.Correlation, s submissio
 		room, ok := c.transport.(interface {
 			AwaitRoom(ctx context.Context, bound time.Duration) error
 		})
-		if !ok || c.config.WhenFull != Block || !errors.Is(err, ErrQueueFull) {
+		if !ok || c.config.WhenFull != Block || !errors.Is(err, publish.ErrQueueFull) {
 			return err
 		}
 		if err := room.AwaitRoom(ctx, c.config.BlockFor); err != nil {
@@ -330,7 +331,7 @@ func (c *Client) queue(ctx context.Context, ids schema.Correlation, s submission
 	case err == nil:
 		delete(c.losses, ids.SessionID)
 		c.sequences[ids.SessionID] += int64(len(messages))
-	case c.config.WhenFull == Drop && errors.Is(err, ErrQueueFull) && s.droppable():
+	case c.config.WhenFull == Drop && errors.Is(err, publish.ErrQueueFull) && s.droppable():
 		for i, e := range events {
 			e.Sequence = new(c.sequences[ids.SessionID] + int64(i) + 1)
 		}

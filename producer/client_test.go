@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
@@ -27,7 +28,7 @@ func guarding(t testing.TB, values ...string) func(*Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), removed(t, "x").Time)
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), bustest.Removed(t, "x").Time)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func bySequence(t *testing.T, events []*schema.Event) map[string]int64 {
 
 func TestSequencesAreContiguous(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	var wait sync.WaitGroup
 	const writers, each = 8, 150
@@ -81,7 +82,7 @@ func TestSequencesAreContiguous(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := int64(0)
-	for _, n := range bySequence(t, b.events(t)) {
+	for _, n := range bySequence(t, b.Events(t)) {
 		sum += n
 	}
 	if want := int64(writers * each * 11 / 10); sum != want {
@@ -91,8 +92,8 @@ func TestSequencesAreContiguous(t *testing.T) {
 
 func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	client, err := Connect(t.Context(), Config{NATS: b.nc})
+	b := bustest.Start(t)
+	client, err := Connect(t.Context(), Config{NATS: b.NC})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +104,12 @@ func TestConfigDefaults(t *testing.T) {
 	if e.Tenant != schema.DefaultTenant || e.RuntimeID != schema.DefaultRuntime || client.config.Linger == 0 {
 		t.Errorf("tenant %q, runtime %q, linger %s", e.Tenant, e.RuntimeID, client.config.Linger)
 	}
-	for _, bad := range []Config{{}, {NATS: b.nc, Linger: -1}, {NATS: b.nc, MaxQueued: -1}} {
+	for _, bad := range []Config{{}, {NATS: b.NC, Linger: -1}, {NATS: b.NC, MaxQueued: -1}} {
 		if _, err := Connect(t.Context(), bad); err == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
 	}
-	c := Config{NATS: b.nc, Instance: secretValue}
+	c := Config{NATS: b.NC, Instance: secretValue}
 	guarding(t)(&c)
 	if _, err := Connect(t.Context(), c); !errors.Is(err, ErrWithheld) {
 		t.Errorf("a secret instance: %v", err)
@@ -119,7 +120,7 @@ func TestConfigDefaults(t *testing.T) {
 // it in every message and every error.
 func TestGuardHoldsEverywhere(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	ctx, s := t.Context(), "x "+secretValue+" y"
 	var failures []error
@@ -190,7 +191,7 @@ func TestGuardHoldsEverywhere(t *testing.T) {
 		}
 	}
 	redactions := map[string][]string{}
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		for _, a := range e.Attributes() {
 			if strings.Contains(a.Value, secretValue) {
 				t.Errorf("%s has it in %s", e.Type, a.Name)
@@ -219,14 +220,14 @@ func TestGuardHoldsEverywhere(t *testing.T) {
 			t.Errorf("%s names %v, not %v", id, got, fields)
 		}
 	}
-	bySequence(t, b.events(t))
+	bySequence(t, b.Events(t))
 }
 
 // TestManyFingerprints withholds more values of one policy at once than one fact
 // has room for, and then one: a redaction lists what it withheld and no more.
 func TestManyFingerprints(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	var values []string
 	for i := range 1_000 {
 		values = append(values, fmt.Sprintf("planted-secret-%04d", i))
@@ -246,7 +247,7 @@ func TestManyFingerprints(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		fact, err := e.Decode()
 		if err != nil {
 			t.Fatal(err)

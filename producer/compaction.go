@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -82,13 +83,13 @@ func (c *Call) compaction(what Compaction, plan window.Compaction) schema.Compac
 	log, first, last := c.turn.run.log, plan.Source[0].ID, plan.Source[len(plan.Source)-1].ID
 	f := schema.Compaction{
 		CompactionID: what.ID, CallID: c.id, Scope: "thread", Method: what.Method, Trigger: what.Trigger,
-		SourceItemRefs: itemRefs(plan.Source), TokensBefore: new(int64(plan.TokensBefore)),
+		SourceItemRefs: facts.ItemRefs(plan.Source), TokensBefore: new(int64(plan.TokensBefore)),
 		SourceWindow: &schema.SourceWindow{
-			ThreadID: c.turn.ids.ThreadID, FirstItemRef: schema.Ref(first), LastItemRef: schema.Ref(last),
+			ThreadID: c.turn.IDs.ThreadID, FirstItemRef: schema.Ref(first), LastItemRef: schema.Ref(last),
 			FirstPosition: log.position(first), LastPosition: log.position(last),
 			ItemCount: new(int64(len(plan.Source))), Tokens: new(int64(plan.SourceTokens)),
 		},
-		ReplacementPolicy: what.ReplacementPolicy, RetainedTailRefs: itemRefs(plan.Tail),
+		ReplacementPolicy: what.ReplacementPolicy, RetainedTailRefs: facts.ItemRefs(plan.Tail),
 	}
 	if f.CompactionID == "" {
 		f.CompactionID = "compaction:" + c.id
@@ -120,7 +121,9 @@ func (o *OpenCompaction) leaveOutRefs() {
 }
 
 // tooMany reports whether references take more than their part of one event.
-func tooMany(refs []schema.Ref) bool { return len(chunk(refs, maxPartBytes/3, refBytes)) > 1 }
+func tooMany(refs []schema.Ref) bool {
+	return len(facts.Chunk(refs, facts.MaxPartBytes/3, facts.RefBytes)) > 1
+}
 
 // Complete records the summary as an item and as a summary, that it now stands
 // for the source, and what was put back beside it; all or none. It returns the

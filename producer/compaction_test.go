@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -214,10 +215,10 @@ func TestCompactionLife(t *testing.T) {
 				}
 			},
 			"refused": func(*rapid.T) {
-				rec.Fail(producer.ErrQueueFull)
+				rec.Fail(publish.ErrQueueFull)
 				_, err := comp.Complete(t.Context(), short("summary"))
 				rec.Fail(nil)
-				if !errors.Is(err, producer.ErrQueueFull) && !errors.Is(err, producer.ErrCompactionEnded) {
+				if !errors.Is(err, publish.ErrQueueFull) && !errors.Is(err, producer.ErrCompactionEnded) {
 					rt.Fatal(err)
 				}
 			},

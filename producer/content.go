@@ -50,7 +50,7 @@ type Content struct {
 // masking with the same guard. The error is an [*InvalidError] for an item type
 // or status that is none, or one of [Client.Record].
 func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.Item, error) {
-	return r.add(ctx, model, c, r.ids, nil)
+	return r.add(ctx, model, c, r.IDs, nil)
 }
 
 func (r *RunContext) add(ctx context.Context, model string, c Content, ids schema.Correlation, used func(sequence int64)) (window.Item, error) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/secrets"
 	"github.com/ctxledger/ctxledger/schema"
@@ -30,7 +31,7 @@ var githubToken = "ghp_" + strings.Repeat("x7Qa", 2) + "9bTzP2mWv5LkR8sYcD1fGhJn
 // forms that the rules do not find.
 func TestDetectedOnce(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t), detecting(t))
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
@@ -53,7 +54,7 @@ func TestDetectedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	look, redactions := newReader([]string{githubToken}), 0
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		if len(look.finds(e.Data)) > 0 {
 			t.Errorf("%s says it", e.Type)
 		}
@@ -82,7 +83,7 @@ func (d detector) Detect(_ context.Context, text string) []redact.Value { return
 // no memory, and writers do not lose each other's finds.
 func TestDetectedIsBounded(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t), func(c *Config) {
 		c.Detector = detector(func(text string) (found []redact.Value) {
 			if _, secret, ok := strings.Cut(text, "reason: "); ok && strings.HasPrefix(secret, "planted-") {
@@ -109,7 +110,7 @@ func TestDetectedIsBounded(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		if strings.Contains(string(e.Data), "planted-") {
 			t.Fatalf("%s", e.Data)
 		}
@@ -119,7 +120,7 @@ func TestDetectedIsBounded(t *testing.T) {
 // TestDetectorPanics: the fact is refused, and the runtime goes on.
 func TestDetectorPanics(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, startBus(t), func(c *Config) {
+	client := newClient(t, bustest.Start(t), func(c *Config) {
 		c.Detector = detector(func(text string) []redact.Value { panic(text) })
 	})
 	_, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: secretValue}, schema.Correlation{SessionID: "s"})
@@ -139,7 +140,7 @@ func TestDetectorIsShownText(t *testing.T) {
 
 // BenchmarkRecordDetected is BenchmarkRecord with the rules of package secrets.
 func BenchmarkRecordDetected(b *testing.B) {
-	bus := startBus(b)
+	bus := bustest.Start(b)
 	client := newClient(b, bus, guarding(b), detecting(b), func(c *Config) { c.MaxQueued = 1 << 30 })
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/outbox"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -86,10 +87,10 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal("the child failed")
 	}
 	child.kill() // it may still hold the outbox for a moment
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, keptIn(openBox(t, filepath.Join(folder, "outbox"))))
 	flushUntilStored(t, client)
-	events := b.events(t)
+	events := b.Events(t)
 	checkOnceAndInOrder(t, events)
 	if n := bySequence(t, events)["s"]; n != 1+21*turns || turns < 2 {
 		t.Errorf("%d events of %d turns", n, turns)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -21,7 +22,7 @@ func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 		return nil
 	}
 	id := nth("elision:"+c.id, c.passes)
-	facts := asFacts(elisionParts(id, c.id, pass, c.turn.run.log.position))
+	facts := facts.AsFacts(elisionParts(id, c.id, pass, c.turn.run.log.position))
 	if err := c.turn.Record(ctx, append(facts, headFacts(c.id, id, pass.Moved)...)...); err != nil {
 		return err
 	}
@@ -82,17 +83,17 @@ func elisionParts(id, call string, pass window.Pass, position func(id string) *i
 	if len(pass.Elided) == 0 {
 		return nil
 	}
-	chunks := chunk(pass.Elided, maxPartBytes, func(e window.Elided) int {
-		return elidedBytes + textBytes(e.ID) + textBytes(e.ReloadRef) + textBytes(e.CallID)
+	chunks := facts.Chunk(pass.Elided, facts.MaxPartBytes, func(e window.Elided) int {
+		return facts.ElidedBytes + facts.TextBytes(e.ID) + facts.TextBytes(e.ReloadRef) + facts.TextBytes(e.CallID)
 	})
 	list := make([]*schema.ElisionApplied, len(chunks))
 	for i, part := range chunks {
-		f := &schema.ElisionApplied{Common: schema.Common{Metadata: partOf(i, len(chunks))}, Elision: schema.Elision{
+		f := &schema.ElisionApplied{Common: schema.Common{Metadata: facts.PartOf(i, len(chunks))}, Elision: schema.Elision{
 			PassID: id, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
 			FirstChangedPosition: new(int64(pass.FirstChanged)),
 		}}
 		if i == 0 {
-			f.Metadata = joined(f.Metadata, map[string]any{"planned": planned(pass)})
+			f.Metadata = facts.Joined(f.Metadata, map[string]any{"planned": planned(pass)})
 		}
 		before, after := int64(0), int64(0)
 		for _, e := range part {

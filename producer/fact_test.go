@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -29,9 +30,9 @@ func (k *keep) Send(_ context.Context, messages ...schema.Message) error {
 	return nil
 }
 
-func (*keep) Store(context.Context) (Stored, error) { return InStream, nil }
-func (*keep) Flush(context.Context) error           { return nil }
-func (*keep) Err() error                            { return nil }
+func (*keep) Store(context.Context) (publish.Stored, error) { return publish.InStream, nil }
+func (*keep) Flush(context.Context) error                   { return nil }
+func (*keep) Err() error                                    { return nil }
 
 // keptBy returns a client whose clock stands still.
 func keptBy(t interface{ Fatal(...any) }, k *keep, options ...func(*Config)) *Client {

@@ -10,24 +10,26 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/outbox"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // withoutStream is a bus whose stream is gone, and what brings it back.
-func withoutStream(t *testing.T, b *bus) (back func()) {
+func withoutStream(t *testing.T, b *bustest.Bus) (back func()) {
 	t.Helper()
-	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
-		b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: time.Minute})
+		b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: time.Minute})
 	}
 }
 
 func flushUntilStored(t *testing.T, client *Client) {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
+	ctx := bustest.Within(t, 30*time.Second)
 	for err := client.Flush(ctx); err != nil; err = client.Flush(ctx) {
 		if ctx.Err() != nil {
 			t.Fatal(err)
@@ -43,7 +45,7 @@ func TestDrop(t *testing.T) {
 	for _, next := range []bool{true, false} { // with a fact that comes after, or by room alone
 		t.Run(fmt.Sprintf("a next fact %v", next), func(t *testing.T) {
 			t.Parallel()
-			b := startBus(t)
+			b := bustest.Start(t)
 			client := newClient(t, b, func(c *Config) { c.MaxQueued, c.WhenFull, c.Linger = 4, Drop, time.Millisecond })
 			back := withoutStream(t, b)
 			run, err := client.Open(t.Context(), Run{Session: "s"})
@@ -57,11 +59,11 @@ func TestDrop(t *testing.T) {
 			if n := client.Dropped(); n != 4 {
 				t.Errorf("%d dropped, not 4", n)
 			}
-			if _, err := run.Turn("t", Model{}).Seal(t.Context()); !errors.Is(err, ErrQueueFull) {
+			if _, err := run.Turn("t", Model{}).Seal(t.Context()); !errors.Is(err, publish.ErrQueueFull) {
 				t.Errorf("a seal without room: %v", err)
 			}
 			missing := schema.Missing{MissingID: "g", Question: "?", RequestedFrom: "user", RequestedAction: "say", UserSummary: "?", Status: schema.StatusOpen}
-			if _, err := client.Record(t.Context(), &schema.MissingDetected{Missing: missing}, schema.Correlation{SessionID: "s"}); !errors.Is(err, ErrQueueFull) {
+			if _, err := client.Record(t.Context(), &schema.MissingDetected{Missing: missing}, schema.Correlation{SessionID: "s"}); !errors.Is(err, publish.ErrQueueFull) {
 				t.Errorf("a gap without room: %v", err)
 			}
 			back()
@@ -73,7 +75,7 @@ func TestDrop(t *testing.T) {
 			}
 			flushUntilStored(t, client)
 			last, lost := map[string]int64{}, map[string][2]int64{}
-			for _, e := range b.events(t) {
+			for _, e := range b.Events(t) {
 				fact, err := e.Decode()
 				if err != nil {
 					t.Fatal(err)
@@ -99,13 +101,13 @@ func TestDrop(t *testing.T) {
 // let them.
 func TestBlock(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, func(c *Config) {
 		c.MaxQueued, c.WhenFull, c.BlockFor, c.Linger = 2, Block, time.Hour, time.Millisecond
 	})
 	back := withoutStream(t, b)
 	record(t, client, "s", "a", "b")
-	if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: "c"}, schema.Correlation{SessionID: "s"}); !errors.Is(err, ErrQueueFull) || !errors.Is(err, context.Canceled) {
+	if _, err := client.Record(bustest.Ended(), &schema.ItemRemoved{ItemID: "c"}, schema.Correlation{SessionID: "s"}); !errors.Is(err, publish.ErrQueueFull) || !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that ended: %v", err)
 	}
 	done := make(chan error, 1)
@@ -123,7 +125,7 @@ func TestBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	flushUntilStored(t, client)
-	if n := bySequence(t, b.events(t))["s"]; n != 3 {
+	if n := bySequence(t, b.Events(t))["s"]; n != 3 {
 		t.Errorf("%d events, not 3", n)
 	}
 
@@ -133,7 +135,7 @@ func TestBlock(t *testing.T) {
 	withoutStream(t, b)
 	record(t, bounded, "s", "a", "b")
 	for range 1_000 { // the bound is the outage's: a thousand facts wait no longer than one
-		if _, err := bounded.Record(t.Context(), &schema.ItemRemoved{ItemID: "c"}, schema.Correlation{SessionID: "s"}); !errors.Is(err, ErrQueueFull) {
+		if _, err := bounded.Record(t.Context(), &schema.ItemRemoved{ItemID: "c"}, schema.Correlation{SessionID: "s"}); !errors.Is(err, publish.ErrQueueFull) {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +145,7 @@ func TestBlock(t *testing.T) {
 // told; all that was taken comes out in order.
 func TestOutboxBound(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	box, err := outbox.Open(filepath.Join(t.TempDir(), "outbox"), outbox.Options{NoSync: true, MaxBytes: 5_000})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +164,7 @@ func TestOutboxBound(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if !errors.Is(err, ErrQueueFull) {
+	if !errors.Is(err, publish.ErrQueueFull) {
 		t.Errorf("without room: %v", err)
 	}
 	if _, err := client.transport.Store(t.Context()); !errors.Is(err, outbox.ErrFull) {
@@ -170,7 +172,7 @@ func TestOutboxBound(t *testing.T) {
 	}
 	back()
 	flushUntilStored(t, client)
-	if n := bySequence(t, b.events(t))["s"]; n != taken {
+	if n := bySequence(t, b.Events(t))["s"]; n != taken {
 		t.Errorf("%d events, not %d", n, taken)
 	}
 }

@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -113,7 +114,7 @@ func headFacts(call, pass string, change window.HeadChange) []schema.Fact {
 
 func headInjection(call string, in window.Injection) schema.Injection {
 	return schema.Injection{
-		InjectionID: "inject:" + in.AttachedTo + ":" + in.Ref, CallID: call, Target: target,
+		InjectionID: "inject:" + in.AttachedTo + ":" + in.Ref, CallID: call, Target: facts.Target,
 		InjectionPoint: schema.InjectUserMessageAppendix, InjectionKind: in.Kind, ItemRefs: schema.Refs(in.Ref),
 		AttachedTo: schema.Ref(in.AttachedTo), Ephemeral: true, PersonaTo: in.Persona, Tokens: new(int64(in.Tokens)),
 	}
@@ -121,7 +122,7 @@ func headInjection(call string, in window.Injection) schema.Injection {
 
 func cueFact(call string, in window.Injection, cue window.Cue) *schema.InjectionApplied {
 	return &schema.InjectionApplied{Injection: schema.Injection{
-		InjectionID: "inject:" + in.AttachedTo + ":" + cue.Ref, CallID: call, Target: target, InjectionPoint: schema.InjectMessageHistory,
+		InjectionID: "inject:" + in.AttachedTo + ":" + cue.Ref, CallID: call, Target: facts.Target, InjectionPoint: schema.InjectMessageHistory,
 		InjectionKind: "persona_cue", ItemRefs: schema.Refs(cue.Ref), AttachedTo: schema.Ref(in.AttachedTo),
 		PersonaFrom: cue.From, PersonaTo: cue.To, CueItemRef: schema.Ref(cue.Ref), Tokens: new(int64(cue.Tokens)),
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -172,8 +173,8 @@ func TestHeadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, ids(after), still)
 		}
 	}
-	rec.Fail(producer.ErrQueueFull)
-	if _, still, err := call.SetPersona(t.Context(), items, head, "CFO", producer.Content{ID: "p"}, producer.Content{}); !errors.Is(err, producer.ErrQueueFull) || still.Persona() != "" {
+	rec.Fail(publish.ErrQueueFull)
+	if _, still, err := call.SetPersona(t.Context(), items, head, "CFO", producer.Content{ID: "p"}, producer.Content{}); !errors.Is(err, publish.ErrQueueFull) || still.Persona() != "" {
 		t.Errorf("a full queue: %v, %q", err, still.Persona())
 	}
 	rec.Fail(nil)

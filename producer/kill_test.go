@@ -21,7 +21,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/outbox"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -192,10 +194,10 @@ func TestKill(t *testing.T) {
 		t.Fatal("no server")
 	}
 	port := childPort + "=" + portOf(t, natsURL)
-	b := &bus{}
-	b.dial(t, natsURL)
-	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond})
-	b.nc.Close()
+	b := &bustest.Bus{}
+	b.Dial(t, natsURL)
+	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond})
+	b.NC.Close()
 
 	var receipts []sealedTurn
 	produceAgain := func() *child {
@@ -245,14 +247,14 @@ func TestKill(t *testing.T) {
 	if !producer.next(&outcome) || outcome != "<nil>" {
 		t.Fatalf("the outbox was not sent: %s", outcome)
 	}
-	b.dial(t, natsURL)
+	b.Dial(t, natsURL)
 	inOutbox := 0
 	for _, r := range receipts {
-		if r.Receipt.Stored == InOutbox {
+		if r.Receipt.Stored == publish.InOutbox {
 			inOutbox++
 		}
 	}
-	events := b.events(t)
+	events := b.Events(t)
 	t.Logf("%d events, %d sealed turns, %d of them by the outbox", len(events), len(receipts), inOutbox)
 	checkOnceAndInOrder(t, events)
 	checkSealed(t, events, receipts)

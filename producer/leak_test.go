@@ -9,14 +9,15 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // allBytes reads the whole stream, headers and data.
-func allBytes(t testing.TB, b *bus, each func(headers, data []byte)) int {
+func allBytes(t testing.TB, b *bustest.Bus, each func(headers, data []byte)) int {
 	t.Helper()
-	stream, err := b.js.Stream(t.Context(), "CTX")
+	stream, err := b.JS.Stream(t.Context(), "CTX")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func must[A any](a A, err error) A {
 // leakage is what became of secrets that were planted in one disguise.
 type leakage struct {
 	planted  int // facts
-	ids      int // of them, where the spot is an id, which is refused and not masked
+	IDs      int // of them, where the spot is an id, which is refused and not masked
 	readable int // that a reader finds it in as they were given
 	masked   int // recorded
 	refused  int // as a WithheldError
@@ -72,7 +73,7 @@ func (l leakage) rate() float64 { return 100 * float64(l.readable-l.leaked) / fl
 
 // plantEverywhere records a fact for each spot and disguise through a client,
 // and then looks at all that the stream has and at all errors.
-func plantEverywhere(t testing.TB, b *bus) map[string]*leakage {
+func plantEverywhere(t testing.TB, b *bustest.Bus) map[string]*leakage {
 	secrets := leakSecrets(1_000)
 	look := newReader(secrets)
 	client := newClient(t, b, guarding(t), func(c *Config) {
@@ -101,7 +102,7 @@ func plantEverywhere(t testing.TB, b *bus) map[string]*leakage {
 			r := result[d.name]
 			r.planted++
 			if p.id() {
-				r.ids++
+				r.IDs++
 			}
 			plain, err := schema.NewEvent(p.fact(t, parts...), "x", "urn:test", time.Unix(1, 0), schema.Correlation{})
 			if err != nil {
@@ -156,8 +157,8 @@ func plantEverywhere(t testing.TB, b *bus) map[string]*leakage {
 // everywhere, and all over in the others.
 func TestNoSecretReachesTheStream(t *testing.T) {
 	t.Parallel()
-	for name, r := range plantEverywhere(t, startBus(t)) {
-		if r.leaked > 0 || r.masked < (r.planted-r.ids)*2/3 {
+	for name, r := range plantEverywhere(t, bustest.Start(t)) {
+		if r.leaked > 0 || r.masked < (r.planted-r.IDs)*2/3 {
 			t.Errorf("%s: %+v", name, *r)
 		}
 	}
@@ -167,7 +168,7 @@ func TestNoSecretReachesTheStream(t *testing.T) {
 // readable secret reach the stream without it, in percent.
 func BenchmarkDisguises(b *testing.B) {
 	for b.Loop() {
-		for name, r := range plantEverywhere(b, startBus(b)) {
+		for name, r := range plantEverywhere(b, bustest.Start(b)) {
 			b.ReportMetric(r.rate(), name+"-%")
 		}
 	}
@@ -177,7 +178,7 @@ func BenchmarkDisguises(b *testing.B) {
 // withheld value in it.
 func TestNoSecretInIDs(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	for _, f := range schema.CorrelationFields {
 		for _, d := range disguises {
@@ -200,7 +201,7 @@ func TestNoSecretInIDs(t *testing.T) {
 // count.
 func TestSecretNumbers(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t, "1500", "4711081512"))
 	record := func(fact schema.Fact) error {
 		_, err := client.Record(t.Context(), fact, schema.Correlation{SessionID: "s"})
@@ -219,7 +220,7 @@ func TestSecretNumbers(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events := b.events(t)
+	events := b.Events(t)
 	if len(events) != 2 || !strings.Contains(string(events[1].Data), `"token_estimate":1500`) ||
 		!strings.Contains(string(events[1].Data), `"pin":"[redacted:policy:test]"`) {
 		t.Errorf("%d events, %s", len(events), events[len(events)-1].Data)

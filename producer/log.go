@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
@@ -17,7 +19,7 @@ type itemLog struct {
 	next      int64            // the next entry's position
 	tokens    int64            // of all entries so far
 	positions map[string]int64 // the newest entry, by item id
-	root      lineage          // of the calls that root runs make on the thread
+	root      facts.Lineage    // of the calls that root runs make on the thread
 }
 
 // append hands the next position to record and uses it up if that succeeds.
@@ -102,7 +104,7 @@ func (c *Client) Forget(session string) {
 }
 
 // resume lets the client go on where the outbox's last one was.
-func (c *Client) resume(box Outbox) error {
+func (c *Client) resume(box publish.Outbox) error {
 	marks, err := box.Marks()
 	if err != nil {
 		return err
@@ -115,9 +117,9 @@ func (c *Client) resume(box Outbox) error {
 			}
 		}
 		switch {
-		case len(parts) == 3 && parts[0] == sequenceMark && parts[1] == c.source:
+		case len(parts) == 3 && parts[0] == publish.SequenceMark && parts[1] == c.source:
 			c.sequences[parts[2]] = value
-		case len(parts) == 4 && parts[0] == positionMark && parts[1] == c.source:
+		case len(parts) == 4 && parts[0] == publish.PositionMark && parts[1] == c.source:
 			c.logs[threadKey{parts[2], parts[3]}] = &itemLog{next: value + 1}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,9 +26,9 @@ func portOf(t testing.TB, natsURL string) string {
 	return u.Port()
 }
 
-func newClient(t testing.TB, b *bus, options ...func(*Config)) *Client {
+func newClient(t testing.TB, b *bustest.Bus, options ...func(*Config)) *Client {
 	t.Helper()
-	c := DefaultConfig(b.nc)
+	c := DefaultConfig(b.NC)
 	c.Instance = "test"
 	for _, option := range options {
 		option(&c)

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -138,8 +139,8 @@ func TestGapEndsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Fail(producer.ErrQueueFull)
-	if err := gap.Resolve(t.Context(), "doc:1"); !errors.Is(err, producer.ErrQueueFull) {
+	rec.Fail(publish.ErrQueueFull)
+	if err := gap.Resolve(t.Context(), "doc:1"); !errors.Is(err, publish.ErrQueueFull) {
 		t.Errorf("a full queue: %v", err)
 	}
 	rec.Fail(nil)

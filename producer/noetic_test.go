@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -119,7 +120,7 @@ func noeticLayers(t *testing.T, c noeticCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := usageFact("call", "m", plan)
+	f := facts.UsageFact("call", "m", plan)
 	if *f.SystemTokens != want.SystemPromptTokens || *f.ToolsTokens != want.ToolsTokens || *f.HistoryTokens != want.HistoryTokens || *f.TotalTokens != want.TotalUsedTokens {
 		t.Errorf("system %d, tools %d, history %d, total %d", *f.SystemTokens, *f.ToolsTokens, *f.HistoryTokens, *f.TotalTokens)
 	}
@@ -230,7 +231,7 @@ func noeticLineage(t *testing.T, c noeticCase) {
 			ThreadID, ExecutionID string
 		}
 	}](t, c.Input).Ctx
-	if got, want := lineageKey(ctx.Depth, ctx.ThreadID, ctx.ExecutionID), decoded[string](t, c.Expect.Value); got != want {
+	if got, want := facts.LineageKey(ctx.Depth, ctx.ThreadID, ctx.ExecutionID), decoded[string](t, c.Expect.Value); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 }

@@ -7,21 +7,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/outbox"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // kinds of keeping, from none to the default.
 var kinds = []struct {
 	name string
-	open func(testing.TB) Outbox
+	open func(testing.TB) publish.Outbox
 }{
-	{"memory", func(testing.TB) Outbox { return nil }},
-	{"outbox without sync", func(t testing.TB) Outbox { return benchBox(t, outbox.Options{NoSync: true}) }},
-	{"outbox", func(t testing.TB) Outbox { return benchBox(t, outbox.DefaultOptions()) }},
+	{"memory", func(testing.TB) publish.Outbox { return nil }},
+	{"outbox without sync", func(t testing.TB) publish.Outbox { return benchBox(t, outbox.Options{NoSync: true}) }},
+	{"outbox", func(t testing.TB) publish.Outbox { return benchBox(t, outbox.DefaultOptions()) }},
 }
 
-func benchBox(t testing.TB, options outbox.Options) Outbox {
+func benchBox(t testing.TB, options outbox.Options) publish.Outbox {
 	box, err := outbox.Open(filepath.Join(t.TempDir(), "outbox"), options)
 	if err != nil {
 		t.Fatal(err)
@@ -36,12 +38,12 @@ func benchBox(t testing.TB, options outbox.Options) Outbox {
 func BenchmarkHandOver(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
-			bus := startBus(b)
-			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 1 << 30})
+			bus := bustest.Start(b)
+			p := publish.NewWith(bus.JS, publish.Options{Linger: time.Hour, MaxQueued: 1 << 30})
 			if box := kind.open(b); box != nil {
-				p.keepIn(box)
+				p.KeepIn(box)
 			}
-			e := *removed(b, "x")
+			e := *bustest.Removed(b, "x")
 			b.ReportAllocs()
 			for i := 1; b.Loop(); i++ {
 				e.ID = strconv.Itoa(i)
@@ -65,12 +67,12 @@ func BenchmarkHandOver(b *testing.B) {
 func BenchmarkThroughput(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
-			bus := startBus(b)
-			p := newPublisher(bus.js, Options{Linger: time.Hour, MaxQueued: 8_000, WaitForRoom: true})
+			bus := bustest.Start(b)
+			p := publish.NewWith(bus.JS, publish.Options{Linger: time.Hour, MaxQueued: 8_000, WaitForRoom: true})
 			if box := kind.open(b); box != nil {
-				p.keepIn(box)
+				p.KeepIn(box)
 			}
-			message := removed(b, "x").Binary()
+			message := bustest.Removed(b, "x").Binary()
 			b.ResetTimer()
 			for i := range b.N { // not Loop, which would not time the Flush
 				m := schema.Message{Subject: message.Subject, Data: message.Data, Header: make(map[string][]string, len(message.Header))}
@@ -95,7 +97,7 @@ func BenchmarkThroughput(b *testing.B) {
 func BenchmarkSeal(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
-			bus := startBus(b)
+			bus := bustest.Start(b)
 			client := newClient(b, bus, func(c *Config) { c.Instance, c.Outbox, c.StreamWait = "", kind.open(b), time.Minute })
 			run, err := client.Open(b.Context(), Run{Session: "s"})
 			if err != nil {
@@ -108,7 +110,7 @@ func BenchmarkSeal(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if receipt, err := turn.Seal(b.Context()); err != nil || receipt.Stored != InStream {
+				if receipt, err := turn.Seal(b.Context()); err != nil || receipt.Stored != publish.InStream {
 					b.Fatal(receipt, err)
 				}
 			}

@@ -12,7 +12,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/outbox"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -28,14 +30,14 @@ func openBox(t testing.TB, path string) *outbox.Outbox {
 	return box
 }
 
-func keptIn(box Outbox) func(*Config) {
+func keptIn(box publish.Outbox) func(*Config) {
 	return func(c *Config) { c.Instance, c.Outbox, c.Linger = "", box, time.Millisecond }
 }
 
 func record(t testing.TB, client *Client, session string, items ...string) {
 	t.Helper()
 	for _, item := range items {
-		if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: item}, schema.Correlation{SessionID: session}); err != nil {
+		if _, err := client.Record(bustest.Ended(), &schema.ItemRemoved{ItemID: item}, schema.Correlation{SessionID: session}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +45,7 @@ func record(t testing.TB, client *Client, session string, items ...string) {
 
 func TestSealSaysWhere(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
 	client := newClient(t, b, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
 	run, err := client.Open(t.Context(), Run{Session: "s"})
@@ -52,7 +54,7 @@ func TestSealSaysWhere(t *testing.T) {
 	}
 	for range 5 {
 		receipt, err := run.Turn("t", Model{}).Seal(t.Context())
-		if err != nil || receipt.Stored != InStream {
+		if err != nil || receipt.Stored != publish.InStream {
 			t.Fatal(receipt, err)
 		}
 	}
@@ -62,7 +64,7 @@ func TestSealSaysWhere(t *testing.T) {
 // process after the other, with the stream there or not.
 func TestOutboxOverRestarts(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	path := filepath.Join(t.TempDir(), "outbox")
 	away, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
 	if err != nil {
@@ -72,9 +74,9 @@ func TestOutboxOverRestarts(t *testing.T) {
 	const session = "a session, 100% \"named\""
 	for round := range 6 {
 		box := openBox(t, path)
-		on := &bus{nc: b.nc}
+		on := &bustest.Bus{NC: b.NC}
 		if round%2 == 0 {
-			on.nc = away
+			on.NC = away
 		}
 		client := newClient(t, on, keptIn(box), func(c *Config) { c.StreamWait = time.Minute })
 		run, err := client.Open(t.Context(), Run{Session: session, Thread: "a thread"})
@@ -88,7 +90,7 @@ func TestOutboxOverRestarts(t *testing.T) {
 			}
 		}
 		receipt, err := turn.Seal(t.Context())
-		if want := map[bool]Stored{true: InOutbox, false: InStream}[round%2 == 0]; err != nil || receipt.Stored != want {
+		if want := map[bool]publish.Stored{true: publish.InOutbox, false: publish.InStream}[round%2 == 0]; err != nil || receipt.Stored != want {
 			t.Fatalf("round %d: %+v, %v", round, receipt, err)
 		}
 		record(t, client, session, "not sealed") // may be lost, and leaves no gap
@@ -98,7 +100,7 @@ func TestOutboxOverRestarts(t *testing.T) {
 	if err := last.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events := b.events(t)
+	events := b.Events(t)
 	checkOnceAndInOrder(t, events)
 	if n := bySequence(t, events)[session]; n < 6*12 {
 		t.Errorf("%d events", n)
@@ -107,9 +109,9 @@ func TestOutboxOverRestarts(t *testing.T) {
 
 func TestOutboxIsOneInstances(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
-	c := DefaultConfig(b.nc)
+	c := DefaultConfig(b.NC)
 	c.Outbox, c.Instance = box, "another"
 	if _, err := Connect(t.Context(), c); err == nil {
 		t.Error("an instance that is not the outbox's was accepted")
@@ -130,12 +132,12 @@ func TestOutboxIsOneInstances(t *testing.T) {
 // they stay there.
 func TestConnectionClosedForGood(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
 	client := newClient(t, b, keptIn(box))
-	b.nc.Close()
+	b.NC.Close()
 	record(t, client, "s", "a", "b")
-	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
+	if stored, err := client.transport.Store(t.Context()); err != nil || stored != publish.InOutbox {
 		t.Error(stored, err)
 	}
 	if err := client.Flush(t.Context()); !errors.Is(err, nats.ErrConnectionClosed) {
@@ -152,7 +154,7 @@ func TestConnectionClosedForGood(t *testing.T) {
 // the next one closes it.
 func TestCancelledSeal(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))), func(c *Config) { c.Linger, c.StreamWait = time.Hour, time.Minute })
 	run, err := client.Open(t.Context(), Run{Session: "s"})
 	if err != nil {
@@ -162,12 +164,12 @@ func TestCancelledSeal(t *testing.T) {
 	if err := turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := turn.Seal(ended()); !errors.Is(err, context.Canceled) {
+	if _, err := turn.Seal(bustest.Ended()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 	receipt, err := turn.Seal(t.Context())
-	if err != nil || receipt.Stored != InStream {
+	if err != nil || receipt.Stored != publish.InStream {
 		t.Fatal(receipt, err)
 	}
-	checkSealed(t, b.events(t), []sealedTurn{{"s", "t", receipt}})
+	checkSealed(t, b.Events(t), []sealedTurn{{"s", "t", receipt}})
 }

@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // wantSessions checks that each session is whole, once and in order, and in the
 // stream of its partition alone.
-func wantSessions(t *testing.T, b *bus, n schema.Partitions, sessions []string, items int) {
+func wantSessions(t *testing.T, b *bustest.Bus, n schema.Partitions, sessions []string, items int) {
 	t.Helper()
 	got := make(map[string]int)
 	for i, s := range n.EventStreams() {
-		events := b.eventsIn(t, s.Name)
+		events := b.EventsIn(t, s.Name)
 		if len(events) == 0 {
 			t.Errorf("%s is empty", s.Name)
 		}
@@ -41,15 +42,15 @@ func TestEventsGoToTheirPartitions(t *testing.T) {
 	for _, n := range []schema.Partitions{2, 4, 16} {
 		t.Run(n.String(), func(t *testing.T) {
 			t.Parallel()
-			b := startPartitions(t, n)
+			b := bustest.StartPartitions(t, n)
 			client := newClient(t, b)
-			sessions := sessionNames(200)
+			sessions := bustest.SessionNames(200)
 			for i := range 15 { // more than a batch
 				for _, session := range sessions {
 					record(t, client, session, fmt.Sprint("item-", i))
 				}
 			}
-			if err := client.Flush(within(t, 20*time.Second)); err != nil {
+			if err := client.Flush(bustest.Within(t, 20*time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			wantSessions(t, b, n, sessions, 15)
@@ -65,32 +66,32 @@ func TestOnePartitionIsFull(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const n = schema.Partitions(4)
-			b := startPartitions(t, n)
-			full := partition(n.Stream(2))
+			b := bustest.StartPartitions(t, n)
+			full := bustest.Partition(n.Stream(2))
 			full.MaxMsgs = 3
-			b.update(t, full)
+			b.Update(t, full)
 			var options []func(*Config)
 			path := filepath.Join(t.TempDir(), "outbox")
 			if kept {
 				options = append(options, keptIn(openBox(t, path)))
 			}
 			client := newClient(t, b, options...)
-			sessions := sessionNames(60)
+			sessions := bustest.SessionNames(60)
 			for i := range 5 {
 				for _, session := range sessions {
 					record(t, client, session, fmt.Sprint("item-", i))
 				}
 			}
-			if err := client.Flush(within(t, 2*time.Second)); err == nil {
+			if err := client.Flush(bustest.Within(t, 2*time.Second)); err == nil {
 				t.Fatal("a stream of 3 messages took them all")
 			}
 			if client.Err() == nil {
 				t.Error("the client does not say that something waits")
 			}
-			forget()
+			bustest.Forget()
 			full.MaxMsgs = -1
-			b.update(t, full)
-			if err := client.Flush(within(t, 60*time.Second)); err != nil {
+			b.Update(t, full)
+			if err := client.Flush(bustest.Within(t, 60*time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			wantSessions(t, b, n, sessions, 5)
@@ -103,39 +104,39 @@ func TestOnePartitionIsFull(t *testing.T) {
 func TestOutboxGoesOnWithPartitions(t *testing.T) {
 	t.Parallel()
 	const n = schema.Partitions(4)
-	b := startPartitions(t, n)
+	b := bustest.StartPartitions(t, n)
 	path := filepath.Join(t.TempDir(), "outbox")
 	box := openBox(t, path)
-	sessions := sessionNames(60)
+	sessions := bustest.SessionNames(60)
 	client := newClient(t, b, keptIn(box))
 	for _, session := range sessions {
 		record(t, client, session, "first")
 	}
-	if err := client.Flush(within(t, 20*time.Second)); err != nil {
+	if err := client.Flush(bustest.Within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	full := partition(n.Stream(1))
+	full := bustest.Partition(n.Stream(1))
 	full.MaxMsgs = 1
-	b.update(t, full)
+	b.Update(t, full)
 	for _, session := range sessions {
 		record(t, client, session, "second")
 	}
-	if _, err := client.transport.Store(within(t, 20*time.Second)); err != nil {
+	if _, err := client.transport.Store(bustest.Within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Flush(within(t, time.Second)); err == nil {
+	if err := client.Flush(bustest.Within(t, time.Second)); err == nil {
 		t.Fatal("a stream of one message took them all")
 	}
 	box.Close()
-	forget()
+	bustest.Forget()
 	full.MaxMsgs = -1
-	b.update(t, full)
+	b.Update(t, full)
 	box = openBox(t, path)
 	client = newClient(t, b, keptIn(box))
 	for _, session := range sessions {
 		record(t, client, session, "third")
 	}
-	if err := client.Flush(within(t, 60*time.Second)); err != nil {
+	if err := client.Flush(bustest.Within(t, 60*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	wantSessions(t, b, n, sessions, 3)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -41,8 +42,8 @@ func sum(items []window.Item) (n int64) {
 
 // checkFacts holds the facts of one plan to all that they must be.
 func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan window.Plan) {
-	list := planFacts("c1", "gpt-5", items, plan)
-	again := encoded(t, planFacts("c1", "gpt-5", items, plan))
+	list := facts.PlanFacts("c1", "gpt-5", items, plan)
+	again := encoded(t, facts.PlanFacts("c1", "gpt-5", items, plan))
 	if !slices.EqualFunc(encoded(t, list), again, bytes.Equal) {
 		t.Fatalf("the same plan gives other list")
 	}
@@ -99,7 +100,7 @@ func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan
 		t.Fatalf("%d budgets, steps %v", budgets, pressed)
 	}
 	want := 0
-	for _, r := range truncations(plan) {
+	for _, r := range facts.Truncations(plan) {
 		want++
 		if !slices.Contains(shortened, r.ItemRef.ID()) {
 			t.Fatalf("%s is not among the shortened", r.ItemRef)
@@ -108,7 +109,7 @@ func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan
 	if len(shortened) != want {
 		t.Fatalf("%d shortened, not %d", len(shortened), want)
 	}
-	usage := usageFact("c1", "gpt-5", plan)
+	usage := facts.UsageFact("c1", "gpt-5", plan)
 	encoded(t, []*schema.UsageRecorded{usage})
 	layers := int64(0)
 	for _, l := range usage.Layers {
@@ -123,7 +124,7 @@ func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan
 }
 
 func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
-	parts := assemblyParts("c1", plan)
+	parts := facts.AssemblyParts("c1", plan)
 	encoded(t, parts)
 	at := 0
 	for n, part := range parts {
@@ -140,8 +141,8 @@ func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
 	if at != len(plan.Window) {
 		t.Fatalf("%d blocks of %d", at, len(plan.Window))
 	}
-	whole := assemblyFact("c1", blocks("c1", plan))
-	injected := injectionFact("c1", whole, schema.InjectMessageHistory)
+	whole := facts.AssemblyFact("c1", facts.Blocks("c1", plan))
+	injected := facts.InjectionFact("c1", whole, schema.InjectMessageHistory)
 	encoded(t, []*schema.InjectionApplied{injected})
 	if *injected.Tokens != int64(plan.TokensAfter) {
 		t.Fatalf("%d tokens injected of %d", *injected.Tokens, plan.TokensAfter)
@@ -197,7 +198,7 @@ func TestPartsKeepTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.IntRange(0, 20)).Draw(t, "list")
 		limit := rapid.IntRange(1, 30).Draw(t, "limit")
-		parts := chunk(list, limit, func(n int) int { return n })
+		parts := facts.Chunk(list, limit, func(n int) int { return n })
 		if len(parts) == 0 || !slices.Equal(slices.Concat(parts...), list) {
 			t.Fatalf("%v", parts)
 		}
@@ -222,7 +223,7 @@ func TestTextBytes(t *testing.T) {
 		if err != nil {
 			t.Skip()
 		}
-		if got := textBytes(s); got < len(encoded)+1 {
+		if got := facts.TextBytes(s); got < len(encoded)+1 {
 			t.Fatalf("%q takes %d, not %d", s, len(encoded)+1, got)
 		}
 	})

@@ -12,14 +12,15 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // wantLosses checks that the stream has sequences 1, 2, 3, …, and that those in
 // lost are records of their own loss, with a reason.
-func wantLosses(t *testing.T, b *bus, n int64, lost map[int64]string) {
+func wantLosses(t *testing.T, b *bustest.Bus, n int64, lost map[int64]string) {
 	t.Helper()
-	events := b.events(t)
+	events := b.Events(t)
 	if got := bySequence(t, events)["s"]; got != n {
 		t.Errorf("%d events, not %d", got, n)
 	}
@@ -60,7 +61,7 @@ func sendEach(t *testing.T, client *Client, other schema.Fact) {
 			t.Fatal(err)
 		}
 	}
-	ctx := within(t, 50*time.Second)
+	ctx := bustest.Within(t, 50*time.Second)
 	err := client.Flush(ctx)
 	for err != nil && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
@@ -92,7 +93,7 @@ func TestRefusedForThemselves(t *testing.T) {
 		for _, kept := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, outbox %v", test.name, kept), func(t *testing.T) {
 				t.Parallel()
-				b := startBus(t, test.stream)
+				b := bustest.Start(t, test.stream)
 				client := newClient(t, b, func(c *Config) {
 					c.Linger = time.Hour
 					if kept {
@@ -131,10 +132,10 @@ func TestSubjectNotPermitted(t *testing.T) {
 		t.Fatal("no server")
 	}
 	url := func(user string) string { return strings.Replace(s.ClientURL(), "nats://", "nats://"+user+":p@", 1) }
-	all, some := &bus{}, &bus{}
-	all.dial(t, url("all"))
-	all.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: time.Minute})
-	some.dial(t, url("some"))
+	all, some := &bustest.Bus{}, &bustest.Bus{}
+	all.Dial(t, url("all"))
+	all.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: time.Minute})
+	some.Dial(t, url("some"))
 	client := newClient(t, some, func(c *Config) { c.Linger = time.Hour })
 	sendEach(t, client, &schema.GrantIssued{Grant: schema.Grant{GrantID: "g"}})
 	wantLosses(t, all, 6, lostTwo("context.grant.issued: the server does not permit its subject"))
@@ -144,17 +145,17 @@ func TestSubjectNotPermitted(t *testing.T) {
 // event is at fault.
 func TestNothingIsGivenUpForAnOutage(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, keptIn(openBox(t, filepath.Join(t.TempDir(), "outbox"))))
-	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
 	record(t, client, "s", "a", "b", "c")
 	if err := client.Flush(t.Context()); !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) {
 		t.Errorf("flush without a stream: %v", err)
 	}
-	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
-	ctx := within(t, 20*time.Second)
+	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
+	ctx := bustest.Within(t, 20*time.Second)
 	for client.Flush(ctx) != nil && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -108,7 +108,7 @@ func toolName(resource, tool string) string {
 // resource is the part of the facts that says what a run has.
 func (r *RunContext) resource(b Binding) schema.Resource {
 	return schema.Resource{
-		BindingID: "resource:" + r.ids.RunID + ":" + b.Name, Name: b.Name, ResourceKind: b.Kind,
+		BindingID: "resource:" + r.IDs.RunID + ":" + b.Name, Name: b.Name, ResourceKind: b.Kind,
 		DeclaredMode: string(b.Declared), EffectiveMode: string(b.Effective), Tools: b.Tools,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -151,12 +152,12 @@ func TestAccess(t *testing.T) {
 	if err := turn.Access(t.Context(), producer.Access{Resource: "memory"}); !errors.Is(err, producer.ErrInvalid) || len(rec.Events()) != before {
 		t.Errorf("no operation: %v", err)
 	}
-	rec.Fail(producer.ErrQueueFull)
-	if err := run.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/a"}); !errors.Is(err, producer.ErrQueueFull) {
+	rec.Fail(publish.ErrQueueFull)
+	if err := run.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/a"}); !errors.Is(err, publish.ErrQueueFull) {
 		t.Errorf("allowed, and not recorded: %v", err)
 	}
 	err = run.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/c"})
-	if !errors.Is(err, producer.ErrQueueFull) || !errors.Is(err, producer.ErrAccess) {
+	if !errors.Is(err, publish.ErrQueueFull) || !errors.Is(err, producer.ErrAccess) {
 		t.Errorf("denied, and not recorded: %v", err)
 	}
 	rec.Fail(nil)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/nats-io/nats.go"
 	"github.com/synadia-io/orbit.go/jetstreamext"
@@ -15,7 +17,7 @@ import (
 
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
-	b, stop, start := restartable(t)
+	b, stop, start := bustest.Restartable(t)
 	client := newClient(t, b, func(c *Config) { c.Linger = 20 * time.Millisecond })
 	const n = 2_500
 	for i := range n {
@@ -26,32 +28,32 @@ func TestServerRestart(t *testing.T) {
 			}
 			stop()
 		case 1_800:
-			if err := client.Flush(within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+			if err := client.Flush(bustest.Within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("Flush without a server: %v", err)
 			}
 		case 2_000:
 			start()
 		}
 		// Recording waits for nothing, so a context that has ended does not matter.
-		if _, err := client.Record(ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
+		if _, err := client.Record(bustest.Ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
 			t.Fatal(i, err)
 		}
 	}
 	// It goes out without anybody asking.
-	for deadline := time.Now().Add(30 * time.Second); client.transport.(*Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); client.transport.(*publish.Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d events still wait: %v", client.transport.(*Publisher).Queued(), client.Err())
+			t.Fatalf("%d events still wait: %v", client.transport.(*publish.Publisher).Queued(), client.Err())
 		}
 	}
 	if err := client.Err(); err != nil {
 		t.Errorf("an error after recovery: %v", err)
 	}
-	for i, e := range b.events(t) {
+	for i, e := range b.Events(t) {
 		if *e.Sequence != int64(i+1) || e.Subject != fmt.Sprint(i) {
 			t.Fatalf("event %d has sequence %d and subject %s", i, *e.Sequence, e.Subject)
 		}
 	}
-	if got := b.messages(t); got != n {
+	if got := b.Messages(t); got != n {
 		t.Errorf("%d messages, not %d", got, n)
 	}
 }
@@ -60,7 +62,7 @@ func TestServerRestart(t *testing.T) {
 // and the process and the stream's memory for ids are gone.
 func TestOutboxAfterARestart(t *testing.T) {
 	t.Parallel()
-	b := startBus(t, forgetful)
+	b := bustest.Start(t, bustest.Forgetful)
 	path := filepath.Join(t.TempDir(), "outbox")
 	box := openBox(t, path)
 	away, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
@@ -68,10 +70,10 @@ func TestOutboxAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer away.Close()
-	offline := &bus{nc: away}
+	offline := &bustest.Bus{NC: away}
 	client := newClient(t, offline, keptIn(box))
 	record(t, client, "s", "a", "b", "c")
-	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
+	if stored, err := client.transport.Store(t.Context()); err != nil || stored != publish.InOutbox {
 		t.Fatal(stored, err)
 	}
 	_, messages, err := box.Head()
@@ -82,11 +84,11 @@ func TestOutboxAfterARestart(t *testing.T) {
 	for _, m := range messages {
 		batch = append(batch, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
 	}
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch); err != nil {
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, batch); err != nil {
 		t.Fatal(err)
 	}
 	record(t, client, "s", "d") // another batch
-	if stored, err := client.transport.Store(t.Context()); err != nil || stored != InOutbox {
+	if stored, err := client.transport.Store(t.Context()); err != nil || stored != publish.InOutbox {
 		t.Fatal(stored, err)
 	}
 	away.Close()
@@ -97,7 +99,7 @@ func TestOutboxAfterARestart(t *testing.T) {
 	if err := again.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events := b.events(t)
+	events := b.Events(t)
 	if n := bySequence(t, events)["s"]; n != 5 {
 		t.Errorf("%d events, not 5", n)
 	}

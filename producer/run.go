@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,7 +51,7 @@ type Run struct {
 // ended context no run opens. What has happened is recorded all the same.
 type RunContext struct {
 	client            *Client
-	ids               schema.Correlation
+	IDs               schema.Correlation
 	parentThread      string
 	ancestors         []string // run ids, from the root to the parent
 	maxDepth          int
@@ -63,7 +64,7 @@ type RunContext struct {
 	inheritedTags     []string
 	inheritedMetadata map[string]any // encoded, see snapshot
 	log               *itemLog
-	calls             *lineage // whose prompt cache the run's calls share
+	calls             *facts.Lineage // whose prompt cache the run's calls share
 }
 
 // Open records a root run, the grants it was given and the resources it
@@ -84,7 +85,7 @@ func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	facts := []schema.Fact{opened}
 	if len(run.grants) > 0 {
 		facts = append(facts, &schema.GrantIssued{Grant: schema.Grant{
-			GrantID: "grant:" + run.ids.RunID, Grants: run.grants.Strings(), Effective: run.grants.Strings(), Issuer: c.config.Runtime,
+			GrantID: "grant:" + run.IDs.RunID, Grants: run.grants.Strings(), Effective: run.grants.Strings(), Issuer: c.config.Runtime,
 		}})
 	}
 	if err := run.Record(ctx, append(facts, run.resolved()...)...); err != nil {
@@ -129,7 +130,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 		client: c, maxDepth: r.MaxDepth, grants: grants, bindings: bindings, modes: modes, limits: limits,
 		stores: union(nil, r.Stores), configurableKeys: union(nil, r.ConfigurableKeys),
 		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: log, calls: &log.root,
-		ids: schema.Correlation{
+		IDs: schema.Correlation{
 			Agent: r.Agent, ResourceID: r.ResourceID, SessionID: r.Session, ThreadID: r.Thread, RunID: id, RootRunID: id,
 		},
 	}, nil
@@ -139,14 +140,14 @@ func (r *RunContext) depth() int { return len(r.ancestors) }
 
 func (r *RunContext) opened(tags []string, metadata map[string]any) *schema.ScopeOpened {
 	f := &schema.ScopeOpened{
-		RunID: r.ids.RunID, ParentRunID: r.ids.ParentRunID, RootRunID: r.ids.RootRunID, ThreadID: r.ids.ThreadID,
+		RunID: r.IDs.RunID, ParentRunID: r.IDs.ParentRunID, RootRunID: r.IDs.RootRunID, ThreadID: r.IDs.ThreadID,
 		ScopeKind: "agent", Depth: new(int64(r.depth())), MaxDepth: new(int64(r.maxDepth)),
 		Tags: tags, InheritedTags: r.inheritedTags, LocalMetadata: metadata, InheritedMetadata: r.inheritedMetadata,
 		ConfigurableKeys: r.configurableKeys, Limits: r.limits.recorded(), Stores: r.stores,
 	}
 	if r.depth() > 0 {
 		f.ScopeKind, f.ParentThreadID = "subagent", r.parentThread
-		f.ThreadOverridden = r.parentThread != r.ids.ThreadID
+		f.ThreadOverridden = r.parentThread != r.IDs.ThreadID
 	}
 	return f
 }
@@ -154,7 +155,7 @@ func (r *RunContext) opened(tags []string, metadata map[string]any) *schema.Scop
 // Record queues any facts with the run's ids, in order, all or none; see
 // [Client.Record].
 func (r *RunContext) Record(ctx context.Context, facts ...schema.Fact) error {
-	return r.record(ctx, r.ids, nil, facts...)
+	return r.record(ctx, r.IDs, nil, facts...)
 }
 
 // record queues facts. Used, where given, gets the sequences that they took.
@@ -175,7 +176,7 @@ func (r *RunContext) Limits() Limits { return maps.Clone(r.limits) }
 func (r *RunContext) Stores() []string { return slices.Clone(r.stores) }
 
 // RunID returns the run's id.
-func (r *RunContext) RunID() string { return r.ids.RunID }
+func (r *RunContext) RunID() string { return r.IDs.RunID }
 
 // union is a fresh list of the names in both, each once, in order.
 func union(a, b []string) (all []string) {

@@ -11,14 +11,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // facts decodes the stream's facts of one type.
-func factsOf[F schema.Fact](t *testing.T, b *bus) (list []F) {
+func factsOf[F schema.Fact](t *testing.T, b *bustest.Bus) (list []F) {
 	t.Helper()
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		fact, err := e.Decode()
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +44,7 @@ func open(t *testing.T, c *Client, r Run) *RunContext {
 // of it, while children are opened. The race detector watches.
 func TestNothingChangesARun(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	nested := map[string]any{"n": int64(1 << 60), "list": []any{"a"}}
 	r := Run{
@@ -51,7 +52,7 @@ func TestNothingChangesARun(t *testing.T) {
 		InheritedMetadata: map[string]any{"nested": nested},
 	}
 	run := open(t, client, r)
-	grants, ids := run.Grants(), run.ids
+	grants, ids := run.Grants(), run.IDs
 	var wait sync.WaitGroup
 	wait.Go(func() { // the caller goes on with its own
 		for i := range 200 {
@@ -77,8 +78,8 @@ func TestNothingChangesARun(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if !slices.Equal(run.Grants(), grants) || !reflect.DeepEqual(run.ids, ids) {
-		t.Errorf("the parent changed: %v %v", run.Grants(), run.ids)
+	if !slices.Equal(run.Grants(), grants) || !reflect.DeepEqual(run.IDs, ids) {
+		t.Errorf("the parent changed: %v %v", run.Grants(), run.IDs)
 	}
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestNothingChangesARun(t *testing.T) {
 
 func TestInheritance(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	run := open(t, client, Run{ID: "root", Session: "s", Thread: "th", Agent: "a", ResourceID: "u_1", MaxDepth: 2, Grants: grant.Set{"x/y"}})
 	child, err := run.Child(t.Context(), Child{ID: "child"})
@@ -106,8 +107,8 @@ func TestInheritance(t *testing.T) {
 	}
 	if want := (schema.Correlation{
 		Agent: "b", ResourceID: "u_1", SessionID: "s", ThreadID: "other", RunID: "grandchild", ParentRunID: "child", RootRunID: "root",
-	}); grandchild.ids != want {
-		t.Errorf("%+v", grandchild.ids)
+	}); grandchild.IDs != want {
+		t.Errorf("%+v", grandchild.IDs)
 	}
 	if len(grandchild.Grants()) != 0 || len(child.Grants()) != 1 {
 		t.Errorf("%v %v", child.Grants(), grandchild.Grants())
@@ -158,7 +159,7 @@ func TestInheritance(t *testing.T) {
 // TestGrantsOnlyNarrow: no chain of children reaches what its root does not.
 func TestGrantsOnlyNarrow(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, func(c *Config) { c.MaxQueued = 1 << 20 })
 	path := rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/bc", "b", "b/a", "a/b/c/d"})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -193,7 +194,7 @@ func TestGrantsOnlyNarrow(t *testing.T) {
 // refused entries leave no gap.
 func TestOneLogAThread(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	run := open(t, client, Run{Session: "s", MaxDepth: 1})
 	var wait sync.WaitGroup

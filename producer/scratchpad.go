@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -39,7 +40,7 @@ type noted struct {
 	tokens            int64
 }
 
-func (n noted) bytes() int { return textBytes(n.contextID) + textBytes(n.digest) }
+func (n noted) bytes() int { return facts.TextBytes(n.contextID) + facts.TextBytes(n.digest) }
 
 func (t *Turn) scratchpad(ctx context.Context, entries []ScratchpadEntry, fact func(schema.Scratchpad, map[string]any) schema.Fact) error {
 	id, err := orNewID("")
@@ -48,9 +49,9 @@ func (t *Turn) scratchpad(ctx context.Context, entries []ScratchpadEntry, fact f
 	}
 	id = "scratchpad:" + id
 	list, made := t.noteEntries(id, entries)
-	chunks := chunk(list, maxPartBytes, noted.bytes)
+	chunks := facts.Chunk(list, facts.MaxPartBytes, noted.bytes)
 	for i, part := range chunks {
-		made = append(made, fact(scratchpadOf(id, part), partOf(i, len(chunks))))
+		made = append(made, fact(scratchpadOf(id, part), facts.PartOf(i, len(chunks))))
 	}
 	return t.Record(ctx, made...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -39,7 +40,7 @@ func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) 
 	item := a.fact().Item
 	f := schema.Summary{
 		SummaryID: a.item.ID, SummaryKind: kind, ContentDigest: item.ContentDigest, Tokens: item.TokenEstimate, ByteSize: item.ByteSize,
-		SourceItemRefs: itemRefs(covers), LossNotes: s.LossNotes, OpenQuestions: s.OpenQuestions,
+		SourceItemRefs: facts.ItemRefs(covers), LossNotes: s.LossNotes, OpenQuestions: s.OpenQuestions,
 	}
 	var common schema.Common
 	if n := len(f.SourceItemRefs); tooMany(f.SourceItemRefs) {

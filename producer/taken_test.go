@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -21,9 +23,9 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 	for name, n := range map[string]int{"one by one": 1, "in a batch": 20} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := startBus(t)
+			b := bustest.Start(t)
 			var log bytes.Buffer
-			c := DefaultConfig(b.nc)
+			c := DefaultConfig(b.NC)
 			c.Linger = time.Minute // until all ids are taken
 			c.Instance, c.Log = "known", slog.New(slog.NewTextHandler(&log, nil))
 			client, err := Connect(t.Context(), c)
@@ -42,7 +44,7 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 				taken++
 				other := removal(t, fmt.Sprint("other-", i), "other").Binary()
 				msg := &nats.Msg{Subject: other.Subject, Data: other.Data, Header: other.Header}
-				if _, err := b.js.PublishMsg(t.Context(), msg, jetstream.WithMsgID(e.MessageID())); err != nil {
+				if _, err := b.JS.PublishMsg(t.Context(), msg, jetstream.WithMsgID(e.MessageID())); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -50,7 +52,7 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 				t.Fatal(err)
 			}
 			ids := make(map[string]int)
-			for _, e := range b.events(t) {
+			for _, e := range b.Events(t) {
 				if e.Tenant != "other" {
 					ids[e.ID]++
 				}
@@ -73,9 +75,9 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 // What this producer has stored itself is not stored again.
 func TestARepeatIsNoTakenMessageID(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	for range 2 {
-		p := NewPublisher(b.js, 0)
+		p := publish.New(b.JS, 0)
 		for _, id := range []string{"a", "b", "c"} {
 			if err := p.Publish(t.Context(), removal(t, id, "acme")); err != nil {
 				t.Fatal(err)
@@ -88,7 +90,7 @@ func TestARepeatIsNoTakenMessageID(t *testing.T) {
 			t.Errorf("%d ids are said to be taken", n)
 		}
 	}
-	if n := len(b.events(t)); n != 3 {
+	if n := len(b.Events(t)); n != 3 {
 		t.Errorf("%d messages are stored", n)
 	}
 }

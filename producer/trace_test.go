@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -46,7 +47,7 @@ func TestTraceOf(t *testing.T) {
 // stream has.
 func TestTraceIsOnEachEvent(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	long := strings.Repeat("a", 100)
 	var members []string
@@ -67,7 +68,7 @@ func TestTraceIsOnEachEvent(t *testing.T) {
 	}
 	const ids = "00-0a000000000000000000000000000001-b000000000000002-"
 	want := [][2]string{{"", ""}, {ids + "01", "v=1"}, {ids + "01", "v=1"}, {ids + "00", ""}, {ids + "00", ""}}
-	events := b.events(t)
+	events := b.Events(t)
 	if len(events) != len(want) {
 		t.Fatalf("%d events", len(events))
 	}

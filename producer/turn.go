@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -29,7 +30,7 @@ type Model struct {
 type Turn struct {
 	run   *RunContext
 	model Model
-	ids   schema.Correlation
+	IDs   schema.Correlation
 
 	mu     sync.Mutex // guards what follows; held while a fact is recorded
 	seal   schema.EnvelopeCreated
@@ -44,13 +45,13 @@ func (r *RunContext) Turn(id string, m Model) *Turn {
 	if id == "" {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	t := &Turn{run: r, model: r.limits.bound(m), ids: r.ids, added: make(map[string]bool)}
-	t.ids.TurnID, t.ids.ContextID = id, "ctx:"+id
+	t := &Turn{run: r, model: r.limits.bound(m), IDs: r.IDs, added: make(map[string]bool)}
+	t.IDs.TurnID, t.IDs.ContextID = id, "ctx:"+id
 	return t
 }
 
 // ID returns the turn's id.
-func (t *Turn) ID() string { return t.ids.TurnID }
+func (t *Turn) ID() string { return t.IDs.TurnID }
 
 // Record queues any facts with the turn's ids, in order, all or none; see
 // [Client.Record]. The error is [ErrSealed] after Seal.
@@ -60,7 +61,7 @@ func (t *Turn) Record(ctx context.Context, facts ...schema.Fact) error {
 	if t.sealed {
 		return ErrSealed
 	}
-	if err := t.run.record(ctx, t.ids, t.use, facts...); err != nil {
+	if err := t.run.record(ctx, t.IDs, t.use, facts...); err != nil {
 		return err
 	}
 	for _, fact := range facts {
@@ -81,7 +82,7 @@ func (t *Turn) Add(ctx context.Context, c Content) (window.Item, error) {
 	if t.added[c.ID] {
 		return window.Item{}, invalid("content id", "is that of another item of the turn")
 	}
-	item, err := t.run.add(ctx, t.model.Name, c, t.ids, t.use)
+	item, err := t.run.add(ctx, t.model.Name, c, t.IDs, t.use)
 	if err == nil {
 		t.added[c.ID] = true
 		t.seal.ItemRefs = append(t.seal.ItemRefs, schema.Ref(c.ID))
@@ -132,7 +133,7 @@ type Receipt struct {
 	// Sequences are those of the turn's facts, the envelope's the last, as closed
 	// ranges in order.
 	Sequences [][2]int64
-	Stored    Stored
+	Stored    publish.Stored
 }
 
 // Seal records the turn's envelope, its last fact, which lists what happened
@@ -157,12 +158,12 @@ func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 	if t.sealed {
 		return t.receipt(), nil
 	}
-	id, err := json.Marshal(t.ids.TurnID)
+	id, err := json.Marshal(t.IDs.TurnID)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("encode the turn's id: %w", err)
 	}
 	seal := t.seal
-	seal.ContextID, seal.Scope, seal.Lifecycle = t.ids.ContextID, "turn", schema.LifecycleInjected
+	seal.ContextID, seal.Scope, seal.Lifecycle = t.IDs.ContextID, "turn", schema.LifecycleInjected
 	seal.Producer = schema.Ref(t.run.client.Source())
 	seal.RuntimeRefs = []schema.Ref{schema.Ref(`{"kind":"turn","id":` + string(id) + `}`)}
 	err = t.submitSeal(ctx, &seal)
@@ -179,12 +180,12 @@ func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 
 // receipt is that of the sealed turn; the caller holds mu.
 func (t *Turn) receipt() Receipt {
-	return Receipt{ContextID: t.ids.ContextID, Sequences: slices.Clone(t.used)}
+	return Receipt{ContextID: t.IDs.ContextID, Sequences: slices.Clone(t.used)}
 }
 
 func (t *Turn) submitSeal(ctx context.Context, seal *schema.EnvelopeCreated) error {
 	before := t.used[:len(t.used):len(t.used)]
-	err := t.run.client.record(ctx, t.ids, submission{
+	err := t.run.client.record(ctx, t.IDs, submission{
 		numbered: func(sequence int64) schema.Fact {
 			t.used = append([][2]int64(nil), before...)
 			t.use(sequence)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -38,7 +40,7 @@ func ranged(t *testing.T, f *schema.EnvelopeCreated) (all []int64) {
 // with facts of no turn between, and holds each envelope to exactly its own.
 func TestSealCoversItsTurn(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	run := open(t, client, Run{Session: "s", MaxDepth: 1})
 	var wait sync.WaitGroup
@@ -86,7 +88,7 @@ func TestSealCoversItsTurn(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events := b.events(t)
+	events := b.Events(t)
 	bySequence(t, events)
 	seals, several := 0, false
 	for _, e := range events {
@@ -122,14 +124,14 @@ func TestSealCoversItsTurn(t *testing.T) {
 // is sealed once, whole, and a second call only waits.
 func TestSealWaitsForTheStream(t *testing.T) {
 	t.Parallel()
-	b, stop, start := restartable(t)
+	b, stop, start := bustest.Restartable(t)
 	client := newClient(t, b, func(c *Config) { c.Linger = time.Hour })
 	turn := open(t, client, Run{Session: "s"}).Turn(`turn "7"`, small)
 	if err := turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}); err != nil {
 		t.Fatal(err)
 	}
 	stop()
-	if _, err := turn.Seal(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := turn.Seal(bustest.Within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a seal without a server: %v", err)
 	}
 	if err := turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "late"}); !errors.Is(err, ErrSealed) {
@@ -141,14 +143,14 @@ func TestSealWaitsForTheStream(t *testing.T) {
 	start()
 	var err error
 	for range 5 {
-		if _, err = turn.Seal(within(t, 20*time.Second)); err == nil {
+		if _, err = turn.Seal(bustest.Within(t, 20*time.Second)); err == nil {
 			break
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := b.events(t) // no more waiting: Seal has returned
+	events := b.Events(t) // no more waiting: Seal has returned
 	seals := factsOf[*schema.EnvelopeCreated](t, b)
 	if len(seals) != 1 || len(events) != 3 || !slices.Equal(ranged(t, seals[0]), []int64{2, 3}) {
 		t.Fatalf("%d seals, %d events", len(seals), len(events))
@@ -160,7 +162,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 
 func TestSealOfAVeryLongTurn(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	const n = 3_000
@@ -182,7 +184,7 @@ func TestSealOfAVeryLongTurn(t *testing.T) {
 // invented fact.
 func TestCallsWithNothing(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	call := turn.Call("c")
@@ -199,7 +201,7 @@ func TestCallsWithNothing(t *testing.T) {
 	if err := errors.Join(call.Elide(t.Context(), window.Pass{}), call.Usage(t.Context(), plan, schema.ProviderUsage{}), sealed(t, turn)); err != nil {
 		t.Error(err)
 	}
-	if n := len(b.events(t)); n != 6 { // scope, surface, selection, budget, usage, seal
+	if n := len(b.Events(t)); n != 6 { // scope, surface, selection, budget, usage, seal
 		t.Errorf("%d events", n)
 	}
 	if usage := factsOf[*schema.UsageRecorded](t, b)[0]; usage.AssemblyID != "" {
@@ -214,7 +216,7 @@ func TestCallsWithNothing(t *testing.T) {
 
 func TestContextLimitIsRecorded(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	items := []window.Item{{ID: "system", Kind: window.KindFixed, Tokens: 70}, {ID: "doc", Kind: window.KindRetrieved, Tokens: 30}, {ID: "u", Kind: window.KindMessage, Role: "user", Tokens: 40}}
@@ -239,7 +241,7 @@ func TestContextLimitIsRecorded(t *testing.T) {
 // TestLargeCallThroughTheStream records a window that no event holds whole.
 func TestLargeCallThroughTheStream(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	turn := open(t, client, Run{Session: "s"}).Turn("t", Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 1_000_000}})
 	items := manyItems(2_000)
@@ -263,12 +265,12 @@ func TestLargeCallThroughTheStream(t *testing.T) {
 	if n != 2_000 || len(seal.AssemblyRefs) != 1 || len(seal.SelectionRefs) != 1 || len(seal.SurfaceRefs) != 1 {
 		t.Errorf("%d blocks; %+v", n, seal)
 	}
-	bySequence(t, b.events(t))
+	bySequence(t, b.Events(t))
 }
 
 func TestRedactionStatesOfContent(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	run := open(t, client, Run{Session: "s"})
 	refs := make([]string, 1, 4)
@@ -304,7 +306,7 @@ func TestRedactionStatesOfContent(t *testing.T) {
 func sealed(t *testing.T, turn *Turn) error {
 	t.Helper()
 	receipt, err := turn.Seal(t.Context())
-	if err == nil && receipt.Stored != InStream {
+	if err == nil && receipt.Stored != publish.InStream {
 		t.Errorf("the sealed turn is stored in %q", receipt.Stored)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -70,7 +71,7 @@ var summarizing = window.Policy{Steps: []window.Step{window.SummarizeMessages, w
 // it, hangs: a typed error, and not one fact of the call.
 func TestFitAbandoned(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	turn := open(t, client, Run{Session: "s"}).Turn("t", small)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +88,7 @@ func TestFitAbandoned(t *testing.T) {
 	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(b.events(t)); n != 2 { // scope and seal
+	if n := len(b.Events(t)); n != 2 { // scope and seal
 		t.Errorf("%d events", n)
 	}
 }
@@ -96,7 +97,7 @@ func TestFitAbandoned(t *testing.T) {
 // next step that had to follow.
 func TestFitWithBadWork(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	client := newClient(t, b)
 	run := open(t, client, Run{Session: "s"})
 	answer := func(list ...window.Replacement) Work {
@@ -136,7 +137,7 @@ func TestFitWithBadWork(t *testing.T) {
 // fit, so there is no step to record.
 func TestFitsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	turn := open(t, newClient(t, b), Run{Session: "s"}).Turn("t", small)
 	if _, err := turn.Call("c").Fit(t.Context(), pressing[2:], window.DefaultPolicy(), nil); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -101,7 +102,7 @@ func (a *app) recordDemo(ctx context.Context, i *instance.Instance, data string)
 	}
 	c := producer.DefaultConfig(i.NATS)
 	c.Runtime, c.Key, c.Guard, c.Counter = "demo", ring.Current(), guard, window.NewCounter(window.CounterConfig{})
-	publisher := producer.NewPublisher(i.JetStream, c.Linger)
+	publisher := publish.New(i.JetStream, c.Linger)
 	shown, err := demo.Record(ctx, c, publisher, sources, func(format string, args ...any) {
 		line, _ := guard.Mask(fmt.Sprintf(format, args...))
 		fmt.Fprintln(a.out, line)

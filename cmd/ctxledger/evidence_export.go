@@ -20,7 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -304,7 +304,7 @@ func publishExport(ctx context.Context, js jetstream.JetStream, scope pack.Scope
 	if err != nil {
 		return err
 	}
-	publisher := producer.NewPublisher(js, 0)
+	publisher := publish.New(js, 0)
 	if err := publisher.Publish(ctx, e); err != nil {
 		return err
 	}

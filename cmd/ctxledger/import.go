@@ -18,9 +18,9 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -117,7 +117,7 @@ func (a *app) importLogs(ctx context.Context, format model.Format, paths []strin
 	if err != nil && !blind {
 		return err
 	}
-	publisher := producer.NewPublisher(js, 0)
+	publisher := publish.New(js, 0)
 	report, others, err := a.publishLogs(ctx, publisher, format, paths, flags)
 	for _, p := range report.Problems {
 		fmt.Fprintln(a.err, p)
@@ -165,7 +165,7 @@ func (a *app) importLogs(ctx context.Context, format model.Format, paths []strin
 // publishLogs imports every file below the paths. One file's problem does not
 // keep the others out; an error is one of the stream or of the machine. others
 // are the files of folders that are no session logs.
-func (a *app) publishLogs(ctx context.Context, publisher *producer.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
+func (a *app) publishLogs(ctx context.Context, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
 	ring, err := keyfile.Open(a.flags.data, flags.tenant)
 	if err != nil {
 		return report, nil, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -73,7 +73,7 @@ func (a *app) publish(ctx context.Context, in io.Reader) error {
 	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !publishOnly(err) {
 		return err
 	}
-	p := publication{publisher: producer.NewPublisher(js, publishLinger), refuse: func(line int, v *schema.Violation) {
+	p := publication{publisher: publish.New(js, publishLinger), refuse: func(line int, v *schema.Violation) {
 		fmt.Fprintf(a.err, "line %d: %v\n", line, v)
 	}}
 	err = lines.Read(lines.Until(ctx, in), maxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
@@ -93,7 +93,7 @@ func (a *app) publish(ctx context.Context, in io.Reader) error {
 }
 
 // sayTakenIDs says of events that the stream took for repeats of other messages.
-func (a *app) sayTakenIDs(p *producer.Publisher) {
+func (a *app) sayTakenIDs(p *publish.Publisher) {
 	if n := p.TakenIDs(); n > 0 {
 		fmt.Fprintf(a.err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", plain.Plural(n, "event"))
 	}
@@ -101,7 +101,7 @@ func (a *app) sayTakenIDs(p *producer.Publisher) {
 
 // publication is one run of publish.
 type publication struct {
-	publisher         *producer.Publisher
+	publisher         *publish.Publisher
 	refuse            func(line int, v *schema.Violation)
 	accepted, refused int // events
 }
@@ -133,7 +133,7 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 // send hands an event on. Input that comes faster than the stream takes it waits.
 func (p *publication) send(ctx context.Context, e *schema.Event) error {
 	err := p.publisher.Publish(ctx, e)
-	if !errors.Is(err, producer.ErrQueueFull) {
+	if !errors.Is(err, publish.ErrQueueFull) {
 		return err
 	}
 	if err := p.publisher.Flush(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -26,7 +27,7 @@ type Recorder struct {
 	err    error
 }
 
-var _ producer.Transport = (*Recorder)(nil)
+var _ publish.Transport = (*Recorder)(nil)
 
 // New returns a client and the recorder that keeps its events, and checks the
 // recording when the test ends; see [Recorder.Check].
@@ -79,7 +80,7 @@ func (r *Recorder) Send(_ context.Context, messages ...schema.Message) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if errors.Is(r.err, producer.ErrQueueFull) {
+	if errors.Is(r.err, publish.ErrQueueFull) {
 		return r.err
 	}
 	r.events = append(r.events, events...)
@@ -103,11 +104,11 @@ func read(m schema.Message) (Event, error) {
 }
 
 // Store returns at once: nothing waits here. The error is what Fail set.
-func (r *Recorder) Store(context.Context) (producer.Stored, error) {
+func (r *Recorder) Store(context.Context) (publish.Stored, error) {
 	if err := r.Err(); err != nil {
 		return "", err
 	}
-	return producer.InStream, nil
+	return publish.InStream, nil
 }
 
 // Flush returns at once. The error is what Fail set.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
@@ -120,7 +121,7 @@ func TestFilters(t *testing.T) {
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	client, rec := New(t)
-	away, full := errors.New("away"), fmt.Errorf("%w: away", producer.ErrQueueFull)
+	away, full := errors.New("away"), fmt.Errorf("%w: away", publish.ErrQueueFull)
 	record := func() error {
 		_, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}, schema.Correlation{SessionID: "s"})
 		return err
@@ -133,7 +134,7 @@ func TestFailing(t *testing.T) {
 		t.Errorf("flushed while away: %v, %v", err, client.Err())
 	}
 	rec.Fail(full)
-	if err := record(); !errors.Is(err, producer.ErrQueueFull) {
+	if err := record(); !errors.Is(err, publish.ErrQueueFull) {
 		t.Errorf("recorded while full: %v", err)
 	}
 	rec.Fail(nil)
@@ -161,7 +162,7 @@ func TestDropping(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := turn.Call("c1")
-	rec.Fail(producer.ErrQueueFull)
+	rec.Fail(publish.ErrQueueFull)
 	plan, err := call.Fit(ctx, []window.Item{item}, window.DefaultPolicy(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // both hands the same messages to a recorder and to a real publisher.
 type both struct {
-	*producer.Publisher
+	*publish.Publisher
 	rec *Recorder
 }
 
@@ -50,7 +51,7 @@ func TestRecorderSeesWhatTheStreamGets(t *testing.T) {
 	var rec Recorder
 	config := producer.Config{Instance: "test", Clock: ticking()}
 	guarded(t)(&config)
-	client, err := producer.NewClient(config, both{producer.NewPublisher(js, time.Hour), &rec})
+	client, err := producer.NewClient(config, both{publish.New(js, time.Hour), &rec})
 	if err != nil {
 		t.Fatal(err)
 	}

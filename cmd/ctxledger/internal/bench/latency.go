@@ -15,7 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -113,7 +113,7 @@ func (p pace) due(i int) time.Time {
 func (p pace) dueBy(t time.Time) int { return int(t.Sub(p.begin).Seconds()*p.rate) + 1 }
 
 func (s *servers) publish(ctx context.Context, due pace, n int, messages *ring) error {
-	publisher := producer.NewPublisher(s.js, 0)
+	publisher := publish.New(s.js, 0)
 	for sent := 0; sent < n; {
 		for now := min(n, due.dueBy(time.Now())); sent < now; sent++ {
 			if err := publisher.Send(ctx, messages.next()); err != nil {

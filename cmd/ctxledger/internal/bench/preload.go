@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -30,7 +30,7 @@ func Seed(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progr
 	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
 		return p, err
 	}
-	publisher, generator := producer.NewPublisher(js, 0), mix.New(seed)
+	publisher, generator := publish.New(js, 0), mix.New(seed)
 	var data, headers int
 	for i := range n {
 		if i%1000 == 0 && progress != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -98,7 +98,7 @@ func SeedStream(ctx context.Context, c SeedConfig, js jetstream.JetStream) (s Se
 }
 
 func publishCorpus(ctx context.Context, corpus *mix.Corpus, js jetstream.JetStream, c SeedConfig) error {
-	publisher := producer.NewPublisher(js, 0)
+	publisher := publish.New(js, 0)
 	total := corpus.Events()
 	for i, e := 0, corpus.Next(); e != nil; i, e = i+1, corpus.Next() {
 		if i%1000 == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -133,7 +133,7 @@ func publishAgain(t *testing.T, dsn string) jetstream.JetStream {
 		t.Fatal(err)
 	}
 	q := quickSeed{config: smallSeed(), base: smallSeed().Base, copies: 3}
-	n, publisher := uint64(smallSeed().Events), producer.NewPublisher(js, 0)
+	n, publisher := uint64(smallSeed().Events), publish.New(js, 0)
 	for after := uint64(0); after < n; {
 		page, err := l.EventsAfter(t.Context(), q.identity(), after, n, ledger.Filter{}, 1000)
 		if err != nil || len(page) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/exampleagent"
 	"github.com/ctxledger/ctxledger/producer/grant"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
 )
@@ -38,7 +39,7 @@ type Shown struct{ Session, Turn, Call string }
 // has the most layers, and of those the fullest. Sources are the files that it
 // reads; say gets a line for people now and then, made of the facts that go to the
 // transport. Config needs a counter.
-func Record(ctx context.Context, config producer.Config, transport producer.Transport, sources fs.FS, say func(string, ...any)) (Shown, error) {
+func Record(ctx context.Context, config producer.Config, transport publish.Transport, sources fs.FS, say func(string, ...any)) (Shown, error) {
 	narrated := &narrator{Transport: transport, say: say}
 	client, err := producer.NewClient(config, narrated)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -14,7 +14,7 @@ import (
 // narrator is a transport that tells people of the facts that go over it: the
 // agent itself prints nothing.
 type narrator struct {
-	producer.Transport
+	publish.Transport
 	say    func(string, ...any)
 	shown  Shown // the window that has most to show so far: the most layers, then tokens
 	layers int

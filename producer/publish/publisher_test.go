@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 func publishAll(t *testing.T, p *Publisher, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := p.Publish(t.Context(), removed(t, id)); err != nil {
+		if err := p.Publish(t.Context(), bustest.Removed(t, id)); err != nil {
 			t.Fatal(id, err)
 		}
 	}
@@ -27,19 +28,19 @@ func publishAll(t *testing.T, p *Publisher, ids ...string) {
 
 func flush(t *testing.T, p *Publisher) {
 	t.Helper()
-	if err := p.Flush(within(t, 20*time.Second)); err != nil {
+	if err := p.Flush(bustest.Within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestBatchesKeepOrder(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := NewPublisher(b.js, 0)
-	ids := numbered(6_500) // more than a batch, more than the queue
+	b := bustest.Start(t)
+	p := New(b.JS, 0)
+	ids := bustest.Numbered(6_500) // more than a batch, more than the queue
 	publishAll(t, p, ids...)
 	flush(t, p)
-	wantIDs(t, b, ids)
+	bustest.WantIDs(t, b, ids)
 	if p.Queued() != 0 || p.bytes != 0 || p.stored != p.accepted {
 		t.Errorf("%d queued, %d bytes", p.Queued(), p.bytes)
 	}
@@ -48,65 +49,65 @@ func TestBatchesKeepOrder(t *testing.T) {
 // TestBatchErrors holds the library's errors to what the server really sends.
 func TestBatchErrors(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	batch := func(ids ...string) []*nats.Msg {
 		var list []*nats.Msg
 		for _, id := range ids {
-			m := removed(t, id).Binary()
+			m := bustest.Removed(t, id).Binary()
 			list = append(list, &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
 		}
 		return list
 	}
 	first := batch("a", "b")
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, first); err != nil {
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch("c", "b")); !errors.Is(err, jetstreamext.ErrBatchPublishDuplicateMsgID) {
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, batch("c", "b")); !errors.Is(err, jetstreamext.ErrBatchPublishDuplicateMsgID) {
 		t.Errorf("a duplicate: %v", err)
 	}
-	if _, err := b.js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, Duplicates: time.Minute}); err != nil {
+	if _, err := b.JS.UpdateStream(t.Context(), jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, Duplicates: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch("d", "e")); !errors.Is(err, jetstreamext.ErrBatchPublishNotEnabled) {
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, batch("d", "e")); !errors.Is(err, jetstreamext.ErrBatchPublishNotEnabled) {
 		t.Errorf("not enabled: %v", err)
 	}
 	// The messages of a batch that failed are used again.
 	for range 2 {
-		if err := (&sender{js: b.js}).publish(t.Context(), first); err != nil {
+		if err := (&sender{JS: b.JS}).publish(t.Context(), first); err != nil {
 			t.Error(err)
 		}
 	}
-	wantIDs(t, b, []string{"a", "b"})
+	bustest.WantIDs(t, b, []string{"a", "b"})
 }
 
 func TestStreamWithoutBatches(t *testing.T) {
 	t.Parallel()
-	b := startBus(t, func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false })
-	p := NewPublisher(b.js, 0)
-	publishAll(t, p, numbered(50)...)
+	b := bustest.Start(t, func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false })
+	p := New(b.JS, 0)
+	publishAll(t, p, bustest.Numbered(50)...)
 	flush(t, p)
-	wantIDs(t, b, numbered(50))
+	bustest.WantIDs(t, b, bustest.Numbered(50))
 }
 
 func TestBatchWithStoredEvents(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := NewPublisher(b.js, 0)
+	b := bustest.Start(t)
+	p := New(b.JS, 0)
 	publishAll(t, p, "x", "b")
 	flush(t, p)
 	publishAll(t, p, "a", "b", "c", "x", "d")
 	flush(t, p)
 	publishAll(t, p, "d", "e", "e") // twice within one batch, too
 	flush(t, p)
-	wantIDs(t, b, []string{"x", "b", "a", "c", "d", "e"})
+	bustest.WantIDs(t, b, []string{"x", "b", "a", "c", "d", "e"})
 }
 
 func TestTooManyBatchesInFlight(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
+	b := bustest.Start(t)
 	var open []jetstreamext.BatchPublisher
 	for i := range 60 {
-		batch, err := jetstreamext.NewBatchPublisher(b.js)
+		batch, err := jetstreamext.NewBatchPublisher(b.JS)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 	if len(open) == 60 {
 		t.Fatal("the server has no limit")
 	}
-	p := NewPublisher(b.js, 0)
+	p := New(b.JS, 0)
 	publishAll(t, p, "a", "b")
 	done := make(chan error, 1)
 	go func() { done <- p.Flush(t.Context()) }()
@@ -136,7 +137,7 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if n := b.messages(t); n != 4 {
+	if n := b.Messages(t); n != 4 {
 		t.Errorf("%d messages, not 4", n)
 	}
 }
@@ -145,14 +146,14 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 // acknowledgement of its first try had been lost.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := newPublisher(b.js, Options{Linger: time.Hour, MaxQueued: 10_000})
-	ids := numbered(20)
+	b := bustest.Start(t)
+	p := NewWith(b.JS, Options{Linger: time.Hour, MaxQueued: 10_000})
+	ids := bustest.Numbered(20)
 	publishAll(t, p, ids[:10]...)
 	p.mu.Lock()
 	batch, size := p.batch()
 	p.mu.Unlock()
-	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.js, batch); err != nil {
+	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, batch); err != nil {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
@@ -166,7 +167,7 @@ func TestLostReply(t *testing.T) {
 		t.Errorf("Err is %v", err)
 	}
 	flush(t, p)
-	wantIDs(t, b, ids)
+	bustest.WantIDs(t, b, ids)
 	if err := p.Err(); err != nil {
 		t.Error(err)
 	}
@@ -176,9 +177,9 @@ func TestLostReply(t *testing.T) {
 // Err says why, as often as it is asked, and Flush gets its own answer.
 func TestFailedTryLosesNothing(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := newPublisher(b.js, Options{Linger: 10 * time.Millisecond, MaxQueued: 5})
-	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+	b := bustest.Start(t)
+	p := NewWith(b.JS, Options{Linger: 10 * time.Millisecond, MaxQueued: 5})
+	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
 	publishAll(t, p, "a", "b")
@@ -194,12 +195,12 @@ func TestFailedTryLosesNothing(t *testing.T) {
 		t.Errorf("Err: %v, %v", first, second)
 	}
 	publishAll(t, p, "c", "d", "e")
-	err := p.Publish(ended(), removed(t, "f")) // it says so without waiting
+	err := p.Publish(bustest.Ended(), bustest.Removed(t, "f")) // it says so without waiting
 	if !errors.Is(err, ErrQueueFull) || !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("the sixth: %v", err)
 	}
 	time.Sleep(1500 * time.Millisecond) // a try that the events above began has failed
-	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
+	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
 	for deadline := time.Now().Add(20 * time.Second); p.Queued() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not try again by itself")
@@ -207,32 +208,32 @@ func TestFailedTryLosesNothing(t *testing.T) {
 	}
 	publishAll(t, p, "f")
 	flush(t, p)
-	wantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})
+	bustest.WantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})
 }
 
 // TestBulkPublisherWaits: without a linger, Publish waits for room, and what it
 // returns an error for is not queued.
 func TestBulkPublisherWaits(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+	b := bustest.Start(t)
+	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
-	p := newPublisher(b.js, Options{MaxQueued: 3, WaitForRoom: true})
+	p := NewWith(b.JS, Options{MaxQueued: 3, WaitForRoom: true})
 	publishAll(t, p, "a", "b", "c")
-	if err := p.Publish(t.Context(), removed(t, "d")); !errors.Is(err, nats.ErrNoResponders) {
+	if err := p.Publish(t.Context(), bustest.Removed(t, "d")); !errors.Is(err, nats.ErrNoResponders) {
 		t.Fatalf("the fourth: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Publish(ctx, removed(t, "d")); err == nil {
+	if err := p.Publish(ctx, bustest.Removed(t, "d")); err == nil {
 		t.Fatal("a cancelled context found room")
 	}
-	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
+	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
 	time.Sleep(500 * time.Millisecond) // a try that still runs may fail
 	var err error
 	for range 3 {
-		if err = p.Publish(t.Context(), removed(t, "d")); err == nil {
+		if err = p.Publish(t.Context(), bustest.Removed(t, "d")); err == nil {
 			break
 		}
 	}
@@ -240,19 +241,19 @@ func TestBulkPublisherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush(t, p)
-	wantIDs(t, b, []string{"a", "b", "c", "d"})
+	bustest.WantIDs(t, b, []string{"a", "b", "c", "d"})
 }
 
 func TestConcurrentPublish(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := NewPublisher(b.js, time.Millisecond)
+	b := bustest.Start(t)
+	p := New(b.JS, time.Millisecond)
 	const writers, each = 8, 400
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
 			for i := range each {
-				if err := p.Publish(t.Context(), removed(t, fmt.Sprintf("%d-%05d", w, i))); err != nil {
+				if err := p.Publish(t.Context(), bustest.Removed(t, fmt.Sprintf("%d-%05d", w, i))); err != nil {
 					t.Error(err)
 				}
 				if i%97 == 0 {
@@ -266,7 +267,7 @@ func TestConcurrentPublish(t *testing.T) {
 	wait.Wait()
 	flush(t, p)
 	last := map[string]string{}
-	ids := b.ids(t)
+	ids := b.IDs(t)
 	for _, id := range ids {
 		writer, _, _ := strings.Cut(id, "-")
 		if id <= last[writer] {
@@ -281,11 +282,11 @@ func TestConcurrentPublish(t *testing.T) {
 
 func TestLingerSendsWithoutFlush(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := NewPublisher(b.js, 30*time.Millisecond)
+	b := bustest.Start(t)
+	p := New(b.JS, 30*time.Millisecond)
 	for round := 1; round <= 3; round++ {
 		publishAll(t, p, fmt.Sprint("a", round), fmt.Sprint("b", round))
-		for deadline := time.Now().Add(5 * time.Second); b.messages(t) != uint64(2*round); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Second); b.Messages(t) != uint64(2*round); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("nothing was sent")
 			}
@@ -295,15 +296,15 @@ func TestLingerSendsWithoutFlush(t *testing.T) {
 
 func TestRefusedEvents(t *testing.T) {
 	t.Parallel()
-	b := startBus(t)
-	p := NewPublisher(b.js, 0)
+	b := bustest.Start(t)
+	p := New(b.JS, 0)
 	var violations schema.Violations
 	if err := p.Publish(t.Context(), &schema.Event{ID: "x"}); !errors.As(err, &violations) {
 		t.Errorf("an invalid event: %v", err)
 	}
 	// Within the contract, beyond what a server takes: every attribute is at its
 	// limit, and percent-encoding makes three bytes of one.
-	e := removed(t, "big")
+	e := bustest.Removed(t, "big")
 	e.Extensions = map[string]string{}
 	for i := range 400 {
 		e.Extensions[fmt.Sprintf("x%d", i)] = strings.Repeat("é", 512)
@@ -313,8 +314,8 @@ func TestRefusedEvents(t *testing.T) {
 	}
 	publishAll(t, p, "a")
 	flush(t, p)
-	wantIDs(t, b, []string{"a"})
-	b.nc.Close()
+	bustest.WantIDs(t, b, []string{"a"})
+	b.NC.Close()
 	publishAll(t, p, "b")
 	if err := p.Flush(t.Context()); !errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("a closed connection: %v", err)

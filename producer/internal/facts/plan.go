@@ -1,4 +1,4 @@
-package producer
+package facts
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// target is the standard's word for the model itself as a receiver.
-const target = "model"
+// Target is the standard's word for the model itself as a receiver.
+const Target = "model"
 
-// planFacts says what a plan means: the surface that was chosen from, the
+// PlanFacts says what a plan means: the surface that was chosen from, the
 // decision, the rungs that were climbed, and the budget, each in as many parts
 // as its size needs. It is pure: the same plan gives the same facts.
-func planFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
+func PlanFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
 	var facts []schema.Fact
-	chunks := chunk(itemRefs(candidates), maxPartBytes, refBytes)
+	chunks := Chunk(ItemRefs(candidates), MaxPartBytes, RefBytes)
 	for i, refs := range chunks {
-		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: partOf(i, len(chunks))}, Surface: schema.Surface{
+		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: PartOf(i, len(chunks))}, Surface: schema.Surface{
 			SurfaceID: "surface:" + call, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
 		}})
 	}
@@ -37,10 +37,10 @@ func selectionFacts(call, model string, candidates []window.Item, plan window.Pl
 	for i, o := range plan.Omitted {
 		omitted[o.ID] = &plan.Omitted[i]
 	}
-	chunks := chunk(candidates, maxPartBytes, func(c window.Item) int {
-		size := candidateBytes + 2*textBytes(c.ID)
+	chunks := Chunk(candidates, MaxPartBytes, func(c window.Item) int {
+		size := candidateBytes + 2*TextBytes(c.ID)
 		if o := omitted[c.ID]; o != nil {
-			size += textBytes(o.Note)
+			size += TextBytes(o.Note)
 		}
 		return size
 	})
@@ -48,7 +48,7 @@ func selectionFacts(call, model string, candidates []window.Item, plan window.Pl
 	facts := make([]schema.Fact, len(chunks))
 	for i, part := range chunks {
 		f := &schema.SelectionCompleted{
-			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model), Candidates: itemRefs(part)},
+			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model), Candidates: ItemRefs(part)},
 			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call), Selected: make([]schema.Candidate, 0, len(part)),
 		}
 		if len(chunks) > 1 {
@@ -70,7 +70,7 @@ func selectionFacts(call, model string, candidates []window.Item, plan window.Pl
 	return facts
 }
 
-func itemRefs(items []window.Item) []schema.Ref {
+func ItemRefs(items []window.Item) []schema.Ref {
 	refs := make([]schema.Ref, len(items))
 	for i, item := range items {
 		refs[i] = schema.Ref(item.ID)
@@ -85,11 +85,11 @@ func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []sch
 			refs = append(refs, schema.Refs(r.Of...)...)
 		}
 	}
-	chunks := chunk(refs, maxPartBytes, refBytes)
+	chunks := Chunk(refs, MaxPartBytes, RefBytes)
 	facts := make([]schema.Fact, len(chunks))
 	for i, refs := range chunks {
 		f := &schema.PressureApplied{
-			Common:     schema.Common{Metadata: partOf(i, len(chunks))},
+			Common:     schema.Common{Metadata: PartOf(i, len(chunks))},
 			PressureID: fmt.Sprintf("pressure:%s:%d", call, rung.Number), CallID: call, Step: new(int64(rung.Number)), Name: string(rung.Step),
 			Policy: "pressure_ladder", Model: model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
 		}
@@ -107,7 +107,7 @@ func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []sch
 // sizes alone; what was shortened comes in parts.
 func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
 	f := &schema.BudgetApplied{
-		BudgetID: "budget:" + call, CallID: call, Target: target, Model: model,
+		BudgetID: "budget:" + call, CallID: call, Target: Target, Model: model,
 		MaxTokens: new(int64(plan.Budget.MaxTokens)), ReservedTokens: new(int64(plan.Budget.ReservedOutput)),
 		EstimatedTokens: new(int64(plan.TokensBefore)), ActualTokens: new(int64(plan.TokensAfter)), ActualItems: new(int64(len(plan.Window))),
 	}
@@ -121,13 +121,13 @@ func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
 	f.WindowSegments = segments(plan)
 	for i, s := range f.WindowSegments {
 		f.WindowSegments[i].Order = new(int64(i))
-		bytes += segmentBytes + textBytes(s.Layer)*2
+		bytes += segmentBytes + TextBytes(s.Layer)*2
 		for _, ref := range s.ItemRefs {
-			bytes += refBytes(ref)
+			bytes += RefBytes(ref)
 		}
 	}
-	truncated := chunk(truncations(plan), maxPartBytes/2, truncationBytes)
-	if bytes > maxPartBytes/2 {
+	truncated := Chunk(Truncations(plan), MaxPartBytes/2, truncationBytes)
+	if bytes > MaxPartBytes/2 {
 		for i := range f.WindowSegments {
 			f.WindowSegments[i].ItemRefs = nil
 		}
@@ -137,17 +137,17 @@ func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
 	f.TruncationRecords = truncated[0]
 	for i, records := range truncated[1:] {
 		facts = append(facts, &schema.BudgetApplied{
-			Common: schema.Common{Metadata: partOf(i+1, len(truncated))}, BudgetID: f.BudgetID, CallID: call, Target: target, Model: model,
+			Common: schema.Common{Metadata: PartOf(i+1, len(truncated))}, BudgetID: f.BudgetID, CallID: call, Target: Target, Model: model,
 			TruncationRecords: records,
 		})
 	}
 	if len(truncated) > 1 {
-		f.Metadata = joined(f.Metadata, partOf(0, len(truncated)))
+		f.Metadata = Joined(f.Metadata, PartOf(0, len(truncated)))
 	}
 	return facts
 }
 
-func truncations(plan window.Plan) (list []schema.Truncation) {
+func Truncations(plan window.Plan) (list []schema.Truncation) {
 	for _, rung := range plan.Steps {
 		if rung.Step != window.CompactToolOutputs {
 			continue

@@ -1,4 +1,4 @@
-package producer
+package facts
 
 import (
 	"strconv"
@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// blocks are the plan's window as the model is to see it, one an item.
-func blocks(call string, plan window.Plan) []schema.Block {
+// Blocks are the plan's window as the model is to see it, one an item.
+func Blocks(call string, plan window.Plan) []schema.Block {
 	list := make([]schema.Block, len(plan.Window))
 	for i, item := range plan.Window {
 		list[i] = schema.Block{
@@ -19,9 +19,9 @@ func blocks(call string, plan window.Plan) []schema.Block {
 	return list
 }
 
-func assemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
+func AssemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
 	f := &schema.AssemblyCreated{
-		AssemblyID: "assembly:" + call, CallID: call, Target: target, BudgetRef: schema.Ref("budget:" + call), Visibility: []string{"model"},
+		AssemblyID: "assembly:" + call, CallID: call, Target: Target, BudgetRef: schema.Ref("budget:" + call), Visibility: []string{"model"},
 		OrderedBlocks: blocks, SourceItemRefs: make([]schema.Ref, len(blocks)),
 	}
 	for i, b := range blocks {
@@ -30,22 +30,22 @@ func assemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
 	return f
 }
 
-// assemblyParts are the facts of an assembly. Positions go on from part to part.
-func assemblyParts(call string, plan window.Plan) []*schema.AssemblyCreated {
-	chunks := chunk(blocks(call, plan), maxPartBytes, func(b schema.Block) int {
-		return blockBytes + textBytes(b.Block) + 2*refBytes(b.ItemRefs[0]) + textBytes(b.Layer) + textBytes(b.Role)
+// AssemblyParts are the facts of an assembly. Positions go on from part to part.
+func AssemblyParts(call string, plan window.Plan) []*schema.AssemblyCreated {
+	chunks := Chunk(Blocks(call, plan), MaxPartBytes, func(b schema.Block) int {
+		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role)
 	})
 	list := make([]*schema.AssemblyCreated, len(chunks))
 	for i, part := range chunks {
-		list[i] = assemblyFact(call, part)
-		list[i].Metadata = partOf(i, len(chunks))
+		list[i] = AssemblyFact(call, part)
+		list[i].Metadata = PartOf(i, len(chunks))
 	}
 	return list
 }
 
-// injectionFact says that an assembly became visible. It repeats the assembly's
+// InjectionFact says that an assembly became visible. It repeats the assembly's
 // items where one event holds them, and otherwise says that it does not.
-func injectionFact(call string, asm *schema.AssemblyCreated, point schema.InjectionPoint) *schema.InjectionApplied {
+func InjectionFact(call string, asm *schema.AssemblyCreated, point schema.InjectionPoint) *schema.InjectionApplied {
 	f := &schema.InjectionApplied{Injection: schema.Injection{
 		InjectionID: "inject:" + call, CallID: call, AssemblyID: asm.AssemblyID, Target: asm.Target, InjectionPoint: point, InjectionKind: "window",
 	}}
@@ -60,7 +60,7 @@ func injectionFact(call string, asm *schema.AssemblyCreated, point schema.Inject
 	if known {
 		f.Tokens = &tokens
 	}
-	if len(chunk(asm.SourceItemRefs, maxPartBytes, refBytes)) == 1 {
+	if len(Chunk(asm.SourceItemRefs, MaxPartBytes, RefBytes)) == 1 {
 		f.ItemRefs = asm.SourceItemRefs
 	} else {
 		f.Metadata = map[string]any{"item_refs": "of_assembly"}
@@ -68,8 +68,8 @@ func injectionFact(call string, asm *schema.AssemblyCreated, point schema.Inject
 	return f
 }
 
-// asFacts are the parts of one record.
-func asFacts[F schema.Fact](parts []F) []schema.Fact {
+// AsFacts are the parts of one record.
+func AsFacts[F schema.Fact](parts []F) []schema.Fact {
 	list := make([]schema.Fact, len(parts))
 	for i, part := range parts {
 		list[i] = part

@@ -1,4 +1,5 @@
-package producer
+// Package bustest is a NATS server with the stream of events, for tests of the producer.
+package bustest
 
 import (
 	"context"
@@ -15,32 +16,32 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// bus is a NATS server of the test's own with the stream.
-type bus struct {
+// Bus is a NATS server of the test's own with the stream.
+type Bus struct {
 	servers *embedded.Servers
-	nc      *nats.Conn
-	js      jetstream.JetStream
+	NC      *nats.Conn
+	JS      jetstream.JetStream
 }
 
-func startBus(t testing.TB, options ...func(*jetstream.StreamConfig)) *bus {
+func Start(t testing.TB, options ...func(*jetstream.StreamConfig)) *Bus {
 	t.Helper()
-	b := &bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b := &Bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
 	b.connect(t)
 	stream := jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute}
 	for _, option := range options {
 		option(&stream)
 	}
-	b.createStream(t, stream)
+	b.CreateStream(t, stream)
 	return b
 }
 
-// createStream creates a stream. The server is still removing the files of one
+// CreateStream creates a stream. The server is still removing the files of one
 // that was just deleted under this name for a moment, and refuses until then.
-func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
+func (b *Bus) CreateStream(t testing.TB, config jetstream.StreamConfig) {
 	t.Helper()
 	var err error
 	for range 100 {
-		if _, err = b.js.CreateStream(t.Context(), config); err == nil {
+		if _, err = b.JS.CreateStream(t.Context(), config); err == nil {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -48,33 +49,33 @@ func (b *bus) createStream(t testing.TB, config jetstream.StreamConfig) {
 	t.Fatal(err)
 }
 
-func (b *bus) connect(t testing.TB) {
+func (b *Bus) connect(t testing.TB) {
 	t.Helper()
-	b.dial(t, b.servers.NATSURL())
+	b.Dial(t, b.servers.NATSURL())
 }
 
-func (b *bus) dial(t testing.TB, natsURL string) {
+func (b *Bus) Dial(t testing.TB, natsURL string) {
 	t.Helper()
 	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	b.nc = nc
-	if b.js, err = jetstream.New(nc); err != nil {
+	b.NC = nc
+	if b.JS, err = jetstream.New(nc); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// events reads the whole stream.
-func (b *bus) events(t testing.TB) []*schema.Event {
+// Events reads the whole stream.
+func (b *Bus) Events(t testing.TB) []*schema.Event {
 	t.Helper()
-	return b.eventsIn(t, "CTX")
+	return b.EventsIn(t, "CTX")
 }
 
-func (b *bus) eventsIn(t testing.TB, name string) []*schema.Event {
+func (b *Bus) EventsIn(t testing.TB, name string) []*schema.Event {
 	t.Helper()
-	stream, err := b.js.Stream(t.Context(), name)
+	stream, err := b.JS.Stream(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,32 +106,32 @@ func (b *bus) eventsIn(t testing.TB, name string) []*schema.Event {
 	return list
 }
 
-func (b *bus) ids(t testing.TB) []string {
+func (b *Bus) IDs(t testing.TB) []string {
 	t.Helper()
 	var ids []string
-	for _, e := range b.events(t) {
+	for _, e := range b.Events(t) {
 		ids = append(ids, e.ID)
 	}
 	return ids
 }
 
-// within is a context for a step that should take far less.
-func within(t testing.TB, d time.Duration) context.Context {
+// Within is a context for a step that should take far less.
+func Within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// ended is a context that has ended: who waits with it fails.
-func ended() context.Context {
+// Ended is a context that has ended: who waits with it fails.
+func Ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// removed is an event that is valid and small.
-func removed(t testing.TB, id string) *schema.Event {
+// Removed is an event that is valid and small.
+func Removed(t testing.TB, id string) *schema.Event {
 	t.Helper()
 	e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "i-" + id}, id, "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
 	if err != nil {
@@ -139,17 +140,17 @@ func removed(t testing.TB, id string) *schema.Event {
 	return e
 }
 
-func (b *bus) messages(t *testing.T) uint64 {
+func (b *Bus) Messages(t *testing.T) uint64 {
 	t.Helper()
-	stream, err := b.js.Stream(t.Context(), "CTX")
+	stream, err := b.JS.Stream(t.Context(), "CTX")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return stream.CachedInfo().State.Msgs
 }
 
-// restartable is a NATS server that comes back on its port with its data.
-func restartable(t *testing.T) (b *bus, stop, start func()) {
+// Restartable is a NATS server that comes back on its port with its data.
+func Restartable(t *testing.T) (b *Bus, stop, start func()) {
 	t.Helper()
 	dir := t.TempDir()
 	config := embedded.DefaultConfig(dir)
@@ -161,7 +162,7 @@ func restartable(t *testing.T) (b *bus, stop, start func()) {
 		}
 		return s
 	}
-	b = &bus{servers: run()}
+	b = &Bus{servers: run()}
 	t.Cleanup(func() { b.servers.Close() })
 	u, err := url.Parse(b.servers.NATSURL())
 	if err != nil {
@@ -170,7 +171,7 @@ func restartable(t *testing.T) (b *bus, stop, start func()) {
 	_, port, _ := net.SplitHostPort(u.Host)
 	fmt.Sscan(port, &config.NATSPort)
 	b.connect(t)
-	_, err = b.js.CreateStream(t.Context(), jetstream.StreamConfig{
+	_, err = b.JS.CreateStream(t.Context(), jetstream.StreamConfig{
 		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute,
 	})
 	if err != nil {
@@ -179,7 +180,7 @@ func restartable(t *testing.T) (b *bus, stop, start func()) {
 	return b, func() { b.servers.Close() }, func() { b.servers = run() }
 }
 
-func numbered(n int) []string {
+func Numbered(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("e%05d", i)
@@ -187,41 +188,41 @@ func numbered(n int) []string {
 	return ids
 }
 
-func wantIDs(t *testing.T, b *bus, want []string) {
+func WantIDs(t *testing.T, b *Bus, want []string) {
 	t.Helper()
-	if got := b.ids(t); !slices.Equal(got, want) {
+	if got := b.IDs(t); !slices.Equal(got, want) {
 		t.Fatalf("the stream holds %d events, not %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
 	}
 }
 
-func (b *bus) update(t testing.TB, config jetstream.StreamConfig) {
+func (b *Bus) Update(t testing.TB, config jetstream.StreamConfig) {
 	t.Helper()
-	if _, err := b.js.UpdateStream(t.Context(), config); err != nil {
+	if _, err := b.JS.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// startPartitions is startBus with the events in several streams.
-func startPartitions(t testing.TB, n schema.Partitions) *bus {
+// StartPartitions is startBus with the events in several streams.
+func StartPartitions(t testing.TB, n schema.Partitions) *Bus {
 	t.Helper()
-	b := &bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b := &Bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
 	b.connect(t)
 	for _, s := range n.EventStreams() {
-		b.createStream(t, partition(s))
+		b.CreateStream(t, Partition(s))
 	}
 	return b
 }
 
-func partition(s schema.Stream) jetstream.StreamConfig {
+func Partition(s schema.Stream) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: s.Name, Subjects: s.Subjects, Metadata: s.Metadata, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond, Discard: jetstream.DiscardNew,
 	}
 }
 
-// forget waits until the streams have forgotten the message ids so far.
-func forget() { time.Sleep(time.Second) }
+// Forget waits until the streams have forgotten the message ids so far.
+func Forget() { time.Sleep(time.Second) }
 
-func sessionNames(n int) []string {
+func SessionNames(n int) []string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = fmt.Sprint("session-", i)
@@ -229,6 +230,6 @@ func sessionNames(n int) []string {
 	return list
 }
 
-// forgetful is a stream that forgets message ids at once: nothing but a look
+// Forgetful is a stream that forgets message ids at once: nothing but a look
 // into it tells what it holds.
-func forgetful(c *jetstream.StreamConfig) { c.Duplicates = 100 * time.Millisecond }
+func Forgetful(c *jetstream.StreamConfig) { c.Duplicates = 100 * time.Millisecond }

@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"context"
@@ -112,7 +112,7 @@ func (r *relay) store(ctx context.Context, bound time.Duration) Stored {
 	switch {
 	case r.sent >= target:
 		return InStream
-	case r.err != nil || !r.sender.js.Conn().IsConnected():
+	case r.err != nil || !r.sender.JS.Conn().IsConnected():
 		return InOutbox
 	}
 	if r.until(ctx, func() bool { return r.sent >= target }) != nil {
@@ -127,9 +127,9 @@ type outboxTransport struct {
 	wait time.Duration // of a seal for the stream
 }
 
-// newOutboxTransport returns the transport of a client with an outbox, whose Store waits
+// NewOutboxTransport returns the transport of a client with an outbox, whose Store waits
 // that long for the stream.
-func newOutboxTransport(p *Publisher, wait time.Duration) Transport {
+func NewOutboxTransport(p *Publisher, wait time.Duration) Transport {
 	return &outboxTransport{Publisher: p, wait: wait}
 }
 

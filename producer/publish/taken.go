@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream
 		own.Header[name] = values
 	}
 	own.Header.Set(schema.MsgIDHeader, uuid.NewString())
-	return s.js.PublishMsg(ctx, own)
+	return s.JS.PublishMsg(ctx, own)
 }
 
 // isStored reports whether an acknowledged message is certainly m. An account that may
@@ -75,14 +75,14 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 	}
 	ctx, cancel := context.WithTimeout(ctx, soloTimeout)
 	defer cancel()
-	stream, err := s.js.Stream(ctx, ack.Stream)
+	stream, err := s.JS.Stream(ctx, ack.Stream)
 	if err == nil {
 		var first *jetstream.RawStreamMsg
 		if first, err = stream.GetMsg(ctx, ack.Sequence); err == nil {
 			return first.Subject == m.Subject && bytes.Equal(first.Data, m.Data)
 		}
 	}
-	s.blind = publishOnly(err) || timedOut(err) && denied(s.js.Conn()) != nil
+	s.blind = PublishOnly(err) || timedOut(err) && denied(s.JS.Conn()) != nil
 	return false
 }
 

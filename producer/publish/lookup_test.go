@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -17,7 +18,7 @@ func batchOf(t testing.TB, ids ...string) []*nats.Msg {
 	t.Helper()
 	var list []*nats.Msg
 	for _, id := range ids {
-		m := removed(t, id).Binary()
+		m := bustest.Removed(t, id).Binary()
 		list = append(list, &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
 	}
 	return list
@@ -27,7 +28,7 @@ func batchOf(t testing.TB, ids ...string) []*nats.Msg {
 // nothing, from just now or from before its window for duplicates.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
-	whole := numbered(20)
+	whole := bustest.Numbered(20)
 	for _, test := range []struct {
 		name   string
 		stored []string // singly, in front of the second try
@@ -41,12 +42,12 @@ func TestTriedAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := startBus(t, forgetful)
-			s := &sender{js: b.js}
+			b := bustest.Start(t, bustest.Forgetful)
+			s := &sender{JS: b.JS}
 			if err := s.try(batchOf(t, "before"), false); err != nil {
 				t.Fatal(err)
 			}
-			other := &sender{js: b.js}
+			other := &sender{JS: b.JS}
 			if len(test.stored) > 0 {
 				if err := other.publishSingly(t.Context(), batchOf(t, test.stored...)); err != nil {
 					t.Fatal(err)
@@ -62,7 +63,7 @@ func TestTriedAgain(t *testing.T) {
 			if err := s.try(batchOf(t, "after"), false); err != nil {
 				t.Fatal(err)
 			}
-			got := slices.DeleteFunc(b.ids(t), func(id string) bool { return id == "of another" })
+			got := slices.DeleteFunc(b.IDs(t), func(id string) bool { return id == "of another" })
 			if want := slices.Concat([]string{"before"}, whole, []string{"after"}); !slices.Equal(got, want) {
 				t.Errorf("the stream holds %v", got)
 			}
@@ -74,24 +75,24 @@ func TestTriedAgain(t *testing.T) {
 // the one that was acknowledged last.
 func TestStreamOfAnotherAge(t *testing.T) {
 	t.Parallel()
-	b := startBus(t, forgetful)
-	s := &sender{js: b.js}
-	for _, id := range numbered(10) {
+	b := bustest.Start(t, bustest.Forgetful)
+	s := &sender{JS: b.JS}
+	for _, id := range bustest.Numbered(10) {
 		if err := s.try(batchOf(t, id), false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.js.DeleteStream(t.Context(), "CTX"); err != nil {
+	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
 		t.Fatal(err)
 	}
-	b.createStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond})
+	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 100 * time.Millisecond})
 	batch := batchOf(t, "a", "b", "c")
-	if _, err := jetstreamext.PublishMsgBatch(context.Background(), b.js, batch); err != nil {
+	if _, err := jetstreamext.PublishMsgBatch(context.Background(), b.JS, batch); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(300 * time.Millisecond)
 	if err := s.try(batch, true); err != nil {
 		t.Fatal(err)
 	}
-	wantIDs(t, b, []string{"a", "b", "c"})
+	bustest.WantIDs(t, b, []string{"a", "b", "c"})
 }

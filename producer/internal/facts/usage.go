@@ -1,4 +1,4 @@
-package producer
+package facts
 
 import (
 	"sync"
@@ -8,27 +8,27 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// lineage is what calls that share a prompt cache know of the call before them.
-type lineage struct {
+// Lineage is what calls that share a prompt cache know of the call before them.
+type Lineage struct {
 	mu     sync.Mutex        // held while a call is recorded, so that order is time
 	last   time.Time         // of the last call; zero before the first
 	prints map[string]uint64 // its layers
 }
 
-// lineageKey names the calls that share a prompt cache: root runs share that of
+// LineageKey names the calls that share a prompt cache: root runs share that of
 // their thread, and a nested run, which has a prompt of its own, has its own.
 //
 // Source: shared/vectors/noetic.json, lineage_key.
-func lineageKey(depth int, thread, run string) string {
+func LineageKey(depth int, thread, run string) string {
 	if depth == 0 {
 		return "t:" + thread
 	}
 	return "x:" + run
 }
 
-// record fills in what the lineage knows, and goes on from this call if send
+// Record fills in what the lineage knows, and goes on from this call if send
 // succeeds. What the first call changed is unknown.
-func (l *lineage) record(f *schema.UsageRecorded, items []window.Item, now time.Time, send func() error) error {
+func (l *Lineage) Record(f *schema.UsageRecorded, items []window.Item, now time.Time, send func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	prints := printsOf(items)

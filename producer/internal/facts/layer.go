@@ -1,4 +1,4 @@
-package producer
+package facts
 
 import (
 	"hash/maphash"
@@ -50,8 +50,8 @@ func layersOf(items []window.Item) (list []schema.LayerUsage) {
 	return list
 }
 
-// usageFact says how the plan's window decomposes.
-func usageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
+// UsageFact says how the plan's window decomposes.
+func UsageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	s := tokensByUseOf(plan.Window)
 	return &schema.UsageRecorded{
 		CallID: call, Model: model, Layers: layersOf(plan.Window),

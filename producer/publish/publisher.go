@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"context"
@@ -86,15 +86,15 @@ type waiting struct {
 // With a linger, Publish never waits and a try that failed is repeated until
 // it succeeds; that is for runtimes. A linger of 0 is for programs that publish
 // in bulk: Publish waits for room, and only Publish and Flush try again.
-func NewPublisher(js jetstream.JetStream, linger time.Duration) *Publisher {
+func New(js jetstream.JetStream, linger time.Duration) *Publisher {
 	if linger == 0 {
-		return newPublisher(js, Options{MaxQueued: 4 * maxBatch, WaitForRoom: true})
+		return NewWith(js, Options{MaxQueued: 4 * maxBatch, WaitForRoom: true})
 	}
-	return newPublisher(js, Options{Linger: linger, MaxQueued: DefaultMaxQueued})
+	return NewWith(js, Options{Linger: linger, MaxQueued: DefaultMaxQueued})
 }
 
 // newPublisher publishes through js as the options say.
-func newPublisher(js jetstream.JetStream, options Options) *Publisher {
+func NewWith(js jetstream.JetStream, options Options) *Publisher {
 	p := &Publisher{worker: newWorker(), sender: newRoute(js), options: options}
 	if options.ReplaceRefused {
 		p.sender.refusals = new(refusals)
@@ -104,9 +104,9 @@ func newPublisher(js jetstream.JetStream, options Options) *Publisher {
 	return p
 }
 
-// keepIn makes p store events in an outbox first, and begins to send what waits
+// KeepIn makes p store events in an outbox first, and begins to send what waits
 // there.
-func (p *Publisher) keepIn(box Outbox) {
+func (p *Publisher) KeepIn(box Outbox) {
 	p.relay = newRelay(p.sender, box, p.retryNow)
 	p.relay.mu.Lock()
 	defer p.relay.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Publisher) Publish(ctx context.Context, e *schema.Event) error {
 // Send is Publish for the messages of events that are known to be valid: all or
 // none.
 func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error {
-	most, total := p.sender.js.Conn().MaxPayload(), 0
+	most, total := p.sender.JS.Conn().MaxPayload(), 0
 	list := make([]waiting, len(messages))
 	for i, m := range messages {
 		list[i].message = &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}

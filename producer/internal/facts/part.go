@@ -1,4 +1,4 @@
-package producer
+package facts
 
 import (
 	"maps"
@@ -11,10 +11,10 @@ import (
 // the contract has it; all others do so in metadata, under the same names, and
 // what is not a list stands in the first part alone, unless it is required.
 
-// maxPartBytes is how much of an event its lists may fill, as estimated from
+// MaxPartBytes is how much of an event its lists may fill, as estimated from
 // above; the rest is for the other fields, and for placeholders that are longer
 // than what they stand for.
-const maxPartBytes = schema.MaxEventBytes * 3 / 4
+const MaxPartBytes = schema.MaxEventBytes * 3 / 4
 
 // What one element takes besides its texts, names and numbers included.
 const (
@@ -22,14 +22,14 @@ const (
 	segmentBytes    = 128
 	blockBytes      = 160
 	truncatedBytes  = 112
-	elidedBytes     = 160
+	ElidedBytes     = 160
 	largestEscape   = len(`\u0000`)
 	quotesAndCommas = len(`"",`)
 )
 
-// chunk divides a list, in order, into parts of at most limit bytes and at least
+// Chunk divides a list, in order, into parts of at most limit bytes and at least
 // one element. An empty list is one empty part.
-func chunk[E any](list []E, limit int, bytes func(E) int) [][]E {
+func Chunk[E any](list []E, limit int, bytes func(E) int) [][]E {
 	var parts [][]E
 	from, sum := 0, 0
 	for i, e := range list {
@@ -43,29 +43,29 @@ func chunk[E any](list []E, limit int, bytes func(E) int) [][]E {
 	return append(parts, list[from:len(list):len(list)])
 }
 
-// partOf numbers part i, from 0, of n in a fact's metadata; a whole has no
+// PartOf numbers part i, from 0, of n in a fact's metadata; a whole has no
 // number.
-func partOf(i, n int) map[string]any {
+func PartOf(i, n int) map[string]any {
 	if n == 1 {
 		return nil
 	}
 	return map[string]any{"part": i + 1, "parts": n}
 }
 
-func joined(a, b map[string]any) map[string]any {
+func Joined(a, b map[string]any) map[string]any {
 	all := maps.Clone(b)
 	maps.Copy(all, a)
 	return all
 }
 
-func refBytes(r schema.Ref) int { return textBytes(string(r)) }
+func RefBytes(r schema.Ref) int { return TextBytes(string(r)) }
 
 func truncationBytes(t schema.Truncation) int {
-	return truncatedBytes + refBytes(t.ItemRef)
+	return truncatedBytes + RefBytes(t.ItemRef)
 }
 
-// textBytes is what a string takes in JSON, with quotes and a comma, or more.
-func textBytes(s string) int {
+// TextBytes is what a string takes in JSON, with quotes and a comma, or more.
+func TextBytes(s string) int {
 	n := quotesAndCommas + len(s)
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {

@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"github.com/go-json-experiment/json"
@@ -39,8 +39,8 @@ type Outbox interface {
 // a position the thread, as they stand in the messages' headers, so without a
 // white space.
 const (
-	sequenceMark = "sequence" // the last sequence of a session
-	positionMark = "position" // the last position in a thread's item log
+	SequenceMark = "sequence" // the last sequence of a session
+	PositionMark = "position" // the last position in a thread's item log
 )
 
 // marksOf returns the sequences and positions that a batch uses up.
@@ -52,7 +52,7 @@ func marksOf(batch []*nats.Msg) map[string]int64 {
 			continue
 		}
 		scope := header(m, "ce-source") + " " + header(m, "ce-sessionid")
-		name := sequenceMark + " " + scope
+		name := SequenceMark + " " + scope
 		marks[name] = max(marks[name], sequence)
 		if header(m, "ce-type") != logAppended {
 			continue
@@ -61,7 +61,7 @@ func marksOf(batch []*nats.Msg) map[string]int64 {
 			Position *int64 `json:"position"`
 		}
 		if json.Unmarshal(m.Data, &entry) == nil && entry.Position != nil {
-			name := positionMark + " " + scope + " " + header(m, "ce-threadid")
+			name := PositionMark + " " + scope + " " + header(m, "ce-threadid")
 			marks[name] = max(marks[name], *entry.Position)
 		}
 	}

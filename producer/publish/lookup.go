@@ -1,4 +1,4 @@
-package producer
+package publish
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 // reports whether it did. It is best effort: where the server does not say, that
 // look is longer.
 func (s *sender) locate() bool {
-	if s.located || !s.js.Conn().IsConnected() {
+	if s.located || !s.JS.Conn().IsConnected() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
@@ -35,23 +35,23 @@ func (s *sender) locate() bool {
 // find returns the stream with its state as of now.
 func (s *sender) find(ctx context.Context) (jetstream.Stream, error) {
 	if s.stream == "" {
-		name, err := s.js.StreamNameBySubject(ctx, cmp.Or(s.subject, schema.AllSubjects))
+		name, err := s.JS.StreamNameBySubject(ctx, cmp.Or(s.subject, schema.AllSubjects))
 		if err != nil {
 			return nil, err
 		}
 		s.stream = name
 	}
-	stream, err := s.js.Stream(ctx, s.stream)
+	stream, err := s.JS.Stream(ctx, s.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s.stream = "" // another may have taken its place
 	}
 	return stream, err
 }
 
-// publishOnly reports whether err says that this account may publish to the
+// PublishOnly reports whether err says that this account may publish to the
 // stream and not look into it, as a tenant's of deploy/nats. What it sends again
 // long after may be stored again; the ledger counts it once.
-func publishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
+func PublishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
 
 // missing returns the messages of a batch that the stream does not hold, as far
 // as the account may know. It reads the headers of what was stored under the
@@ -60,7 +60,7 @@ func (s *sender) missing(batch []*nats.Msg) ([]*nats.Msg, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	stream, err := s.find(ctx)
-	if errors.Is(err, jetstream.ErrStreamNotFound) || publishOnly(err) {
+	if errors.Is(err, jetstream.ErrStreamNotFound) || PublishOnly(err) {
 		return batch, nil
 	}
 	if err != nil {
