@@ -30,6 +30,18 @@ var (
 	pointsOfABatch   = []string{pointBuilt, pointUnmoved, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted}
 )
 
+// TestKilledOnce is what the short form of the tests has of the fault matrix.
+func TestKilledOnce(t *testing.T) {
+	t.Parallel()
+	s := migrated.StartShared(t)
+	f := newFixtureOn(t, s.NATSURL(), s)
+	f.publishMix(0, 60)
+	f.killed(childPoint+"="+pointWritten, childVisit+"=2")
+	f.project()
+	f.exact("")
+	f.exact("FINAL")
+}
+
 // Killed in the second batch, and again at once where that one is finished.
 func killedInABatch(t *testing.T) {
 	for _, point := range pointsOfABatch {

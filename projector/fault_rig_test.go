@@ -62,6 +62,7 @@ type rig struct {
 // newRig makes a rig of the servers that the tests share.
 func newRig(t testing.TB) *rig {
 	t.Helper()
+	needsServers(t)
 	s := migrated.StartShared(t)
 	return linked(newFixtureOn(t, s.NATSURL(), s))
 }
@@ -70,6 +71,7 @@ func newRig(t testing.TB) *rig {
 // that nobody else uses.
 func newRigOfItsOwn(t testing.TB) *rig {
 	t.Helper()
+	needsServers(t)
 	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, migratedFolder(t))
 	r := linked(newFixtureOn(t, n.url, c.servers))
 	r.nats, r.clickhouse = n, c

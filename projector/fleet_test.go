@@ -26,6 +26,7 @@ import (
 // serverWithoutStreams is a JetStream of the test's own with no stream in it.
 func serverWithoutStreams(t *testing.T) jetstream.JetStream {
 	t.Helper()
+	needsServers(t)
 	c := embedded.DefaultConfig(t.TempDir())
 	c.NoClickHouse = true
 	s, err := embedded.Start(t.Context(), c)

@@ -111,6 +111,7 @@ func TestMetricsOfAKnownWorkload(t *testing.T) {
 // grows by the clock, and is 0 when level.
 func TestLagWhileTheLedgerIsDown(t *testing.T) {
 	t.Parallel()
+	needsServers(t)
 	s := embedded.StartTest(t)
 	f := newFixtureOn(t, s.NATSURL(), s)
 	writer, ofWriter := f.measured()

@@ -43,8 +43,18 @@ type fixture struct {
 // take.
 var migrated = embedded.TemplateOf(ledger.Open)
 
+// needsServers skips a test of which the short form of the tests has no use: each package
+// is to take a few seconds. See TestKilledOnce.
+func needsServers(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs servers: run without -short")
+	}
+}
+
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
+	needsServers(t)
 	s := migrated.StartShared(t)
 	return newFixtureOn(t, s.NATSURL(), s)
 }

@@ -269,7 +269,7 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
 	await(t, stopped, "a commit")
 	// More than the client and two batches have in hand.
-	f.publishMix(100, streamio.Prefetch+5000)
+	f.publishMix(100, 6000)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(5000)))
 	close(goOn)
 	go func() {

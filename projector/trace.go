@@ -2,7 +2,9 @@ package projector
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -138,27 +140,11 @@ func parseTraceParent(s string) (trace.SpanContext, bool) {
 	}
 	traceID, traceErr := trace.TraceIDFromHex(s[3:35])
 	spanID, spanErr := trace.SpanIDFromHex(s[36:52])
-	flags, ok := hexByte(s[53], s[54])
-	if traceErr != nil || spanErr != nil || !ok {
+	flags, flagsErr := hex.DecodeString(s[53:])
+	if traceErr != nil || spanErr != nil || flagsErr != nil || s != strings.ToLower(s) {
 		return trace.SpanContext{}, false
 	}
 	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags) & sampled, Remote: true,
+		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags[0]) & sampled, Remote: true,
 	}), true
-}
-
-func hexByte(high, low byte) (byte, bool) {
-	h, okHigh := hexDigit(high)
-	l, okLow := hexDigit(low)
-	return h<<4 | l, okHigh && okLow
-}
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
 }

@@ -156,31 +156,15 @@ func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.Era
 	if len(info.State.Subjects) == 0 {
 		return nil
 	}
-	consumer, err := s.Stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: erasureSubject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: streamio.ForgetAfter,
-		DeliverPolicy: jetstream.DeliverAllPolicy,
-	})
-	if err != nil {
-		return fmt.Errorf("read erasures: %w", err)
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = s.Stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
-	}()
-	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
-		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
-		if err != nil {
-			return fmt.Errorf("read erasures: %w", err)
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return fmt.Errorf("read erasures: %w", err)
-		}
+	err = streamio.Each(ctx, s.Stream, erasureSubject, time.Time{}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		m := decode.One(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
 		if fact, ok := m.Fact.(*schema.ErasureApplied); ok && len(m.Violations) == 0 {
 			visit(fact, m.Tenant, meta.Timestamp.UTC())
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read erasures: %w", err)
 	}
 	return nil
 }

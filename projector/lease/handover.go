@@ -90,16 +90,10 @@ func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyV
 // to anyone.
 func (l *Lease) Leave(ctx context.Context, why error) error {
 	var request *HandOver
-	if !errors.As(why, &request) {
-		return l.Release(ctx)
+	if errors.As(why, &request) {
+		return l.leaveTo(ctx, request.Owner)
 	}
-	l.cancel(nil)
-	<-l.done
-	err := l.change(ctx, func(e *Entry) { e.Owner = request.Owner })
-	if errors.Is(err, ErrLost) {
-		return nil
-	}
-	return err
+	return l.Release(ctx)
 }
 
 // Request asks whoever holds the lease for it, again in every expiry, and waits until

@@ -263,12 +263,15 @@ func (l *Lease) Journal(ctx context.Context, r ledger.Range) error {
 }
 
 // Release gives the lease up, so that another may take it at once.
-func (l *Lease) Release(ctx context.Context) error {
+func (l *Lease) Release(ctx context.Context) error { return l.leaveTo(ctx, "") }
+
+// leaveTo ends the renewals and makes owner the owner, if the lease is not another's
+// already.
+func (l *Lease) leaveTo(ctx context.Context, owner string) error {
 	l.cancel(nil)
 	<-l.done
-	err := l.change(ctx, func(e *Entry) { e.Owner = "" })
-	if errors.Is(err, ErrLost) {
-		return nil // it is another's already
+	if err := l.change(ctx, func(e *Entry) { e.Owner = owner }); !errors.Is(err, ErrLost) {
+		return err
 	}
-	return err
+	return nil
 }

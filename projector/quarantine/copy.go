@@ -110,38 +110,15 @@ func Read(ctx context.Context, js jetstream.JetStream, code string, since time.T
 	if code != "" {
 		subject = quarantineSubject + code
 	}
-	config := jetstream.ConsumerConfig{
-		FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: streamio.ForgetAfter,
-		DeliverPolicy: jetstream.DeliverAllPolicy,
-	}
-	if !since.IsZero() {
-		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &since
-	}
-	consumer, err := stream.CreateConsumer(ctx, config)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
-	}()
-	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
-		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
-		}
+	err = streamio.Each(ctx, stream, subject, since, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, whole, ok := ReadCopy(msg.Headers(), msg.Data())
 		if !ok {
-			continue // not one of ours
+			return nil // not one of ours
 		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
-		}
-		if err := visit(meta.Sequence.Stream, r, whole); err != nil {
-			return err
-		}
+		return visit(meta.Sequence.Stream, r, whole)
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", schema.QuarantineStream, err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -47,44 +46,19 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 	if first > last {
 		return nil
 	}
-	in, err := s.NewReader(ctx, first)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	limits := streamio.Limits{Messages: 1024, Bytes: 1 << 62, Linger: time.Second, Last: last}
-	for {
-		messages, err := in.ReadBatch(ctx, limits, time.Second)
-		if err != nil {
-			return err
-		}
-		if len(messages) == 0 {
-			if level, err := in.Level(ctx); err != nil || level {
-				return err
-			}
-			if err := in.Check(ctx); err != nil {
-				return err
-			}
-			continue
-		}
+	return s.Each(ctx, first, last, func(messages []*streamio.Message) error {
 		for _, m := range messages {
-			if m.Position.StreamSeq > last {
-				return nil
-			}
 			if r, ok := previewed(m); ok {
 				if err := visit(r); err != nil {
 					return err
 				}
 			}
 		}
-		at := messages[len(messages)-1].Position.StreamSeq
 		if told != nil {
-			told(int64(at-first+1), int64(last-first+1))
+			told(int64(messages[len(messages)-1].Position.StreamSeq-first+1), int64(last-first+1))
 		}
-		if at == last {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // previewed decodes a message by today's rules, where the rules of its place took it.

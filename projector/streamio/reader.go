@@ -34,10 +34,10 @@ type Reader struct {
 }
 
 const (
-	// Prefetch is how many messages the client asks the server for at a time.
-	Prefetch = 1000
-	// ForgetAfter is when the server drops a consumer that nobody reads.
-	ForgetAfter = 5 * time.Minute
+	// prefetch is how many messages the client asks the server for at a time.
+	prefetch = 1000
+	// forgetAfter is when the server drops a consumer that nobody reads.
+	forgetAfter = 5 * time.Minute
 )
 
 // NewReader reads the stream from a sequence on, with what is absent in its old
@@ -46,7 +46,7 @@ const (
 func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 	consumer, err := s.Stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
-		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: ForgetAfter,
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read stream from %d: %w", from, err)
@@ -54,7 +54,7 @@ func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 	if _, err := s.StillThere(ctx); err != nil {
 		return nil, err // the server forgets the consumer
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(Prefetch))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(prefetch))
 	if err != nil {
 		return nil, fmt.Errorf("read stream from %d: %w", from, err)
 	}

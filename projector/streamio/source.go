@@ -1,7 +1,9 @@
 package streamio
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -56,36 +58,54 @@ func (s *Source) First(sequence uint64) uint64 {
 	return sequence
 }
 
+// errEnough ends a reading.
+var errEnough = errors.New("enough was read")
+
 // ReadRange reads the messages that the stream holds from first to last, and
 // stops early once it has seen more than limit.
-func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) ([]*Message, error) {
+func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) (all []*Message, err error) {
+	err = s.Each(ctx, first, last, func(messages []*Message) error {
+		if all = append(all, messages...); uint64(len(all)) > limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return all, err
+}
+
+// Each calls visit for the messages that the stream holds from first to last, some at a
+// time, and stops at its first error.
+func (s *Source) Each(ctx context.Context, first, last uint64, visit func([]*Message) error) error {
 	in, err := s.NewReader(ctx, first)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
-	var all []*Message
-	for uint64(len(all)) <= limit {
+	for {
 		if level, err := in.Level(ctx); err != nil || level {
-			return all, err
+			return err
 		}
-		messages, err := in.ReadBatch(ctx, Limits{Messages: Prefetch, Bytes: 1 << 62, Linger: time.Second, Last: last}, time.Second)
+		messages, err := in.ReadBatch(ctx, Limits{Messages: prefetch, Bytes: 1 << 62, Linger: time.Second, Last: last}, time.Second)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(messages) == 0 {
 			if err := in.Check(ctx); err != nil {
-				return nil, err
+				return err
+			}
+			continue
+		}
+		beyond, _ := slices.BinarySearchFunc(messages, last+1, func(m *Message, seq uint64) int { return cmp.Compare(m.Position.StreamSeq, seq) })
+		if beyond > 0 {
+			if err := visit(messages[:beyond]); err != nil {
+				return err
 			}
 		}
-		for _, m := range messages {
-			if m.Position.StreamSeq > last {
-				return all, nil
-			}
-			if all = append(all, m); m.Position.StreamSeq == last {
-				return all, nil
-			}
+		if beyond < len(messages) || messages[beyond-1].Position.StreamSeq == last {
+			return nil
 		}
 	}
-	return all, nil
 }
