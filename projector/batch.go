@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/leak"
 )
 
-// batch is a batch that is ready to be written: its rows, and what is to be done
-// besides. It holds no message but those that are quarantined.
+// batch is a batch that is ready to be written: its rows, and what else is to be
+// done. It holds no message but those that are quarantined.
 type batch struct {
 	ledger.Range
 	outcome

@@ -33,8 +33,8 @@ func of(subject string, id int, content string) *schema.Event {
 }
 
 // publishSubject publishes what a stream may hold of a data subject, among other
-// things: events of every type, repeats, conflicts, and refused messages of all kinds.
-// It returns how many events, repeats and refused messages are the subject's.
+// things: events of every type, repeats, conflicts, and quarantined messages of all kinds.
+// It returns how many events, repeats and quarantined messages are the subject's.
 func (f *fixture) publishSubject() (want erasure.Erasable) {
 	f.t.Helper()
 	refused := func(e *schema.Event) schema.Message {

@@ -40,7 +40,7 @@ var faults = []fault{
 	{"one table older than the rest", tableRestored},
 	{"stream restored from an older copy", streamRestored},
 	{"lease entry lost", leaseEntryLost},
-	{"stream purged ahead of the checkpoint", purgedAhead},
+	{"stream purged ahead of the last commit", purgedAhead},
 	{"too many parts", tooManyParts},
 	{"memory limit, wrong password, quota", refusedByTheServer},
 	{"disk of ClickHouse full", clickhouseDiskFull},

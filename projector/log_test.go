@@ -157,7 +157,7 @@ func (f *fixture) heads() (heads []proof.Checkpoint) {
 	return heads
 }
 
-// TestLogOfMixture: with refused messages, repeats and conflicts among the events,
+// TestLogOfMixture: with quarantined messages, repeats and conflicts among the events,
 // near and far, in batches and starts of several sizes.
 func TestLogOfMixture(t *testing.T) {
 	t.Parallel()

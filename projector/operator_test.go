@@ -148,7 +148,7 @@ func (i idTaken) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstrea
 	return i.JetStream.PublishMsg(ctx, msg, opts...)
 }
 
-// A replay is its refused message's tenant's, whatever was repaired, and whoever says
+// A replay is its quarantined message's tenant's, whatever was repaired, and whoever says
 // that a message of his replays one of another tenant replaces nothing.
 func TestReplaysKeepTheirTenant(t *testing.T) {
 	t.Parallel()

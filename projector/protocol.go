@@ -28,7 +28,7 @@ import (
 //	           │  build     its rows
 //	           │  check     that the ledger is where it was left
 //	           │  journal   its name, in the lease entry
-//	           │  copy      what is refused, to the quarantine stream
+//	           │  copy      what is quarantined, to its stream
 //	           │  write     one block a table, with tokens
 //	           │  commit    the row of commits
 //	           └─ clear     messages with withheld values, from the stream

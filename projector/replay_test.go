@@ -25,7 +25,7 @@ func (f *fixture) refusals(filter ledger.RefusalFilter) map[uint64]ledger.Refusa
 	return found
 }
 
-// replayed returns what became of the replays of a refused message.
+// replayed returns what became of the replays of a quarantined message.
 func (f *fixture) replayed(r ledger.Refusal) []string {
 	f.t.Helper()
 	list, err := f.ledger.Replays(f.t.Context(), r)

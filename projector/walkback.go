@@ -150,7 +150,7 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 	return rc.deleteWithheld(ctx, reintroduced(b.quarantined)) // quarantine did not say so when the range was verified
 }
 
-// quarantineAgain prepares what a batch refuses for a withheld value, of which the table
+// quarantineAgain prepares what a batch quarantines for a withheld value, of which the table
 // that had its outcome is an older copy: the quarantine stream gets the copies before
 // the messages are deleted, and what other tables may have of them as events goes.
 func (rc *recovery) quarantineAgain(ctx context.Context, b batch) error {

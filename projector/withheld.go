@@ -61,7 +61,7 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 	return streamio.ProveDeleted(ctx, s.source.Stream, unfound)
 }
 
-// quarantine copies what a batch refuses to the quarantine stream. That of a rebuild is
+// quarantine copies what a batch quarantines to the quarantine stream. That of a rebuild is
 // there already, but for what only the rebuild has recognised.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {

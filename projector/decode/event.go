@@ -114,7 +114,7 @@ func (m *Event) Refused() ledger.Refused {
 	}
 }
 
-// Refusal is what quarantine says of a refused message.
+// Refusal is what quarantine says of a quarantined message.
 func (m *Event) Refusal() ledger.Refusal { return ledger.RefusalOf(m.Refused(), m.Position) }
 
 // ReplayTenant is whose replay m is. By [ledger.EnvelopeRules] the envelope says so

@@ -141,11 +141,11 @@ func (e Erasure) notRebuilding(ctx context.Context) error {
 	if _, err := e.Ledger.FinishSwap(ctx); err != nil {
 		return err
 	}
-	beside, err := e.Ledger.Beside(ctx)
+	second, err := e.Ledger.Beside(ctx)
 	if err != nil {
 		return err
 	}
-	there, err := beside.Exists(ctx)
+	there, err := second.Exists(ctx)
 	if err == nil && there {
 		err = ErrRebuilding
 	}

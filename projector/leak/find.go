@@ -12,7 +12,7 @@ import (
 
 // Find goes through messages in the order of the stream and finds those that
 // hold a value which an earlier redaction withholds, of the ledger or of the
-// messages themselves. They come back refused, with the value masked and without
+// messages themselves. They come back quarantined, with the value masked and without
 // what could give it away; the rest as they were. It changes neither w nor the
 // messages: the same arguments give the same result.
 //
@@ -89,7 +89,7 @@ func appendTenants(list []string, m *decode.Event) []string {
 }
 
 // maybeIn reports whether a withheld value stands in a message, or across the
-// words beside its payload: those that are long enough for one are gone through
+// words next to its payload: those that are long enough for one are gone through
 // together.
 func (s *finder) maybeIn(m *streamio.Message) bool {
 	if len(s.set) == 0 {

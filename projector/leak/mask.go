@@ -15,7 +15,7 @@ import (
 )
 
 // masked looks for withheld values in everything that a message is, and returns
-// true with what may be kept of it if there is one: a refused message whose
+// true with what may be kept of it if there is one: a quarantined message whose
 // bytes, names and reason do not hold it.
 func masked(m decode.Event, w Set) (decode.Event, bool) {
 	k := masker{set: w}

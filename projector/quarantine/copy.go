@@ -19,7 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A copy in the quarantine stream is the refused message, bytes and headers, on
+// A copy in the quarantine stream is the quarantined message, bytes and headers, on
 // the subject ctx.quarantine.<code>, with one more header that says where it stood
 // and why it was refused.
 const (
@@ -145,7 +145,7 @@ func ReadCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole,
 	return c.Refusal, c.Whole, true
 }
 
-// FindCopies gives refused messages the exact bytes and headers of their copies in
+// FindCopies gives quarantined messages the exact bytes and headers of their copies in
 // the quarantine stream. One that has no copy there stays as the table has it,
 // which is the same but for headers that are not UTF-8.
 func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refusal) error {
@@ -190,6 +190,6 @@ func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refus
 // errAllFound ends a search.
 var errAllFound = errors.New("all are found")
 
-// Masked reports whether the bytes of a refused message are not those that came,
+// Masked reports whether the bytes of a quarantined message are not those that came,
 // because a redaction withholds a value of it.
 func Masked(r ledger.Refusal) bool { return r.Code == string(schema.CodeReintroduced) }

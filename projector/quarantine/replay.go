@@ -18,13 +18,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ReplayHeader names, on a message of the stream, the refused message that it
+// ReplayHeader names, on a message of the stream, the quarantined message that it
 // replays: <incarnation>:<sequence>. It links the two in the table replays,
 // whatever becomes of the replay.
 const ReplayHeader = "Ctxledger-Replay-Of"
 
 var (
-	// ErrMasked means that a refused message cannot be replayed as it is: its bytes
+	// ErrMasked means that a quarantined message cannot be replayed as it is: its bytes
 	// are masked. Send the event under a new id and without the value.
 	ErrMasked = errors.New("the bytes are masked, because a redaction withholds a value of them: replay a fixed event with a new id and without the value")
 	// ErrNotReplayable means that a message was never one of the stream's subjects.
@@ -34,7 +34,7 @@ var (
 	ErrOtherTenant = errors.New("a replay keeps the tenant of the quarantined message")
 )
 
-// Replay publishes a refused message again, as it was, and returns its sequence
+// Replay publishes a quarantined message again, as it was, and returns its sequence
 // in the stream. Its identity is that of the first time, so that it counts once
 // whatever else is sent. Doing it twice within the duplicate window of the stream
 // gives the same sequence; afterwards the second is a repeated event. The error is
@@ -59,7 +59,7 @@ func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint
 	return publishReplay(ctx, js, m, id, sha256.Sum256(m.Data), r)
 }
 
-// ReplayFixed publishes an event in the place of a refused message and returns
+// ReplayFixed publishes an event in the place of a quarantined message and returns
 // its sequence in the stream. The event must be valid: the caller has said so to
 // whoever fixed it. An event that names no tenant gets that of the message. Doing it
 // twice is as harmless as with [Replay]. The error is [ErrOtherTenant] or one of the
@@ -91,7 +91,7 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 	return ack.Sequence, nil
 }
 
-// ReplayOf returns which refused message m replays.
+// ReplayOf returns which quarantined message m replays.
 func ReplayOf(m *streamio.Message) (of ledger.Position, ok bool) {
 	values := m.Header[ReplayHeader]
 	if len(values) != 1 {

@@ -19,7 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Rebuild projects the streams again into a set of tables beside the live ones,
+// Rebuild projects the streams again into a second set of tables,
 // holds the two against each other and puts the new set in the place of the live
 // one. The live tables answer throughout, and the live projector goes on until the
 // moment of the swap, for which it hands over its lease.

@@ -16,7 +16,7 @@ import (
 
 // Rechecker finds withheld values in events that are in the ledger already: those
 // that were recorded before their redaction, or while a key was not there. It
-// needs no lease and no stream, and may run beside a projector.
+// needs no lease and no stream, and may run at the same time as a projector.
 type Rechecker struct {
 	// Ledger is where the events are and what was found is kept. Required.
 	Ledger *ledger.Ledger

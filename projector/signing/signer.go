@@ -17,8 +17,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Config says when the heads of a stream's log are signed, and where they go beside
-// the table checkpoints and the stream CTX_CHECKPOINTS. Who projects signs, when
+// Config says when the tree heads of a stream's transparency log are signed, and where they go
+// next to the table checkpoints and the stream CTX_CHECKPOINTS. Who projects signs, when
 // the log has grown by Every leaves or the stream's time has gone on by Interval,
 // and when no event has come for a second.
 type Config struct {

@@ -58,12 +58,12 @@ func (r *Reader) received(info *jetstream.ConsumerInfo) bool {
 func BySequence(a, b *Message) int { return cmp.Compare(a.Position.StreamSeq, b.Position.StreamSeq) }
 
 // stood returns what is absent and erased with a time of its place: that of a
-// message beside it, of which the log knows the month.
-func (m *Message) stood(beside time.Time) *Message {
-	if m.Erased == nil || beside.IsZero() {
+// message next to it, of which the log knows the month.
+func (m *Message) stood(at time.Time) *Message {
+	if m.Erased == nil || at.IsZero() {
 		return m
 	}
 	other := *m
-	other.Position.RecordedAt = beside
+	other.Position.RecordedAt = at
 	return &other
 }
