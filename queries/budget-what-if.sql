@@ -65,44 +65,37 @@ limits AS
         AND max_tokens IS NOT NULL
     GROUP BY call
 ),
+summed AS
+(
+    SELECT
+        sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner,
+        any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
+        max(has(reasons, 'budget_limit')) AS held_back,
+        max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
+        sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
+    FROM selections
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND change = 'completed'
+    GROUP BY selection
+),
+ranked AS
+(
+    SELECT
+        selection,
+        countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving) OVER (
+            ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
+    FROM summed AS s
+    INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
+    WHERE {show:String} = 'all'
+        OR projected_limit > recorded_limit AND held_back
+        OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
+),
 -- The selections to replay: more room can only add what was left out for want of it, and less
 -- takes something away if what was used does not fit. The first of them that are sure to give a
 -- row are as many as are asked for.
-worth AS
-(
-    SELECT selection
-    FROM
-    (
-        SELECT
-            selection,
-            countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving) OVER (
-                ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
-        FROM
-        (
-            SELECT
-                sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner,
-                any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
-                max(has(reasons, 'budget_limit')) AS held_back,
-                max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
-                sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
-            FROM selections
-            WHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND (
-                    {days:UInt32} = 0
-                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-                AND change = 'completed'
-            GROUP BY selection
-        ) AS s
-        INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
-        WHERE {show:String} = 'all'
-            OR projected_limit > recorded_limit AND held_back
-            OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
-    )
-    WHERE earlier < {limit:UInt32}
-),
+worth AS (SELECT selection FROM ranked WHERE earlier < {limit:UInt32}),
 choices AS
 (
     SELECT

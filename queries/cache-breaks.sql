@@ -28,6 +28,49 @@
 --   gap_seconds             seconds  since the call before
 --   cache_lifetime_seconds  seconds  as far as known
 --   previous_call_id        id       the call before
+WITH
+recent AS
+(
+    SELECT tenant, session_id
+    FROM calls
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND {days:UInt32} > 0
+        AND recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32})
+),
+lagged AS
+(
+    SELECT
+        tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number,
+        lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
+    FROM model_calls
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR (tenant, session_id) IN (recent))
+        AND NOT synthetic
+    WINDOW lineage AS (
+        PARTITION BY tenant, session_id, thread_id, lineage_id
+        ORDER BY thread_order, stream_seq
+        ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+),
+losses AS
+(
+    SELECT
+        *,
+        if(number = 1 OR read IS NULL AND written IS NULL, NULL, ifNull(read, 0) + ifNull(written, 0)) AS reusable,
+        if(reusable < cache_read, 0, reusable - cache_read) AS lost
+    FROM lagged
+),
+worst AS
+(
+    SELECT tenant, session_id
+    FROM losses
+    WHERE number > 1
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND ifNull(lost, 0) >= {min_lost:UInt32}
+    ORDER BY lost DESC NULLS LAST
+    LIMIT {limit:UInt32} WITH TIES
+)
 SELECT
     tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read,
     recomputed_billed, recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
@@ -35,59 +78,7 @@ FROM cache_breaks
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    AND (tenant, session_id) IN
-    (
-        SELECT tenant, session_id
-        FROM
-        (
-            SELECT
-                *,
-                if(
-                    number = 1 OR read IS NULL AND written IS NULL, NULL, ifNull(read, 0) + ifNull(written, 0)
-                ) AS reusable,
-                if(reusable < cache_read, 0, reusable - cache_read) AS lost
-            FROM
-            (
-                SELECT
-                    tenant, session_id, recorded_at, cache_read, row_number() OVER lineage AS number,
-                    lagInFrame(cache_read) OVER lineage AS read, lagInFrame(cache_written) OVER lineage AS written
-                FROM model_calls
-                WHERE (
-                    {tenant:String} = ''
-                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                    AND ({session_id:String} = '' OR session_id = {session_id:String})
-                    AND (
-                        {days:UInt32} = 0
-                            OR (tenant, session_id) IN
-                            (
-                                SELECT tenant, session_id
-                                FROM calls
-                                WHERE (
-                                    {tenant:String} = ''
-                                        OR tenant IN (
-                                            {tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                                    AND ({session_id:String} = '' OR session_id = {session_id:String})
-                                    AND {days:UInt32} > 0
-                                    AND recorded_at >
-                                    (
-                                        SELECT recorded_at
-                                        FROM ledger_head
-                                    ) - toIntervalDay({days:UInt32})
-                            ))
-                    AND NOT synthetic
-                WINDOW lineage AS (
-                    PARTITION BY tenant, session_id, thread_id, lineage_id
-                    ORDER BY thread_order, stream_seq
-                    ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
-            )
-        )
-        WHERE number > 1
-            AND (
-                {days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-            AND ifNull(lost, 0) >= {min_lost:UInt32}
-        ORDER BY lost DESC NULLS LAST
-        LIMIT {limit:UInt32} WITH TIES
-    )
+    AND (tenant, session_id) IN (worst)
     AND ifNull(lost_tokens, 0) >= {min_lost:UInt32}
 ORDER BY lost_tokens DESC NULLS LAST, recomputed_expected DESC NULLS LAST, tenant, session_id, thread_order
 LIMIT {limit:UInt32}

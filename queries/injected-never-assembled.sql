@@ -22,6 +22,28 @@
 --   item_refs       id      its items that no block of the assembly has
 --   tokens          tokens  of the injection; NULL if not known
 --   problem         text    no assembly named, assembly not recorded, or items not in the assembly
+WITH
+sums AS
+(
+    SELECT
+        tenant, session_id, assembly_id, record_kind = 'injection' AS shown,
+        arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
+    FROM placements
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND record_kind IN ('assembly', 'injection')
+),
+suspects AS
+(
+    SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
+    FROM sums
+    GROUP BY assembly
+    HAVING countIf(shown) > 0
+        AND (
+            countIf(NOT shown) = 0
+                OR sumIf(sum, NOT shown) != minIf(sum, shown)
+                OR minIf(sum, shown) != maxIf(sum, shown))
+)
 SELECT
     tenant, session_id, turn_id, call_id, record_id AS injection_id, assembly_id, injection_kind, target,
     arrayFilter(r -> NOT has(held, r), item_refs) AS item_refs, tokens,
@@ -39,29 +61,7 @@ FROM
         AND (
             record_kind = 'injection' AND assembly_id = ''
                 OR record_kind IN ('assembly', 'injection')
-                    AND sipHash128(tenant, session_id, assembly_id) IN
-                    (
-                        SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
-                        FROM
-                        (
-                            SELECT
-                                tenant, session_id, assembly_id, record_kind = 'injection' AS shown,
-                                arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
-                            FROM placements
-                            WHERE (
-                                {tenant:String} = ''
-                                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
-                            )
-                                AND ({session_id:String} = '' OR session_id = {session_id:String})
-                                AND record_kind IN ('assembly', 'injection')
-                        )
-                        GROUP BY assembly
-                        HAVING countIf(shown) > 0
-                            AND (
-                                countIf(NOT shown) = 0
-                                    OR sumIf(sum, NOT shown) != minIf(sum, shown)
-                                    OR minIf(sum, shown) != maxIf(sum, shown))
-                    ))
+                    AND sipHash128(tenant, session_id, assembly_id) IN (suspects))
     WINDOW assembly AS (PARTITION BY tenant, session_id, assembly_id)
 )
 WHERE record_kind = 'injection'

@@ -29,54 +29,48 @@
 --   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if
 --       fewer than two are
 WITH
+billed AS
+(
+    SELECT *
+    FROM model_calls
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND window_tokens IS NOT NULL
+        AND NOT synthetic
+),
+estimates AS
+(
+    SELECT
+        incarnation, stream_seq, estimator,
+        if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed,
+        arrayCount(t -> t IS NULL, segment_tokens) AS unknown
+    FROM windows
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND record_kind = 'usage'
+        AND notEmpty(segments)
+),
+offs AS
+(
+    SELECT
+        c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id,
+        toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
+        l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown,
+        window_tokens - coalesce(attributed, estimated_tokens) AS off
+    FROM billed AS c
+    LEFT ANY JOIN estimates AS l ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
+    ORDER BY abs(off) DESC NULLS LAST, tenant, session_id, call_id
+    LIMIT {limit:UInt32}
+),
 -- The calls that are furthest off. A usage record and its call are one event.
 (
     SELECT groupArray(
         (
             sipHash128(c.tenant, c.session_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id, c.model,
             toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
-    FROM
-    (
-        SELECT
-            c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id,
-            toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
-            l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown,
-            window_tokens - coalesce(attributed, estimated_tokens) AS off
-        FROM
-        (
-            SELECT *
-            FROM model_calls
-            WHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND (
-                    {days:UInt32} = 0
-                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-                AND window_tokens IS NOT NULL
-                AND NOT synthetic
-        ) AS c
-        LEFT ANY JOIN
-        (
-            SELECT
-                incarnation, stream_seq, estimator,
-                if(unknown = length(segment_tokens), NULL, arraySum(t -> ifNull(t, 0), segment_tokens)) AS attributed,
-                arrayCount(t -> t IS NULL, segment_tokens) AS unknown
-            FROM windows
-            WHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND (
-                    {days:UInt32} = 0
-                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-                AND record_kind = 'usage'
-                AND notEmpty(segments)
-        ) AS l
-            ON l.incarnation = c.incarnation AND l.stream_seq = c.stream_seq
-        ORDER BY abs(off) DESC NULLS LAST, tenant, session_id, call_id
-        LIMIT {limit:UInt32}
-    ) AS c
+    FROM offs AS c
 ) AS furthest,
 -- What each record sums up to, NULL where it knows none. Of a call the newest record counts,
 -- all parts of it.

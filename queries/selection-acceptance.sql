@@ -32,37 +32,31 @@ kinds AS
     WHERE change != 'removed'
         AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-)
-SELECT
-    c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected,
-    selected / candidates AS acceptance, c.taken_tokens AS selected_tokens, c.left_tokens AS omitted_tokens,
-    c.mean AS mean_score
-FROM
+),
+completed AS
+(
+    SELECT
+        tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items,
+        outcomes, tokens, scores
+    FROM selections
+    WHERE change = 'completed'
+        AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+),
+decided AS
+(
+    SELECT tenant, cityHash64(session, item) AS item, outcome, size, score
+    FROM completed
+    ARRAY JOIN items AS item, outcomes AS outcome, tokens AS size, scores AS score
+),
+taken_by_kind AS
 (
     SELECT
         d.tenant AS tenant, if(k.kind = 0, cityHash64('unknown'), k.kind) AS kind, count() AS decided,
         countIf(outcome = 'selected') AS taken, sumIf(size, outcome = 'selected') AS taken_tokens,
         sumIf(size, outcome = 'omitted') AS left_tokens, avg(score) AS mean
-    FROM
-    (
-        SELECT tenant, cityHash64(session, item) AS item, outcome, size, score
-        FROM
-        (
-            SELECT
-                tenant, cityHash64(tenant, session_id) AS session, arrayMap(i -> cityHash64(i), item_refs) AS items,
-                outcomes, tokens, scores
-            FROM selections
-            WHERE change = 'completed'
-                AND (
-                    {tenant:String} = ''
-                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND ({session_id:String} = '' OR session_id = {session_id:String})
-                AND (
-                    {days:UInt32} = 0
-                        OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        )
-        ARRAY JOIN items AS item, outcomes AS outcome, tokens AS size, scores AS score
-    ) AS d
+    FROM decided AS d
     LEFT ANY JOIN
     (
         SELECT
@@ -73,7 +67,12 @@ FROM
     ) AS k
         ON k.item = d.item
     GROUP BY tenant, kind
-) AS c
+)
+SELECT
+    c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected,
+    selected / candidates AS acceptance, c.taken_tokens AS selected_tokens, c.left_tokens AS omitted_tokens,
+    c.mean AS mean_score
+FROM taken_by_kind AS c
 LEFT ANY JOIN (SELECT cityHash64(kind) AS hash, kind FROM kinds GROUP BY kind) AS n ON n.hash = c.kind
 ORDER BY candidates DESC, tenant, source_kind
 LIMIT {limit:UInt32}

@@ -69,7 +69,203 @@ WITH
         AND record_kind = 'assembly'
         AND arrayExists(x -> has(x, {item_id:String}), block_items)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-) AS shown_in
+) AS shown_in,
+steps AS
+(
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order,
+        toInt64(0) AS order_in_thread, toString(change) AS step, item_id AS record,
+        CAST(NULL, 'Nullable(Int64)') AS place, CAST(NULL, 'Nullable(Int64)') AS rank_given,
+        CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after,
+        multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why,
+        if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
+        arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
+    FROM items
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND item_id = {item_id:String}
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, '', '', 0, 0, 'expired', {item_id:String}, NULL, NULL,
+        NULL, NULL, NULL, JSONExtractString(data, 'reason'), '',
+        arrayStringConcat(JSONExtract(data, 'policy_refs', 'Array(String)'), ', '), '',
+        CAST(map(), 'Map(String, Float64)')
+    FROM events
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = ''
+        AND event_type = 'context.erasure.applied'
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    WHERE has(
+        JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'),
+        ({session_id:String}, {item_id:String}))
+    UNION ALL
+    SELECT
+        entry.1, entry.10, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL,
+        entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
+    FROM (SELECT arrayJoin(logged.4) AS entry)
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id,
+        multiIf(startsWith(record_kind, 'surface'), 2, decided = 0, 3, 4), 0,
+        multiIf(
+            startsWith(record_kind, 'surface'), 'available', decided = 0, 'considered', toString(outcomes[decided])),
+        if(startsWith(record_kind, 'surface'), surface_id, record_id),
+        if(
+            startsWith(record_kind, 'surface'), toNullable(toInt64(indexOf(candidate_refs, {item_id:String})) - 1),
+            NULL),
+        ranks[decided], scores[decided], tokens[decided], tokens[decided], toString(reasons[decided]),
+        multiIf(
+            startsWith(record_kind, 'surface'), toString(surface_kind), decided > 0, notes[decided], query = '',
+            intent, query),
+        toString(policy),
+        if(startsWith(record_kind, 'surface'), '', surface_id), CAST(signals[decided], 'Map(String, Float64)')
+    FROM
+    (
+        SELECT
+            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, surface_id,
+            surface_kind, candidate_refs, outcomes, ranks, scores, tokens, reasons, notes, query, intent, policy,
+            signals, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
+        FROM decisions
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND if(
+                record_kind = 'selection_completed' AND has(item_refs, {item_id:String}), 1,
+                has(candidate_refs, {item_id:String})
+                    AND (startsWith(record_kind, 'surface') OR NOT has(item_refs, {item_id:String})))
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    )
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL,
+        NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})],
+        truncated_after[indexOf(truncated_refs, {item_id:String})],
+        toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy),
+        '', CAST(map(), 'Map(String, Float64)')
+    FROM windows
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND record_kind = 'budget'
+        AND has(truncated_refs, {item_id:String})
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'assembly', 6, 7), 0,
+        multiIf(record_kind = 'assembly', 'assembled', record_kind = 'removal', 'withdrawn', 'injected'),
+        if(record_kind = 'assembly', assembly_id, record_id),
+        multiIf(
+            record_kind = 'assembly', ifNull(block_positions[block], block - 1), has(shown_in.1, assembly_id),
+            shown_in.2[indexOf(shown_in.1, assembly_id)], NULL),
+        NULL, NULL,
+        block_tokens[block], block_tokens[block],
+        if(record_kind = 'assembly', toString(block_redactions[block]), removed_by_pass),
+        if(
+            record_kind = 'assembly', toString(block_layers[block]),
+            concat(toString(injection_kind), if(injection_point = '', '', concat(' at ', toString(injection_point))))),
+        '',
+        multiIf(record_kind = 'assembly', toString(target), record_kind = 'removal', replaced_by, assembly_id),
+        CAST(map(), 'Map(String, Float64)')
+    FROM
+    (
+        SELECT
+            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, assembly_id,
+            block_positions, block_tokens, block_redactions, block_layers, removed_by_pass, injection_kind,
+            injection_point, target, replaced_by,
+            arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
+        FROM placements
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND record_kind IN ('assembly', 'injection', 'removal')
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+            AND if(
+                record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items),
+                has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
+    )
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'elision', 8, 9),
+        ifNull(sequence, toInt64(stream_seq)),
+        multiIf(record_kind = 'compaction', 'compacted', change = 'reloaded', 'reloaded', 'elided'),
+        record_id, elided_positions[at], NULL, NULL, if(record_kind = 'elision', elided_before[at], tokens_before),
+        if(record_kind = 'elision', elided_after[at], tokens_after), toString(trigger),
+        if(
+            record_kind = 'elision', toString(if(elided_levels[at] = '', level, elided_levels[at])),
+            arrayStringConcat(loss_notes, ' · ')),
+        toString(if(record_kind = 'elision', policy, method)),
+        if(record_kind = 'elision', elided_reload_refs[at], summary_ref), CAST(map(), 'Map(String, Float64)')
+    FROM
+    (
+        SELECT
+            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, sequence, record_kind, record_id,
+            change, elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, tokens_before,
+            tokens_after, trigger, level, loss_notes, policy, method, summary_ref,
+            greatest(
+                indexOf(elided_refs, {item_id:String}),
+                if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
+        FROM replacements
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND record_kind IN ('elision', 'compaction')
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+            AND if(
+                record_kind = 'elision',
+                has(elided_refs, {item_id:String}) OR logged.3 != '' AND has(elided_tool_call_ids, logged.3),
+                change = 'completed'
+                    AND (
+                        has(source_item_refs, {item_id:String})
+                            OR logged.1 BETWEEN first_position AND last_position
+                                AND if(source_thread_id = '', thread_id, source_thread_id) = logged.2)
+                    AND NOT has(retained_tail_refs, {item_id:String}))
+    )
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL,
+        NULL, NULL, NULL, NULL, reason,
+        concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
+        arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
+    FROM redactions
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND target_ref = {item_id:String}
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 11, 0,
+        concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question,
+        toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
+    FROM
+    (
+        SELECT
+            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, change, missing_id, status,
+            question, severity, requested_from,
+            max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
+        FROM missing
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    )
+    WHERE names_it
+    UNION ALL
+    SELECT
+        recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 12,
+        ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '',
+        'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
+    FROM calls
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND empty(shown_in.1)
+        AND logged.1 >= window_first
+        AND logged.1 < window_next
+        AND thread_id = logged.2
+        AND NOT JSONExtractBool(metadata, 'synthetic')
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+    LIMIT 1 BY tenant, call_id
+)
 SELECT
     recorded_at, event_time, turn_id, toBool(turn_id = {turn_id:String} AND turn_id != '') AS in_turn, call AS call_id,
     step, record AS record_id, place AS position, rank_given AS rank, score_given AS score,
@@ -79,213 +275,7 @@ FROM
 (
     -- cut: since when a summary stands for it
     SELECT *, minIf(order_in_thread, step_order = 9) OVER () AS cut
-    FROM
-    (
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, '' AS call, 0 AS step_order,
-            toInt64(0) AS order_in_thread, toString(change) AS step, item_id AS record,
-            CAST(NULL, 'Nullable(Int64)') AS place, CAST(NULL, 'Nullable(Int64)') AS rank_given,
-            CAST(NULL, 'Nullable(Float64)') AS score_given, token_estimate AS before, token_estimate AS after,
-            multiIf(reason != '', reason, redaction_state = 'none', '', toString(redaction_state)) AS why,
-            if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
-            arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
-        FROM items
-        PREWHERE (
-            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-            AND session_id = {session_id:String}
-            AND item_id = {item_id:String}
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, '', '', 0, 0, 'expired', {item_id:String}, NULL, NULL,
-            NULL, NULL, NULL, JSONExtractString(data, 'reason'), '',
-            arrayStringConcat(JSONExtract(data, 'policy_refs', 'Array(String)'), ', '), '',
-            CAST(map(), 'Map(String, Float64)')
-        FROM events
-        PREWHERE (
-            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-            AND session_id = ''
-            AND event_type = 'context.erasure.applied'
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        WHERE has(
-            JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'),
-            ({session_id:String}, {item_id:String}))
-        UNION ALL
-        SELECT
-            entry.1, entry.10, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL,
-            entry.8, entry.8, '', entry.9, '', '', CAST(map(), 'Map(String, Float64)')
-        FROM (SELECT arrayJoin(logged.4) AS entry)
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id,
-            multiIf(startsWith(record_kind, 'surface'), 2, decided = 0, 3, 4), 0,
-            multiIf(
-                startsWith(record_kind, 'surface'), 'available', decided = 0, 'considered', toString(outcomes[decided])
-            ),
-            if(startsWith(record_kind, 'surface'), surface_id, record_id),
-            if(
-                startsWith(record_kind, 'surface'), toNullable(toInt64(indexOf(candidate_refs, {item_id:String})) - 1),
-                NULL),
-            ranks[decided], scores[decided], tokens[decided], tokens[decided], toString(reasons[decided]),
-            multiIf(
-                startsWith(record_kind, 'surface'), toString(surface_kind), decided > 0, notes[decided], query = '',
-                intent, query),
-            toString(policy),
-            if(startsWith(record_kind, 'surface'), '', surface_id), CAST(signals[decided], 'Map(String, Float64)')
-        FROM
-        (
-            SELECT
-                recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, surface_id,
-                surface_kind, candidate_refs, outcomes, ranks, scores, tokens, reasons, notes, query, intent, policy,
-                signals, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
-            FROM decisions
-            PREWHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND session_id = {session_id:String}
-                AND if(
-                    record_kind = 'selection_completed' AND has(item_refs, {item_id:String}), 1,
-                    has(candidate_refs, {item_id:String})
-                        AND (startsWith(record_kind, 'surface') OR NOT has(item_refs, {item_id:String})))
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        )
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 5, 0, 'shortened', record_id, NULL,
-            NULL, NULL, truncated_before[indexOf(truncated_refs, {item_id:String})],
-            truncated_after[indexOf(truncated_refs, {item_id:String})],
-            toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy),
-            '', CAST(map(), 'Map(String, Float64)')
-        FROM windows
-        PREWHERE (
-            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-            AND session_id = {session_id:String}
-            AND record_kind = 'budget'
-            AND has(truncated_refs, {item_id:String})
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'assembly', 6, 7), 0,
-            multiIf(record_kind = 'assembly', 'assembled', record_kind = 'removal', 'withdrawn', 'injected'),
-            if(record_kind = 'assembly', assembly_id, record_id),
-            multiIf(
-                record_kind = 'assembly', ifNull(block_positions[block], block - 1), has(shown_in.1, assembly_id),
-                shown_in.2[indexOf(shown_in.1, assembly_id)], NULL),
-            NULL, NULL,
-            block_tokens[block], block_tokens[block],
-            if(record_kind = 'assembly', toString(block_redactions[block]), removed_by_pass),
-            if(
-                record_kind = 'assembly', toString(block_layers[block]),
-                concat(
-                    toString(injection_kind), if(injection_point = '', '', concat(' at ', toString(injection_point))))),
-            '',
-            multiIf(record_kind = 'assembly', toString(target), record_kind = 'removal', replaced_by, assembly_id),
-            CAST(map(), 'Map(String, Float64)')
-        FROM
-        (
-            SELECT
-                recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, record_kind, record_id, assembly_id,
-                block_positions, block_tokens, block_redactions, block_layers, removed_by_pass, injection_kind,
-                injection_point, target, replaced_by,
-                arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
-            FROM placements
-            PREWHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND session_id = {session_id:String}
-                AND record_kind IN ('assembly', 'injection', 'removal')
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-                AND if(
-                    record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items),
-                    has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
-        )
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, if(record_kind = 'elision', 8, 9),
-            ifNull(sequence, toInt64(stream_seq)),
-            multiIf(record_kind = 'compaction', 'compacted', change = 'reloaded', 'reloaded', 'elided'),
-            record_id, elided_positions[at], NULL, NULL, if(record_kind = 'elision', elided_before[at], tokens_before),
-            if(record_kind = 'elision', elided_after[at], tokens_after), toString(trigger),
-            if(
-                record_kind = 'elision', toString(if(elided_levels[at] = '', level, elided_levels[at])),
-                arrayStringConcat(loss_notes, ' · ')),
-            toString(if(record_kind = 'elision', policy, method)),
-            if(record_kind = 'elision', elided_reload_refs[at], summary_ref), CAST(map(), 'Map(String, Float64)')
-        FROM
-        (
-            SELECT
-                recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, sequence, record_kind, record_id,
-                change, elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, tokens_before,
-                tokens_after, trigger, level, loss_notes, policy, method, summary_ref,
-                greatest(
-                    indexOf(elided_refs, {item_id:String}),
-                    if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
-            FROM replacements
-            PREWHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND session_id = {session_id:String}
-                AND record_kind IN ('elision', 'compaction')
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-                AND if(
-                    record_kind = 'elision',
-                    has(elided_refs, {item_id:String}) OR logged.3 != '' AND has(elided_tool_call_ids, logged.3),
-                    change = 'completed'
-                        AND (
-                            has(source_item_refs, {item_id:String})
-                                OR logged.1 BETWEEN first_position AND last_position
-                                    AND if(source_thread_id = '', thread_id, source_thread_id) = logged.2)
-                        AND NOT has(retained_tail_refs, {item_id:String}))
-        )
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 10, 0, 'redacted', record_id, NULL,
-            NULL, NULL, NULL, NULL, reason,
-            concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
-            arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
-        FROM redactions
-        PREWHERE (
-            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-            AND session_id = {session_id:String}
-            AND target_ref = {item_id:String}
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 11, 0,
-            concat('missing ', toString(change)), missing_id, NULL, NULL, NULL, NULL, NULL, toString(status), question,
-            toString(severity), requested_from, CAST(map(), 'Map(String, Float64)')
-        FROM
-        (
-            SELECT
-                recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, change, missing_id, status,
-                question, severity, requested_from,
-                max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
-            FROM missing
-            PREWHERE (
-                {tenant:String} = ''
-                    OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                AND session_id = {session_id:String}
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        )
-        WHERE names_it
-        UNION ALL
-        SELECT
-            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 12,
-            ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '',
-            'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
-        FROM calls
-        PREWHERE (
-            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-            AND session_id = {session_id:String}
-            AND empty(shown_in.1)
-            AND logged.1 >= window_first
-            AND logged.1 < window_next
-            AND thread_id = logged.2
-            AND NOT JSONExtractBool(metadata, 'synthetic')
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-        LIMIT 1 BY tenant, call_id
-    )
+    FROM steps
 )
 WHERE step_order != 12 OR cut = 0 OR order_in_thread < cut
 ORDER BY recorded_at, stream_seq, step_order, record

@@ -42,6 +42,39 @@
 --   previous_turn_id  id      turn of the call before it of the lineage; empty where the ledger knows none
 --   previous_call_id  id      that call
 WITH
+stated AS
+(
+    SELECT
+        tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
+        window_first, window_next, '' AS target, '' AS assembly_id
+    FROM calls
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND NOT JSONExtractBool(metadata, 'synthetic')
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+    LIMIT 1 BY tenant, call_id
+    UNION ALL
+    SELECT
+        tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
+        assembly_id
+    FROM placements
+    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
+        AND record_kind = 'assembly'
+        AND assembly_id != ''
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+),
+told AS
+(
+    SELECT
+        tenant AS owner, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
+        argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
+        max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end,
+        groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
+    FROM stated
+    GROUP BY owner, if(call_id = '', assembly_id, call_id), call_id = ''
+),
 -- The call that is asked for, and the one before it of its lineage.
 (
     SELECT (
@@ -55,44 +88,7 @@ WITH
                     at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
                     arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))))
         ) AS list
-        FROM
-        (
-            SELECT
-                tenant AS owner, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
-                argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
-                max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end,
-                groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
-            FROM
-            (
-                SELECT
-                    tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
-                    window_first, window_next, '' AS target, '' AS assembly_id
-                FROM calls
-                PREWHERE (
-                    {tenant:String} = ''
-                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                    AND session_id = {session_id:String}
-                    AND NOT JSONExtractBool(metadata, 'synthetic')
-                    AND (
-                        {as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-                ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-                LIMIT 1 BY tenant, call_id
-                UNION ALL
-                SELECT
-                    tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
-                    assembly_id
-                FROM placements
-                PREWHERE (
-                    {tenant:String} = ''
-                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                    AND session_id = {session_id:String}
-                    AND record_kind = 'assembly'
-                    AND assembly_id != ''
-                    AND (
-                        {as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-            )
-            GROUP BY owner, if(call_id = '', assembly_id, call_id), call_id = ''
-        )
+        FROM told
     )
 ) AS chosen,
 -- What had been shortened in the thread, and which stretches of its log summaries had replaced.
@@ -133,7 +129,75 @@ WITH
             record_kind = 'assembly' AND has(chosen.2.9, assembly_id)
                 OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-) AS before
+) AS before,
+seen AS
+(
+    SELECT
+        call_id AS call, ifNull(sequence, toInt64(stream_seq)) AS order_in_thread, toString(target) AS target,
+        'assembly' AS origin, assembly_id AS assembly, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
+        0 AS log_position, multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key,
+        b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS items,
+        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
+    FROM
+    (
+        SELECT
+            call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers,
+            block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
+        FROM placements
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND record_kind = 'assembly'
+            AND has(chosen.1.9, assembly_id)
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
+        LIMIT 1 BY assembly_id, JSONExtractUInt(metadata, 'part')
+    )
+    ARRAY JOIN arrayZip(
+        blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
+        block_redactions, arrayEnumerate(blocks)) AS b
+    UNION ALL
+    SELECT
+        chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id,
+        log_item_id, '', toString(role), toString(item_type), toString(name),
+        [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
+    FROM log_items
+    PREWHERE tenant = chosen.1.2
+        AND session_id = {session_id:String}
+        AND thread_id = chosen.1.4
+        AND empty(chosen.1.9)
+        AND position >= chosen.1.7
+        AND position < chosen.1.8
+        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    LIMIT 1 BY incarnation, stream_seq
+),
+titles AS
+(
+    SELECT item_id, argMax((name, area, size, state), at) AS item
+    FROM
+    (
+        SELECT
+            item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state,
+            ifNull(sequence, toInt64(stream_seq)) AS at
+        FROM items
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND change != 'removed'
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT r.2, '', '', NULL, 'expired', -1
+        FROM
+        (
+            SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
+            FROM events
+            PREWHERE tenant = chosen.1.2
+                AND session_id = ''
+                AND event_type = 'context.erasure.applied'
+                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        )
+        WHERE r.1 = {session_id:String} AND r.2 != ''
+    )
+    GROUP BY item_id
+)
 SELECT
     w.call AS call_id,
     toInt64(row_number() OVER (PARTITION BY w.target, w.assembly ORDER BY w.place, w.place_given)) - 1 AS position,
@@ -164,77 +228,10 @@ FROM
                 AND (hasAny(p.3, items) OR item_type = 'function_call_output' AND has(p.4, tool_call)),
             cuts.1) AS pass,
         greatest(indexOf(pass.3, items[1]), if(tool_call = '', 0, indexOf(pass.4, tool_call))) AS at
-    FROM
-    (
-        SELECT
-            call_id AS call, ifNull(sequence, toInt64(stream_seq)) AS order_in_thread, toString(target) AS target,
-            'assembly' AS origin, assembly_id AS assembly, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
-            0 AS log_position, multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key,
-            b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS items,
-            b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
-        FROM
-        (
-            SELECT
-                call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers,
-                block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
-            FROM placements
-            PREWHERE tenant = chosen.1.2
-                AND session_id = {session_id:String}
-                AND record_kind = 'assembly'
-                AND has(chosen.1.9, assembly_id)
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-            ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
-            LIMIT 1 BY assembly_id, JSONExtractUInt(metadata, 'part')
-        )
-        ARRAY JOIN arrayZip(
-            blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
-            block_redactions, arrayEnumerate(blocks)) AS b
-        UNION ALL
-        SELECT
-            chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id,
-            log_item_id, '', toString(role), toString(item_type), toString(name),
-            [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
-        FROM log_items
-        PREWHERE tenant = chosen.1.2
-            AND session_id = {session_id:String}
-            AND thread_id = chosen.1.4
-            AND empty(chosen.1.9)
-            AND position >= chosen.1.7
-            AND position < chosen.1.8
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        LIMIT 1 BY incarnation, stream_seq
-    )
+    FROM seen
     WHERE origin = 'assembly'
         OR NOT arrayExists(
             x -> x.1 < order_in_thread AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, items[1]), cuts.2)
 ) AS w
-LEFT JOIN
-(
-    SELECT item_id, argMax((name, area, size, state), at) AS item
-    FROM
-    (
-        SELECT
-            item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state,
-            ifNull(sequence, toInt64(stream_seq)) AS at
-        FROM items
-        PREWHERE tenant = chosen.1.2
-            AND session_id = {session_id:String}
-            AND change != 'removed'
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        UNION ALL
-        SELECT r.2, '', '', NULL, 'expired', -1
-        FROM
-        (
-            SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
-            FROM events
-            PREWHERE tenant = chosen.1.2
-                AND session_id = ''
-                AND event_type = 'context.erasure.applied'
-                AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        )
-        WHERE r.1 = {session_id:String} AND r.2 != ''
-    )
-    GROUP BY item_id
-) AS i
-    ON w.items[1] = i.item_id
+LEFT JOIN titles AS i ON w.items[1] = i.item_id
 ORDER BY target, position

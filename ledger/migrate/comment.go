@@ -21,7 +21,7 @@ func (d *database) setComments(ctx context.Context, views []View) error {
 }
 
 // uncommented returns the statements that make the comments what they are to be.
-func (d *database) uncommented(ctx context.Context, views []View) ([]string, error) {
+func (d *database) uncommented(ctx context.Context, views []View) (changes []string, err error) {
 	var relations, columns, comments []string
 	add := func(relation, column, comment string) {
 		relations, columns, comments = append(relations, relation), append(columns, column), append(comments, comment)
@@ -32,6 +32,7 @@ func (d *database) uncommented(ctx context.Context, views []View) ([]string, err
 			add(v.Name, c.Name, c.Unit+": "+c.About)
 		}
 	}
-	return d.strings(ctx, "uncommented", clickhouse.Named("relations", relations), clickhouse.Named("columns", columns),
-		clickhouse.Named("comments", comments))
+	err = d.conn.QueryRow(ctx, statement("uncommented"), clickhouse.Named("relations", relations), clickhouse.Named("columns", columns),
+		clickhouse.Named("comments", comments)).Scan(&changes)
+	return changes, err
 }

@@ -27,14 +27,8 @@ const (
 )
 
 // Recorded returns the numbers of the changes that the database has, in order.
-func Recorded(ctx context.Context, conn driver.Conn) ([]uint32, error) {
-	var versions []uint32
-	err := each(ctx, conn, "recorded", func(rows driver.Rows) error {
-		var version uint32
-		err := rows.Scan(&version)
-		versions = append(versions, version)
-		return err
-	})
+func Recorded(ctx context.Context, conn driver.Conn) (versions []uint32, err error) {
+	err = conn.QueryRow(ctx, statement("recorded")).Scan(&versions)
 	var server *clickhouse.Exception
 	if errors.As(err, &server) && slices.Contains([]int32{codeUnknownTable, codeUnknownDatabase}, server.Code) {
 		return nil, nil
@@ -47,27 +41,18 @@ func Recorded(ctx context.Context, conn driver.Conn) ([]uint32, error) {
 
 // look reads what a database has.
 func look(ctx context.Context, conn driver.Conn) (*database, error) {
-	d := &database{conn: conn, digests: make(map[string]string)}
+	d := &database{conn: conn}
 	var err error
-	if err := conn.QueryRow(ctx, statement("database")).Scan(&d.name); err != nil {
-		return nil, fmt.Errorf("ask for the database: %w", err)
-	}
 	if d.recorded, err = Recorded(ctx, conn); err != nil {
 		return nil, err
 	}
-	if d.relations, err = d.strings(ctx, "relations"); err != nil {
+	if err := conn.QueryRow(ctx, statement("state")).Scan(&d.name, &d.relations); err != nil {
 		return nil, fmt.Errorf("list tables and views: %w", err)
 	}
 	if !d.has("definitions") {
 		return d, nil
 	}
-	err = each(ctx, conn, "digests", func(rows driver.Rows) error {
-		var name, digest string
-		err := rows.Scan(&name, &digest)
-		d.digests[name] = digest
-		return err
-	})
-	if err != nil {
+	if err := conn.QueryRow(ctx, statement("digests")).Scan(&d.digests); err != nil {
 		return nil, fmt.Errorf("read definitions: %w", err)
 	}
 	return d, nil
@@ -116,30 +101,4 @@ func (d *database) record(ctx context.Context, changes []change, digests map[str
 		}
 	}
 	return nil
-}
-
-// strings returns the only column of an answer.
-func (d *database) strings(ctx context.Context, name string, args ...any) (list []string, err error) {
-	err = each(ctx, d.conn, name, func(rows driver.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		list = append(list, s)
-		return err
-	}, args...)
-	return list, err
-}
-
-// each calls f with every row that a statement answers.
-func each(ctx context.Context, conn driver.Conn, name string, f func(driver.Rows) error, args ...any) error {
-	rows, err := conn.Query(ctx, statement(name), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

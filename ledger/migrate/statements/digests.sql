@@ -1,1 +1,2 @@
-SELECT name, digest FROM definitions FINAL
+SELECT mapFromArrays(groupArray(name), groupArray(digest))
+FROM definitions FINAL

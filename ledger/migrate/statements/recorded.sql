@@ -1,1 +1,2 @@
-SELECT version FROM migrations FINAL ORDER BY version
+SELECT arraySort(groupArray(version))
+FROM migrations FINAL

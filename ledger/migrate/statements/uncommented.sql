@@ -16,12 +16,16 @@ found AS
     SELECT name, '', comment
     FROM system.tables
     WHERE database = currentDatabase()
+),
+changes AS
+(
+    SELECT concat('ALTER TABLE `', relation, '` ', arrayStringConcat(groupArray(concat(
+        if(name = '', 'MODIFY COMMENT ', concat('COMMENT COLUMN `', name, '` ')),
+        substring(toString([text]), 2, length(toString([text])) - 2))), ', ')) AS change
+    FROM wanted
+    INNER JOIN found USING (relation, name)
+    WHERE comment != text
+    GROUP BY relation
 )
-SELECT concat('ALTER TABLE `', relation, '` ', arrayStringConcat(groupArray(concat(
-    if(name = '', 'MODIFY COMMENT ', concat('COMMENT COLUMN `', name, '` ')),
-    substring(toString([text]), 2, length(toString([text])) - 2))), ', '))
-FROM wanted
-INNER JOIN found USING (relation, name)
-WHERE comment != text
-GROUP BY relation
-ORDER BY relation
+SELECT arraySort(groupArray(change))
+FROM changes

@@ -1,1 +1,0 @@
-SELECT name FROM system.tables WHERE database = currentDatabase()

@@ -1,0 +1,3 @@
+SELECT currentDatabase(), groupArray(name)
+FROM system.tables
+WHERE database = currentDatabase()
