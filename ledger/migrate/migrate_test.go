@@ -310,6 +310,21 @@ func TestUpRefuses(t *testing.T) {
 	}
 }
 
+// TestTablesOfWhichNothingIsRecorded are altered like those of the first version: whoever
+// made them was cut off, or lost its records.
+func TestTablesOfWhichNothingIsRecorded(t *testing.T) {
+	t.Parallel()
+	want := newShape(t)
+	conn := empty(t)
+	if err := migratetest.States()[11].Make(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "TRUNCATE TABLE migrations")
+	mustUp(t, conn, current())
+	same(t, conn, want)
+	upToDate(t, conn)
+}
+
 // TestOlderLedgersHaveNoDigests: the numbers that earlier versions recorded are accepted
 // without one.
 func TestOlderLedgersHaveNoDigests(t *testing.T) {
