@@ -24,7 +24,7 @@ type rebuilding struct {
 
 // ForRebuild makes a projector that fills the second set of tables.
 func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
-	c := DefaultConfig(t.JetStream, t.Ledger)
+	c := DefaultConfig(t.JetStream, t.Set)
 	c.Stream, c.Owner, c.UntilCaughtUp, c.Keys, c.Ring, c.Log = t.Stream, t.Owner, true, t.Keys, t.Ring, t.Log
 	c.Timing, c.Steps = t.Timing, t.Steps
 	if t.BatchMessages > 0 {
@@ -35,7 +35,7 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 		return nil, err
 	}
 	p.translog.First = t.FirstLeaf
-	p.rebuild = &rebuilding{harmless: t.Harmless, live: t.Live, gone: t.Gone}
+	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: t.Ledger, gone: t.Gone}
 	return p, nil
 }
 
