@@ -82,19 +82,19 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 	if b.config.Tracer != nil {
 		a.links = linksOf(a.links, events)
 	}
-	for _, m := range events {
-		a.take(m)
-		if !void[m.Position.StreamSeq] {
-			a.tell(m)
+	for _, e := range events {
+		a.take(e)
+		if !void[e.Position.StreamSeq] {
+			a.tell(e)
 		}
-		if len(m.Violations) == 0 && b.seen.maybe(m.Hash) {
-			a.unsure = append(a.unsure, m)
+		if len(e.Violations) == 0 && b.seen.maybe(e.Hash) {
+			a.unsure = append(a.unsure, e)
 			continue
 		}
-		if len(m.Violations) == 0 {
-			b.seen.add(m.Hash)
+		if len(e.Violations) == 0 {
+			b.seen.add(e.Hash)
 		}
-		a.place(m, nil)
+		a.place(e, nil)
 	}
 	return nil
 }
@@ -124,9 +124,9 @@ func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) 
 		return nil, nil, err
 	}
 	void = make(map[uint64]bool)
-	masked = b.withheld.FindAfter(a.fresh, events, func(earlier []decode.Event, m decode.Event) bool {
-		void[m.Position.StreamSeq] = a.conflicts(known, earlier, m)
-		return !void[m.Position.StreamSeq]
+	masked = b.withheld.FindAfter(a.fresh, events, func(earlier []decode.Event, e decode.Event) bool {
+		void[e.Position.StreamSeq] = a.conflicts(known, earlier, e)
+		return !void[e.Position.StreamSeq]
 	})
 	return masked, void, nil
 }
@@ -143,12 +143,12 @@ func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
 }
 
 // tell notes what an event withholds.
-func (a *assembly) tell(m decode.Event) {
-	if len(m.Violations) > 0 {
+func (a *assembly) tell(e decode.Event) {
+	if len(e.Violations) > 0 {
 		return
 	}
-	for _, value := range leak.Of(m.Envelope, m.Fact) {
-		a.withholds = append(a.withholds, leak.Withholding{Sequence: m.Position.StreamSeq, Value: value})
+	for _, value := range leak.Of(e.Envelope, e.Fact) {
+		a.withholds = append(a.withholds, leak.Withholding{Sequence: e.Position.StreamSeq, Value: value})
 	}
 }
 
@@ -157,9 +157,9 @@ func (a *assembly) tell(m decode.Event) {
 // decides what becomes of the messages behind them.
 func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
-	for _, m := range all {
-		if len(m.Violations) == 0 && b.seen.maybe(m.Hash) && len(leak.Of(m.Envelope, m.Fact)) > 0 {
-			unsure = append(unsure, m)
+	for _, e := range all {
+		if len(e.Violations) == 0 && b.seen.maybe(e.Hash) && len(leak.Of(e.Envelope, e.Fact)) > 0 {
+			unsure = append(unsure, e)
 		}
 	}
 	known, err := b.known(ctx, unsure, first)
@@ -169,21 +169,21 @@ func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first
 	return known, nil
 }
 
-// conflicts reports whether another event has the id of m: one that is known, or
+// conflicts reports whether another event has the id of e: one that is known, or
 // one of this batch, of which those in earlier are not yet placed.
-func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []decode.Event, m decode.Event) bool {
-	id := m.Identity()
-	first, again := a.firsts.of(m)
+func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []decode.Event, e decode.Event) bool {
+	id := e.Identity()
+	first, again := a.firsts.of(e)
 	if !again {
 		first, again = known[id]
 	}
-	if again && before(first.Position, m.Position) {
-		return first.Digest != m.Digest
+	if again && before(first.Position, e.Position) {
+		return first.Digest != e.Digest
 	}
 	for _, some := range [][]decode.Event{a.unsure, earlier} {
 		for _, other := range some {
 			if len(other.Violations) == 0 && other.Identity() == id {
-				return other.Digest != m.Digest
+				return other.Digest != e.Digest
 			}
 		}
 	}
@@ -193,14 +193,14 @@ func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []d
 // take notes a message in the range. The range says nothing of a message that
 // held a withheld value but where it stands: its digest is kept, and would tell a
 // value to whoever tries.
-func (a *assembly) take(m decode.Event) {
-	named := m.Message
-	if m.Reintroduced || m.Erased != nil {
-		named = streamio.PlaceOf(m.Position)
+func (a *assembly) take(e decode.Event) {
+	named := e.Message
+	if e.Reintroduced || e.Erased != nil {
+		named = streamio.PlaceOf(e.Position)
 	}
 	a.sums.Write(named.Sum())
 	a.messages++
-	a.bytes += m.Size()
+	a.bytes += e.Size()
 }
 
 // complete looks up what could not be told of the messages, and returns the batch.
@@ -212,8 +212,8 @@ func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 		return batch{}, &steps.Error{Verb: "look up identities", Err: err}
 	}
 	looked := time.Now()
-	for _, m := range a.unsure {
-		a.place(m, known)
+	for _, e := range a.unsure {
+		a.place(e, known)
 	}
 	b.translog.enter(a.rows, a.leaves)
 	a.Range = ledger.Range{

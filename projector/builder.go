@@ -46,8 +46,8 @@ func (b *builder) awaitCommits(ctx context.Context) error {
 // until it is committed: by its events, and by what its redactions withhold.
 func (b *builder) depart(made batch) batch {
 	conflicts := make(map[uint64]bool, len(made.quarantined))
-	for _, m := range made.quarantined {
-		conflicts[m.Position.StreamSeq] = true
+	for _, e := range made.quarantined {
+		conflicts[e.Position.StreamSeq] = true
 	}
 	for _, r := range made.withholds {
 		if !conflicts[r.Sequence] {
@@ -69,8 +69,8 @@ func (b *builder) known(ctx context.Context, messages []decode.Event, first uint
 		return nil, nil
 	}
 	hits := make([]uint64, len(messages))
-	for i, m := range messages {
-		hits[i] = m.Hash
+	for i, e := range messages {
+		hits[i] = e.Hash
 	}
 	found, err := b.store.Lookup(ctx, hits)
 	if err != nil {
@@ -93,9 +93,9 @@ func (b *builder) known(ctx context.Context, messages []decode.Event, first uint
 		}
 	}
 	for _, f := range b.flights {
-		for _, m := range messages {
-			if first, ok := f.firsts.of(m); ok {
-				known[m.Identity()] = first
+		for _, e := range messages {
+			if first, ok := f.firsts.of(e); ok {
+				known[e.Identity()] = first
 			}
 		}
 	}

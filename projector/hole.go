@@ -62,22 +62,22 @@ func (g *holes) observe(messages []decode.Event) (lost []lostSequences) {
 	if g.sessions == nil || len(g.sessions) > mostSessions {
 		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
 	}
-	for _, m := range messages {
-		if m.Envelope == nil || m.Reintroduced {
+	for _, e := range messages {
+		if e.Envelope == nil || e.Reintroduced {
 			continue
 		}
-		tenant := schema.TenantOf(m.Tenant)
-		if m.Envelope.Sequence != nil {
-			g.use(producerSession{tenant, m.Envelope.Source, m.Envelope.SessionID}, *m.Envelope.Sequence, *m.Envelope.Sequence, m.Position.RecordedAt)
+		tenant := schema.TenantOf(e.Tenant)
+		if e.Envelope.Sequence != nil {
+			g.use(producerSession{tenant, e.Envelope.Source, e.Envelope.SessionID}, *e.Envelope.Sequence, *e.Envelope.Sequence, e.Position.RecordedAt)
 		}
-		if len(m.Violations) > 0 {
+		if len(e.Violations) > 0 {
 			continue
 		}
-		switch fact := m.Fact.(type) {
+		switch fact := e.Fact.(type) {
 		case *schema.FactsDropped:
 			for _, of := range fact.Sequences {
 				for _, r := range of.Ranges {
-					g.use(producerSession{tenant, of.Source, m.Envelope.SessionID}, r[0], r[1], m.Position.RecordedAt)
+					g.use(producerSession{tenant, of.Source, e.Envelope.SessionID}, r[0], r[1], e.Position.RecordedAt)
 				}
 			}
 		case *schema.ErasureApplied:

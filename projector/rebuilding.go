@@ -45,9 +45,9 @@ func (p *Projector) Progress() (committed, messages uint64) {
 	return s.Committed, s.Events + s.Duplicates + s.Quarantined
 }
 
-// finds reports whether m is one that only the rebuild has recognised.
-func (b *rebuilding) finds(m decode.Event) bool {
-	return m.Reintroduced && m.Kept == nil && !b.harmless
+// finds reports whether e is one that only the rebuild has recognised.
+func (b *rebuilding) finds(e decode.Event) bool {
+	return e.Reintroduced && e.Kept == nil && !b.harmless
 }
 
 // leaseKey is the key of the lease and the journal.

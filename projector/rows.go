@@ -22,13 +22,13 @@ type first struct {
 }
 
 // of returns what is known by the message's identity, as the ledger would have it.
-func (f firsts) of(m decode.Event) (ledger.Known, bool) {
-	one, ok := f[m.Key]
+func (f firsts) of(e decode.Event) (ledger.Known, bool) {
+	one, ok := f[e.Key]
 	if !ok {
 		return ledger.Known{}, false
 	}
-	at := ledger.Position{Incarnation: m.Position.Incarnation, StreamSeq: one.sequence}
-	return ledger.Known{Tenant: m.Tenant, Source: m.Envelope.Source, EventID: m.Envelope.ID, Position: at, Digest: one.digest}, true
+	at := ledger.Position{Incarnation: e.Position.Incarnation, StreamSeq: one.sequence}
+	return ledger.Known{Tenant: e.Tenant, Source: e.Envelope.Source, EventID: e.Envelope.ID, Position: at, Digest: one.digest}, true
 }
 
 // outcome is what becomes of messages: rows, and the messages that are quarantined
@@ -42,53 +42,53 @@ type outcome struct {
 
 // place adds what becomes of a message. Of a message that is not quarantined it keeps
 // nothing but copies.
-func (o *outcome) place(m decode.Event, known map[decode.Identity]ledger.Known) {
-	if m.Erased != nil {
-		if m.Erased.Hash != (tlog.Hash{}) {
-			o.leaves = append(o.leaves, leafAt{m.Erased.Hash, m.Erased.Tenant, m.Position})
+func (o *outcome) place(e decode.Event, known map[decode.Identity]ledger.Known) {
+	if e.Erased != nil {
+		if e.Erased.Hash != (tlog.Hash{}) {
+			o.leaves = append(o.leaves, leafAt{e.Erased.Hash, e.Erased.Tenant, e.Position})
 		}
 		return
 	}
-	if of, ok := quarantine.ReplayOf(m.Message); ok {
-		o.rows.AddReplay(m.ReplayTenant(), m.Position, of)
+	if of, ok := quarantine.ReplayOf(e.Message); ok {
+		o.rows.AddReplay(e.ReplayTenant(), e.Position, of)
 	}
-	if len(m.Violations) > 0 {
-		o.quarantine(m)
+	if len(e.Violations) > 0 {
+		o.quarantine(e)
 		return
 	}
-	earlier, again := o.firsts.of(m)
+	earlier, again := o.firsts.of(e)
 	if !again {
-		earlier, again = known[m.Identity()]
+		earlier, again = known[e.Identity()]
 	}
 	switch {
-	case !again || !before(earlier.Position, m.Position):
-		o.rows.AddDerived(m.Envelope, m.Fact, m.Position, ledger.Derived{Tenant: m.Tenant, Digest: m.Digest, Identity: m.Hash, Salt: m.Salt})
-		if m.Logged {
-			o.leaves = append(o.leaves, leafAt{m.Leaf, m.Tenant, m.Position})
+	case !again || !before(earlier.Position, e.Position):
+		o.rows.AddDerived(e.Envelope, e.Fact, e.Position, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest, Identity: e.Hash, Salt: e.Salt})
+		if e.Logged {
+			o.leaves = append(o.leaves, leafAt{e.Leaf, e.Tenant, e.Position})
 		}
-		o.firsts[m.Key] = first{m.Position.StreamSeq, m.Digest}
-		if m.Rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
-			o.firsts[decode.OwnedKey(m.Key, m.Tenant)] = first{m.Position.StreamSeq, m.Digest}
+		o.firsts[e.Key] = first{e.Position.StreamSeq, e.Digest}
+		if e.Rules < ledger.SubjectRules { // for batches by later rules, while this one is in flight
+			o.firsts[decode.OwnedKey(e.Key, e.Tenant)] = first{e.Position.StreamSeq, e.Digest}
 		}
-	case earlier.Digest == m.Digest:
-		o.rows.AddDuplicate(m.Envelope, m.Tenant, m.Position, earlier.Position)
+	case earlier.Digest == e.Digest:
+		o.rows.AddDuplicate(e.Envelope, e.Tenant, e.Position, earlier.Position)
 	default:
-		m.Violations = schema.Violations{{
+		e.Violations = schema.Violations{{
 			Code: schema.CodeIDConflict, Pointer: "/id",
 			Found: "an event with this source and id and the digest " + hex.EncodeToString(earlier.Digest[:8]) + "… is in the ledger",
 			Fix:   "give every event an id of its own",
 		}}
-		o.quarantine(m)
+		o.quarantine(e)
 	}
 }
 
-func (o *outcome) quarantine(m decode.Event) {
-	o.quarantined = append(o.quarantined, m)
-	if m.Kept != nil {
-		o.rows.AddRefusal(*m.Kept)
+func (o *outcome) quarantine(e decode.Event) {
+	o.quarantined = append(o.quarantined, e)
+	if e.Kept != nil {
+		o.rows.AddRefusal(*e.Kept)
 		return
 	}
-	o.rows.AddRefused(m.Refused(), m.Position)
+	o.rows.AddRefused(e.Refused(), e.Position)
 }
 
 // before reports whether what the ledger has at first stands before the

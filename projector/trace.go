@@ -115,14 +115,14 @@ func linksOf(links []trace.Link, messages []decode.Event) []trace.Link {
 	for _, l := range links {
 		seen[l.SpanContext.TraceID()] = true
 	}
-	for _, m := range messages {
+	for _, e := range messages {
 		if len(links) == maxLinks {
 			break
 		}
-		if len(m.Violations) > 0 || m.Envelope.TraceParent == "" {
+		if len(e.Violations) > 0 || e.Envelope.TraceParent == "" {
 			continue
 		}
-		span, ok := parseTraceParent(m.Envelope.TraceParent)
+		span, ok := parseTraceParent(e.Envelope.TraceParent)
 		if ok && span.IsSampled() && !seen[span.TraceID()] {
 			seen[span.TraceID()] = true
 			links = append(links, trace.Link{SpanContext: span})

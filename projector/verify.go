@@ -140,9 +140,9 @@ func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, m := range rc.withheld.Find(decode.All(messages, nil)) {
-		if m.Reintroduced && rowless(messages[i]) {
-			masked[i] = streamio.PlaceOf(m.Position)
+	for i, e := range rc.withheld.Find(decode.All(messages, nil)) {
+		if e.Reintroduced && rowless(messages[i]) {
+			masked[i] = streamio.PlaceOf(e.Position)
 		}
 	}
 	rc.withheld = nil // it is of an earlier place

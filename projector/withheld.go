@@ -17,9 +17,9 @@ import (
 // reintroduced returns where the messages stood that held a withheld value.
 func reintroduced(refused []decode.Event) []ledger.Position {
 	var list []ledger.Position
-	for _, m := range refused {
-		if m.Reintroduced {
-			list = append(list, m.Position)
+	for _, e := range refused {
+		if e.Reintroduced {
+			list = append(list, e.Position)
 		}
 	}
 	return list
@@ -65,7 +65,7 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 // there already, but for what only the rebuild has recognised.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {
-		refused = slices.DeleteFunc(slices.Clone(refused), func(m decode.Event) bool { return !s.rebuild.finds(m) })
+		refused = slices.DeleteFunc(slices.Clone(refused), func(e decode.Event) bool { return !s.rebuild.finds(e) })
 	}
 	return quarantine.Publish(ctx, s.config.JetStream, refused)
 }

@@ -21,14 +21,14 @@ type Event struct {
 	Tenant     string        // whose message it is, by the rules of its place
 	Fact       schema.Fact
 	Violations schema.Violations
-	Key        [32]byte // of its event with others: the hash of its Identity
-	Hash       uint64
+	Key        [32]byte // the hash of its Identity, which repeats of the event share
+	Hash       uint64   // of source and id, as the ledger stores it
 	Digest     [32]byte
-	// logged says that it has a leaf in the log if it becomes an event.
+	// Logged says that it has a leaf in the log if it becomes an event.
 	Logged bool
 	Salt   proof.Salt
 	Leaf   tlog.Hash
-	// reintroduced says that the message held a withheld value, of which this is
+	// Reintroduced says that the message held a withheld value, of which this is
 	// what may be kept: it is to be deleted from the stream.
 	Reintroduced bool
 }
@@ -42,7 +42,7 @@ func All(messages []*streamio.Message, leaves *Leaves) []Event {
 		room := make([]byte, 0, 1024)
 		for i := first; i < last; i++ {
 			messages[i].Sum()
-			all[i], room = parseIn(room, messages[i], salter, leaves.from())
+			all[i], room = decodeIn(room, messages[i], salter, leaves.from())
 		}
 		leaves.done(salter)
 	})
@@ -65,63 +65,63 @@ const minParallel = 64
 
 // One decodes a message. Its event gets no leaf.
 func One(m *streamio.Message) Event {
-	p, _ := parseIn(nil, m, nil, 0)
-	return p
+	e, _ := decodeIn(nil, m, nil, 0)
+	return e
 }
 
-// parseIn decodes a message in room that is used again, and returns that.
-func parseIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint64) (Event, []byte) {
-	p := Event{Message: m, Tenant: m.SubjectTenant()}
+// decodeIn decodes a message in room that is used again, and returns that.
+func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint64) (Event, []byte) {
+	e := Event{Message: m, Tenant: m.SubjectTenant()}
 	if m.Erased != nil {
-		p.Violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
-		return p, room
+		e.Violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
+		return e, room
 	}
 	if m.Kept != nil {
-		p.Reintroduced, p.Violations = true, schema.Violations{{Code: schema.CodeReintroduced}}
-		return p, room
+		e.Reintroduced, e.Violations = true, schema.Violations{{Code: schema.CodeReintroduced}}
+		return e, room
 	}
 	var unread bool
-	p.Envelope, p.Fact, p.Violations, unread = schema.ReadMessage(m.Header, m.Data)
-	if len(p.Violations) == 1 && p.Violations[0].Code == schema.CodeUnknownType {
-		p.Violations = nil
+	e.Envelope, e.Fact, e.Violations, unread = schema.ReadMessage(m.Header, m.Data)
+	if len(e.Violations) == 1 && e.Violations[0].Code == schema.CodeUnknownType {
+		e.Violations = nil
 	}
 	if unread {
-		return p, room
+		return e, room
 	}
-	sum := p.Envelope.IdentitySum()
-	p.Key, p.Hash = sum, schema.IdentityOf(sum)
+	sum := e.Envelope.IdentitySum()
+	e.Key, e.Hash = sum, schema.IdentityOf(sum)
 	if m.Rules >= ledger.SubjectRules {
-		p.Key = OwnedKey(sum, p.Tenant)
-		if v := p.Envelope.CheckSubject(m.Subject); v != nil {
-			p.Violations = slices.Insert(p.Violations, 0, v)
+		e.Key = OwnedKey(sum, e.Tenant)
+		if v := e.Envelope.CheckSubject(m.Subject); v != nil {
+			e.Violations = slices.Insert(e.Violations, 0, v)
 		}
 	} else {
-		p.Tenant = p.Envelope.Tenant
+		e.Tenant = e.Envelope.Tenant
 	}
-	room = p.Envelope.AppendAttributes(room[:0])
-	p.Digest = p.Envelope.DigestWith(room)
-	if salter != nil && len(p.Violations) == 0 && m.Position.StreamSeq >= from {
-		p.Logged = true
-		p.Salt, p.Leaf = salter.Leaf(p.Envelope, room)
+	room = e.Envelope.AppendAttributes(room[:0])
+	e.Digest = e.Envelope.DigestWith(room)
+	if salter != nil && len(e.Violations) == 0 && m.Position.StreamSeq >= from {
+		e.Logged = true
+		e.Salt, e.Leaf = salter.Leaf(e.Envelope, room)
 	}
-	return p, room
+	return e, room
 }
 
 // Refused is what quarantine gets of a message, under the tenant of its subject.
-func (m *Event) Refused() ledger.Refused {
+func (e *Event) Refused() ledger.Refused {
 	return ledger.Refused{
-		Tenant: m.SubjectTenant(), Subject: m.Subject, Header: m.Header, Data: m.Data, Event: m.Envelope, Violations: m.Violations,
+		Tenant: e.SubjectTenant(), Subject: e.Subject, Header: e.Header, Data: e.Data, Event: e.Envelope, Violations: e.Violations,
 	}
 }
 
 // Refusal is what quarantine says of a quarantined message.
-func (m *Event) Refusal() ledger.Refusal { return ledger.RefusalOf(m.Refused(), m.Position) }
+func (e *Event) Refusal() ledger.Refusal { return ledger.RefusalOf(e.Refused(), e.Position) }
 
-// ReplayTenant is whose replay m is. By [ledger.EnvelopeRules] the envelope says so
+// ReplayTenant is whose replay e is. By [ledger.EnvelopeRules] the envelope says so
 // where it can be read, and the subject elsewhere.
-func (m *Event) ReplayTenant() string {
-	if m.Rules < ledger.SubjectRules && m.Envelope != nil && m.Envelope.Tenant != "" {
-		return m.Envelope.Tenant
+func (e *Event) ReplayTenant() string {
+	if e.Rules < ledger.SubjectRules && e.Envelope != nil && e.Envelope.Tenant != "" {
+		return e.Envelope.Tenant
 	}
-	return m.SubjectTenant()
+	return e.SubjectTenant()
 }

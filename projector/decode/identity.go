@@ -11,12 +11,12 @@ import (
 // no tenant: all tenants share them.
 type Identity struct{ Tenant, Source, ID string }
 
-// Identity is that of m's event, by the rules of its place.
-func (m *Event) Identity() Identity {
-	if m.Rules < ledger.SubjectRules {
-		return Identity{"", m.Envelope.Source, m.Envelope.ID}
+// Identity is that of e's event, by the rules of its place.
+func (e *Event) Identity() Identity {
+	if e.Rules < ledger.SubjectRules {
+		return Identity{"", e.Envelope.Source, e.Envelope.ID}
 	}
-	return Identity{m.Tenant, m.Envelope.Source, m.Envelope.ID}
+	return Identity{e.Tenant, e.Envelope.Source, e.Envelope.ID}
 }
 
 // OwnedKey is the hash of an identity that is a tenant's, of the hash of (source, id).

@@ -157,9 +157,9 @@ func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.Era
 		return nil
 	}
 	err = streamio.Each(ctx, s.Stream, erasureSubject, time.Time{}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		m := decode.One(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
-		if fact, ok := m.Fact.(*schema.ErasureApplied); ok && len(m.Violations) == 0 {
-			visit(fact, m.Tenant, meta.Timestamp.UTC())
+		e := decode.One(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
+		if fact, ok := e.Fact.(*schema.ErasureApplied); ok && len(e.Violations) == 0 {
+			visit(fact, e.Tenant, meta.Timestamp.UTC())
 		}
 		return nil
 	})

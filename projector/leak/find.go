@@ -25,25 +25,25 @@ func (w *Values) Find(all []decode.Event) []decode.Event {
 // FindAfter is Find for messages that come after others of the same batch, of
 // which fresh has learnt what they withhold. It learns on, from the redactions
 // that count: that is asked of each, with what came before it.
-func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, m decode.Event) bool) []decode.Event {
+func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, e decode.Event) bool) []decode.Event {
 	events := make([]decode.Event, len(all))
 	var s finder
-	for i, m := range all {
-		events[i] = m
+	for i, e := range all {
+		events[i] = e
 		if len(w.tenants)+len(fresh.tenants) > 0 {
-			s.lookFor(&m, w, fresh)
-			if s.maybeIn(m.Message) {
-				if masked, hit := masked(m, s.set); hit {
+			s.lookFor(&e, w, fresh)
+			if s.maybeIn(e.Message) {
+				if masked, hit := masked(e, s.set); hit {
 					events[i] = masked
 					continue
 				}
 			}
 		}
-		if len(m.Violations) > 0 {
+		if len(e.Violations) > 0 {
 			continue
 		}
-		values := Of(m.Envelope, m.Fact)
-		if len(values) == 0 || !counts(events[:i], m) {
+		values := Of(e.Envelope, e.Fact)
+		if len(values) == 0 || !counts(events[:i], e) {
 			continue
 		}
 		for _, value := range values {
@@ -64,26 +64,26 @@ type finder struct {
 }
 
 // lookFor makes the finder look for what is withheld from a message.
-func (s *finder) lookFor(m *decode.Event, w, fresh *Values) {
-	s.tenants = appendTenants(s.tenants[:0], m)
+func (s *finder) lookFor(e *decode.Event, w, fresh *Values) {
+	s.tenants = appendTenants(s.tenants[:0], e)
 	s.set = fresh.Of(w.Of(s.set[:0], s.tenants), s.tenants)
 }
 
 // appendTenants names whose event a message may be: the subject's tenant, which
 // permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
 // event names.
-func appendTenants(list []string, m *decode.Event) []string {
-	if m.Rules >= ledger.SubjectRules {
-		if tenant := m.SubjectTenant(); tenant != "" {
+func appendTenants(list []string, e *decode.Event) []string {
+	if e.Rules >= ledger.SubjectRules {
+		if tenant := e.SubjectTenant(); tenant != "" {
 			list = append(list, tenant)
 		}
 		return list
 	}
-	if s, err := schema.ParseSubject(m.Subject); err == nil {
+	if s, err := schema.ParseSubject(e.Subject); err == nil {
 		list = append(list, s.Tenant)
 	}
-	if m.Envelope != nil && !slices.Contains(list, schema.TenantOf(m.Envelope.Tenant)) {
-		list = append(list, schema.TenantOf(m.Envelope.Tenant))
+	if e.Envelope != nil && !slices.Contains(list, schema.TenantOf(e.Envelope.Tenant)) {
+		list = append(list, schema.TenantOf(e.Envelope.Tenant))
 	}
 	return list
 }

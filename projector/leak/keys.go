@@ -49,9 +49,9 @@ func (f Keys) Same(o Keys) bool {
 // OfAll lists the fingerprints of the redactions among messages.
 func OfAll(all []decode.Event) []ledger.Withheld {
 	var list []ledger.Withheld
-	for _, m := range all {
-		if len(m.Violations) == 0 {
-			list = append(list, Of(m.Envelope, m.Fact)...)
+	for _, e := range all {
+		if len(e.Violations) == 0 {
+			list = append(list, Of(e.Envelope, e.Fact)...)
 		}
 	}
 	return list

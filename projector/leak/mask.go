@@ -17,16 +17,16 @@ import (
 // masked looks for withheld values in everything that a message is, and returns
 // true with what may be kept of it if there is one: a quarantined message whose
 // bytes, names and reason do not hold it.
-func masked(m decode.Event, w Set) (decode.Event, bool) {
+func masked(e decode.Event, w Set) (decode.Event, bool) {
 	k := masker{set: w}
-	kept := streamio.Message{Subject: k.word("/subject", m.Subject), Data: k.payload(m.Data), Header: k.header(m.Header), Position: m.Position, Rules: m.Rules}
+	kept := streamio.Message{Subject: k.word("/subject", e.Subject), Data: k.payload(e.Data), Header: k.header(e.Header), Position: e.Position, Rules: e.Rules}
 	if k.violation == nil {
-		return m, false
+		return e, false
 	}
 	kept.Data = digests.ReplaceAll(kept.Data, []byte(digestMask))
-	refused := decode.Event{Message: &kept, Tenant: m.Tenant, Violations: schema.Violations{k.violation}, Reintroduced: true}
-	if m.Envelope != nil {
-		refused.Envelope = &schema.Event{Source: k.word("/source", m.Envelope.Source), ID: k.word("/id", m.Envelope.ID)}
+	refused := decode.Event{Message: &kept, Tenant: e.Tenant, Violations: schema.Violations{k.violation}, Reintroduced: true}
+	if e.Envelope != nil {
+		refused.Envelope = &schema.Event{Source: k.word("/source", e.Envelope.Source), ID: k.word("/id", e.Envelope.ID)}
 	}
 	return refused, true
 }

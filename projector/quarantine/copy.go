@@ -42,11 +42,11 @@ type copied struct {
 // can be replayed. The message id makes a repeat harmless. A message that does not fit
 // there is in the table all the same; its copy names only the place.
 func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Event) error {
-	for _, m := range messages {
-		r := m.Refusal()
-		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: m.Data}
+	for _, e := range messages {
+		r := e.Refusal()
+		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: e.Data}
 		orders := make(map[string][]string)
-		for name, values := range m.Header {
+		for name, values := range e.Header {
 			if isOrder(name) {
 				orders[name] = values
 			} else {
@@ -56,7 +56,7 @@ func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Even
 		if err := setRefusal(msg, copied{r, orders, true}); err != nil {
 			return err
 		}
-		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", m.Position.Incarnation, m.Position.StreamSeq))
+		id := jetstream.WithMsgID(fmt.Sprintf("%s:%d", e.Position.Incarnation, e.Position.StreamSeq))
 		_, err := js.PublishMsg(ctx, msg, id)
 		if errors.Is(err, nats.ErrMaxPayload) {
 			msg.Header, msg.Data = nats.Header{}, nil
