@@ -33,7 +33,7 @@ type assembly struct {
 // begin returns an empty assembly, in the room of a batch that is committed
 // where there is one.
 func (b *builder) begin(ctx context.Context) (*assembly, error) {
-	if b.seen.full() {
+	if b.seen.Full() {
 		if err := b.awaitCommits(ctx); err != nil {
 			return nil, err
 		}
@@ -87,12 +87,12 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 		if !void[e.Position.StreamSeq] {
 			a.tell(e)
 		}
-		if len(e.Violations) == 0 && b.seen.maybe(e.Hash) {
+		if len(e.Violations) == 0 && b.seen.Maybe(e.Hash) {
 			a.unsure = append(a.unsure, e)
 			continue
 		}
 		if len(e.Violations) == 0 {
-			b.seen.add(e.Hash)
+			b.seen.Add(e.Hash)
 		}
 		a.place(e, nil)
 	}
@@ -158,7 +158,7 @@ func (a *assembly) tell(e decode.Event) {
 func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, e := range all {
-		if len(e.Violations) == 0 && b.seen.maybe(e.Hash) && len(leak.Of(e.Envelope, e.Fact)) > 0 {
+		if len(e.Violations) == 0 && b.seen.Maybe(e.Hash) && len(leak.Of(e.Envelope, e.Fact)) > 0 {
 			unsure = append(unsure, e)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/identity"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -32,7 +33,7 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 		p := f.projector()
 		keys, err := leak.ReadKeys(projectortest.Keys(t))
 		f.must(err)
-		p.withheld, p.seen = leak.NewValues(keys), newIdentities(minCapacity)
+		p.withheld, p.seen = leak.NewValues(keys), identity.New(1<<20)
 		for _, v := range projectortest.Withheld(t, projectortest.Secret) {
 			p.withheld.Learn(v)
 		}
@@ -77,7 +78,7 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.withheld, p.seen = leak.NewValues(keys), newIdentities(minCapacity)
+		p.withheld, p.seen = leak.NewValues(keys), identity.New(1<<20)
 		a, err := p.begin(t.Context())
 		for part := range slices.Chunk(messages, n) {
 			if err == nil {

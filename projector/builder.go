@@ -5,6 +5,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/hole"
+	"github.com/ctxledger/ctxledger/projector/identity"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -14,11 +16,11 @@ import (
 // goroutine.
 type builder struct {
 	*shared
-	seen     *identities // of all events in the ledger; nil until it is loaded
+	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
 	withheld *leak.Values
 	unknown  map[leak.UnknownKey]bool
 	translog translog
-	holes    holes
+	holes    hole.Finder
 	flights  []flight
 	free     chan *ledger.Batch // batches to use again
 	model    *ledger.Batch      // the last that was built; nil before
@@ -102,8 +104,16 @@ func (b *builder) known(ctx context.Context, messages []decode.Event, first uint
 	return known, nil
 }
 
+// loadIdentities fills a filter from the ledger, but for what other streams have
+// brought, sized to grow by half of what is there.
 func (b *builder) loadIdentities(ctx context.Context) (err error) {
-	b.seen, err = loadIdentities(ctx, b.store, b.siblings.incarnations)
+	var seen *identity.Filter
+	err = b.store.Identities(ctx, b.siblings.incarnations,
+		func(most uint64) { seen = identity.New(max(identity.Least, 3*most/2)) },
+		func(identity uint64) { seen.Add(identity) })
+	if err == nil { // a filter of a part of them would take others for new
+		b.seen = seen
+	}
 	return err
 }
 
@@ -118,3 +128,22 @@ func (b *builder) loadIdentities(ctx context.Context) (err error) {
 // up to the last commit and no others, or a message in front of its redaction would
 // be refused.
 func (b *builder) forget() { b.seen, b.withheld = nil, nil }
+
+// noteHoles says of sequences that are lost.
+func (b *builder) noteHoles(messages []decode.Event) {
+	if b.rebuild != nil {
+		return // the live projector has said it
+	}
+	const most = 5 // lines of the log a batch
+	found := b.holes.Found
+	lost := b.holes.Observe(messages)
+	if came := b.holes.Found - found; came > 0 {
+		b.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
+	}
+	for _, l := range lost[:min(most, len(lost))] {
+		b.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
+			"event", "producer_gap", "source", l.Source, "session", l.Session, "first", l.First, "last", l.Last, "others", max(0, len(lost)-most))
+	}
+	b.meter().Loss(b.holes.Lost - b.counts.lost.Load())
+	b.counts.lost.Store(b.holes.Lost)
+}

@@ -16,6 +16,8 @@
 //	streamio    messages in the order of the stream; streams, rules, levels
 //	decode      a message becomes an event
 //	leak        an event that holds a withheld value is masked
+//	identity    which events are certainly new
+//	hole        sequences of a producer that do not come
 //	quarantine  copies of quarantined messages, replays
 //	metrics     what was done, how far the ledger is behind, who failed
 //	signing     signed tree heads

@@ -194,15 +194,15 @@ func (s *shared) succeeded() {
 	s.waiting.Store(nil)
 }
 
-// counted notes a batch that is committed. A gap in its sequences is what
+// counted notes a batch that is committed. A hole in its sequences is what
 // somebody has deleted, or what the stream has lost.
 func (s *shared) counted(b batch, rows map[string]uint64) {
 	next := s.committed.Load() + 1
-	gap := b.Last + 1 - min(next, b.First) - b.Messages
-	if gap > 0 {
-		s.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", gap, "after", next-1, "last", b.Last)
+	holes := b.Last + 1 - min(next, b.First) - b.Messages
+	if holes > 0 {
+		s.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", holes, "after", next-1, "last", b.Last)
 	}
-	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: gap, Quarantined: b.quarantined})
+	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: holes, Quarantined: b.quarantined})
 }
 
 // pulse tells a projector that makes steps from one that is stuck, by counting

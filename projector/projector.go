@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/signing"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -253,4 +255,25 @@ func (p *Projector) follow(ctx context.Context) error {
 	}
 	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, pace: &p.pace}
 	return line.run(ctx, next)
+}
+
+// shared is what both sides of a projector use: its configuration, its stream and its
+// ledger. Only Projector.open changes the stream, while neither side runs.
+type shared struct {
+	config   Config
+	store    store
+	clock    clock
+	source   streamio.Source
+	siblings siblings
+	rebuild  *rebuilding // nil for the live tables
+	health
+}
+
+// counts are what a projector has done since it started.
+type counts struct {
+	events      atomic.Uint64
+	quarantined atomic.Uint64
+	duplicates  atomic.Uint64
+	unknownKeys atomic.Uint64
+	lost        atomic.Uint64 // sequences that producers used and whose facts did not come
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/identity"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -24,7 +25,7 @@ func TestRangeTellsNothing(t *testing.T) {
 		p.withheld.Learn(v)
 	}
 	named := func(pin string) ledger.Range {
-		p.seen = newIdentities(minCapacity)
+		p.seen = identity.New(1 << 20)
 		b, err := p.assemble(t.Context(), []*streamio.Message{projectortest.At(1, projectortest.Event(1, 0).Binary()), projectortest.At(2, projectortest.Foreign(2, `{"note":"`+pin+`"}`).Binary())})
 		if err != nil {
 			t.Fatal(err)

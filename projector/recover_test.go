@@ -170,7 +170,7 @@ func TestAnotherHasCommitted(t *testing.T) {
 	f.project()
 	recover()
 	c.wants(t, 2, 2)
-	if !p.seen.maybe(projectortest.Event(500, 0).Identity()) {
+	if !p.seen.Maybe(projectortest.Event(500, 0).Identity()) {
 		t.Error("an event of another holder is taken for new")
 	}
 	recover()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/projector/identity"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -98,7 +99,7 @@ var planted = map[string]func(*schedule){
 		return slices.DeleteFunc(list, func(s steps.Step) bool { return s.Verb == "look at the checkpoint" })
 	}), "ledger restored"),
 	"identities not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {
-		p.seen = newIdentities(1000)
+		p.seen = identity.New(1000)
 		return p.loadWithheld(ctx)
 	})),
 	"values not loaded": inProjector(instead("load what events are held against", func(p *Projector, ctx context.Context) error {

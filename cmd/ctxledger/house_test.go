@@ -78,6 +78,8 @@ var house = []room{
 	{path: "projector/erasure", may: []string{"schema", "ledger", "projector/streamio", "projector/decode", "projector/quarantine", "projector/internal", "nats"}},
 	{path: "projector/recheck", may: []string{"schema", "ledger", "projector/leak"}},
 	{path: "projector/internal", may: []string{"schema", "ledger", "projector/streamio"}},
+	{path: "projector/identity", stdlibOnly: true},
+	{path: "projector/hole", may: []string{"schema", "projector/decode"}, tests: []string{"ledger", "projector/streamio", "projector/internal/projectortest"}},
 	{path: "projector", may: []string{"schema", "ledger", "nats", "prometheus"}},
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},

@@ -1,4 +1,4 @@
-package projector
+package hole
 
 import (
 	"iter"
@@ -28,20 +28,20 @@ func TestGapsThatStayAreLost(t *testing.T) {
 	key := producerSession{"default", "urn:p", "s"}
 	for name, c := range map[string]struct {
 		messages []decode.Event
-		want     []lostSequences
+		want     []Lost
 	}{
 		"none":                {[]decode.Event{numbered(7, 0, nil), numbered(8, time.Hour, nil)}, nil},
 		"before the first":    {[]decode.Event{numbered(7, 0, nil), numbered(3, 0, nil), numbered(8, time.Hour, nil)}, nil},
 		"late":                {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(8, time.Second, nil), numbered(10, time.Hour, nil)}, nil},
 		"still awaited":       {[]decode.Event{numbered(7, 0, nil), numbered(9, 0, nil), numbered(10, holePatience, nil)}, nil},
-		"lost":                {[]decode.Event{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []lostSequences{{key, 8, 9}}},
-		"lost but for one":    {[]decode.Event{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []lostSequences{{key, 2, 2}, {key, 4, 4}}},
+		"lost":                {[]decode.Event{numbered(7, 0, nil), numbered(10, 0, nil), numbered(11, time.Hour, nil)}, []Lost{{key, 8, 9}}},
+		"lost but for one":    {[]decode.Event{numbered(1, 0, nil), numbered(5, 0, nil), numbered(3, 0, nil), numbered(6, time.Hour, nil)}, []Lost{{key, 2, 2}, {key, 4, 4}}},
 		"declared as dropped": {[]decode.Event{numbered(12, 0, nil), numbered(15, 0, dropped), numbered(16, time.Hour, nil)}, nil},
 	} {
-		var g holes
-		var got []lostSequences
+		var g Finder
+		var got []Lost
 		for _, m := range c.messages {
-			got = append(got, g.observe([]decode.Event{m})...)
+			got = append(got, g.Observe([]decode.Event{m})...)
 		}
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: lost %v, want %v", name, got, c.want)
@@ -54,11 +54,11 @@ func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		came := rapid.SliceOfN(rapid.Int64Range(1, 60), 1, 80).Draw(t, "sequences")
-		var g holes
-		g.observe([]decode.Event{numbered(0, 0, nil)})
+		var g Finder
+		g.Observe([]decode.Event{numbered(0, 0, nil)})
 		var lost []int64
-		for _, l := range append(g.observe(each(came)), g.observe([]decode.Event{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
-			for s := l.first; s <= l.last; s++ {
+		for _, l := range append(g.Observe(each(came)), g.Observe([]decode.Event{numbered(slices.Max(came)+1, time.Hour, nil)})...) {
+			for s := l.First; s <= l.Last; s++ {
 				lost = append(lost, s)
 			}
 		}
@@ -69,8 +69,8 @@ func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 				want = append(want, s)
 			}
 		}
-		if !slices.Equal(lost, want) || g.lost != uint64(len(want)) {
-			t.Fatalf("lost %v (%d), want %v", lost, g.lost, want)
+		if !slices.Equal(lost, want) || g.Lost != uint64(len(want)) {
+			t.Fatalf("lost %v (%d), want %v", lost, g.Lost, want)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const last = 40
-		var g holes
+		var g Finder
 		var said uint64
 		order := rapid.Permutation(each(slices.Collect(upTo(last)))).Draw(t, "order")
 		var minutes time.Duration
@@ -92,16 +92,16 @@ func TestAGapThatClosesIsNoLoss(t *testing.T) {
 				minutes += time.Duration(rapid.IntRange(0, 4).Draw(t, "minutes")) * time.Minute
 				m.Position.RecordedAt = projectortest.Stored.Add(minutes)
 			}
-			for _, l := range g.observe(part) {
-				said += uint64(l.last - l.first + 1)
+			for _, l := range g.Observe(part) {
+				said += uint64(l.Last - l.First + 1)
 			}
-			if said != g.lost+g.found {
-				t.Fatalf("said that %d are lost, counts %d and %d that came after all", said, g.lost, g.found)
+			if said != g.Lost+g.Found {
+				t.Fatalf("said that %d are lost, counts %d and %d that came after all", said, g.Lost, g.Found)
 			}
 		}
-		g.observe([]decode.Event{numbered(last+1, minutes+time.Hour, nil)})
-		if g.lost != 0 {
-			t.Fatalf("all came, and %d are lost", g.lost)
+		g.Observe([]decode.Event{numbered(last+1, minutes+time.Hour, nil)})
+		if g.Lost != 0 {
+			t.Fatalf("all came, and %d are lost", g.Lost)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package projector
+package identity
 
 import "testing"
 
@@ -7,21 +7,21 @@ import "testing"
 func TestIdentityFilter(t *testing.T) {
 	t.Parallel()
 	const capacity, asked = 100_000, 1_000_000
-	ids := newIdentities(capacity)
+	ids := New(capacity)
 	needless := func() (hits int) {
 		for i := range uint64(asked) {
-			if ids.maybe(mix(i) | 1) {
+			if ids.Maybe(mix(i) | 1) {
 				hits++
 			}
 		}
 		return hits
 	}
 	for i := range uint64(capacity) {
-		if ids.full() {
+		if ids.Full() {
 			t.Fatalf("full after %d", i)
 		}
-		ids.add(mix(i) &^ 1)
-		ids.add(mix(i) &^ 1) // a repeat does not fill it
+		ids.Add(mix(i) &^ 1)
+		ids.Add(mix(i) &^ 1) // a repeat does not fill it
 		if i == 2*capacity/3 {
 			if hits := needless(); hits > asked/8000 {
 				t.Errorf("%d of %d identities are said to be known, at two thirds", hits, asked)
@@ -29,7 +29,7 @@ func TestIdentityFilter(t *testing.T) {
 		}
 	}
 	for i := range uint64(capacity) {
-		if !ids.maybe(mix(i) &^ 1) {
+		if !ids.Maybe(mix(i) &^ 1) {
 			t.Fatalf("identity %d is not found", i)
 		}
 	}

@@ -1,4 +1,5 @@
-package projector
+// Package hole finds sequences that a producer has used and whose events do not come.
+package hole
 
 import (
 	"time"
@@ -7,17 +8,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// holes finds sequences that a producer has used and of whose events nothing comes:
+// A Finder finds sequences that a producer has used and of whose events nothing comes:
 // neither to be recorded, nor refused, nor declared as dropped, nor erased. An event that is
 // late closes its gap; one that is still open when the stream has gone on for
 // gapPatience is said to be lost, until it comes after all. It begins anew with each
 // start, and forgets what it knows when there are very many sessions: it is an
 // alarm. The view check_sequence_gaps is the account. Not safe for concurrent use.
-type holes struct {
+type Finder struct {
 	sessions map[producerSession]*usedSequences
 	opened   []openedHole // in the order of the stream
-	lost     uint64       // sequences
-	found    uint64       // sequences that were lost and came after all
+	Lost     uint64       // sequences
+	Found    uint64       // sequences that were lost and came after all
 }
 
 // openedHole says that a session came to miss sequences at a time of the stream. It
@@ -28,7 +29,7 @@ type openedHole struct {
 }
 
 // producerSession is what a producer counts its sequences in.
-type producerSession struct{ tenant, source, session string }
+type producerSession struct{ tenant, Source, Session string }
 
 // usedSequences are the sequences of one session from the first that was seen on.
 type usedSequences struct {
@@ -50,15 +51,15 @@ const (
 	mostSessions = 100_000
 )
 
-// lostSequences is a stretch that is given up.
-type lostSequences struct {
+// Lost is a stretch that is given up.
+type Lost struct {
 	producerSession
-	first, last int64
+	First, Last int64
 }
 
-// observe takes in messages in the order of the stream, whatever becomes of them,
+// Observe takes in messages in the order of the stream, whatever becomes of them,
 // and returns what is lost since the last call.
-func (g *holes) observe(messages []decode.Event) (lost []lostSequences) {
+func (g *Finder) Observe(messages []decode.Event) (lost []Lost) {
 	if g.sessions == nil || len(g.sessions) > mostSessions {
 		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
 	}
@@ -95,7 +96,7 @@ func (g *holes) observe(messages []decode.Event) (lost []lostSequences) {
 }
 
 // use notes that the sequences from first to last are accounted for.
-func (g *holes) use(key producerSession, first, last int64, at time.Time) {
+func (g *Finder) use(key producerSession, first, last int64, at time.Time) {
 	u := g.sessions[key]
 	if u == nil {
 		g.sessions[key] = &usedSequences{next: last + 1}
@@ -110,7 +111,7 @@ func (g *holes) use(key producerSession, first, last int64, at time.Time) {
 }
 
 // close notes that none of the sequences from first to last is missing.
-func (g *holes) close(key producerSession, first, last int64) {
+func (g *Finder) close(key producerSession, first, last int64) {
 	u := g.sessions[key]
 	if u == nil {
 		return
@@ -118,7 +119,7 @@ func (g *holes) close(key producerSession, first, last int64) {
 	u.missing, _ = except(u.missing, first, last)
 	var found uint64
 	u.lost, found = except(u.lost, first, last)
-	g.lost, g.found = g.lost-found, g.found+found
+	g.Lost, g.Found = g.Lost-found, g.Found+found
 }
 
 // except takes the sequences from first to last out of stretches, and says how many
@@ -141,36 +142,17 @@ func except(list []missingSequences, first, last int64) (left []missingSequences
 }
 
 // giveUp removes what has been missing since before, and returns it.
-func (g *holes) giveUp(before time.Time) (lost []lostSequences) {
+func (g *Finder) giveUp(before time.Time) (lost []Lost) {
 	for len(g.opened) > 0 && g.opened[0].at.Before(before) {
 		key := g.opened[0].producerSession
 		g.opened = g.opened[1:]
 		u := g.sessions[key]
 		for len(u.missing) > 0 && u.missing[0].since.Before(before) {
 			m := u.missing[0]
-			lost = append(lost, lostSequences{key, m.first, m.last})
-			g.lost += uint64(m.last - m.first + 1)
+			lost = append(lost, Lost{key, m.first, m.last})
+			g.Lost += uint64(m.last - m.first + 1)
 			u.missing, u.lost = u.missing[1:], append(u.lost, m)
 		}
 	}
 	return lost
-}
-
-// noteHoles says of sequences that are lost.
-func (b *builder) noteHoles(messages []decode.Event) {
-	if b.rebuild != nil {
-		return // the live projector has said it
-	}
-	const most = 5 // lines of the log a batch
-	found := b.holes.found
-	lost := b.holes.observe(messages)
-	if came := b.holes.found - found; came > 0 {
-		b.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
-	}
-	for _, l := range lost[:min(most, len(lost))] {
-		b.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
-			"event", "producer_gap", "source", l.source, "session", l.session, "first", l.first, "last", l.last, "others", max(0, len(lost)-most))
-	}
-	b.meter().Loss(b.holes.lost - b.counts.lost.Load())
-	b.counts.lost.Store(b.holes.lost)
 }

@@ -1,13 +1,11 @@
-package projector
+// Package identity says which identities of events are certainly new.
+package identity
 
 import (
-	"context"
 	"math/bits"
-
-	"github.com/google/uuid"
 )
 
-// identities says quickly which identities are certainly new: a Bloom filter over
+// A Filter says quickly which identities are certainly new: a Bloom filter over
 // all that the ledger holds. A hit proves nothing and is looked up. Not safe for
 // concurrent use.
 //
@@ -21,35 +19,26 @@ import (
 // One look-up reads the hashes of all events, whose order no index helps: 0.01 CPU-s
 // a million events, whether it looks for one or for hundreds. So it is the batches
 // with any hit that cost.
-type identities struct {
+type Filter struct {
 	blocks   [][8]uint64
 	capacity uint64
 	count    uint64
 }
 
 const (
-	minCapacity  = 1 << 20
+	Least        = 1 << 20
 	identityBits = 16 // when the filter is full
 )
 
-// loadIdentities fills a filter from the ledger, but for what other streams have
-// brought, sized to grow by half of what is there.
-func loadIdentities(ctx context.Context, l store, others []uuid.UUID) (*identities, error) {
-	var ids *identities
-	err := l.Identities(ctx, others,
-		func(most uint64) { ids = newIdentities(max(minCapacity, 3*most/2)) },
-		func(identity uint64) { ids.add(identity) })
-	return ids, err
+// New returns a filter that has room for so many identities.
+func New(capacity uint64) *Filter {
+	return &Filter{capacity: capacity, blocks: make([][8]uint64, capacity*identityBits/512+1)}
 }
 
-func newIdentities(capacity uint64) *identities {
-	return &identities{capacity: capacity, blocks: make([][8]uint64, capacity*identityBits/512+1)}
-}
+// Full reports that the filter holds what it was sized for: load a new one.
+func (ids *Filter) Full() bool { return ids.count >= ids.capacity }
 
-// full reports that the filter holds what it was sized for: load a new one.
-func (ids *identities) full() bool { return ids.count >= ids.capacity }
-
-func (ids *identities) add(identity uint64) {
+func (ids *Filter) Add(identity uint64) {
 	block, places := ids.find(identity)
 	added := false
 	for i := range block {
@@ -62,7 +51,7 @@ func (ids *identities) add(identity uint64) {
 	}
 }
 
-func (ids *identities) maybe(identity uint64) bool {
+func (ids *Filter) Maybe(identity uint64) bool {
 	block, places := ids.find(identity)
 	for i := range block {
 		if block[i]>>(places>>(6*i)&63)&1 == 0 {
@@ -73,7 +62,7 @@ func (ids *identities) maybe(identity uint64) bool {
 }
 
 // find returns the block of an identity, and in six bits a word its places there.
-func (ids *identities) find(identity uint64) (block *[8]uint64, places uint64) {
+func (ids *Filter) find(identity uint64) (block *[8]uint64, places uint64) {
 	at, rest := bits.Mul64(mix(identity), uint64(len(ids.blocks)))
 	return &ids.blocks[at], mix(rest)
 }
