@@ -75,7 +75,7 @@
 // The events of a session keep the order of their stream: stream_seq within one
 // incarnation, with recorded_at, which is the stream's. event_time is the
 // producer's, may run backwards and may be of another month; sequence counts what
-// one source says in one session, and may come in any order and with gaps.
+// one source says in one session, and may come in any order and with holes.
 //
 // What was said, not when it came, makes the tables and the views. The same events
 // in another order, late, from several producers or cut into other batches, give the
@@ -88,7 +88,7 @@
 //     is refused (check_redaction_reintroduced, see Withheld values);
 //   - which of two equally complete versions of a call or a compaction a view shows.
 //
-// A gap in a producer's sequences is said to be a loss five minutes of the stream
+// A hole in a producer's sequences is said to be a loss five minutes of the stream
 // later, and no more once it has closed, however late.
 //
 // # Erasure

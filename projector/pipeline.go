@@ -25,8 +25,8 @@ type pipeline struct {
 // one batch is written while the next is built and the one after it is read:
 //
 //	readAll ──messages──▶ buildAll ──rows──▶ writeAll
-//	reader, gaps          keys, identities,  lease, journal, tables,
-//	                      withheld, flights  commits, deletion
+//	reader                keys, identities,  lease, journal, tables,
+//	                      holes, withheld    commits, deletion
 //
 // Nothing is buffered between them, and messages become rows part by part, so
 // memory holds the rows of two batches and the messages of two parts. Writing
@@ -154,7 +154,7 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 const writingPause = 5 * time.Millisecond
 
 // unexpired takes messages, the first that the stream had from sequence next on.
-// A gap is a message that somebody deleted, unless the stream now begins
+// A hole is a message that somebody deleted, unless the stream now begins
 // beyond it: then it was lost before it was projected, and the messages before
 // it are returned with an error.
 func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
@@ -168,7 +168,7 @@ func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*strea
 			return nil, fmt.Errorf("look at the stream: %w", err)
 		}
 		if info.State.FirstSeq <= next {
-			break // nothing expired in this batch; further gaps are no different
+			break // nothing expired in this batch; further holes are no different
 		}
 		return messages[:i], streamio.Expired(next, info.State.FirstSeq-1)
 	}

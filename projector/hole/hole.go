@@ -10,8 +10,8 @@ import (
 
 // A Finder finds sequences that a producer has used and of whose events nothing comes:
 // neither to be recorded, nor refused, nor declared as dropped, nor erased. An event that is
-// late closes its gap; one that is still open when the stream has gone on for
-// gapPatience is said to be lost, until it comes after all. It begins anew with each
+// late closes its hole; one that is still open when the stream has gone on for
+// holePatience is said to be lost, until it comes after all. It begins anew with each
 // start, and forgets what it knows when there are very many sessions: it is an
 // alarm. The view check_sequence_gaps is the account. Not safe for concurrent use.
 type Finder struct {
