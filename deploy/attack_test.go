@@ -24,6 +24,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
@@ -123,7 +125,7 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.ledger.Close() })
-	if _, err := b.ledger.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(b.ledger).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.config = projector.DefaultConfig(signIn(t, n, s, "projector"), b.ledger)
@@ -197,7 +199,7 @@ func (b *battle) seen() map[string][]string {
 	b.t.Helper()
 	seen := make(map[string][]string)
 	ask := func(name, sql string) {
-		result, err := b.ledger.Query(b.ctx, sql, nil, ledger.DefaultLimits())
+		result, err := read.Of(b.ledger).Query(b.ctx, sql, nil, read.DefaultLimits())
 		if err != nil {
 			b.t.Fatalf("%s: %v", name, err)
 		}
@@ -333,7 +335,7 @@ func (b *battle) judge(list []attack) {
 		}
 	}
 	found := make(map[schema.Code]int)
-	err := b.ledger.Refusals(b.ctx, ledger.RefusalFilter{}, func(r ledger.Refusal) error {
+	err := read.Of(b.ledger).Refusals(b.ctx, read.RefusalFilter{}, func(r ledger.Refusal) error {
 		code := schema.Code(r.Code)
 		switch {
 		case r.Tenant == attacker && expected[code]:

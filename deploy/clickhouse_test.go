@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -94,7 +95,7 @@ func (in *installation) project(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(l).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	events := 0

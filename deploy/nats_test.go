@@ -24,6 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
@@ -328,7 +329,7 @@ func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(l).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := projector.DefaultConfig(js, l)

@@ -35,7 +35,7 @@ func (r Range) Same(o Range) bool {
 // not safe for concurrent use.
 type Batch struct {
 	Range
-	events       rowsOf[eventRow]
+	events       rowsOf[EventRow]
 	scopes       rowsOf[scopeRow]
 	items        rowsOf[itemRow]
 	decisions    rowsOf[decisionRow]

@@ -49,7 +49,7 @@ func (r *rowsOf[R]) add(row R) {
 }
 
 // blockOf returns a block of rows.
-func blockOf[R any](table string, rows ...R) tableBlock {
+func BlockOf[R any](table string, rows ...R) tableBlock {
 	b := new(rowsOf[R])
 	for _, row := range rows {
 		b.add(row)

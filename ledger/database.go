@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 // CreateDatabase creates the database that dsn names where it is missing, which
@@ -17,7 +18,7 @@ func CreateDatabase(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer l.Close()
-	if err := l.conn.Exec(l.with(ctx, clickhouse.Parameters{"database": database}), statement("create_database")); err != nil {
+	if err := l.sql.Exec(ctx, "create_database", chsql.Params{"database": database}); err != nil {
 		return fmt.Errorf("create the database %s: %w", database, err)
 	}
 	return nil

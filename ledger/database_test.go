@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
 func TestCreateDatabase(t *testing.T) {
@@ -33,7 +34,7 @@ func TestCreateDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(l).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, dsn := range map[string]string{

@@ -9,33 +9,15 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-)
-
-// ClickHouse's error codes that a caller decides by. They are the server's
-// own numbers.
-const (
-	codeNoSuchColumn      = 16
-	codeUnknownIdentifier = 47
-	codeTypeMismatch      = 53
-	codeUnknownTable      = 60
-	codeSyntaxError       = 62
-	codeUnknownDatabase   = 81
-	codeIncorrectData     = 117
-	codeRowsLimit         = 158
-	codeTimeoutExceeded   = 159
-	codeReadonly          = 164
-	codeMemoryLimit       = 241
-	codeTooManyParts      = 252
-	codeQueryCanceled     = 394
-	codeResultLimit       = 396
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 // permanentCodes are errors that the same insert would meet again: the tables
 // are not what this program expects, or not its to write. Everything else is
 // waited out, a wrong password and a quota among them.
 var permanentCodes = []int32{
-	codeNoSuchColumn, codeUnknownIdentifier, codeTypeMismatch, codeUnknownTable, codeSyntaxError, codeUnknownDatabase,
-	codeIncorrectData, codeReadonly, codeAccessDenied,
+	chsql.CodeNoSuchColumn, chsql.CodeUnknownIdentifier, chsql.CodeTypeMismatch, chsql.CodeUnknownTable, chsql.CodeSyntaxError, chsql.CodeUnknownDatabase,
+	chsql.CodeIncorrectData, chsql.CodeReadonly, chsql.CodeAccessDenied,
 }
 
 // ErrMismatch means that the rows do not fit the table: the database is not in
@@ -76,14 +58,14 @@ var connectionFailures = []error{
 // NotMigrated reports whether err says that tables are missing, or columns of them:
 // a migration that is under way has made the one and not yet the other.
 func NotMigrated(err error) bool {
-	return gone(err) || hasCode(err, codeUnknownIdentifier, codeNoSuchColumn)
+	return NoTable(err) || hasCode(err, chsql.CodeUnknownIdentifier, chsql.CodeNoSuchColumn)
 }
 
 // gone reports whether err says that the table or its database is not there.
-func gone(err error) bool { return hasCode(err, codeUnknownTable, codeUnknownDatabase) }
+func NoTable(err error) bool { return hasCode(err, chsql.CodeUnknownTable, chsql.CodeUnknownDatabase) }
 
 // AccessDenied reports whether err says that the user may not do it.
-func AccessDenied(err error) bool { return hasCode(err, codeAccessDenied) }
+func AccessDenied(err error) bool { return hasCode(err, chsql.CodeAccessDenied) }
 
 func hasCode(err error, codes ...int32) bool {
 	var server *clickhouse.Exception

@@ -13,12 +13,14 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 // Ledger is a connection pool to one ClickHouse database. It is safe for
 // concurrent use.
 type Ledger struct {
 	conn    driver.Conn
+	sql     chsql.DB // this package's statements
 	sender  *sender
 	options *clickhouse.Options
 	// readonly is the user's setting of that name, once it was asked for.
@@ -56,7 +58,7 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 	if err != nil {
 		return nil, fmt.Errorf("open clickhouse: %w", withoutSecret(err, dsn))
 	}
-	l := &Ledger{conn: conn, sender: newSender(options), options: options}
+	l := connected(conn, options)
 	if err := conn.Ping(ctx); err != nil {
 		conn.Close()
 		var server *clickhouse.Exception
@@ -66,6 +68,26 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, withoutSecret(err, dsn))
 	}
 	return l, nil
+}
+
+func connected(conn driver.Conn, options *clickhouse.Options) *Ledger {
+	return &Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles}, sender: newSender(options), options: options}
+}
+
+// OpenDatabase connects to another database of the same server. The caller closes what
+// it returns.
+func (l *Ledger) OpenDatabase(ctx context.Context, name string) (*Ledger, error) {
+	options := *l.options
+	options.Auth.Database = name
+	conn, err := clickhouse.Open(&options)
+	if err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", name, err)
+	}
+	if err := conn.Ping(ctx); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("connect to the database %s: %w", name, err)
+	}
+	return connected(conn, &options), nil
 }
 
 // loopback reports whether all addresses are of this machine.

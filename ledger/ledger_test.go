@@ -10,16 +10,6 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-func openMigrated(t *testing.T) *ledger.Ledger {
-	t.Helper()
-	l, err := ledger.Open(t.Context(), ledger.Migrated.SharedClickHouse(t).ClickHouseDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
 func TestOpenErrorsKeepThePassword(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,41 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/google/uuid"
-	"golang.org/x/mod/sumdb/tlog"
 )
-
-// Commit is a row of commits: a range that counts, and how many rows it has in
-// each table that has any.
-type Commit struct {
-	Range
-	Rows map[string]uint64
-	Root tlog.Hash // of the log after it; zero where there was none
-}
-
-// CommitsBefore returns the newest committed ranges of a stream that begin below
-// the sequence first, newest first, at most limit.
-func (l *Ledger) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]Commit, error) {
-	params := clickhouse.Parameters{"incarnation": incarnation.String(), "first": unsigned(first), "limit": unsigned(uint64(limit))}
-	rows, err := l.conn.Query(l.with(ctx, params), statement("commits_before"))
-	if err != nil {
-		return nil, fmt.Errorf("read commits: %w", err)
-	}
-	defer rows.Close()
-	var list []Commit
-	for rows.Next() {
-		c := Commit{Range: Range{Incarnation: incarnation}}
-		var digest, root string
-		if err := rows.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows, &root); err != nil {
-			return nil, fmt.Errorf("read commits: %w", err)
-		}
-		copy(c.Digest[:], digest)
-		copy(c.Root[:], root)
-		list = append(list, c)
-	}
-	return list, rows.Err()
-}
 
 // Held returns how many messages of each commit have a row, by table, for the
 // tables that the commits name. A message that has its row twice counts once.
@@ -64,11 +32,11 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 		}
 	}
 	for table := range tables {
-		params := clickhouse.Parameters{
-			"table": table, "incarnation": oldest.Incarnation.String(), "first": unsigned(oldest.First), "last": unsigned(newest.Last),
-			"firsts": arrayParameter(firsts), "from": moment(oldest.RecordedAt),
+		params := chsql.Params{
+			"table": table, "incarnation": oldest.Incarnation.String(), "first": chsql.Number(oldest.First), "last": chsql.Number(newest.Last),
+			"firsts": chsql.Numbers(firsts), "from": chsql.Time(oldest.RecordedAt),
 		}
-		rows, err := l.conn.Query(l.with(ctx, params), statement("held"))
+		rows, err := l.sql.Query(ctx, "held", params)
 		if err != nil {
 			return nil, fmt.Errorf("count rows of %s: %w", table, err)
 		}
@@ -120,7 +88,7 @@ func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time
 }
 
 func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
-	params := clickhouse.Parameters{"incarnation": r.Incarnation.String(), "first": unsigned(first), "last": unsigned(r.Last), "from": moment(since)}
+	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since)}
 	name := "held_" + table
 	if sayings[table] == nil {
 		name, params["table"] = "held_places", table
@@ -128,7 +96,7 @@ func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first ui
 	var seqs []uint64
 	var times []int64
 	var says []string
-	if err := l.conn.QueryRow(l.with(ctx, params), statement(name)).Scan(&seqs, &times, &says); err != nil {
+	if err := l.sql.Row(ctx, name, params).Scan(&seqs, &times, &says); err != nil {
 		return nil, err
 	}
 	held := make([]Placed, len(seqs))
@@ -146,7 +114,7 @@ var sayings = map[string]func(b *block) []string{
 		firsts := b.numbers("first_seq")
 		says := make([]string, len(firsts))
 		for i, id := range b.ids("first_incarnation") {
-			says[i] = id.String() + ":" + unsigned(firsts[i])
+			says[i] = id.String() + ":" + chsql.Number(firsts[i])
 		}
 		return says
 	},
@@ -163,7 +131,7 @@ var sayings = map[string]func(b *block) []string{
 		indexes, hashes, above := b.numbers("log_index"), b.texts("hash"), b.texts("above")
 		says := make([]string, len(indexes))
 		for i := range indexes {
-			says[i] = unsigned(indexes[i]) + ":" + hashes[i] + above[i]
+			says[i] = chsql.Number(indexes[i]) + ":" + hashes[i] + above[i]
 		}
 		return says
 	},
@@ -208,8 +176,8 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 		for i, at := range lack.Strange {
 			sequences[i] = at.StreamSeq
 		}
-		params := clickhouse.Parameters{"table": lack.Table, "incarnation": r.Incarnation.String(), "sequences": arrayParameter(sequences)}
-		if err := l.conn.Exec(l.with(ctx, params), statement("evict")); err != nil {
+		params := chsql.Params{"table": lack.Table, "incarnation": r.Incarnation.String(), "sequences": chsql.Numbers(sequences)}
+		if err := l.sql.Exec(ctx, "evict", params); err != nil {
 			return fmt.Errorf("evict rows of %s: %w", lack.Table, err)
 		}
 	}
@@ -220,9 +188,9 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 // behind r, 0 where there is none. r is the last commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
 	for _, t := range new(Batch).tables() {
-		params := clickhouse.Parameters{"table": t.table, "incarnation": r.Incarnation.String(), "after": unsigned(r.Last), "from": moment(r.RecordedAt)}
+		params := chsql.Params{"table": t.table, "incarnation": r.Incarnation.String(), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
 		var held uint64
-		if err := l.conn.QueryRow(l.with(ctx, params), statement("last_held")).Scan(&held); err != nil {
+		if err := l.sql.Row(ctx, "last_held", params).Scan(&held); err != nil {
 			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.table, err)
 		}
 		last = max(last, held)
@@ -307,12 +275,4 @@ func (b *block) ids(name string) []uuid.UUID {
 		binary.BigEndian.PutUint64(ids[i][8:], halves[2*i+1])
 	}
 	return ids
-}
-
-// moment is a time as a query's parameter; no time is the first one.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		t = time.Unix(0, 0)
-	}
-	return t.UTC().Format("2006-01-02 15:04:05.000000000")
 }

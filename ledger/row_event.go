@@ -10,7 +10,7 @@ import (
 )
 
 // eventRow is a row of the table events: all attributes and the data.
-type eventRow struct {
+type EventRow struct {
 	Head
 	Subject            string            `ch:"subject"`
 	DataContentType    string            `ch:"data_content_type"`
@@ -36,8 +36,8 @@ func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b))
 
 // newEventRow returns the row of an event, whose data it aliases, as it does what is
 // derived.
-func newEventRow(e *schema.Event, at Position, d *Derived) eventRow {
-	row := eventRow{
+func newEventRow(e *schema.Event, at Position, d *Derived) EventRow {
+	row := EventRow{
 		Head: headOf(e, at), Subject: e.Subject,
 		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
@@ -53,7 +53,7 @@ func newEventRow(e *schema.Event, at Position, d *Derived) eventRow {
 }
 
 // Event turns the row back into the event that it was made from.
-func (r *eventRow) event() *schema.Event {
+func (r *EventRow) Event() *schema.Event {
 	e := &schema.Event{
 		ID: r.EventID, Source: r.Source, Type: r.EventType, Subject: r.Subject, Time: r.EventTime.UTC(),
 		DataContentType: r.DataContentType, DataSchema: r.DataSchema, Correlation: r.Correlation, Sequence: r.Sequence,

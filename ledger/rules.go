@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -54,8 +54,8 @@ type RecordedRules struct {
 // RecordedRules returns by which rules the commits of a stream were made, in the order
 // of the versions. Versions before [EnvelopeRules] count as those.
 func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]RecordedRules, error) {
-	params := clickhouse.Parameters{"incarnation": incarnation.String(), "oldest": unsigned(uint64(EnvelopeRules))}
-	rows, err := l.conn.Query(l.with(ctx, params), statement("recorded_rules"))
+	params := chsql.Params{"incarnation": incarnation.String(), "oldest": chsql.Number(uint64(EnvelopeRules))}
+	rows, err := l.sql.Query(ctx, "recorded_rules", params)
 	if err != nil {
 		return nil, fmt.Errorf("read the rules of the commits: %w", err)
 	}

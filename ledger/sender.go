@@ -12,6 +12,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 // sendTimeLimit bounds one insert on this side, so that a connection of which
@@ -65,7 +66,7 @@ func (s *sender) insert(ctx context.Context, b tableBlock, id string, settings [
 
 // numbers calls add with every value of the only column of a query's answer, which
 // is too long to be read row by row. A ctx that ends cuts it off.
-func (s *sender) numbers(ctx context.Context, query, column string, params clickhouse.Parameters, add func(uint64)) error {
+func (s *sender) numbers(ctx context.Context, query, column string, params chsql.Params, add func(uint64)) error {
 	quoted := make(map[string]any, len(params))
 	for name, value := range params {
 		quoted[name] = strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value)

@@ -66,11 +66,11 @@ func (s Subject) IsZero() bool { return s == Subject{} }
 // keptTypes are of events that stay whatever is erased. A redaction has no content, and
 // without it the value that it withholds could come back; the others are about the
 // ledger.
-var keptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
+var KeptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
 
 // Covers reports whether an event is of the subject and not of a type that stays.
 func (s Subject) Covers(e *schema.Event) bool {
-	if slices.Contains(keptTypes, string(e.EventType())) {
+	if slices.Contains(KeptTypes, string(e.EventType())) {
 		return false
 	}
 	switch s.Kind {
@@ -83,11 +83,11 @@ func (s Subject) Covers(e *schema.Event) bool {
 	case "thread":
 		return e.ThreadID == s.ID
 	}
-	return s.Kind == subjectItem && strings.HasPrefix(string(e.EventType()), itemTypes) && e.Subject == s.ID
+	return s.Kind == subjectItem && strings.HasPrefix(string(e.EventType()), ItemTypes) && e.Subject == s.ID
 }
 
 // itemTypes begin the types of an item's versions.
-const itemTypes = "context.item."
+const ItemTypes = "context.item."
 
 // CoversRefused reports whether a refused message is of the subject: by its attributes
 // where it reads as an event, and else by having the id as a word of its own, as a header

@@ -2,12 +2,13 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"slices"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -81,7 +82,7 @@ func among(all, some []uint64) []bool {
 // Commit stores the row of commits that makes the range count. Every row of
 // the batch must be stored. It may be repeated like WriteRows.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
-	commit := blockOf("commits", commitRow{
+	commit := BlockOf("commits", commitRow{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,
 		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),
@@ -93,16 +94,16 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 // table, but for those of messages that were refused, at the sequences that are given.
 // It returns once no query sees them.
 func (l *Ledger) Discard(ctx context.Context, r Range, refused []uint64) error {
-	for _, t := range new(Batch).tables() {
-		params := clickhouse.Parameters{
-			"table": t.table, "incarnation": r.Incarnation.String(), "first": unsigned(r.First), "last": unsigned(r.Last),
+	for _, table := range Tables() {
+		params := chsql.Params{
+			"table": table, "incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last),
 			"except": "[]",
 		}
-		if OfRefused(t.table) {
-			params["except"] = arrayParameter(refused)
+		if OfRefused(table) {
+			params["except"] = chsql.Numbers(refused)
 		}
-		if err := l.conn.Exec(l.with(ctx, params), statement("discard")); err != nil {
-			return fmt.Errorf("discard rows of %s: %w", t.table, err)
+		if err := l.sql.Exec(ctx, "discard", params); err != nil {
+			return fmt.Errorf("discard rows of %s: %w", table, err)
 		}
 	}
 	return nil
@@ -130,8 +131,8 @@ func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, rules Rules, epoch uint64) (err error) {
 	ctx, done := traced(ctx, "insert into "+b.table)
 	defer func() { done(err) }()
-	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.table, r.First, r.Last, nonce())
-	return l.send(context.WithoutCancel(ctx), b, id, []ch.Setting{
+	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.table, r.First, r.Last, rand.Text()[:8])
+	return l.InsertBlock(context.WithoutCancel(ctx), b, id, []ch.Setting{
 		{Key: "insert_deduplication_token", Value: token(b.table, r, rules), Important: true},
 		{Key: "insert_deduplicate", Value: "1", Important: true},
 		{Key: "async_insert", Value: "0", Important: true},
@@ -143,8 +144,8 @@ func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, rules Rules,
 	})
 }
 
-// send stores rows in one block.
-func (l *Ledger) send(ctx context.Context, b tableBlock, id string, settings []ch.Setting) error {
+// insertBlock stores rows in one block.
+func (l *Ledger) InsertBlock(ctx context.Context, b tableBlock, id string, settings []ch.Setting) error {
 	if err := l.sender.insert(ctx, b, id, settings); err != nil {
 		return fmt.Errorf("insert into %s: %w", b.table, err)
 	}

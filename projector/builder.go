@@ -19,7 +19,7 @@ type builder struct {
 	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
 	withheld *leak.Values
 	unknown  map[leak.UnknownKey]bool
-	translog translog
+	translog streamLog
 	holes    hole.Finder
 	flights  []flight
 	free     chan *ledger.Batch // batches to use again

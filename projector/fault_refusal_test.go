@@ -27,7 +27,7 @@ func (r *rig) refusing(user string) (refused func(code string) float64, stop fun
 		l, err := ledger.Open(r.t.Context(), u.String())
 		r.must(err)
 		r.t.Cleanup(func() { l.Close() })
-		p.config.Ledger, p.store = l, l
+		p.config.Ledger, p.store = l, tablesOf(l)
 	}
 	refused = func(code string) float64 { n, _ := read("retries_total", "clickhouse", code); return n }
 	return refused, r.follow(p)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
 // long says whether the long form of the fault matrix runs: see FAULTS.md.
@@ -106,7 +107,7 @@ var madeFolder = sync.OnceValue(func() string {
 	}
 	l, err := ledger.Open(context.Background(), s.ClickHouseDSN())
 	if err == nil {
-		_, err = l.Migrate(context.Background())
+		_, err = shadow.Of(l).Migrate(context.Background())
 		l.Close()
 	}
 	if err := errors.Join(err, s.Close()); err != nil {
@@ -142,7 +143,7 @@ func (r *rig) linkedProjector() *Projector {
 	r.must(err)
 	r.t.Cleanup(func() { l.Close() })
 	p := r.projector()
-	p.config.JetStream, p.config.Ledger, p.store = js, l, l
+	p.config.JetStream, p.config.Ledger, p.store = js, l, tablesOf(l)
 	return p
 }
 

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/schema"
@@ -52,7 +52,7 @@ func (b *builder) loadWithheld(ctx context.Context) error {
 // findKeys reads keys and fingerprints again when a redaction among messages
 // names a key that was not there and is now, and returns true.
 func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
-	missing := slices.DeleteFunc(leak.OfAll(all), func(v ledger.Withheld) bool {
+	missing := slices.DeleteFunc(leak.OfAll(all), func(v privacy.Withheld) bool {
 		return b.withheld.Keys.Has(v.Tenant, v.Fingerprint.KeyID)
 	})
 	if len(missing) == 0 {
@@ -63,7 +63,7 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 		now, err = leak.ReadKeys(b.config.Keys)
 		return err
 	})
-	if err != nil || !slices.ContainsFunc(missing, func(v ledger.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
+	if err != nil || !slices.ContainsFunc(missing, func(v privacy.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
 		return false, err
 	}
 	if err := b.awaitCommits(ctx); err != nil { // so that the ledger has all redactions
@@ -74,7 +74,7 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 
 // noteUnknown says once of a key that it is not there. The values must be of
 // redactions that hold no withheld value, since a key's name is the producer's.
-func (b *builder) noteUnknown(values []ledger.Withheld) {
+func (b *builder) noteUnknown(values []privacy.Withheld) {
 	for _, v := range values {
 		key := leak.UnknownKey{Tenant: schema.TenantOf(v.Tenant), ID: v.Fingerprint.KeyID}
 		if b.withheld.Keys.Has(key.Tenant, key.ID) || b.unknown[key] {

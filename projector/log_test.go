@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/signing"
@@ -101,7 +102,7 @@ func (f *fixture) logged(erased ...loggedEvent) tlog.Hash {
 	}
 	want := tree.Root()
 	incarnation := uuid.MustParse(f.incarnation())
-	log, err := f.ledger.LogAt(f.t.Context(), incarnation, 1<<62)
+	log, err := translog.Of(f.ledger).LogAt(f.t.Context(), incarnation, 1<<62)
 	f.must(err)
 	if log.Root != want || log.Tree.Size != int64(len(leaves)) {
 		var hashes []string
@@ -120,7 +121,7 @@ func (f *fixture) logged(erased ...loggedEvent) tlog.Hash {
 	if !slices.EqualFunc(sequences, leaves, func(seq uint64, l loggedEvent) bool { return seq == l.seq }) {
 		f.t.Errorf("log_hashes has the sequences %v, want %v", sequences, leaves)
 	}
-	reader := tlog.TileHashReader(tlog.Tree{N: int64(len(leaves)), Hash: want}, f.ledger.LogTiles(f.t.Context(), incarnation))
+	reader := tlog.TileHashReader(tlog.Tree{N: int64(len(leaves)), Hash: want}, translog.Of(f.ledger).LogTiles(f.t.Context(), incarnation))
 	for n := 0; n < len(leaves); n += 1 + len(leaves)/7 {
 		found, err := tlog.ProveRecord(int64(len(leaves)), int64(n), reader)
 		if err == nil {
@@ -191,7 +192,7 @@ func TestHeads(t *testing.T) {
 	f.publishMix(1, 60)
 	f.awaitLevel()
 	f.await("a head of the whole log outside", func() bool {
-		log, err := f.ledger.LogAt(t.Context(), uuid.MustParse(f.incarnation()), 1<<62)
+		log, err := translog.Of(f.ledger).LogAt(t.Context(), uuid.MustParse(f.incarnation()), 1<<62)
 		f.must(err)
 		heads := f.heads()
 		return len(heads) > 0 && heads[len(heads)-1].Size == log.Tree.Size && f.copies() > 0

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
@@ -41,7 +43,7 @@ func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRec
 // leafOf is the leaf that the log has at a sequence, in hex.
 func (f *fixture) leafOf(sequence uint64) string {
 	f.t.Helper()
-	leaves, err := f.ledger.Leaves(f.t.Context(), uuid.MustParse(f.incarnation()), []uint64{sequence})
+	leaves, err := translog.Of(f.ledger).Leaves(f.t.Context(), uuid.MustParse(f.incarnation()), []uint64{sequence})
 	f.must(err)
 	hash := leaves[sequence].Hash
 	return hex.EncodeToString(hash[:])
@@ -83,7 +85,7 @@ func TestForgedErasuresChangeNothing(t *testing.T) {
 		t.Errorf("the operator's facts tell of %v", told)
 	}
 	erasedOf := func(tenant string) (sequences []uint64) {
-		gone, err := f.ledger.ScopeErased(t.Context(), ledger.Scope{Tenant: tenant, Session: of(erasedSubject, 0, "").SessionID})
+		gone, err := read.Of(f.ledger).ScopeErased(t.Context(), read.Scope{Tenant: tenant, Session: of(erasedSubject, 0, "").SessionID})
 		f.must(err)
 		for _, e := range gone {
 			sequences = append(sequences, e.StreamSeq)
@@ -98,7 +100,7 @@ func TestForgedErasuresChangeNothing(t *testing.T) {
 	}
 	f.must(stop())
 	f.sameAgain()
-	again, err := f.ledger.LogAt(t.Context(), uuid.MustParse(f.incarnation()), 9)
+	again, err := translog.Of(f.ledger).LogAt(t.Context(), uuid.MustParse(f.incarnation()), 9)
 	f.must(err)
 	if again.Root != root {
 		t.Error("the log of the first nine is another")
@@ -161,7 +163,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	f.publish(broken)
 	f.project()
 	var refusals []ledger.Refusal
-	f.must(f.ledger.Refusals(t.Context(), ledger.RefusalFilter{}, func(r ledger.Refusal) error {
+	f.must(read.Of(f.ledger).Refusals(t.Context(), read.RefusalFilter{}, func(r ledger.Refusal) error {
 		refusals = append(refusals, r)
 		return nil
 	}))
@@ -182,10 +184,10 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	m.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", refusals[1].Incarnation, refusals[1].StreamSeq)}
 	f.publish(m)
 	f.project()
-	if list, err := f.ledger.Replays(t.Context(), refusals[1]); err != nil || len(list) > 0 {
+	if list, err := read.Of(f.ledger).Replays(t.Context(), refusals[1]); err != nil || len(list) > 0 {
 		t.Errorf("replayed by another tenant: %v, %v", list, err)
 	}
-	if waiting := f.refusals(ledger.RefusalFilter{Waiting: true}); len(waiting) != 2 {
+	if waiting := f.refusals(read.RefusalFilter{Waiting: true}); len(waiting) != 2 {
 		t.Errorf("%d wait to be replayed", len(waiting))
 	}
 	repaired.Tenant = ""
@@ -196,7 +198,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 	if got := f.texts("SELECT tenant FROM events FINAL WHERE event_id = 'event-1'"); fmt.Sprint(got) != "[acme]" {
 		t.Errorf("the replay is of %v", got)
 	}
-	if list, err := f.ledger.Replays(t.Context(), refusals[0]); err != nil || len(list) != 1 || list[0].Outcome != "recorded" {
+	if list, err := read.Of(f.ledger).Replays(t.Context(), refusals[0]); err != nil || len(list) != 1 || list[0].Outcome != "recorded" {
 		t.Errorf("replayed: %v, %v", list, err)
 	}
 }

@@ -123,7 +123,7 @@ func New(c Config) (*Projector, error) {
 		c.Steps = steps.InOrder{}
 	}
 	c.Log = c.Log.With("stream", c.Stream)
-	both := &shared{config: c, store: c.Ledger, clock: systemClock{}}
+	both := &shared{config: c, store: tablesOf(c.Ledger), clock: systemClock{}}
 	return &Projector{shared: both, builder: newBuilder(both), writer: &writer{shared: both}}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -41,7 +42,10 @@ type fixture struct {
 
 // migrated has the newest tables and views, which take longer to make than most tests
 // take.
-var migrated = embedded.TemplateOf(ledger.Open)
+var migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
+	_, err := shadow.Of(l).Migrate(ctx)
+	return err
+})
 
 // needsServers skips a test of which the short form of the tests has no use: each package
 // is to take a few seconds. See TestKilledOnce.
@@ -72,7 +76,7 @@ func newFixtureOn(t testing.TB, natsURL string, s *embedded.Servers) *fixture {
 	f.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN())
 	f.must(err)
 	t.Cleanup(func() { f.ledger.Close() })
-	_, err = f.ledger.Migrate(t.Context())
+	_, err = shadow.Of(f.ledger).Migrate(t.Context())
 	f.must(err)
 	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
 	f.must(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 )
@@ -49,8 +50,8 @@ import (
 // journalled range that has the same rows and the same tokens in every hand,
 // and it cannot journal another. A table was restored: walk back finds it short.
 
-// store is what the protocol needs of the ledger. [ledger.Ledger] is one; each
-// method is described there.
+// store is what the protocol needs of the ledger. [tables] is one; each
+// method is described at the type that tables has it from.
 type store interface {
 	FinishSwap(ctx context.Context) (bool, error)
 	KillInserts(ctx context.Context, incarnation uuid.UUID) error
@@ -65,7 +66,7 @@ type store interface {
 	Lookup(ctx context.Context, identities []uint64) ([]ledger.Known, error)
 	Traces(ctx context.Context, r ledger.Range) (map[uint64]ledger.Trace, error)
 	Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Position, error)
-	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]ledger.Withheld, error)
+	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]privacy.Withheld, error)
 
 	WriteRows(ctx context.Context, b *ledger.Batch, epoch uint64, tables ...string) error
 	Evict(ctx context.Context, r ledger.Range, lacking []ledger.Lack) error

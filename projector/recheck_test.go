@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/schema"
@@ -51,7 +51,7 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	var found []uint64
 	var said strings.Builder
-	r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 2, Found: func(hit ledger.Reintroduction) {
+	r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 2, Found: func(hit privacy.Reintroduction) {
 		found = append(found, hit.StreamSeq)
 		fmt.Fprintf(&said, "%+v\n", hit)
 	}}
@@ -93,7 +93,7 @@ func TestRecheckGoesOn(t *testing.T) {
 	var got recheck.Rechecked
 	for rounds := 1; ; rounds++ {
 		ctx, cut := context.WithCancel(t.Context())
-		r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 1, Found: func(ledger.Reintroduction) {
+		r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Every: 1, Found: func(privacy.Reintroduction) {
 			if rounds < 4 {
 				cut()
 			}

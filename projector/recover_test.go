@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 )
 
@@ -27,7 +28,7 @@ func (c *counted) Identities(ctx context.Context, except []uuid.UUID, most, add 
 	return c.store.Identities(ctx, except, most, add)
 }
 
-func (c *counted) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]ledger.Withheld, error) {
+func (c *counted) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]privacy.Withheld, error) {
 	c.withheld.Add(1)
 	return c.store.WithheldThrough(ctx, incarnation, through)
 }

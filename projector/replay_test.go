@@ -9,16 +9,17 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // refusals reads what is in quarantine, by sequence.
-func (f *fixture) refusals(filter ledger.RefusalFilter) map[uint64]ledger.Refusal {
+func (f *fixture) refusals(filter read.RefusalFilter) map[uint64]ledger.Refusal {
 	f.t.Helper()
 	found := make(map[uint64]ledger.Refusal)
-	f.must(f.ledger.Refusals(f.t.Context(), filter, func(r ledger.Refusal) error {
+	f.must(read.Of(f.ledger).Refusals(f.t.Context(), filter, func(r ledger.Refusal) error {
 		found[r.StreamSeq] = r
 		return nil
 	}))
@@ -28,7 +29,7 @@ func (f *fixture) refusals(filter ledger.RefusalFilter) map[uint64]ledger.Refusa
 // replayed returns what became of the replays of a quarantined message.
 func (f *fixture) replayed(r ledger.Refusal) []string {
 	f.t.Helper()
-	list, err := f.ledger.Replays(f.t.Context(), r)
+	list, err := read.Of(f.ledger).Replays(f.t.Context(), r)
 	f.must(err)
 	var outcomes []string
 	for _, replay := range list {
@@ -59,7 +60,7 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	f.send(damaged(1))
 	f.send(projectortest.Event(2, 0).Binary())
 	f.project()
-	r := f.refusals(ledger.RefusalFilter{})[1]
+	r := f.refusals(read.RefusalFilter{})[1]
 	if r.Code != string(schema.CodeNotJSON) && r.Code != string(schema.CodeMalformed) || string(r.Data) != string(damaged(1).Data) {
 		t.Fatalf("quarantine has %+v", r)
 	}
@@ -76,10 +77,10 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	if got := f.replayed(r); !reflect.DeepEqual(got, []string{"3 recorded"}) {
 		t.Errorf("the replays are %q", got)
 	}
-	if n := len(f.refusals(ledger.RefusalFilter{Waiting: true})); n != 0 {
+	if n := len(f.refusals(read.RefusalFilter{Waiting: true})); n != 0 {
 		t.Errorf("%d refused messages wait", n)
 	}
-	if len(f.refusals(ledger.RefusalFilter{})) != 1 {
+	if len(f.refusals(read.RefusalFilter{})) != 1 {
 		t.Error("a replayed message is no longer in quarantine")
 	}
 	if n := f.count("SELECT count() FROM events WHERE event_id = 'event-1'"); n != 1 {
@@ -107,7 +108,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	bad.Header["Nats-Expected-Stream"] = []string{schema.EventStream}
 	f.send(bad)
 	f.project()
-	first := f.refusals(ledger.RefusalFilter{})[1]
+	first := f.refusals(read.RefusalFilter{})[1]
 	found := []ledger.Refusal{first}
 	err := quarantine.FindCopies(t.Context(), f.js, found)
 	whole := found[0]
@@ -123,7 +124,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	if got := f.replayed(first); !reflect.DeepEqual(got, []string{"2 refused"}) {
 		t.Errorf("the replays are %q", got)
 	}
-	second := f.refusals(ledger.RefusalFilter{Waiting: true})
+	second := f.refusals(read.RefusalFilter{Waiting: true})
 	if len(second) != 1 || second[2].Code != first.Code || string(second[2].Data) != string(first.Data) {
 		t.Fatalf("quarantine has %+v", second)
 	}
@@ -146,11 +147,11 @@ func TestMaskedBytesAreNotReplayed(t *testing.T) {
 	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
 	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no event")})
 	f.must(f.run(f.guarded(log)))
-	found := f.refusals(ledger.RefusalFilter{})
+	found := f.refusals(read.RefusalFilter{})
 	if _, err := quarantine.Replay(t.Context(), f.js, found[2]); !errors.Is(err, quarantine.ErrMasked) {
 		t.Errorf("replayed masked bytes: %v", err)
 	}
-	if got := f.refusals(ledger.RefusalFilter{Code: found[3].Code}); len(got) != 1 {
+	if got := f.refusals(read.RefusalFilter{Code: found[3].Code}); len(got) != 1 {
 		t.Errorf("%d refusals have the code %s", len(got), found[3].Code)
 	}
 	other := found[3]

@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
 // simLedger is the tables, as a server holds them. The world's lock guards it.
@@ -401,7 +403,7 @@ func (s simStore) Reintroduced(ctx context.Context, r ledger.Range) (list []ledg
 	return list, err
 }
 
-func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) (list []ledger.Withheld, err error) {
+func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) (list []privacy.Withheld, err error) {
 	err = s.ask(ctx, "withheld", func(l *simLedger) {
 		for _, at := range l.tables["redactions"] {
 			if at.Incarnation != incarnation || at.StreamSeq <= through {
@@ -421,7 +423,7 @@ func (s simStore) RecordedRules(ctx context.Context, incarnation uuid.UUID) (lis
 	return list, err
 }
 
-func (s simStore) Leaves(context.Context, uuid.UUID, []uint64) (map[uint64]ledger.Leaf, error) {
+func (s simStore) Leaves(context.Context, uuid.UUID, []uint64) (map[uint64]translog.Leaf, error) {
 	return nil, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
@@ -59,7 +60,7 @@ type simContent struct {
 	digest   [32]byte
 	valid    bool
 	table    string // in which its fact has a row
-	withheld []ledger.Withheld
+	withheld []privacy.Withheld
 	simSent
 }
 

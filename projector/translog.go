@@ -14,16 +14,16 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// A translog is a stream's transparency log as the builder of batches knows it. Its
+// A streamLog is a stream's transparency log as the builder of batches knows it. Its
 // leaves follow from the events that are accepted, in the order of the stream; it
 // goes on from the last commit, which has its state. The zero value keeps no log.
-type translog struct {
+type streamLog struct {
 	decode.Leaves
 	log *ledger.Log // with all that is built; nil until it is read
 }
 
 // open takes the ring's secret for the events to come.
-func (k *translog) open(ring proof.Ring) {
+func (k *streamLog) open(ring proof.Ring) {
 	k.Use(ring)
 	k.log = nil
 }
@@ -48,7 +48,7 @@ type leafAt struct {
 }
 
 // enter appends the leaves of a batch, of which all messages are placed.
-func (k *translog) enter(b *ledger.Batch, leaves []leafAt) {
+func (k *streamLog) enter(b *ledger.Batch, leaves []leafAt) {
 	if k.None() {
 		return
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -28,7 +29,7 @@ func ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	result, err := turn.Query(ctx, l, q, bound, ledger.DefaultLimits())
+	result, err := turn.Query(ctx, l, q, bound, read.DefaultLimits())
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // showDemo draws the window of the call that has most to show, asks the demo's
@@ -51,7 +52,7 @@ func (a *app) demoEvidence(ctx context.Context, i *instance.Instance, data, sess
 		return "", fmt.Errorf("make a folder for the pack: %w", err)
 	}
 	path := filepath.Join(folder, "pack")
-	places, err := i.Ledger.ScopePlaces(ctx, ledger.Scope{Session: session}, 1)
+	places, err := read.Of(i.Ledger).ScopePlaces(ctx, read.Scope{Session: session}, 1)
 	if err != nil || len(places) == 0 {
 		return "", errors.Join(err, errors.New("nothing is known about the demo's session"))
 	}
@@ -89,7 +90,7 @@ func (a *app) demoEvidence(ctx context.Context, i *instance.Instance, data, sess
 }
 
 func (a *app) printQuery(ctx context.Context, l *ledger.Ledger, sql string, params map[string]string) error {
-	result, err := l.Query(ctx, sql, params, ledger.DefaultLimits())
+	result, err := read.Of(l).Query(ctx, sql, params, read.DefaultLimits())
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -164,7 +165,7 @@ func (a *app) checkServers(ctx context.Context, secrets string) []finding {
 }
 
 func checkTables(ctx context.Context, l *ledger.Ledger) finding {
-	pending, err := l.Pending(ctx)
+	pending, err := shadow.Of(l).Pending(ctx)
 	switch {
 	case ledger.AccessDenied(err):
 		return finding{what: "tables", state: "not this user's to check: it reads a tenant's rows"}

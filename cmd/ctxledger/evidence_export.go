@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -140,7 +141,7 @@ func (f exportFlags) kind() (kind, id string) {
 func (a *app) findScope(ctx context.Context, l *ledger.Ledger, f exportFlags) (pack.Scope, error) {
 	kind, id := f.kind()
 	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}
-	found, err := l.ScopePlaces(ctx, ledger.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}, choices+1)
+	found, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}, choices+1)
 	if err != nil {
 		return scope, err
 	}
@@ -168,7 +169,7 @@ func (a *app) findScope(ctx context.Context, l *ledger.Ledger, f exportFlags) (p
 func unknownScope(ctx context.Context, l *ledger.Ledger, f exportFlags) error {
 	kind, id := f.kind()
 	if kind == pack.ScopeRun && f.session != "" {
-		known, err := l.ScopePlaces(ctx, ledger.Scope{Tenant: f.tenant, Session: f.session}, 1)
+		known, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant, Session: f.session}, 1)
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func unknownScope(ctx context.Context, l *ledger.Ledger, f exportFlags) error {
 			return fmt.Errorf("nothing is known about a run %q in session %q: `ctxledger query run-tree --param session_id=%s` lists its runs", id, f.session, f.session)
 		}
 	}
-	known, err := l.ScopePlaces(ctx, ledger.Scope{Tenant: f.tenant}, 3)
+	known, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant}, 3)
 	if err != nil {
 		return err
 	}

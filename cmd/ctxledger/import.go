@@ -17,7 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/publish"
@@ -300,9 +300,9 @@ func (a *app) awaitTables(ctx context.Context, js jetstream.JetStream, before st
 	if err != nil {
 		return err
 	}
-	var all ledger.Outcomes
+	var all read.Outcomes
 	for _, at := range levels {
-		o, err := l.Outcomes(ctx, at.Incarnation, before[at.Stream]+1, last[at.Stream])
+		o, err := read.Of(l).Outcomes(ctx, at.Incarnation, before[at.Stream]+1, last[at.Stream])
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -69,7 +70,7 @@ What was projected stays in the tables and still tells repeated events.`,
 				return err
 			}
 			defer l.Close()
-			applied, err := l.Migrate(cmd.Context())
+			applied, err := shadow.Of(l).Migrate(cmd.Context())
 			for _, name := range applied {
 				fmt.Fprintf(a.out, "applied %s\n", name)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // pricesHelp is what the two forms of a price file look like.
@@ -84,7 +84,7 @@ func (a *app) importPrices(ctx context.Context, file string, replace bool) error
 		return err
 	}
 	defer l.Close()
-	if err := l.ImportPrices(ctx, prices, replace); err != nil {
+	if err := read.Of(l).ImportPrices(ctx, prices, replace); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.out, "%d prices imported\n", len(prices))
@@ -97,19 +97,19 @@ var priceFields = []string{"model", "bucket", "per_million", "currency", "valid_
 
 // parsePrices reads a price file: YAML if it is named so, else CSV. Its error says
 // which price is wrong, and what is allowed.
-func parsePrices(file string, text []byte) ([]ledger.Price, error) {
-	read := pricesOfCSV
+func parsePrices(file string, text []byte) ([]read.Price, error) {
+	parse := pricesOfCSV
 	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
-		read = pricesOfYAML
+		parse = pricesOfYAML
 	}
-	entries, err := read(text)
+	entries, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) == 0 {
 		return nil, errors.New("the file has no price")
 	}
-	prices := make([]ledger.Price, len(entries))
+	prices := make([]read.Price, len(entries))
 	for i, entry := range entries {
 		if prices[i], err = priceOf(entry); err == nil {
 			err = prices[i].Validate()
@@ -164,13 +164,13 @@ func pricesOfCSV(text []byte) ([]map[string]string, error) {
 }
 
 // priceOf reads the fields of one price.
-func priceOf(entry map[string]string) (p ledger.Price, err error) {
+func priceOf(entry map[string]string) (p read.Price, err error) {
 	for name := range entry {
 		if !slices.Contains(priceFields, name) {
 			return p, fmt.Errorf("unknown field %q, want %s", name, strings.Join(priceFields, ", "))
 		}
 	}
-	p = ledger.Price{Model: entry["model"], Bucket: ledger.Bucket(entry["bucket"]), Currency: entry["currency"], Source: entry["source"]}
+	p = read.Price{Model: entry["model"], Bucket: read.Bucket(entry["bucket"]), Currency: entry["currency"], Source: entry["source"]}
 	if p.PerMillion, err = strconv.ParseFloat(entry["per_million"], 64); err != nil {
 		return p, fmt.Errorf("per_million is %q, want a number: the price of a million tokens", entry["per_million"])
 	}

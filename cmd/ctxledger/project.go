@@ -15,6 +15,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/recheck"
@@ -190,7 +192,7 @@ func (a *app) recheck(ctx context.Context) error {
 	defer l.Close()
 	done, err := recheck.Rechecker{
 		Ledger: l, Keys: keysIn(a.flags.data), Log: a.log(),
-		Found: func(r ledger.Reintroduction) {
+		Found: func(r privacy.Reintroduction) {
 			fmt.Fprintf(a.out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds\n", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
 		},
 	}.Run(ctx)
@@ -213,7 +215,7 @@ func (a *app) openMigrated(ctx context.Context) (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, err := l.Pending(ctx)
+	pending, err := shadow.Of(l).Pending(ctx)
 	if err == nil && len(pending) > 0 {
 		err = errors.New("the tables are not up to date: run `ctxledger migrate`")
 	}

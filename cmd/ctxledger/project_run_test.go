@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
@@ -45,7 +46,7 @@ func kept(t *testing.T, alarmed bool) (k *instance.Keeper, js jetstream.JetStrea
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	must(err)
 	t.Cleanup(func() { l.Close() })
-	_, err = l.Migrate(t.Context())
+	_, err = shadow.Of(l).Migrate(t.Context())
 	must(err)
 	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
 	must(err)

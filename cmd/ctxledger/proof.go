@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -144,7 +145,7 @@ type headJSON struct {
 	Note       string            `json:"note"`
 }
 
-func (a *app) printHead(h ledger.SignedHead, opened proof.Opened, output string) error {
+func (a *app) printHead(h translog.SignedHead, opened proof.Opened, output string) error {
 	switch output {
 	case "note":
 		_, err := a.out.Write(h.Note)
@@ -191,10 +192,10 @@ func (a *app) withReader(ctx context.Context, do func(*ledger.Ledger) error) err
 }
 
 // newestHead returns the newest head of a stream's log, verified.
-func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note.Verifiers) (ledger.SignedHead, proof.Opened, error) {
-	list, err := l.NewestHeads(ctx)
+func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note.Verifiers) (translog.SignedHead, proof.Opened, error) {
+	list, err := translog.Of(l).NewestHeads(ctx)
 	if err != nil {
-		return ledger.SignedHead{}, proof.Opened{}, err
+		return translog.SignedHead{}, proof.Opened{}, err
 	}
 	for _, h := range list {
 		// Which stream it is of the origin says, which also a wrong signature has.
@@ -204,7 +205,7 @@ func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note
 		opened, err := openHead(h.Note, known)
 		return h, opened, err
 	}
-	return ledger.SignedHead{}, proof.Opened{}, fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
+	return translog.SignedHead{}, proof.Opened{}, fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
 }
 
 // openHead is [proof.Open] with the exit code of a verification.

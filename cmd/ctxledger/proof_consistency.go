@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -99,12 +100,12 @@ func (a *app) consistency(ctx context.Context, l *ledger.Ledger, args []string, 
 	if err != nil {
 		return err
 	}
-	log, err := l.LogAt(ctx, incarnation, math.MaxInt64)
+	log, err := translog.Of(l).LogAt(ctx, incarnation, math.MaxInt64)
 	if err != nil {
 		return err
 	}
 	now := proof.Checkpoint{Origin: origin, Size: log.Tree.Size, Root: log.Root}
-	tiles := l.LogTiles(ctx, incarnation)
+	tiles := translog.Of(l).LogTiles(ctx, incarnation)
 	for i := range heads {
 		if heads[i].Origin != "" {
 			continue
@@ -145,7 +146,7 @@ func headOfSize(size int64, now proof.Checkpoint, tiles tlog.TileReader) (proof.
 
 // newestOrigin returns the origin of a stream's log, by its newest head.
 func newestOrigin(ctx context.Context, l *ledger.Ledger, stream string) (string, error) {
-	list, err := l.NewestHeads(ctx)
+	list, err := translog.Of(l).NewestHeads(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -163,5 +164,5 @@ func logOf(ctx context.Context, l *ledger.Ledger, c proof.Checkpoint) (tlog.Tile
 	if err != nil {
 		return nil, incarnation, err
 	}
-	return l.LogTiles(ctx, incarnation), incarnation, nil
+	return translog.Of(l).LogTiles(ctx, incarnation), incarnation, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -122,16 +123,16 @@ func (a *app) witness(ctx context.Context, l *ledger.Ledger, known note.Verifier
 }
 
 // headToWitness returns the head of the file, or the newest of the ledger.
-func headToWitness(ctx context.Context, l *ledger.Ledger, known note.Verifiers, flags witnessFlags) (ledger.SignedHead, proof.Opened, error) {
+func headToWitness(ctx context.Context, l *ledger.Ledger, known note.Verifiers, flags witnessFlags) (translog.SignedHead, proof.Opened, error) {
 	if flags.checkpoint == "" {
 		return newestHead(ctx, l, flags.stream, known)
 	}
 	text, err := os.ReadFile(flags.checkpoint)
 	if err != nil {
-		return ledger.SignedHead{}, proof.Opened{}, usageError("--checkpoint: %w", err)
+		return translog.SignedHead{}, proof.Opened{}, usageError("--checkpoint: %w", err)
 	}
 	opened, err := openHead(text, known)
-	return ledger.SignedHead{Note: text, Size: opened.Size, RecordedAt: time.Time{}}, opened, err
+	return translog.SignedHead{Note: text, Size: opened.Size, RecordedAt: time.Time{}}, opened, err
 }
 
 // remembered returns the head that a witness has signed last.

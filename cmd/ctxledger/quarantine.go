@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -140,7 +141,7 @@ CloudEvent in JSON, to be fixed and replayed.`,
 			case event:
 				return a.printAsEvent(r)
 			}
-			replays, err := l.Replays(cmd.Context(), r)
+			replays, err := read.Of(l).Replays(cmd.Context(), r)
 			if err != nil {
 				return err
 			}
@@ -167,7 +168,7 @@ func oneSequence(cmd *cobra.Command, args []string) error {
 
 // findRefusal returns the one refused message with this sequence.
 func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation string) (ledger.Refusal, error) {
-	var filter ledger.RefusalFilter
+	var filter read.RefusalFilter
 	var err error
 	if filter.First, err = strconv.ParseUint(sequence, 10, 64); err != nil || filter.First == 0 {
 		return ledger.Refusal{}, usageError("%q is no sequence of a stream: `ctxledger quarantine list` lists them", sequence)
@@ -178,7 +179,7 @@ func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation st
 		}
 	}
 	var found []ledger.Refusal
-	err = l.Refusals(ctx, filter, func(r ledger.Refusal) error {
+	err = read.Of(l).Refusals(ctx, filter, func(r ledger.Refusal) error {
 		found = append(found, r)
 		return nil
 	})
@@ -200,7 +201,7 @@ func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation st
 }
 
 // advice says what to do about a refused message.
-func advice(r ledger.Refusal, replays []ledger.Replay) string {
+func advice(r ledger.Refusal, replays []read.Replay) string {
 	if len(replays) > 0 {
 		switch last := replays[len(replays)-1]; last.Outcome {
 		case "recorded", "repeated":
@@ -227,7 +228,7 @@ func advice(r ledger.Refusal, replays []ledger.Replay) string {
 	return "mend the producer, and this event: " + fix
 }
 
-func (a *app) printRefusal(r ledger.Refusal, replays []ledger.Replay) error {
+func (a *app) printRefusal(r ledger.Refusal, replays []read.Replay) error {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -279,11 +280,11 @@ type refusalJSON struct {
 	Text    *string             `json:"data,omitempty"`
 	Base64  string              `json:"data_base64,omitempty"`
 	Masked  bool                `json:"masked"`
-	Replays []ledger.Replay     `json:"replays"`
+	Replays []read.Replay       `json:"replays"`
 	Advice  string              `json:"what_to_do"`
 }
 
-func (a *app) printRefusalJSON(r ledger.Refusal, replays []ledger.Replay) error {
+func (a *app) printRefusalJSON(r ledger.Refusal, replays []read.Replay) error {
 	shown := refusalJSON{Refusal: r, Headers: r.Header, Masked: quarantine.Masked(r), Replays: replays, Advice: advice(r, replays)}
 	if utf8.Valid(r.Data) {
 		shown.Text = new(string(r.Data))

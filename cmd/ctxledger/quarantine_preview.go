@@ -9,6 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 )
 
@@ -65,10 +66,10 @@ type previewRows struct {
 	next int
 }
 
-func (p *previewRows) Columns() []ledger.ResultColumn {
-	columns := []ledger.ResultColumn{{Name: "stream_seq", Type: "UInt64"}, {Name: "recorded_at", Type: "DateTime64(9, 'UTC')"}}
+func (p *previewRows) Columns() []read.ResultColumn {
+	columns := []read.ResultColumn{{Name: "stream_seq", Type: "UInt64"}, {Name: "recorded_at", Type: "DateTime64(9, 'UTC')"}}
 	for _, name := range []string{"tenant", "code", "pointer", "subject", "source", "event_id", "reason", "incarnation"} {
-		columns = append(columns, ledger.ResultColumn{Name: name, Type: "String"})
+		columns = append(columns, read.ResultColumn{Name: name, Type: "String"})
 	}
 	return columns
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -63,7 +64,7 @@ replayed or was refused again.`,
 			r := replayer{app: a, js: js, ledger: l}
 			switch {
 			case code != "":
-				err = r.all(cmd.Context(), ledger.RefusalFilter{Code: code, Tenant: tenant, Waiting: true})
+				err = r.all(cmd.Context(), read.RefusalFilter{Code: code, Tenant: tenant, Waiting: true})
 			case len(args) == 2:
 				err = a.withInput(args[1:], func(in io.Reader) error { return r.fixed(cmd.Context(), args[0], stream, in) })
 			default:
@@ -97,9 +98,9 @@ type sentReplay struct {
 }
 
 // all replays what fits as it is. What cannot be replayed so is said and left.
-func (r *replayer) all(ctx context.Context, filter ledger.RefusalFilter) error {
+func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
 	var list []ledger.Refusal
-	err := r.ledger.Refusals(ctx, filter, func(found ledger.Refusal) error {
+	err := read.Of(r.ledger).Refusals(ctx, filter, func(found ledger.Refusal) error {
 		list = append(list, found)
 		return nil
 	})
@@ -118,7 +119,7 @@ func (r *replayer) one(ctx context.Context, sequence, stream string) error {
 	if err != nil {
 		return err
 	}
-	replays, err := r.ledger.Replays(ctx, found)
+	replays, err := read.Of(r.ledger).Replays(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (r *replayer) outcome(ctx context.Context) error {
 	}
 	for _, s := range r.sent {
 		outcome := "stored in the stream"
-		replays, err := r.ledger.Replays(ctx, s.of)
+		replays, err := read.Of(r.ledger).Replays(ctx, s.of)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -56,14 +57,14 @@ func TestAdviceSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		code    schema.Code
-		replays []ledger.Replay
+		replays []read.Replay
 		says    string
 	}{
 		{schema.CodeNotJSON, nil, "quarantine replay 7 fixed.json"},
 		{schema.CodeIDConflict, nil, "an id of its own"},
 		{schema.CodeReintroduced, nil, "without the value"},
-		{schema.CodeNotJSON, []ledger.Replay{{StreamSeq: 8, Outcome: "refused"}, {StreamSeq: 9, Outcome: "recorded"}}, "nothing"},
-		{schema.CodeNotJSON, []ledger.Replay{{StreamSeq: 8, Outcome: "refused"}}, "quarantine show 8"},
+		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}, {StreamSeq: 9, Outcome: "recorded"}}, "nothing"},
+		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}}, "quarantine show 8"},
 	} {
 		if got := advice(ledger.Refusal{StreamSeq: 7, Code: string(c.code)}, c.replays); !strings.Contains(got, c.says) {
 			t.Errorf("%s, %v: %q does not say %q", c.code, c.replays, got, c.says)

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
-	"github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -35,7 +35,7 @@ type queryFlags struct {
 // withDefaults asks within the default limits, for commands that have no flags for
 // others.
 func withDefaults(params []string, output string) queryFlags {
-	limits := ledger.DefaultLimits()
+	limits := read.DefaultLimits()
 	return queryFlags{params: params, output: output, maxTime: limits.Time, maxRows: limits.Rows, maxMemory: limits.Memory >> 20}
 }
 
@@ -182,7 +182,7 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 			return &exitError{exitUsage, err}
 		}
 	}
-	limits := ledger.DefaultLimits()
+	limits := read.DefaultLimits()
 	limits.Time, limits.Rows, limits.Memory = flags.maxTime, flags.maxRows, flags.maxMemory<<20
 	if flags.output == "parquet" {
 		return a.queryParquet(ctx, asked.SQL, given, limits)
@@ -209,18 +209,18 @@ func (a *app) query(ctx context.Context, args []string, flags queryFlags) error 
 // queryExit gives a statement that is wrong the exit code of wrong usage, and a
 // limit that was reached the flag that raises it.
 func queryExit(err error) error {
-	var limit *ledger.LimitError
+	var limit *read.LimitError
 	if errors.As(err, &limit) {
 		return fmt.Errorf("%w with --max-%s", err, limit.Limit)
 	}
-	if errors.Is(err, ledger.ErrStatement) || errors.Is(err, ledger.ErrReadOnly) {
+	if errors.Is(err, read.ErrStatement) || errors.Is(err, read.ErrReadOnly) {
 		return &exitError{exitUsage, err}
 	}
 	return err
 }
 
 // queryParquet lets the server write Parquet, which it does over HTTP only.
-func (a *app) queryParquet(ctx context.Context, sql string, given map[string]string, limits ledger.Limits) error {
+func (a *app) queryParquet(ctx context.Context, sql string, given map[string]string, limits read.Limits) error {
 	if isTerminal(a.out) {
 		return usageError("parquet is binary: redirect it to a file")
 	}
@@ -233,7 +233,7 @@ func (a *app) queryParquet(ctx context.Context, sql string, given map[string]str
 		return err
 	}
 	defer l.Close()
-	stream, err := l.QueryFormat(ctx, "Parquet", sql, given, limits)
+	stream, err := read.Of(l).QueryFormat(ctx, "Parquet", sql, given, limits)
 	if err != nil {
 		return queryExit(err)
 	}

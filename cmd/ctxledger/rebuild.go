@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
@@ -113,8 +113,8 @@ type rebuiltJSON struct {
 	Messages    uint64                   `json:"messages"`
 	Rows        uint64                   `json:"rows_compared"`
 	Seconds     float64                  `json:"seconds"`
-	Streams     []ledger.Start           `json:"streams"`
-	Differences []ledger.TableDifference `json:"differences"`
+	Streams     []shadow.Start           `json:"streams"`
+	Differences []shadow.TableDifference `json:"differences"`
 }
 
 func (a *app) printRebuilt(done rebuild.Rebuilt, flags rebuildFlags) error {

@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 type tailFlags struct {
-	filter   ledger.Filter
+	filter   read.Filter
 	last     int
 	output   string
 	noFollow bool
@@ -71,8 +72,8 @@ func (a *app) tail(ctx context.Context, l *ledger.Ledger, flags tailFlags) error
 			const page = 500
 			for after := seen[incarnation]; err == nil && after < last; after = seen[incarnation] {
 				seen[incarnation] = min(last, after+page)
-				var events []ledger.Projected
-				if events, err = l.EventsAfter(ctx, incarnation, after, seen[incarnation], flags.filter, page); err == nil {
+				var events []read.Projected
+				if events, err = read.Of(l).EventsAfter(ctx, incarnation, after, seen[incarnation], flags.filter, page); err == nil {
 					err = a.printFacts(events, flags.output)
 				}
 			}
@@ -89,21 +90,21 @@ func (a *app) tailEarlier(ctx context.Context, l *ledger.Ledger, flags tailFlags
 		return nil, err
 	}
 	most := uint64(max(flags.last, 0))
-	var earlier []ledger.Projected
+	var earlier []read.Projected
 	for incarnation, last := range seen {
-		events, err := l.EventsAfter(ctx, incarnation, last-min(last, most), last, flags.filter, int(most))
+		events, err := read.Of(l).EventsAfter(ctx, incarnation, last-min(last, most), last, flags.filter, int(most))
 		if err != nil {
 			return nil, err
 		}
 		earlier = append(earlier, events...)
 	}
-	slices.SortFunc(earlier, func(p, q ledger.Projected) int {
+	slices.SortFunc(earlier, func(p, q read.Projected) int {
 		return cmp.Or(p.RecordedAt.Compare(q.RecordedAt), cmp.Compare(p.StreamSeq, q.StreamSeq))
 	})
 	return seen, a.printFacts(earlier[len(earlier)-min(len(earlier), int(most)):], flags.output)
 }
 
-func (a *app) printFacts(events []ledger.Projected, output string) error {
+func (a *app) printFacts(events []read.Projected, output string) error {
 	for _, e := range events {
 		if err := a.printFact(e, output); err != nil {
 			return err
@@ -112,7 +113,7 @@ func (a *app) printFacts(events []ledger.Projected, output string) error {
 	return nil
 }
 
-func (a *app) printFact(p ledger.Projected, output string) error {
+func (a *app) printFact(p read.Projected, output string) error {
 	e := p.Event
 	if output == "json" {
 		line, err := e.MarshalJSON()

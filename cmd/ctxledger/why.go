@@ -11,7 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
 func (a *app) whyCommand() *cobra.Command {

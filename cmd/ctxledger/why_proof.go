@@ -11,6 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
 // proving says whether steps are to be proved, and by which public keys.
@@ -30,11 +32,11 @@ func (a *app) proveWay(ctx context.Context, l *ledger.Ledger, t turnFlags, w *it
 	for _, s := range w.Steps {
 		sequences[s.Stream] = append(sequences[s.Stream], s.Sequence)
 	}
-	places, err := l.ScopePlaces(ctx, ledger.Scope{Tenant: t.tenant, Session: t.session, Turn: t.turn}, 1)
+	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: t.tenant, Session: t.session, Turn: t.turn}, 1)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
-	scope := ledger.Scope{Tenant: places[0].Tenant, Session: t.session}
+	scope := read.Scope{Tenant: places[0].Tenant, Session: t.session}
 	for stream, only := range sequences {
 		scope.Only = only
 		proofs, err := proveEvents(ctx, l, scope, stream, known)
@@ -58,13 +60,13 @@ func (a *app) proveWay(ctx context.Context, l *ledger.Ledger, t turnFlags, w *it
 }
 
 // proveEvents proves events of one stream, by their sequences.
-func proveEvents(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, stream string, known note.Verifiers) (map[uint64]*itemway.Proof, error) {
+func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream string, known note.Verifiers) (map[uint64]*itemway.Proof, error) {
 	incarnation, err := uuid.Parse(stream)
 	if err != nil {
 		return nil, fmt.Errorf("stream %q: %w", stream, err)
 	}
 	proofs := make(map[uint64]*itemway.Proof)
-	head, found, err := l.NewestHead(ctx, incarnation)
+	head, found, err := translog.Of(l).NewestHead(ctx, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +76,8 @@ func proveEvents(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, stre
 			return nil, &exitError{exitNotVerified, fmt.Errorf("the newest head of stream %s: %w", stream, err)}
 		}
 	}
-	hashes := tlog.TileHashReader(opened.Tree(), l.LogTiles(ctx, incarnation))
-	err = l.ScopeEvents(ctx, scope, incarnation, func(e ledger.Logged) error {
+	hashes := tlog.TileHashReader(opened.Tree(), translog.Of(l).LogTiles(ctx, incarnation))
+	err = read.Of(l).ScopeEvents(ctx, scope, incarnation, func(e read.Logged) error {
 		p := &itemway.Proof{Index: e.Index, Size: opened.Size}
 		proofs[e.StreamSeq] = p
 		leaf := proof.Leaf(e.Event, e.Salt)

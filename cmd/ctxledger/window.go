@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
 func (a *app) windowCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -28,12 +29,12 @@ func (a *app) checkContents(ctx context.Context, l *ledger.Ledger, t turnFlags, 
 	for _, b := range w.Blocks {
 		ids = append(append(ids, b.Items...), b.Assembly)
 	}
-	places, err := l.ScopePlaces(ctx, ledger.Scope{Tenant: t.tenant, Session: t.session, Turn: t.turn}, 1)
+	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: t.tenant, Session: t.session, Turn: t.turn}, 1)
 	if err != nil || len(places) == 0 {
 		return err
 	}
 	tenant := places[0].Tenant
-	facts, err := l.InlineContents(ctx, tenant, t.session, t.asOf, ids)
+	facts, err := read.Of(l).InlineContents(ctx, tenant, t.session, t.asOf, ids)
 	if err != nil || len(facts) == 0 {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,22 +26,15 @@ type Template struct {
 	err     error
 }
 
-// Migrator is a client of a database that makes its tables and views.
-type Migrator interface {
-	Migrate(ctx context.Context) (applied []string, err error)
-	Close() error
-}
-
-// TemplateOf returns the template that a client makes of an empty database, which it
-// opens by its address when the first test asks for a copy.
-func TemplateOf[M Migrator](open func(ctx context.Context, dsn string) (M, error)) *Template {
+// TemplateOf returns the template that migrate makes of an empty database, which open
+// connects to by its address when the first test asks for a copy.
+func TemplateOf[C io.Closer](open func(ctx context.Context, dsn string) (C, error), migrate func(ctx context.Context, client C) error) *Template {
 	return &Template{migrate: func(ctx context.Context, dsn string) error {
 		client, err := open(ctx, dsn)
 		if err != nil {
 			return err
 		}
-		_, err = client.Migrate(ctx)
-		return errors.Join(err, client.Close())
+		return errors.Join(migrate(ctx, client), client.Close())
 	}}
 }
 

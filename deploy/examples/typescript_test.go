@@ -18,6 +18,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -122,7 +124,7 @@ func newInstallation(t *testing.T) *installation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(l).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return &installation{s.NATSURL(), js, l}
@@ -148,7 +150,7 @@ func (i *installation) project(t *testing.T) projector.Status {
 // rows returns the result of a query as text, a line a row.
 func (i *installation) rows(t *testing.T, sql string) []string {
 	t.Helper()
-	r, err := i.ledger.Query(t.Context(), sql, nil, ledger.DefaultLimits())
+	r, err := read.Of(i.ledger).Query(t.Context(), sql, nil, read.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,23 +8,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // erased is what erasures have left of a scope in one log.
 type erased struct {
-	events []ledger.ErasedEvent // in the order of the log, those that are not written
-	facts  map[string][]uint64  // sequences of the facts that name them, by session
+	events []read.ErasedEvent  // in the order of the log, those that are not written
+	facts  map[string][]uint64 // sequences of the facts that name them, by session
 }
 
 // withErased adds to the logs of a scope what is erased of it, and the facts that say
 // so, which may be in logs of their own.
-func withErased(logs []ledger.ScopeLog, gone []ledger.ErasedEvent) ([]ledger.ScopeLog, map[uuid.UUID]erased) {
+func withErased(logs []read.ScopeLog, gone []read.ErasedEvent) ([]read.ScopeLog, map[uuid.UUID]erased) {
 	by := make(map[uuid.UUID]erased)
 	last := make(map[uuid.UUID]uint64)
 	count := make(map[uuid.UUID]uint64)
-	facts := make(map[ledger.ErasureFact]bool)
+	facts := make(map[read.ErasureFact]bool)
 	for _, e := range gone {
 		of := by[e.Incarnation]
 		of.events = append(of.events, e)
@@ -49,17 +49,17 @@ func withErased(logs []ledger.ScopeLog, gone []ledger.ErasedEvent) ([]ledger.Sco
 		delete(last, at)
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(last), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		logs = append(logs, ledger.ScopeLog{Incarnation: at, Last: last[at], Events: count[at]})
+		logs = append(logs, read.ScopeLog{Incarnation: at, Last: last[at], Events: count[at]})
 	}
 	return logs, by
 }
 
 // erasureFacts reads the facts in a log that name erased records of the scope.
-func (x *export) erasureFacts(at *log) ([]ledger.Logged, error) {
-	var list []ledger.Logged
+func (x *export) erasureFacts(at *log) ([]read.Logged, error) {
+	var list []read.Logged
 	for session, sequences := range at.erased.facts {
-		scope := ledger.Scope{Tenant: x.scope.Tenant, Session: session, Only: sequences}
-		err := x.ledger.ScopeEvents(x.ctx, scope, at.Incarnation, func(e ledger.Logged) error {
+		scope := read.Scope{Tenant: x.scope.Tenant, Session: session, Only: sequences}
+		err := read.Of(x.ledger).ScopeEvents(x.ctx, scope, at.Incarnation, func(e read.Logged) error {
 			list = append(list, e)
 			return nil
 		})
@@ -67,13 +67,13 @@ func (x *export) erasureFacts(at *log) ([]ledger.Logged, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(list, func(a, b ledger.Logged) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(list, func(a, b read.Logged) int { return cmp.Compare(a.Index, b.Index) })
 	return list, nil
 }
 
 // before writes what is erased, and the facts, that stand before a sequence of the
 // stream. It returns the facts that are left.
-func (w *recordWriter) before(sequence uint64, facts []ledger.Logged) ([]ledger.Logged, error) {
+func (w *recordWriter) before(sequence uint64, facts []read.Logged) ([]read.Logged, error) {
 	gone := &w.logs[w.log].erased
 	for {
 		fact := len(facts) > 0 && facts[0].StreamSeq < sequence
@@ -96,7 +96,7 @@ func (w *recordWriter) before(sequence uint64, facts []ledger.Logged) ([]ledger.
 }
 
 // expired writes what is left of an event.
-func (w *recordWriter) expired(e *ledger.ErasedEvent) error {
+func (w *recordWriter) expired(e *read.ErasedEvent) error {
 	r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, Leaf: e.Leaf, Erased: e.ErasureID}
 	if w.hide != nil {
 		r.Erased = w.hide.of(e.ErasureID)

@@ -12,11 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -65,7 +66,7 @@ func (f *fixture) erase(t testing.TB, in *fixture, session string, sequences []u
 		t.Fatal(err)
 	}
 	in.write(t, e)
-	if err := f.Erase(t.Context(), f.stream, sequences); err != nil {
+	if err := privacy.Of(f.Ledger).Erase(t.Context(), f.stream, sequences); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -147,13 +148,13 @@ func TestAllErased(t *testing.T) {
 	events := sealedSession(t)
 	f.write(t, events...)
 	f.erase(t, f.another(), "", []uint64{1, 2, 3, 4, 5, 6}, events...)
-	for _, asked := range []ledger.Scope{{Session: "sealed"}, {Turn: "t1"}, {Tenant: "acme", Session: "sealed", Run: "run-1"}} {
-		places, err := f.ScopePlaces(t.Context(), asked, 2)
+	for _, asked := range []read.Scope{{Session: "sealed"}, {Turn: "t1"}, {Tenant: "acme", Session: "sealed", Run: "run-1"}} {
+		places, err := read.Of(f.Ledger).ScopePlaces(t.Context(), asked, 2)
 		if err != nil || len(places) != 1 || places[0].Tenant != "acme" || places[0].Session != "sealed" || places[0].Events != 6 {
 			t.Errorf("%+v is in %+v, %v", asked, places, err)
 		}
 	}
-	if places, err := f.ScopePlaces(t.Context(), ledger.Scope{Session: "sealed", Turn: "t2"}, 2); err != nil || len(places) != 0 {
+	if places, err := read.Of(f.Ledger).ScopePlaces(t.Context(), read.Scope{Session: "sealed", Turn: "t2"}, 2); err != nil || len(places) != 0 {
 		t.Errorf("another turn is in %+v, %v", places, err)
 	}
 	c := f.config(t, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"})
@@ -193,7 +194,7 @@ func TestSealsBeyondTheScope(t *testing.T) {
 			t.Errorf("%s: %+v", scope.Kind, v)
 		}
 	}
-	if err := f.Erase(t.Context(), f.stream, []uint64{3}); err != nil {
+	if err := privacy.Of(f.Ledger).Erase(t.Context(), f.stream, []uint64{3}); err != nil {
 		t.Fatal(err)
 	}
 	c := f.config(t, turn)
@@ -212,7 +213,7 @@ func TestRowsGoneWithoutAnErasure(t *testing.T) {
 	events := sealedSession(t)
 	f.write(t, events...)
 	f.erase(t, f, "sealed", []uint64{2}, events[1])
-	if err := f.Erase(t.Context(), f.stream, []uint64{3}); err != nil {
+	if err := privacy.Of(f.Ledger).Erase(t.Context(), f.stream, []uint64{3}); err != nil {
 		t.Fatal(err)
 	}
 	c := f.config(t, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "sealed", Turn: "t1"})

@@ -16,7 +16,10 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -63,7 +66,7 @@ type Result struct {
 func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	x := &export{ctx: ctx, ledger: l, config: c}
 	s := c.Header.Scope
-	x.scope = ledger.Scope{Tenant: s.Tenant, Session: s.Session, Run: s.Run, Turn: s.Turn}
+	x.scope = read.Scope{Tenant: s.Tenant, Session: s.Session, Run: s.Run, Turn: s.Turn}
 	if err := x.prepare(); err != nil {
 		return Result{}, err
 	}
@@ -88,7 +91,7 @@ type export struct {
 	ctx     context.Context
 	ledger  *ledger.Ledger
 	config  Config
-	scope   ledger.Scope
+	scope   read.Scope
 	header  pack.Header
 	logs    []log
 	all     uint64
@@ -101,7 +104,7 @@ type export struct {
 
 // log is the part of the scope that is in one stream incarnation.
 type log struct {
-	ledger.ScopeLog
+	read.ScopeLog
 	head    proof.Checkpoint
 	indexes []int64 // of the records
 	erased  erased
@@ -109,11 +112,11 @@ type log struct {
 
 // prepare finds the logs, and the heads that are to prove the records.
 func (x *export) prepare() error {
-	found, err := x.ledger.ScopeLogs(x.ctx, x.scope)
+	found, err := read.Of(x.ledger).ScopeLogs(x.ctx, x.scope)
 	if err != nil {
 		return err
 	}
-	gone, err := x.ledger.ScopeErased(x.ctx, x.scope)
+	gone, err := read.Of(x.ledger).ScopeErased(x.ctx, x.scope)
 	if err != nil {
 		return err
 	}
@@ -128,7 +131,7 @@ func (x *export) prepare() error {
 			return err
 		}
 	}
-	withheld, err := x.ledger.WithheldThrough(x.ctx, uuid.Nil, 0)
+	withheld, err := privacy.Of(x.ledger).WithheldThrough(x.ctx, uuid.Nil, 0)
 	if err != nil {
 		return err
 	}
@@ -144,21 +147,21 @@ func (x *export) prepare() error {
 		return nil
 	}
 	if s := x.header.Scope; s.Kind != pack.ScopeSession {
-		x.header.Elsewhere, err = x.ledger.ScopeOutside(x.ctx, x.scope, pack.SealsOfTurns)
+		x.header.Elsewhere, err = read.Of(x.ledger).ScopeOutside(x.ctx, x.scope, pack.SealsOfTurns)
 	}
 	return err
 }
 
 // addLog finds the head that is to prove the records of one log.
-func (x *export) addLog(f ledger.ScopeLog, gone erased) error {
-	last, found, err := x.ledger.LeafIndex(x.ctx, f.Incarnation, f.Last)
+func (x *export) addLog(f read.ScopeLog, gone erased) error {
+	last, found, err := translog.Of(x.ledger).LeafIndex(x.ctx, f.Incarnation, f.Last)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return notLogged(f.Incarnation, f.Last)
 	}
-	head, found, err := x.ledger.NewestHead(x.ctx, f.Incarnation)
+	head, found, err := translog.Of(x.ledger).NewestHead(x.ctx, f.Incarnation)
 	if err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = x.ledger.ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e ledger.Logged) error {
+	err = read.Of(x.ledger).ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e read.Logged) error {
 		if e.StreamSeq > at.Last {
 			return nil // it came while the pack was written
 		}
@@ -279,7 +282,7 @@ type recordWriter struct {
 }
 
 // event writes an event.
-func (w *recordWriter) event(e ledger.Logged) error {
+func (w *recordWriter) event(e read.Logged) error {
 	switch {
 	case e.Index < 0:
 		return notLogged(e.Incarnation, e.StreamSeq)
@@ -330,7 +333,7 @@ func (x *export) prove(at *log, hashes io.Writer) error {
 		given++
 		return at.indexes[given-1], nil
 	}
-	reader := tlog.TileHashReader(at.head.Tree(), x.ledger.LogTiles(x.ctx, at.Incarnation))
+	reader := tlog.TileHashReader(at.head.Tree(), translog.Of(x.ledger).LogTiles(x.ctx, at.Incarnation))
 	var line []byte
 	err := proof.ProveMany(at.head.Size, next, reader, func(h tlog.Hash) error {
 		line = pack.AppendHashLine(line[:0], h)

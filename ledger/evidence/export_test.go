@@ -3,6 +3,7 @@ package evidence_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
@@ -41,7 +44,10 @@ type fixture struct {
 
 // migrated has the newest tables and views, which take longer to make than most tests
 // take.
-var migrated = embedded.TemplateOf(ledger.Open)
+var migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
+	_, err := shadow.Of(l).Migrate(ctx)
+	return err
+})
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
@@ -102,7 +108,7 @@ func (f *fixture) sign(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.KeepHead(t.Context(), ledger.SignedHead{Incarnation: f.stream, Size: c.Size, Note: note, RecordedAt: recordedAt}, c); err != nil {
+	if err := translog.Of(f.Ledger).KeepHead(t.Context(), translog.SignedHead{Incarnation: f.stream, Size: c.Size, Note: note, RecordedAt: recordedAt}, c); err != nil {
 		t.Fatal(err)
 	}
 }

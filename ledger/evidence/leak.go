@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
@@ -44,11 +46,11 @@ type leaks struct {
 // watch is what one key recognises.
 type watch struct {
 	scanner *fingerprint.Scanner
-	list    []ledger.Withheld
+	list    []privacy.Withheld
 }
 
 // newLeaks makes the scanners for a tenant's fingerprints under the keys at hand.
-func newLeaks(list []ledger.Withheld, tenant string, keys []schema.Key) (*leaks, error) {
+func newLeaks(list []privacy.Withheld, tenant string, keys []schema.Key) (*leaks, error) {
 	l := &leaks{}
 	index := make(map[string]int)
 	for _, key := range keys {
@@ -80,7 +82,7 @@ func newLeaks(list []ledger.Withheld, tenant string, keys []schema.Key) (*leaks,
 }
 
 // at says which record comes next.
-func (l *leaks) at(e *ledger.Logged) {
+func (l *leaks) at(e *read.Logged) {
 	l.place = LeakError{Offset: -1, LogIndex: e.Index, StreamSeq: e.StreamSeq}
 }
 

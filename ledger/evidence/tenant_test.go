@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -40,7 +41,7 @@ func TestPackOfASessionWithoutATenant(t *testing.T) {
 		return e
 	}
 	f.writeBy(t, ledger.SubjectRules, item(""), item("default"), seal())
-	places, err := f.ScopePlaces(t.Context(), ledger.Scope{Session: "s"}, 5)
+	places, err := read.Of(f.Ledger).ScopePlaces(t.Context(), read.Scope{Session: "s"}, 5)
 	if err != nil || len(places) != 1 || places[0].Tenant != schema.DefaultTenant || places[0].Events != 6 {
 		t.Fatalf("the session is in %+v: %v", places, err)
 	}

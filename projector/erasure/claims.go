@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -39,7 +40,7 @@ type claim struct {
 // counting returns the claim that counts for a message, of several in the order in
 // which they came. logged says that the log has the leaf for it; lost, that nobody
 // knows whether it has one.
-func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool) {
+func counting(claims []claim, leaf translog.Leaf, logged, lost bool) (claim, bool) {
 	for _, c := range claims {
 		owned := leaf.Tenant == "" || leaf.Tenant == schema.TenantOf(c.Tenant)
 		switch {
@@ -53,7 +54,7 @@ func counting(claims []claim, leaf ledger.Leaf, logged, lost bool) (claim, bool)
 // LiveTables is what a projector, also that of a rebuild, asks of the live tables.
 type LiveTables interface {
 	streamio.CommittedRules
-	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]ledger.Leaf, error)
+	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]translog.Leaf, error)
 	LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -126,7 +127,7 @@ func (e Erasure) await(ctx context.Context) error {
 // unlist removes the rows of the messages.
 func (e Erasure) unlist(ctx context.Context, d doomed) error {
 	for incarnation, sequences := range d.byIncarnation() {
-		if err := e.Ledger.Erase(ctx, incarnation, sequences); err != nil {
+		if err := privacy.Of(e.Ledger).Erase(ctx, incarnation, sequences); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -90,7 +92,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 		*count++
 		d.list = append(d.list, doomedMessage{at, of, left, told.has(d.recordAt(at), of.tenant, left.Leaf)})
 	}
-	err = e.Ledger.Erasable(ctx, e.Subject, e.Tenant, func(m ledger.Erasable) {
+	err = privacy.Of(e.Ledger).Erasable(ctx, e.Subject, e.Tenant, func(m privacy.Erasable) {
 		switch {
 		case m.Kept:
 			d.Kept++
@@ -110,7 +112,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	if err != nil {
 		return d, err
 	}
-	err = e.Ledger.ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
+	err = privacy.Of(e.Ledger).ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
 		add(r.Position(), owner{tenant: r.Tenant}, schema.ErasedRecord{}, &d.Refused)
 	})
 	if err != nil {
@@ -138,10 +140,10 @@ func (d *doomed) recordAt(at ledger.Position) recordPlace {
 
 // notRebuilding makes sure that there is one set of tables.
 func (e Erasure) notRebuilding(ctx context.Context) error {
-	if _, err := e.Ledger.FinishSwap(ctx); err != nil {
+	if _, err := shadow.Of(e.Ledger).FinishSwap(ctx); err != nil {
 		return err
 	}
-	second, err := e.Ledger.Beside(ctx)
+	second, err := shadow.Of(e.Ledger).Beside(ctx)
 	if err != nil {
 		return err
 	}

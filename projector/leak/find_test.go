@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-func sifted(tb testing.TB, values []ledger.Withheld, messages ...schema.Message) []decode.Event {
+func sifted(tb testing.TB, values []privacy.Withheld, messages ...schema.Message) []decode.Event {
 	tb.Helper()
 	keys, err := ReadKeys(projectortest.Keys(tb))
 	if err != nil {

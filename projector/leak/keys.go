@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
@@ -47,8 +47,8 @@ func (f Keys) Same(o Keys) bool {
 }
 
 // OfAll lists the fingerprints of the redactions among messages.
-func OfAll(all []decode.Event) []ledger.Withheld {
-	var list []ledger.Withheld
+func OfAll(all []decode.Event) []privacy.Withheld {
+	var list []privacy.Withheld
 	for _, e := range all {
 		if len(e.Violations) == 0 {
 			list = append(list, Of(e.Envelope, e.Fact)...)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
@@ -35,7 +35,7 @@ type tenantValues struct {
 // fingerprints are those under one key, in the order of the scanner's.
 type fingerprints struct {
 	scanner *fingerprint.Scanner
-	list    []ledger.Withheld
+	list    []privacy.Withheld
 }
 
 // NewValues returns values that recognise nothing yet.
@@ -45,7 +45,7 @@ func NewValues(keys Keys) *Values {
 
 // Learn adds a fingerprint, and reports whether it is a new one. One whose key is
 // not there, or that cannot be read, recognises nothing.
-func (w *Values) Learn(value ledger.Withheld) bool {
+func (w *Values) Learn(value privacy.Withheld) bool {
 	fp := value.Fingerprint
 	f, ok := w.Keys[schema.TenantOf(value.Tenant)][fp.KeyID]
 	if !ok {
@@ -115,20 +115,20 @@ type tenantFingerprint struct {
 }
 
 // knows reports whether a fingerprint has been learnt.
-func (w *Values) knows(value ledger.Withheld) bool {
+func (w *Values) knows(value privacy.Withheld) bool {
 	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	return tenant != nil && tenant.known[value.Fingerprint]
 }
 
 // Of lists the fingerprints of an event, none unless it is a redaction.
-func Of(e *schema.Event, fact schema.Fact) []ledger.Withheld {
+func Of(e *schema.Event, fact schema.Fact) []privacy.Withheld {
 	r, ok := fact.(*schema.RedactionApplied)
 	if !ok {
 		return nil
 	}
-	list := make([]ledger.Withheld, len(r.Fingerprints))
+	list := make([]privacy.Withheld, len(r.Fingerprints))
 	for i, fp := range r.Fingerprints {
-		list[i] = ledger.Withheld{Tenant: e.Tenant, RedactionID: r.RedactionID, Fingerprint: fp}
+		list[i] = privacy.Withheld{Tenant: e.Tenant, RedactionID: r.RedactionID, Fingerprint: fp}
 		if refs := schema.RefIDs(r.PolicyRefs); len(refs) > 0 {
 			list[i].PolicyRef = refs[0]
 		}
@@ -139,7 +139,7 @@ func Of(e *schema.Event, fact schema.Fact) []ledger.Withheld {
 // A span is a stretch of bytes in which a withheld value stands.
 type span struct {
 	start, end int
-	Value      ledger.Withheld
+	Value      privacy.Withheld
 }
 
 // A Set is what is withheld from one message.
@@ -241,5 +241,5 @@ func (s span) compare(o span) int {
 // Withholding is what a redaction withholds, and where it stands.
 type Withholding struct {
 	Sequence uint64
-	Value    ledger.Withheld
+	Value    privacy.Withheld
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -98,8 +99,8 @@ type Rebuilt struct {
 	Finished bool            // only the swap of an earlier one, which was cut off
 	Resumed  bool            // went on with what an earlier one had left
 	Swapped  bool            // the rebuilt tables are the live ones
-	From     []ledger.Start  // where the streams begin: older rows were kept
-	Compared ledger.Compared // up to what the live tables had
+	From     []shadow.Start  // where the streams begin: older rows were kept
+	Compared shadow.Compared // up to what the live tables had
 	Messages uint64          // projected
 
 	// How long it took: in all, to project, and from when it had the leases, so
@@ -138,7 +139,7 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 		return done, err
 	}
 	defer r.release(ctx, lock)
-	if done.Finished, err = r.Ledger.FinishSwap(held); err != nil || done.Finished {
+	if done.Finished, err = shadow.Of(r.Ledger).FinishSwap(held); err != nil || done.Finished {
 		return done, err
 	}
 	var w *rebuilding

@@ -6,7 +6,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
@@ -18,8 +19,8 @@ type rebuilding struct {
 	Rebuild
 	kv         jetstream.KeyValue
 	owner      string
-	set        *ledger.Beside
-	starts     []ledger.Start
+	set        *shadow.Set
+	starts     []shadow.Start
 	projectors []Projector    // one a stream
 	leases     []*lease.Lease // of the streams, once they are held
 	resumed    bool
@@ -38,9 +39,9 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		if err != nil {
 			return nil, err
 		}
-		w.starts = append(w.starts, ledger.Start{Stream: s.Name, Incarnation: incarnation, First: max(1, stream.CachedInfo().State.FirstSeq)})
+		w.starts = append(w.starts, shadow.Start{Stream: s.Name, Incarnation: incarnation, First: max(1, stream.CachedInfo().State.FirstSeq)})
 	}
-	if w.set, err = r.Ledger.Beside(ctx); err != nil {
+	if w.set, err = shadow.Of(r.Ledger).Beside(ctx); err != nil {
 		return nil, err
 	}
 	if w.resumed, err = w.set.Open(ctx, w.starts); err != nil {
@@ -56,7 +57,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		return nil, err
 	}
 	for _, s := range w.starts {
-		first, found, err := r.Ledger.LogStart(ctx, s.Incarnation)
+		first, found, err := translog.Of(r.Ledger).LogStart(ctx, s.Incarnation)
 		switch {
 		case err != nil:
 			return nil, err
@@ -107,14 +108,14 @@ func (w *rebuilding) work(ctx context.Context, done *Rebuilt) error {
 }
 
 // levels returns what the live tables have of each stream.
-func (w *rebuilding) levels(ctx context.Context) ([]ledger.Stretch, error) {
-	var list []ledger.Stretch
+func (w *rebuilding) levels(ctx context.Context) ([]shadow.Stretch, error) {
+	var list []shadow.Stretch
 	for _, s := range w.starts {
 		last, _, err := w.Ledger.LastCommit(ctx, s.Incarnation)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, ledger.Stretch{Incarnation: s.Incarnation, Through: last.Last})
+		list = append(list, shadow.Stretch{Incarnation: s.Incarnation, Through: last.Last})
 	}
 	return list, nil
 }
@@ -177,7 +178,7 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 
 // swap stops the writers by taking their leases, brings the set level, holds what
 // came since the comparison against the live tables as well, and swaps.
-func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *Rebuilt) error {
+func (w *rebuilding) swap(ctx context.Context, compared []shadow.Stretch, done *Rebuilt) error {
 	held := ctx
 	err := w.walk(ctx, steps.Step{Verb: "hold the leases", Do: func(context.Context) error {
 		for _, s := range w.starts {
@@ -217,7 +218,7 @@ func (w *rebuilding) swap(ctx context.Context, compared []ledger.Stretch, done *
 		tail[i].After = compared[i].Through
 		came = came || tail[i].Through > tail[i].After
 	}
-	var more ledger.Compared
+	var more shadow.Compared
 	if came { // each question reads whole tables, while nobody projects
 		if more, err = w.set.Compare(held, tail, false); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -27,7 +28,7 @@ type Rechecker struct {
 	// Log gets what a person would want to know. Nil discards it.
 	Log *slog.Logger
 	// Found is called for each event that holds a withheld value. Nil is not called.
-	Found func(ledger.Reintroduction)
+	Found func(privacy.Reintroduction)
 }
 
 // Rechecked is what a re-check has done.
@@ -55,13 +56,13 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	if err != nil {
 		return Rechecked{}, err
 	}
-	values, err := r.Ledger.WithheldThrough(ctx, uuid.Nil, 0)
+	values, err := privacy.Of(r.Ledger).WithheldThrough(ctx, uuid.Nil, 0)
 	if err != nil {
 		return Rechecked{}, err
 	}
 	var done Rechecked
 	unknown := make(map[leak.UnknownKey]bool)
-	byTenant := make(map[string][]ledger.Withheld)
+	byTenant := make(map[string][]privacy.Withheld)
 	var tenants []string
 	for _, v := range values {
 		if !keys.Has(v.Tenant, v.Fingerprint.KeyID) {
@@ -93,19 +94,19 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 }
 
 // tenant goes through the events that are stored under one name of a tenant.
-func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Withheld, w leak.Set) (ledger.Recheck, error) {
-	pass, err := r.Ledger.LastRecheck(ctx, tenant, ledger.FingerprintSet(values))
+func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.Withheld, w leak.Set) (privacy.Recheck, error) {
+	pass, err := privacy.Of(r.Ledger).LastRecheck(ctx, tenant, privacy.FingerprintSet(values))
 	if err != nil {
 		return pass, err
 	}
 	if pass.Pass == 0 || pass.Finished {
-		pass = ledger.Recheck{Tenant: tenant, Fingerprints: pass.Fingerprints, Pass: pass.Pass + 1}
+		pass = privacy.Recheck{Tenant: tenant, Fingerprints: pass.Fingerprints, Pass: pass.Pass + 1}
 	} else {
 		r.Log.Info("going on with a re-check that was cut off", "events", pass.Events)
 	}
-	var found []ledger.Reintroduction
+	var found []privacy.Reintroduction
 	saved := pass.Events
-	err = r.Ledger.EventTexts(ctx, tenant, pass.Place, func(e ledger.EventText) error {
+	err = privacy.Of(r.Ledger).EventTexts(ctx, tenant, pass.Place, func(e privacy.EventText) error {
 		pass.Events++
 		if hit, ok := look(w, tenant, e); ok {
 			pass.Found++
@@ -119,19 +120,19 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []ledger.Wi
 		if pass.Events-saved < r.Every || len(w.InWord([]byte(e.Place.Session))) > 0 {
 			return nil
 		}
-		err := r.Ledger.SaveRecheck(ctx, pass, found)
+		err := privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
 		found, saved = nil, pass.Events
 		return err
 	})
 	if err != nil {
 		return pass, err
 	}
-	pass.Place, pass.Finished = ledger.Place{}, true
-	return pass, r.Ledger.SaveRecheck(ctx, pass, found)
+	pass.Place, pass.Finished = privacy.Place{}, true
+	return pass, privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
 }
 
 // look says what an event brings back, by the first value that is found in it.
-func look(w leak.Set, tenant string, e ledger.EventText) (ledger.Reintroduction, bool) {
+func look(w leak.Set, tenant string, e privacy.EventText) (privacy.Reintroduction, bool) {
 	found := w.InPayload([]byte(e.Data))
 	for _, attribute := range e.Attributes {
 		if len(found) > 0 {
@@ -140,10 +141,10 @@ func look(w leak.Set, tenant string, e ledger.EventText) (ledger.Reintroduction,
 		found = slices.Concat(found, w.InWord([]byte(attribute)))
 	}
 	if len(found) == 0 {
-		return ledger.Reintroduction{}, false
+		return privacy.Reintroduction{}, false
 	}
 	policy := found[0].Value.PolicyRef
-	return ledger.Reintroduction{
+	return privacy.Reintroduction{
 		Incarnation: e.Incarnation, StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Tenant: tenant,
 		Session: w.Mask(e.Place.Session), Turn: w.Mask(e.Turn), Type: w.Mask(e.Type), Record: w.Mask(e.Record),
 		RedactionID: w.Mask(found[0].Value.RedactionID), PolicyRef: w.Mask(policy),

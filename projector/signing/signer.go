@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -156,7 +157,7 @@ func (h *Signer) run(ctx context.Context) {
 
 // outgoing is a signed head on its way.
 type outgoing struct {
-	head       ledger.SignedHead
+	head       translog.SignedHead
 	checkpoint proof.Checkpoint
 	took       map[string]bool // by sinks
 }
@@ -179,14 +180,14 @@ func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 		h.failed("sign", err)
 		return nil, false
 	}
-	last, found, err := h.Ledger.LastHead(ctx, h.Incarnation, c.Size)
+	last, found, err := translog.Of(h.Ledger).LastHead(ctx, h.Incarnation, c.Size)
 	if err == nil && found && last.Size == c.Size {
 		if opened, err := proof.Open(last.Note, ring.Verifiers()); err == nil && opened.Checkpoint == c {
 			return nil, true // by a projector before this one
 		}
 	}
 	return &outgoing{
-		head:       ledger.SignedHead{Incarnation: h.Incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
+		head:       translog.SignedHead{Incarnation: h.Incarnation, Size: c.Size, Note: note, RecordedAt: log.at},
 		checkpoint: c, took: make(map[string]bool),
 	}, true
 }
@@ -195,7 +196,7 @@ func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 func (h *Signer) take(ctx context.Context, out *outgoing) (everywhere bool) {
 	everywhere = true
 	sinks := append([]Sink{{Name: "table", Put: func(ctx context.Context, _ string, _ []byte) error {
-		return h.Ledger.KeepHead(ctx, out.head, out.checkpoint)
+		return translog.Of(h.Ledger).KeepHead(ctx, out.head, out.checkpoint)
 	}}}, h.sinks...)
 	for _, sink := range sinks {
 		if out.took[sink.Name] {

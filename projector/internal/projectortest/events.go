@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
@@ -205,13 +206,13 @@ func On(tenant string, e *schema.Event) schema.Message {
 }
 
 // Withheld are the fingerprints of values, as a redaction of the tenant acme has them.
-func Withheld(tb testing.TB, values ...string) []ledger.Withheld {
+func Withheld(tb testing.TB, values ...string) []privacy.Withheld {
 	tb.Helper()
 	e := Redaction(tb, 1, values...)
 	fact, _ := schema.Validate(e)
-	list := make([]ledger.Withheld, 0, len(values))
+	list := make([]privacy.Withheld, 0, len(values))
 	for _, fp := range fact.(*schema.RedactionApplied).Fingerprints {
-		list = append(list, ledger.Withheld{Tenant: e.Tenant, RedactionID: "redaction-1", PolicyRef: "policy:secrets", Fingerprint: fp})
+		list = append(list, privacy.Withheld{Tenant: e.Tenant, RedactionID: "redaction-1", PolicyRef: "policy:secrets", Fingerprint: fp})
 	}
 	return list
 }

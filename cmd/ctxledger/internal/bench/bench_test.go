@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -29,7 +30,7 @@ func TestRawRestsInTheSameCompression(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(l).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := connect(dsn)

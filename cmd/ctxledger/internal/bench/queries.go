@@ -12,7 +12,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	answer "github.com/ctxledger/ctxledger/ledger/turn"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	answer "github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -36,7 +37,7 @@ type QueriesConfig struct {
 
 // DefaultQueriesConfig returns what the figures of the README are made with.
 func DefaultQueriesConfig() QueriesConfig {
-	return QueriesConfig{Samples: 20, Rounds: 3, MaxTime: ledger.DefaultLimits().Time}
+	return QueriesConfig{Samples: 20, Rounds: 3, MaxTime: read.DefaultLimits().Time}
 }
 
 // Validate says what is wrong with c and changes nothing.
@@ -278,7 +279,7 @@ func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
 	if err != nil {
 		return err
 	}
-	limits := ledger.DefaultLimits()
+	limits := read.DefaultLimits()
 	limits.Time = a.config.MaxTime
 	result, err := answer.Query(ctx, a.ledger, one.query, given, limits)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -121,7 +122,7 @@ func (s *servers) freshLedger(ctx context.Context) (l *ledger.Ledger, dsn string
 	if l, err = ledger.Open(ctx, dsn); err != nil {
 		return nil, "", err
 	}
-	if _, err := l.Migrate(ctx); err != nil {
+	if _, err := shadow.Of(l).Migrate(ctx); err != nil {
 		return nil, "", errors.Join(err, l.Close())
 	}
 	return l, dsn, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -93,7 +94,7 @@ func (q *quickSeed) freshTables(ctx context.Context, dsn, database string) (*led
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.Migrate(ctx); err != nil {
+	if _, err := shadow.Of(l).Migrate(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

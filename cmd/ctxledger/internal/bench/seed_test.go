@@ -14,6 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -90,7 +92,7 @@ func TestQuickRowsAreThoseOfTheProjector(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer truth.Close()
-	if _, err := truth.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(truth).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	project(t, publishAgain(t, dsn), truth)
@@ -135,7 +137,7 @@ func publishAgain(t *testing.T, dsn string) jetstream.JetStream {
 	q := quickSeed{config: smallSeed(), base: smallSeed().Base, copies: 3}
 	n, publisher := uint64(smallSeed().Events), publish.New(js, 0)
 	for after := uint64(0); after < n; {
-		page, err := l.EventsAfter(t.Context(), q.identity(), after, n, ledger.Filter{}, 1000)
+		page, err := read.Of(l).EventsAfter(t.Context(), q.identity(), after, n, read.Filter{}, 1000)
 		if err != nil || len(page) == 0 {
 			t.Fatalf("%d events after %d, %v", len(page), after, err)
 		}

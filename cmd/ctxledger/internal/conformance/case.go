@@ -38,8 +38,8 @@ func Cases() []Case {
 	list := slices.Clone(catalogue)
 	for i := range list {
 		c := &list[i]
-		c.Events = parseEvents(read(eventFiles, "events/"+c.Name+".txt"))
-		c.Checks = append(commonChecks(), parseChecks(read(sqlFiles, "sql/"+c.Name+".sql"))...)
+		c.Events = parseEvents(readFile(eventFiles, "events/"+c.Name+".txt"))
+		c.Checks = append(commonChecks(), parseChecks(readFile(sqlFiles, "sql/"+c.Name+".sql"))...)
 	}
 	return list
 }
@@ -59,10 +59,10 @@ func Select(names ...string) ([]Case, error) {
 	return slices.DeleteFunc(all, func(c Case) bool { return !slices.Contains(names, c.Name) }), nil
 }
 
-func commonChecks() []Check { return parseChecks(read(sqlFiles, "sql/common.sql")) }
+func commonChecks() []Check { return parseChecks(readFile(sqlFiles, "sql/common.sql")) }
 
 // read returns an embedded file. A missing one is a programming error.
-func read(files embed.FS, name string) string {
+func readFile(files embed.FS, name string) string {
 	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // A Check is one assertion on rows; see the package comment.
@@ -73,7 +74,7 @@ type answer struct {
 
 // ask runs the check's statement.
 func (c *Check) ask(ctx context.Context, l *ledger.Ledger, parameters map[string]string) (a answer, err error) {
-	result, err := l.Query(ctx, c.SQL, parameters, ledger.DefaultLimits())
+	result, err := read.Of(l).Query(ctx, c.SQL, parameters, read.DefaultLimits())
 	if err != nil {
 		return a, fmt.Errorf("check %s: %w", c.Name, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -46,7 +47,7 @@ func install(t *testing.T, project bool) *installation {
 		t.Fatal(err)
 	}
 	i := &installation{writer: open(t, s.ClickHouseDSN()), dsn: s.ClickHouseDSN()}
-	if _, err := i.writer.Migrate(t.Context()); err != nil {
+	if _, err := shadow.Of(i.writer).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	i.Target = Target{JetStream: js, Ledger: open(t, s.Addresses().ReaderDSN)}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // ErrNoSession means that the ledger has no fact of the session.
@@ -47,7 +48,7 @@ func CheckSession(ctx context.Context, t Target, session string, progress func(d
 // tenantOf returns the tenant that has the session: the given one, or the only
 // one when none is given. A tenant may be the empty string.
 func tenantOf(ctx context.Context, l *ledger.Ledger, session, given string) (string, error) {
-	result, err := l.Query(ctx, read(sqlFiles, "sql/tenants.sql"), map[string]string{"session_id": session, "tenant": given}, ledger.DefaultLimits())
+	result, err := read.Of(l).Query(ctx, readFile(sqlFiles, "sql/tenants.sql"), map[string]string{"session_id": session, "tenant": given}, read.DefaultLimits())
 	if err != nil {
 		return "", fmt.Errorf("look for session %q: %w", session, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/signing"
@@ -111,7 +112,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
 		return nil, err
 	}
-	if _, err = i.Ledger.Migrate(ctx); err != nil {
+	if _, err = shadow.Of(i.Ledger).Migrate(ctx); err != nil {
 		return nil, err
 	}
 	if _, err = streamio.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // Formats are the names that Write takes.
@@ -26,7 +26,7 @@ var Formats = []string{"table", "json", "csv"}
 // Write writes the rows of r in the named format and returns how many there
 // were. JSON is one array of objects, CSV has a header line, and NULL is null
 // in JSON, empty in CSV and a dash in a table.
-func Write(w io.Writer, r ledger.Rows, format string) (int, error) {
+func Write(w io.Writer, r read.Rows, format string) (int, error) {
 	switch format {
 	case "table":
 		return writeTable(w, r)
@@ -38,7 +38,7 @@ func Write(w io.Writer, r ledger.Rows, format string) (int, error) {
 	return 0, fmt.Errorf("output format %q: there are %s", format, strings.Join(Formats, ", "))
 }
 
-func writeJSON(w io.Writer, r ledger.Rows) (n int, err error) {
+func writeJSON(w io.Writer, r read.Rows) (n int, err error) {
 	enc := jsontext.NewEncoder(w)
 	err = enc.WriteToken(jsontext.BeginArray)
 	for err == nil && r.Next() {
@@ -54,7 +54,7 @@ func writeJSON(w io.Writer, r ledger.Rows) (n int, err error) {
 	return n, r.Err()
 }
 
-func writeObject(enc *jsontext.Encoder, columns []ledger.ResultColumn, values []any) error {
+func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []any) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func plain(value any) any {
 	return value
 }
 
-func writeCSV(w io.Writer, r ledger.Rows) (n int, err error) {
+func writeCSV(w io.Writer, r read.Rows) (n int, err error) {
 	out := csv.NewWriter(w)
 	record := make([]string, len(r.Columns()))
 	for i, c := range r.Columns() {
@@ -111,7 +111,7 @@ func writeCSV(w io.Writer, r ledger.Rows) (n int, err error) {
 // page is how many rows a table aligns at a time.
 const page = 500
 
-func writeTable(w io.Writer, r ledger.Rows) (n int, err error) {
+func writeTable(w io.Writer, r read.Rows) (n int, err error) {
 	columns := r.Columns()
 	widths := make([]int, len(columns))
 	header := make([]string, len(columns))
@@ -148,7 +148,7 @@ func writeTable(w io.Writer, r ledger.Rows) (n int, err error) {
 	return n, r.Err()
 }
 
-func writeLine(w io.Writer, line []string, widths []int, columns []ledger.ResultColumn) error {
+func writeLine(w io.Writer, line []string, widths []int, columns []read.ResultColumn) error {
 	var b strings.Builder
 	for i, text := range line {
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))

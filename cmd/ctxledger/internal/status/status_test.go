@@ -19,6 +19,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -49,7 +50,7 @@ func begin(t *testing.T, s *embedded.Servers) running {
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
-	_, err = l.Migrate(t.Context())
+	_, err = shadow.Of(l).Migrate(t.Context())
 	must(t, err)
 	c := projector.DefaultConfig(js, l)
 	c.Metrics = metrics.New()

@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/google/uuid"
+)
+
+// Known is an identity that the ledger holds: the event's position, and the
+// digest that tells a repeat from a conflict.
+type Known struct {
+	Tenant   string // as stored: "" and "default" are one
+	Source   string
+	EventID  string
+	Position Position
+	Digest   [32]byte
+}
+
+// Lookup returns every event whose identity hash is among identities. Hashes
+// collide; the caller compares tenant, source and id.
+func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, error) {
+	rows, err := l.sql.Query(ctx, "lookup_identities", chsql.Params{"identities": chsql.Numbers(identities)})
+	if err != nil {
+		return nil, fmt.Errorf("look up identities: %w", err)
+	}
+	defer rows.Close()
+	var found []Known
+	for rows.Next() {
+		var k Known
+		var digest string
+		if err := rows.Scan(&k.Tenant, &k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
+			return nil, fmt.Errorf("look up identities: %w", err)
+		}
+		copy(k.Digest[:], digest)
+		found = append(found, k)
+	}
+	return found, rows.Err()
+}
+
+// Identities calls add with the identity hash of every event in the ledger that
+// is of none of the streams except, to fill a filter at start. Before the first it
+// calls most with about how many there are, repeats included.
+func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
+	list := make([]string, len(except))
+	for i, incarnation := range except {
+		list[i] = incarnation.String()
+	}
+	params := chsql.Params{"except": chsql.Texts(list)}
+	var n uint64
+	if err := l.sql.Row(ctx, "identities_count", params).Scan(&n); err != nil {
+		return fmt.Errorf("count identities: %w", err)
+	}
+	most(n)
+	if err := l.sender.numbers(ctx, l.sql.Text("identities"), "identity", params, add); err != nil {
+		return fmt.Errorf("read identities: %w", err)
+	}
+	return nil
+}
+
+// Trace is by what a message of the stream is told from another one that has its
+// place.
+type Trace struct {
+	RecordedAt time.Time // by the stream, to the nanosecond
+	Digest     [32]byte  // of the event; zero for one that does not count
+}
+
+// Traces returns what the ledger has of each message of a range, by sequences. A
+// message of which it has no row is left out.
+func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) {
+	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last)}
+	rows, err := l.sql.Query(ctx, "traces", params)
+	if err != nil {
+		return nil, fmt.Errorf("read what is held of a range: %w", err)
+	}
+	defer rows.Close()
+	traces := make(map[uint64]Trace)
+	for rows.Next() {
+		var seq uint64
+		var t Trace
+		var digest string
+		if err := rows.Scan(&seq, &t.RecordedAt, &digest); err != nil {
+			return nil, fmt.Errorf("read what is held of a range: %w", err)
+		}
+		copy(t.Digest[:], digest)
+		traces[seq] = t
+	}
+	return traces, rows.Err()
+}

@@ -1,0 +1,98 @@
+// Package chsql runs SQL statements that are files, with parameters of the server.
+// Each package next to the ledger embeds its own folder statements/.
+package chsql
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Params are the values of a statement's parameters, as the server reads them.
+type Params = clickhouse.Parameters
+
+// DB is a connection pool and the statement files of one package. It is safe for
+// concurrent use.
+type DB struct {
+	Conn  driver.Conn
+	Files fs.FS // with a folder statements
+}
+
+// Text returns the SQL of a statement file. A missing file is a programming error.
+func (db DB) Text(name string) string {
+	text, err := fs.ReadFile(db.Files, "statements/"+name+".sql")
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Query runs the statement of a file and returns its rows, which the caller closes.
+func (db DB) Query(ctx context.Context, name string, params Params) (driver.Rows, error) {
+	return db.Conn.Query(with(ctx, params), db.Text(name))
+}
+
+// Each calls visit for every row of a statement's answer, and stops at the first error.
+func (db DB) Each(ctx context.Context, name string, params Params, visit func(row driver.Rows) error) error {
+	rows, err := db.Query(ctx, name, params)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// First reads the first row of a statement's answer, and reports whether there is one.
+func (db DB) First(ctx context.Context, name string, params Params, into ...any) (found bool, err error) {
+	rows, err := db.Query(ctx, name, params)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(into...); err != nil {
+		return false, err
+	}
+	return true, rows.Err()
+}
+
+// Row runs a statement whose answer is one row.
+func (db DB) Row(ctx context.Context, name string, params Params) driver.Row {
+	return db.Conn.QueryRow(with(ctx, params), db.Text(name))
+}
+
+// Exec runs a statement without an answer.
+func (db DB) Exec(ctx context.Context, name string, params Params) error {
+	return db.Conn.Exec(with(ctx, params), db.Text(name))
+}
+
+// List reads all rows of a statement's answer, each by scan.
+func List[T any](ctx context.Context, db DB, name string, params Params, scan func(row driver.Rows, into *T) error) ([]T, error) {
+	var list []T
+	err := db.Each(ctx, name, params, func(row driver.Rows) error {
+		var one T
+		if err := scan(row, &one); err != nil {
+			return err
+		}
+		list = append(list, one)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func with(ctx context.Context, params Params) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithParameters(params))
+}

@@ -1,0 +1,244 @@
+package privacy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Erasable is a message that an erasure is about, as the tables have it.
+type Erasable struct {
+	ledger.Position
+	Tenant string
+	Record schema.ErasedRecord // of an event: what stays of it, but for its place and leaf
+	Leaf   string              // in the log, hex; empty for what is not in it
+	Kept   bool                // it is of the subject, and of a type that stays
+	First  *ledger.Position    // of a repeated event, where its first was; nil otherwise
+}
+
+// Erasable calls visit for the events of a subject, in the order of each stream, and
+// then for the repeats of them and of events that no table has any more. An empty tenant
+// is all.
+func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, visit func(Erasable)) error {
+	rows, err := l.sql.Query(ctx, "erasable_events", parametersOf(s, tenant))
+	if err != nil {
+		return fmt.Errorf("find events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e Erasable
+		r := &e.Record
+		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID, &r.ItemID); err != nil {
+			return fmt.Errorf("find events: %w", err)
+		}
+		visit(e)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("find events: %w", err)
+	}
+	repeats, err := l.sql.Query(ctx, "erasable_repeats", parametersOf(s, tenant))
+	if err != nil {
+		return fmt.Errorf("find repeated events: %w", err)
+	}
+	defer repeats.Close()
+	for repeats.Next() {
+		e := Erasable{First: new(ledger.Position)}
+		if err := repeats.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &e.First.Incarnation, &e.First.StreamSeq); err != nil {
+			return fmt.Errorf("find repeated events: %w", err)
+		}
+		visit(e)
+	}
+	return repeats.Err()
+}
+
+// ErasableRefusals calls visit for the refused messages of a subject: those that read as
+// an event of it, those that cannot be read and name its id, and those that were
+// refused for having the identity of one of its events.
+func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant string, visit func(ledger.Refusal)) error {
+	params := parametersOf(s, tenant)
+	params["code"], params["subject_rules"] = string(schema.CodeIDConflict), chsql.Number(uint64(ledger.SubjectRules))
+	rows, err := l.sql.Query(ctx, "erasable_conflicts", params)
+	if err != nil {
+		return fmt.Errorf("find refused events: %w", err)
+	}
+	defer rows.Close()
+	type place struct {
+		incarnation uuid.UUID
+		sequence    uint64
+	}
+	conflicts := make(map[place]bool)
+	for rows.Next() {
+		var at place
+		if err := rows.Scan(&at.incarnation, &at.sequence); err != nil {
+			return fmt.Errorf("find refused events: %w", err)
+		}
+		conflicts[at] = true
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("find refused events: %w", err)
+	}
+	return read.Of(l.ledger).Refusals(ctx, read.RefusalFilter{}, func(r ledger.Refusal) error {
+		mine := tenant == "" || r.Tenant == tenant
+		if conflicts[place{r.Incarnation, r.StreamSeq}] || mine && s.CoversRefused(r) {
+			visit(r)
+		}
+		return nil
+	})
+}
+
+func parametersOf(s ledger.Subject, tenant string) chsql.Params {
+	return chsql.Params{"kind": s.Kind, "id": s.ID, "tenant": tenant, "kept": chsql.Texts(ledger.KeptTypes), "item_types": ledger.ItemTypes}
+}
+
+// Erase removes what every table has of messages of one stream but the leaves of the
+// log, and what commits has of their content: the digests of their ranges, and the
+// counts of their rows. It returns once the rows are gone from the parts of the tables;
+// the server keeps the files of the parts that these replaced for eight minutes more.
+//
+// The stream must not have these messages any more, or a projector that recovers
+// would write them again. events is last, so that whoever finds messages by their
+// events finds those of an Erase that was cut off, and can do it again. The sequences
+// are sorted.
+func (l Tables) Erase(ctx context.Context, incarnation uuid.UUID, sequences []uint64) error {
+	if len(sequences) == 0 {
+		return nil
+	}
+	tables := []string{"reintroductions"}
+	for _, table := range ledger.Tables() {
+		if table != "events" && table != "log_hashes" {
+			tables = append(tables, table)
+		}
+	}
+	for _, table := range tables {
+		if err := l.eraseRows(ctx, table, incarnation, sequences); err != nil {
+			return err
+		}
+	}
+	if err := l.eraseDigests(ctx, incarnation, sequences); err != nil {
+		return err
+	}
+	return l.eraseRows(ctx, "events", incarnation, sequences)
+}
+
+// mutate runs a statement that changes rows and waits until it is done.
+func (l Tables) mutate(ctx context.Context, name string, params chsql.Params) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2}))
+	return l.sql.Exec(ctx, name, params)
+}
+
+func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UUID, sequences []uint64) error {
+	for part := range slices.Chunk(sequences, chsql.MostValues) {
+		params := chsql.Params{"table": table, "incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		var n uint64
+		if err := l.sql.Row(ctx, "erase_count", params).Scan(&n); err != nil {
+			return fmt.Errorf("look for rows of %s: %w", table, err)
+		}
+		if n == 0 {
+			continue // a mutation would look at every part
+		}
+		if err := l.mutate(ctx, "erase_rows", params); err != nil {
+			return fmt.Errorf("erase rows of %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// eraseDigests takes out of the commits of sequences what tells of the content: a
+// digest over few messages can be guessed. The counts become those of the rows that
+// will be left, so that no table seems to lack some. The rows of all tables but events
+// are gone already.
+func (l Tables) eraseDigests(ctx context.Context, incarnation uuid.UUID, sequences []uint64) error {
+	const page = 1000
+	for before := sequences[len(sequences)-1] + 1; before > 0; {
+		commits, err := l.ledger.CommitsBefore(ctx, incarnation, before, page)
+		if err != nil || len(commits) == 0 {
+			return err
+		}
+		oldest := commits[len(commits)-1].First
+		more := len(commits) == page && oldest > sequences[0]
+		commits = slices.DeleteFunc(commits, func(c ledger.Commit) bool {
+			at, _ := slices.BinarySearch(sequences, c.First)
+			return at == len(sequences) || sequences[at] > c.Last
+		})
+		if err := l.eraseDigestsOf(ctx, incarnation, commits, sequences); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		before = oldest
+	}
+	return nil
+}
+
+func (l Tables) eraseDigestsOf(ctx context.Context, incarnation uuid.UUID, commits []ledger.Commit, sequences []uint64) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	held, err := l.ledger.Held(ctx, commits)
+	if err != nil {
+		return err
+	}
+	going, err := l.heldOf(ctx, incarnation, sequences)
+	if err != nil {
+		return err
+	}
+	tables := ledger.Tables()
+	firsts := make([]uint64, len(commits))
+	counts := make([]byte, 0, 64*len(commits))
+	counts = append(counts, '[')
+	for i, c := range commits {
+		firsts[i] = c.First
+		row := make([]uint64, len(tables))
+		for j, table := range tables {
+			row[j] = min(c.Rows[table], held[i][table])
+			if table == "events" {
+				row[j] = min(c.Rows[table], held[i][table]-within(going, c.Range))
+			}
+		}
+		if i > 0 {
+			counts = append(counts, ',')
+		}
+		counts = append(counts, chsql.Numbers(row)...)
+	}
+	err = l.mutate(ctx, "erase_commits", chsql.Params{
+		"incarnation": incarnation.String(), "firsts": chsql.Numbers(firsts), "tables": chsql.Texts(tables), "counts": string(append(counts, ']')),
+	})
+	if err != nil {
+		return fmt.Errorf("erase the digests of commits: %w", err)
+	}
+	return nil
+}
+
+// heldOf returns which of the sequences have a row in events, sorted.
+func (l Tables) heldOf(ctx context.Context, incarnation uuid.UUID, sequences []uint64) ([]uint64, error) {
+	var all []uint64
+	for part := range slices.Chunk(sequences, chsql.MostValues) {
+		var held []uint64
+		params := chsql.Params{"incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		if err := l.sql.Row(ctx, "erase_held", params).Scan(&held); err != nil {
+			return nil, fmt.Errorf("look for rows of events: %w", err)
+		}
+		all = append(all, held...)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// within counts the sorted sequences that are in a range.
+func within(sequences []uint64, r ledger.Range) uint64 {
+	from, _ := slices.BinarySearch(sequences, r.First)
+	to, found := slices.BinarySearch(sequences, r.Last)
+	if found {
+		to++
+	}
+	return uint64(to - from)
+}

@@ -1,0 +1,21 @@
+package privacy
+
+import (
+	"embed"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+//go:embed statements/*.sql
+var files embed.FS
+
+// Privacy keeps what was erased or redacted out of a ledger's tables. It is safe for
+// concurrent use.
+type Tables struct {
+	ledger *ledger.Ledger
+	sql    chsql.DB
+}
+
+// PrivacyOf returns the Privacy of a ledger.
+func Of(l *ledger.Ledger) Tables { return Tables{l, l.SQL(files)} }

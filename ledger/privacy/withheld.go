@@ -1,0 +1,66 @@
+package privacy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Withheld is a fingerprint of a value that is not to be seen again, with what
+// the first redaction that named it says of it.
+type Withheld struct {
+	Tenant      string
+	RedactionID string
+	PolicyRef   string
+	Fingerprint schema.Fingerprint
+}
+
+// WithheldThrough returns the fingerprints of every redaction, each once, in the
+// order of their first redactions: of the stream incarnation those with a
+// sequence up to through, of other streams all. A nil incarnation names no
+// stream, so all are returned.
+func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
+	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
+	rows, err := l.sql.Query(ctx, "withheld", params)
+	if err != nil {
+		return nil, fmt.Errorf("read fingerprints: %w", err)
+	}
+	defer rows.Close()
+	var list []Withheld
+	for rows.Next() {
+		var w Withheld
+		f := &w.Fingerprint
+		if err := rows.Scan(&w.Tenant, &f.KeyID, &f.Length, &f.PrefixHash, &f.HMAC, &w.RedactionID, &w.PolicyRef); err != nil {
+			return nil, fmt.Errorf("read fingerprints: %w", err)
+		}
+		list = append(list, w)
+	}
+	return list, rows.Err()
+}
+
+// Reintroduced returns where in a range messages were refused because they held
+// a withheld value, in order.
+func (l Tables) Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Position, error) {
+	params := chsql.Params{
+		"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last), "code": string(schema.CodeReintroduced),
+	}
+	rows, err := l.sql.Query(ctx, "reintroduced", params)
+	if err != nil {
+		return nil, fmt.Errorf("read quarantine: %w", err)
+	}
+	defer rows.Close()
+	var list []ledger.Position
+	for rows.Next() {
+		p := ledger.Position{Incarnation: r.Incarnation}
+		if err := rows.Scan(&p.StreamSeq, &p.RecordedAt); err != nil {
+			return nil, fmt.Errorf("read quarantine: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,39 @@
+package read
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// InlineContents returns the facts about items and assemblies of a session, by their
+// ids, that a producer put content into, in the order of the stream, as the ledger
+// knew them at a time; the empty one is now.
+func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
+	params := chsql.Params{
+		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": asOf, "ids": chsql.Texts(ids),
+	}
+	rows, err := l.sql.Query(ctx, "inline_contents", params)
+	if err != nil {
+		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	defer rows.Close()
+	var list []schema.Fact
+	for rows.Next() {
+		var r ledger.EventRow
+		c := &r.Correlation
+		err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)
+		if err != nil {
+			return nil, fmt.Errorf("read contents: %w", err)
+		}
+		fact, err := r.Event().Decode()
+		if err != nil {
+			return nil, fmt.Errorf("read contents at sequence %d: %w", r.StreamSeq, err)
+		}
+		list = append(list, fact)
+	}
+	return list, rows.Err()
+}

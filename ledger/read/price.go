@@ -1,0 +1,171 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// A Bucket is what a provider bills apart: the disjoint token buckets of a model
+// call.
+type Bucket string
+
+// The buckets, as schema.ProviderUsage has them. Where cache_write_5m or
+// cache_write_1h has no price of its own, that of cache_write holds; where
+// reasoning has none, that of output.
+const (
+	BucketInput        Bucket = "input"
+	BucketCacheRead    Bucket = "cache_read"
+	BucketCacheWrite5m Bucket = "cache_write_5m"
+	BucketCacheWrite1h Bucket = "cache_write_1h"
+	BucketCacheWrite   Bucket = "cache_write"
+	BucketOutput       Bucket = "output"
+	BucketReasoning    Bucket = "reasoning"
+)
+
+// Buckets lists all of them. The slice must not be changed.
+var Buckets = []Bucket{BucketInput, BucketCacheRead, BucketCacheWrite5m, BucketCacheWrite1h, BucketCacheWrite, BucketOutput, BucketReasoning}
+
+// A Price says what tokens of one bucket cost. It is configuration, not a fact: it
+// comes from no stream, a rebuild leaves it alone, and all tenants share it.
+// Nothing is priced until someone tells a price with its source.
+type Price struct {
+	Model      string    // the provider's name of the model; * stands for any characters, and the longest name that fits holds
+	Bucket     Bucket    // which tokens
+	PerMillion float64   // in Currency, for a million tokens
+	Currency   string    // ISO 4217 code
+	ValidFrom  time.Time // zero is from the beginning
+	ValidUntil time.Time // not included; zero is no end
+	Source     string    // where it was read: an address, a contract, …
+}
+
+// ErrPrice is wrapped by what Validate says.
+var ErrPrice = errors.New("wrong price")
+
+// earliest is what the beginning is stored as.
+var earliest = time.Unix(0, 0).UTC()
+
+// Validate reports the first field that is wrong, and what is allowed. The error
+// wraps [ErrPrice].
+func (p Price) Validate() error {
+	wrong := func(field string, value any, want string) error {
+		return fmt.Errorf("%w: %s is %q, want %s", ErrPrice, field, fmt.Sprint(value), want)
+	}
+	upper := func(r rune) bool { return r < 'A' || r > 'Z' }
+	switch {
+	case strings.TrimSpace(p.Model) == "":
+		return wrong("model", p.Model, "a model's name, * for any characters")
+	case !slices.Contains(Buckets, p.Bucket):
+		return wrong("bucket", p.Bucket, "one of "+strings.Trim(fmt.Sprint(Buckets), "[]"))
+	case math.IsNaN(p.PerMillion) || p.PerMillion < 0 || p.PerMillion > 1e9:
+		return wrong("per_million", p.PerMillion, "a number from 0 to 1000000000: the price of a million tokens")
+	case len(p.Currency) != 3 || strings.ContainsFunc(p.Currency, upper):
+		return wrong("currency", p.Currency, "an ISO 4217 code such as USD")
+	case strings.TrimSpace(p.Source) == "":
+		return wrong("source", p.Source, "where the price was read")
+	case !p.ValidFrom.IsZero() && (p.ValidFrom.Before(earliest) || p.ValidFrom.Year() > 2259):
+		return wrong("valid_from", p.ValidFrom.Format(time.RFC3339), "a time from 1970 to 2259")
+	case !p.ValidUntil.IsZero() && (!p.ValidUntil.After(p.ValidFrom) || p.ValidUntil.Year() > 2259):
+		return wrong("valid_until", p.ValidUntil.Format(time.RFC3339), "a time after valid_from, to 2259")
+	}
+	return nil
+}
+
+// priceRow is a row of the table prices.
+type priceRow struct {
+	Model      string     `ch:"model"`
+	Bucket     string     `ch:"bucket"`
+	Currency   string     `ch:"currency"`
+	ValidFrom  time.Time  `ch:"valid_from"`
+	ValidUntil *time.Time `ch:"valid_until"`
+	PerMillion float64    `ch:"per_million"`
+	Source     string     `ch:"source"`
+	Version    uint64     `ch:"version"`
+	Removed    uint8      `ch:"removed"`
+}
+
+func (p Price) row(version uint64) priceRow {
+	row := priceRow{
+		Model: p.Model, Bucket: string(p.Bucket), Currency: p.Currency, ValidFrom: p.ValidFrom, PerMillion: p.PerMillion, Source: p.Source, Version: version,
+	}
+	if row.ValidFrom.IsZero() {
+		row.ValidFrom = earliest
+	}
+	if !p.ValidUntil.IsZero() {
+		row.ValidUntil = &p.ValidUntil
+	}
+	return row
+}
+
+// ImportPrices stores prices in one block, so all of them or none. One with the
+// model, bucket, currency and beginning of an earlier one replaces it. With
+// replace, what is not among them is taken away. A price that is not valid is an
+// error that wraps [ErrPrice], and nothing is stored. The last of two that import at
+// the same time holds.
+func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) error {
+	for i, p := range prices {
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("price %d: %w", i+1, err)
+		}
+	}
+	version := uint64(time.Now().UnixNano())
+	var rows []priceRow
+	if replace {
+		old, err := l.Prices(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range old {
+			gone := p.row(version)
+			gone.Removed = 1
+			rows = append(rows, gone)
+		}
+	}
+	for _, p := range prices {
+		rows = append(rows, p.row(version+1))
+	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0}))
+	batch, err := l.sql.Conn.PrepareBatch(ctx, l.sql.Text("insert_prices"))
+	if err != nil {
+		return fmt.Errorf("store prices: %w", err)
+	}
+	for i := range rows {
+		if err := batch.AppendStruct(&rows[i]); err != nil {
+			return fmt.Errorf("store prices: %w", errors.Join(err, batch.Abort()))
+		}
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("store prices: %w", err)
+	}
+	return nil
+}
+
+// Prices returns every price, by model, bucket, currency and beginning.
+func (l Reader) Prices(ctx context.Context) ([]Price, error) {
+	rows, err := l.sql.Query(ctx, "prices", nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the prices: %w", err)
+	}
+	defer rows.Close()
+	var list []Price
+	for rows.Next() {
+		var p Price
+		var bucket string
+		var until *time.Time
+		if err := rows.Scan(&p.Model, &bucket, &p.PerMillion, &p.Currency, &p.ValidFrom, &until, &p.Source); err != nil {
+			return nil, fmt.Errorf("read the prices: %w", err)
+		}
+		p.Bucket = Bucket(bucket)
+		if until != nil {
+			p.ValidUntil = *until
+		}
+		list = append(list, p)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,276 @@
+package read
+
+import (
+	"context"
+	"io"
+	"maps"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+// Limits bound one query on the server. The zero value of a field leaves that
+// bound to the server.
+type Limits struct {
+	Time   time.Duration // rounded up to seconds
+	Rows   uint64        // of the result
+	Memory uint64        // bytes, on the server
+}
+
+// DefaultLimits fit a question that a person asks: a minute, a million rows,
+// a gibibyte.
+func DefaultLimits() Limits {
+	return Limits{Time: time.Minute, Rows: 1_000_000, Memory: 1 << 30}
+}
+
+// A ResultColumn is one column of a result.
+type ResultColumn struct {
+	Name string
+	Type string // ClickHouse's, such as Nullable(Int64)
+}
+
+// A Result is the rows of a query, read as the server sends them. It holds a
+// connection until it is closed, and is not safe for concurrent use.
+type Result struct {
+	rows    driver.Rows
+	cancel  context.CancelFunc
+	limits  Limits
+	columns []ResultColumn
+	targets []any // pointers that a row is scanned into
+	err     error
+}
+
+// Rows are those of a query, one after the other: of a [Result], or of an answer that
+// is put together from several.
+type Rows interface {
+	Columns() []ResultColumn
+	Next() bool
+	Values() []any
+	Err() error
+	Close() error
+}
+
+// Query runs one statement read-only: a named query with the values of
+// queries.Query.Bind, or what a user wrote. The server refuses everything
+// that would change something, also when the address of the ledger names a
+// user who may write. Parameters are server parameters, {name:Type} in the
+// statement, and never become part of its text.
+//
+// The error is one sentence that says what to do. It wraps [ErrReadOnly],
+// [ErrLimit], [ErrNotMigrated], [ErrUnreachable] or [ErrStatement].
+func (l Reader) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
+	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	rows, err := l.sql.Conn.Query(clickhouse.Context(ctx, options...), sql)
+	if err != nil {
+		cancel()
+		return nil, queryError(err, limits)
+	}
+	r := &Result{rows: rows, cancel: cancel, limits: limits}
+	for _, t := range rows.ColumnTypes() {
+		r.columns = append(r.columns, ResultColumn{t.Name(), t.DatabaseTypeName()})
+		r.targets = append(r.targets, reflect.New(t.ScanType()).Interface())
+	}
+	return r, nil
+}
+
+// Select is Query with all rows read into list, which points to a slice of structs
+// whose fields name their columns by the tag ch.
+func (l Reader) Select(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
+	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
+	if err == nil {
+		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
+	}
+	return queryError(err, limits)
+}
+
+// SelectSession is Select for a statement that reads the rows of one session from one
+// table by its key, one of a dozen that an answer about a turn is made of. The server is
+// told to make the least of it.
+func (l Reader) SelectSession(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
+	options, err := l.readOptions(ctx, sql, parameters, limits, planning, simple)
+	if err == nil {
+		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
+	}
+	return queryError(err, limits)
+}
+
+// QueryFormat is Query with the result encoded by the server, in one of its
+// formats such as Parquet, JSON or CSVWithNames. The caller closes the stream.
+// Only ClickHouse's HTTP protocol can do it: the ledger must have been opened
+// with an http:// address.
+func (l Reader) QueryFormat(ctx context.Context, format, sql string, parameters map[string]string, limits Limits) (io.ReadCloser, error) {
+	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	stream, err := l.sql.Conn.QueryFormat(clickhouse.Context(ctx, options...), format, strings.TrimRight(strings.TrimSpace(sql), ";"))
+	if err != nil {
+		return nil, queryError(err, limits)
+	}
+	return &formatStream{stream, limits}, nil
+}
+
+// formatStream explains the errors that come after the first bytes.
+type formatStream struct {
+	io.ReadCloser
+	limits Limits
+}
+
+func (s *formatStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = queryError(err, s.limits)
+	}
+	return n, err
+}
+
+// Columns returns the columns of the result, also when it has no rows.
+func (r *Result) Columns() []ResultColumn { return r.columns }
+
+// Next goes to the next row, and returns false after the last one or after an
+// error.
+func (r *Result) Next() bool {
+	if r.err != nil || !r.rows.Next() {
+		return false
+	}
+	r.err = r.rows.Scan(r.targets...)
+	return r.err == nil
+}
+
+// Values returns the values of the row: nil for NULL, and Go's types for
+// ClickHouse's otherwise. The caller owns the slice.
+func (r *Result) Values() []any {
+	values := make([]any, len(r.targets))
+	for i, target := range r.targets {
+		v := reflect.ValueOf(target).Elem()
+		for v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Pointer {
+			values[i] = v.Interface()
+		}
+	}
+	return values
+}
+
+// Err returns what ended the rows early, explained as by [Ledger.Query].
+func (r *Result) Err() error {
+	if r.err != nil {
+		return queryError(r.err, r.limits)
+	}
+	return queryError(r.rows.Err(), r.limits)
+}
+
+// Close gives the connection back. A query that still runs is ended. It
+// returns what Err returned.
+func (r *Result) Close() error {
+	err := r.Err()
+	r.cancel()
+	_ = r.rows.Close()
+	return err
+}
+
+// readOptions asks the server, once, how much the user may change. A user who
+// may write is made read-only for this query. One who is read-only but may change
+// settings gets the limits; one who may not has those of the server's
+// configuration, which is what the administrator wanted.
+func (l Reader) readOptions(ctx context.Context, sql string, parameters map[string]string, limits Limits, more ...clickhouse.Settings) ([]clickhouse.QueryOption, error) {
+	readonly, err := l.ledger.ReadOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	settings := clickhouse.Settings{}
+	if readonly != "1" {
+		limits.addTo(settings)
+		for _, m := range more {
+			maps.Copy(settings, m)
+		}
+	}
+	if readonly == "0" {
+		settings["readonly"] = 1
+	}
+	return []clickhouse.QueryOption{
+		clickhouse.WithSettings(settings),
+		clickhouse.WithParameters(escapeParameters(sql, parameters)),
+	}, nil
+}
+
+// planning are settings that a view cannot give itself, because they count for the plan
+// of a whole query.
+var planning = clickhouse.Settings{
+	// Else every part that an index rules out is opened first.
+	"use_skip_indexes_on_data_read": 0,
+	// With FINAL, what an index has found is not looked for once more in all parts: rows
+	// of one key are of one message and the same, so it is no matter which is found.
+	"use_skip_indexes_if_final_exact_mode": 0,
+	// Window functions go through one session after the other in the order of the
+	// tables' keys, and do not sort all of them first: what is asked of everything then
+	// fits into its memory.
+	"optimize_read_in_window_order": 1,
+	"read_in_order_use_buffering":   0,
+	// Deriving comparisons from others took a quarter of the time of the queries about
+	// caches, and no other was slower without.
+	"optimize_and_compare_chain": 0,
+	// Else a query has one thread where the server is left with less memory than this
+	// for each: the embedded one has two gibibytes for everything, so all had one.
+	"max_threads_min_free_memory_per_thread": 0,
+	// What is sorted or grouped goes to disk before a query on two threads reaches its
+	// limit: the ratio is of the server's memory.
+	"max_bytes_ratio_before_external_sort":     0.2,
+	"max_bytes_ratio_before_external_group_by": 0.2,
+}
+
+// simple are settings beside those for a select of one session's rows from one table.
+var simple = clickhouse.Settings{
+	// The selects of an answer share the processors among them. With a second thread
+	// each, the server hands every part to a thread to look at its indexes: that was a
+	// third of its time.
+	"max_threads": 1,
+	// Who asks about a turn asks about its session again. Unpacking the granules that
+	// a session is in takes a sixth of the server's time.
+	"use_uncompressed_cache": 1,
+	// The older planner, which is meant to go some day, knows all that such a select
+	// has, and takes a sixth less of the server's time for it.
+	"enable_analyzer": 0,
+}
+
+func (limits Limits) addTo(settings clickhouse.Settings) {
+	if limits.Time > 0 {
+		settings["max_execution_time"] = int((limits.Time + time.Second - 1) / time.Second)
+	}
+	if limits.Rows > 0 {
+		settings["max_result_rows"] = limits.Rows
+		settings["result_overflow_mode"] = "throw"
+	}
+	if limits.Memory > 0 {
+		settings["max_memory_usage"] = limits.Memory
+	}
+}
+
+// structured finds the parameters of a statement that are arrays, maps or
+// tuples. The server parses these as literals with escapes of their own.
+var structured = regexp.MustCompile(`\{\s*(\w+)\s*:\s*(?:Array|Map|Tuple)\(`)
+
+func escapeParameters(sql string, parameters map[string]string) chsql.Params {
+	literal := make(map[string]bool)
+	for _, m := range structured.FindAllStringSubmatch(sql, -1) {
+		literal[m[1]] = true
+	}
+	escaped := make(chsql.Params, len(parameters))
+	for name, value := range parameters {
+		if !literal[name] {
+			value = chsql.Text(value)
+		}
+		escaped[name] = value
+	}
+	return escaped
+}

@@ -1,0 +1,112 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+// What a query can fail with. Each is wrapped by an error whose text says what
+// to do.
+var (
+	// ErrReadOnly: the statement would change something. Queries only read.
+	ErrReadOnly = errors.New("queries only read")
+	// ErrLimit: the query ran out of time, rows or memory. Narrow it, or raise
+	// the limit. The error is a [*LimitError].
+	ErrLimit = errors.New("the query reached a limit")
+	// ErrNotMigrated: a table is not there. Run migrate.
+	ErrNotMigrated = errors.New("the ledger has no such table")
+	// ErrStatement: the statement or one of its parameters is wrong.
+	ErrStatement = errors.New("the statement is wrong")
+)
+
+// LimitError says which limit a query reached. It wraps [ErrLimit].
+type LimitError struct {
+	Limit string // time, rows or memory
+	Value string // for people; "" when the server set it
+}
+
+func (e *LimitError) Error() string {
+	advice := "ask for less (a tenant, a session, fewer days) or raise the limit"
+	if e.Value == "" {
+		return fmt.Sprintf("the query reached the server's limit of %s: %s", e.Limit, advice)
+	}
+	return fmt.Sprintf("the query needs more %s than the limit of %s: %s", e.Limit, e.Value, advice)
+}
+
+func (e *LimitError) Unwrap() error { return ErrLimit }
+
+// queryError explains err, what the server or the network said about a query.
+func queryError(err error, limits Limits) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var server *clickhouse.Exception
+	if errors.As(err, &server) {
+		return serverError(server, limits)
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %w", ledger.ErrUnreachable, err)
+	}
+	if errors.Is(err, clickhouse.ErrFormatNativeUnsupported) {
+		return fmt.Errorf("%w: a format of the server needs its HTTP address, http://host:8123", ErrStatement)
+	}
+	return fmt.Errorf("query: %w", err)
+}
+
+func serverError(e *clickhouse.Exception, limits Limits) error {
+	said := firstSentence(e.Message)
+	switch e.Code {
+	case chsql.CodeTimeoutExceeded:
+		return &LimitError{"time", nonZero(limits.Time > 0, limits.Time)}
+	case chsql.CodeResultLimit, chsql.CodeRowsLimit:
+		return &LimitError{"rows", nonZero(limits.Rows > 0, limits.Rows)}
+	case chsql.CodeMemoryLimit:
+		return &LimitError{"memory", nonZero(limits.Memory > 0, fmt.Sprintf("%d MiB", limits.Memory>>20))}
+	case chsql.CodeConstraint:
+		return fmt.Errorf("%w: this user's own bounds are tighter than the limits asked for; ask for less: %s", ErrLimit, said)
+	case chsql.CodeUnknownTable, chsql.CodeUnknownDatabase:
+		return fmt.Errorf("%w: %s; `ctxledger query views` lists what there is: if it should be there, run `ctxledger migrate`", ErrNotMigrated, said)
+	case chsql.CodeUnknownParameter, chsql.CodeBadParameter:
+		return fmt.Errorf("%w: a parameter has no value or one of another type; give it with --param name=value: %s", ErrStatement, said)
+	case chsql.CodeReadonly, chsql.CodeProhibited:
+		return fmt.Errorf("%w: use SELECT, SHOW, DESCRIBE or EXPLAIN, without SETTINGS: %s", ErrReadOnly, said)
+	case chsql.CodeAccessDenied:
+		if strings.Contains(e.Message, "SELECT(") {
+			return fmt.Errorf("%w: this user may not read that: %s", ErrStatement, said)
+		}
+		return fmt.Errorf("%w: use SELECT, SHOW, DESCRIBE or EXPLAIN: %s", ErrReadOnly, said)
+	}
+	return fmt.Errorf("%w: %s", ErrStatement, said)
+}
+
+func nonZero(known bool, value any) string {
+	if !known {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// noise is what the server adds to a message and nobody needs: which
+// expression in full, its own version, its name for the error.
+var noise = regexp.MustCompile(`(?s)(:? ?[Ii]n scope .*|\. Expected one of: .*|: While executing .*|\. \([A-Z_]+\).*| ?\(version .*)$`)
+
+func firstSentence(message string) string {
+	const most = 300
+	message = strings.TrimPrefix(strings.TrimSpace(message), "DB::Exception: ")
+	message = strings.TrimRight(noise.ReplaceAllString(message, ""), ". ")
+	message = strings.Join(strings.Fields(message), " ")
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:most], "") + "…"
+	}
+	return message
+}

@@ -1,0 +1,66 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Outcomes counts what became of a range of messages.
+type Outcomes struct{ Events, Duplicates, Quarantined uint64 }
+
+// Outcomes returns what became of the messages first to last of a stream, as
+// far as they are committed.
+func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last uint64) (o Outcomes, err error) {
+	params := chsql.Params{"incarnation": incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(last)}
+	err = l.sql.Row(ctx, "outcomes", params).Scan(&o.Events, &o.Duplicates, &o.Quarantined)
+	if err != nil {
+		return o, fmt.Errorf("count outcomes: %w", err)
+	}
+	return o, nil
+}
+
+// Filter says which events to follow. Empty fields let everything through.
+type Filter struct {
+	Tenant, Session string
+	Type            string // a prefix of the event type, such as "context.selection"
+}
+
+// Projected is an event with its place.
+type Projected struct {
+	ledger.Position
+	Event *schema.Event
+}
+
+// EventsAfter returns the events of a stream with sequences above after, up to
+// last, in order, at most limit.
+func (l Reader) EventsAfter(ctx context.Context, incarnation uuid.UUID, after, last uint64, f Filter, limit int) ([]Projected, error) {
+	params := chsql.Params{
+		"incarnation": incarnation.String(), "after": chsql.Number(after), "last": chsql.Number(last), "limit": strconv.Itoa(limit),
+		"tenant": f.Tenant, "session": f.Session, "type": f.Type,
+	}
+	rows, err := l.sql.Query(ctx, "events_after", params)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	defer rows.Close()
+	var list []Projected
+	for rows.Next() {
+		var r ledger.EventRow
+		c := &r.Correlation
+		err := rows.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
+			&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,
+			&c.StepID, &c.ToolCallID, &c.ActionID, &c.EvidenceID, &c.ContextID, &c.ParentRunID, &c.RootRunID, &r.Subject, &r.Data)
+		if err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+		list = append(list, Projected{ledger.Position{Incarnation: incarnation, StreamSeq: r.StreamSeq, RecordedAt: r.RecordedAt}, r.Event()})
+	}
+	return list, rows.Err()
+}

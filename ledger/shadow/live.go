@@ -1,0 +1,40 @@
+package shadow
+
+import (
+	"context"
+	"embed"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+)
+
+//go:embed statements/*.sql
+var files embed.FS
+
+// Live is the set of tables that queries see, and what is done with all of them.
+type Live struct {
+	ledger *ledger.Ledger
+	sql    chsql.DB
+}
+
+// LiveOf returns the live set of a ledger.
+func Of(l *ledger.Ledger) Live { return Live{l, l.SQL(files)} }
+
+// Migrate brings the database to the newest state and returns what it applied; see
+// [migrate.Up]. A swap that a rebuild was cut off in is finished first.
+func (l Live) Migrate(ctx context.Context) ([]string, error) {
+	if _, err := l.FinishSwap(ctx); err != nil {
+		return nil, err
+	}
+	return migrate.Up(ctx, l.sql.Conn)
+}
+
+// Pending returns what Migrate would apply.
+func (l Live) Pending(ctx context.Context) ([]string, error) {
+	return migrate.Pending(ctx, l.sql.Conn)
+}
+
+func (l Live) migrated(ctx context.Context) ([]uint32, error) {
+	return migrate.Recorded(ctx, l.sql.Conn)
+}

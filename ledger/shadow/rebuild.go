@@ -1,0 +1,353 @@
+package shadow
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+	"github.com/ctxledger/ctxledger/ledger/translog"
+)
+
+// Beside is a second set of the tables that are derived from the streams, in a
+// database of its own, <database>_rebuild, on the same server. A projector fills
+// it like any other; then it takes the place of the live set. Views and
+// permissions go by name and hold for whichever tables have the names.
+//
+// The database has a table rebuild_state, whose newest row says how far the set
+// has come, so that an interrupted rebuild is gone on with, or dropped:
+//
+//	no row     being made                      dropped by the next rebuild
+//	carried    complete up to its last commit  gone on with by the next rebuild
+//	swapping   taking the live set's place     finished by whoever comes first
+//	swapped    holds the replaced tables       dropped by whoever comes first
+//
+// ClickHouse exchanges one pair of tables at a time. A table is told from its
+// namesake by its UUID, so that a swap is gone on with wherever it was cut off;
+// and each who works on it gives a table a new name before its exchange, so that
+// one who was stopped in the middle and wakes finds nothing under the name that it
+// knew, and does not exchange back.
+type Set struct {
+	// Ledger is the set, for a projector to fill. Nil until Open or Make.
+	Ledger *ledger.Ledger
+	live   Live
+	name   string // of the database
+	own    string // the live set's
+}
+
+// Beside returns what may stand beside the ledger. It asks only for a name.
+func (l Live) Beside(ctx context.Context) (*Set, error) {
+	b := &Set{live: l}
+	if err := l.sql.Row(ctx, "current_database", nil).Scan(&b.own); err != nil {
+		return nil, fmt.Errorf("ask for the database: %w", err)
+	}
+	b.name = b.own + "_rebuild"
+	return b, nil
+}
+
+// Database returns the name of the database that the set is in.
+func (b *Set) Database() string { return b.name }
+
+// besideState is the newest row of rebuild_state.
+type setState struct {
+	name       string
+	ids        map[string]uuid.UUID // carried: the streams; swapping: the rebuilt tables
+	migrations uint64               // carried: how many the set's columns are of
+}
+
+const (
+	stateCarried  = "carried"
+	stateSwapping = "swapping"
+	stateSwapped  = "swapped"
+)
+
+func (b *Set) params(more chsql.Params) chsql.Params {
+	p := chsql.Params{"rebuilt": b.name, "database": b.own}
+	maps.Copy(p, more)
+	return p
+}
+
+func (b *Set) exec(ctx context.Context, name string, more chsql.Params) error {
+	return b.live.sql.Exec(ctx, name, b.params(more))
+}
+
+// Exists reports whether there is a set, completed or not.
+func (b *Set) Exists(ctx context.Context) (bool, error) {
+	var tables uint64
+	if err := b.live.sql.Row(ctx, "exists", b.params(nil)).Scan(&tables); err != nil {
+		return false, fmt.Errorf("look for a rebuilt set: %w", err)
+	}
+	return tables > 0, nil
+}
+
+// state reads how far the set has come; the name is empty where there is none,
+// or one that was not completed.
+func (b *Set) state(ctx context.Context) (s setState, err error) {
+	if there, err := b.Exists(ctx); err != nil || !there {
+		return s, err
+	}
+	rows, err := b.live.sql.Query(ctx, "state", b.params(nil))
+	if ledger.NoTable(err) {
+		return s, nil // dropped meanwhile
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the state of the rebuilt set: %w", err)
+	}
+	defer rows.Close()
+	if rows.Next() {
+		err = rows.Scan(&s.name, &s.ids, &s.migrations)
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
+		return s, fmt.Errorf("read the state of the rebuilt set: %w", err)
+	}
+	return s, nil
+}
+
+func (b *Set) mark(ctx context.Context, s setState) error {
+	var names, uuids []string
+	for name, id := range s.ids {
+		names, uuids = append(names, name), append(uuids, id.String())
+	}
+	err := b.exec(ctx, "mark", chsql.Params{
+		"state": s.name, "names": chsql.Texts(names), "uuids": chsql.Texts(uuids), "migrations": chsql.Number(s.migrations),
+	})
+	if err != nil {
+		return fmt.Errorf("note the state of the rebuilt set: %w", err)
+	}
+	return nil
+}
+
+// Open connects to a set of these streams that an earlier rebuild has left, and
+// reports whether there is one that can be gone on with. A swap that was cut off
+// must have been finished; see FinishSwap.
+func (b *Set) Open(ctx context.Context, starts []Start) (bool, error) {
+	s, err := b.state(ctx)
+	if err != nil || s.name != stateCarried || !maps.Equal(s.ids, idsOf(starts)) {
+		return false, err
+	}
+	done, err := b.live.migrated(ctx)
+	if err != nil || uint64(len(done)) != s.migrations {
+		return false, err // its columns are of another version
+	}
+	return true, b.connect(ctx)
+}
+
+func (b *Set) connect(ctx context.Context) error {
+	l, err := b.live.ledger.OpenDatabase(ctx, b.name)
+	if err != nil {
+		return fmt.Errorf("open the rebuilt set: %w", err)
+	}
+	b.Ledger = l
+	return nil
+}
+
+// Close gives the connections back. The set stays.
+func (b *Set) Close() error {
+	if b.Ledger == nil {
+		return nil
+	}
+	err := b.Ledger.Close()
+	b.Ledger = nil
+	return err
+}
+
+// Drop removes the set.
+func (b *Set) Drop(ctx context.Context) error {
+	if err := b.Close(); err != nil {
+		return err
+	}
+	if err := b.exec(ctx, "drop", nil); err != nil {
+		return fmt.Errorf("drop the rebuilt set: %w", err)
+	}
+	return nil
+}
+
+// Start is where a stream begins: what it still has.
+type Start struct {
+	Stream      string    `json:"stream"` // its name
+	Incarnation uuid.UUID `json:"incarnation"`
+	First       uint64    `json:"first_sequence"` // that it still has
+}
+
+func idsOf(starts []Start) map[string]uuid.UUID {
+	ids := make(map[string]uuid.UUID, len(starts))
+	for _, s := range starts {
+		ids[s.Stream] = s.Incarnation
+	}
+	return ids
+}
+
+// Make creates the set anew, and copies into it what no stream brings again: the
+// rows of other streams than these, and those of earlier sequences than they begin
+// with. What is copied of a stream counts as one commit, so that a projector goes
+// on behind it. Whatever it had begun when it fails is dropped by the next Make.
+func (b *Set) Make(ctx context.Context, starts []Start) error {
+	if err := b.Drop(ctx); err != nil {
+		return err
+	}
+	if err := b.exec(ctx, "create_database", nil); err != nil {
+		return fmt.Errorf("create the database %s: %w", b.name, err)
+	}
+	done, err := b.live.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range migrate.Split(b.live.sql.Text("create")) {
+		if err := b.live.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil))), s); err != nil {
+			return fmt.Errorf("create the tables of %s: %w", b.name, err)
+		}
+	}
+	if err := b.carry(ctx, starts); err != nil {
+		return fmt.Errorf("carry over what the streams no longer have: %w", err)
+	}
+	if err := b.mark(ctx, setState{stateCarried, idsOf(starts), uint64(len(done))}); err != nil {
+		return err
+	}
+	return b.connect(ctx)
+}
+
+func (b *Set) carry(ctx context.Context, starts []Start) error {
+	var incarnations []string
+	var firsts []uint64
+	for _, s := range starts {
+		incarnations, firsts = append(incarnations, s.Incarnation.String()), append(firsts, s.First)
+	}
+	// Blocks that are equal by chance are two blocks; a backlog of years is many months.
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"async_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0, "do_not_merge_across_partitions_select_final": 1,
+	}))
+	params := chsql.Params{
+		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(uint64(ledger.NewestRules)),
+	}
+	for _, table := range ledger.Tables() {
+		params["table"] = table
+		if err := b.exec(ctx, "carry", params); err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+	}
+	if err := b.exec(ctx, "carry_commits", params); err != nil {
+		return fmt.Errorf("commits: %w", err)
+	}
+	for _, s := range starts {
+		if s.First <= 1 {
+			continue
+		}
+		if err := b.carryRange(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryRange writes the one commit of what was copied of a stream.
+func (b *Set) carryRange(ctx context.Context, s Start) error {
+	var names []string
+	var counts []uint64
+	var messages uint64
+	for _, table := range ledger.Tables() {
+		var rows uint64
+		params := chsql.Params{"table": table, "incarnation": s.Incarnation.String()}
+		if err := b.live.sql.Row(ctx, "count", b.params(params)).Scan(&rows); err != nil {
+			return fmt.Errorf("count %s: %w", table, err)
+		}
+		if rows > 0 {
+			names, counts = append(names, table), append(counts, rows)
+		}
+		if slices.Contains([]string{"events", "duplicates", "quarantine"}, table) {
+			messages += rows
+		}
+	}
+	log, err := translog.Of(b.live.ledger).LogAt(ctx, s.Incarnation, s.First-1)
+	if err != nil {
+		return err
+	}
+	params := logParameters(log)
+	params["incarnation"], params["last"], params["messages"] = s.Incarnation.String(), chsql.Number(s.First-1), chsql.Number(messages)
+	params["names"], params["counts"], params["rules"] = chsql.Texts(names), chsql.Numbers(counts), chsql.Number(uint64(ledger.NewestRules))
+	return b.exec(ctx, "carry_range", params)
+}
+
+// Stretch is a part of a stream that two sets are compared in: the sequences
+// above After, up to Through.
+type Stretch struct {
+	Incarnation    uuid.UUID
+	After, Through uint64
+}
+
+// A TableDifference is a table that is not the same in both sets.
+type TableDifference struct {
+	Table       string    `json:"table"`
+	LiveRows    uint64    `json:"live_rows"`
+	RebuiltRows uint64    `json:"rebuilt_rows"`
+	Differing   uint64    `json:"differing_rows"`    // of either set, without their like in the other
+	Incarnation uuid.UUID `json:"first_incarnation"` // where the first of them stands
+	StreamSeq   uint64    `json:"first_sequence"`
+}
+
+// Compared is the outcome of a comparison.
+type Compared struct {
+	Tables      int
+	Rows        uint64 // in all live tables
+	Differences []TableDifference
+	Took        time.Duration
+}
+
+// Compare holds the set against the live one: the number of rows and a digest over
+// all columns that no order of rows changes, table by table, with what came twice
+// collapsed. Both must be committed up to the end of each stretch. With others the
+// rows of streams without a stretch are compared, too. The commits themselves are
+// not: the two sets may have been cut into other batches. The digest is of 128 bits
+// and finds what went wrong; it is no defence against someone who writes the tables
+// and knows it, as the transparency log is.
+func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c Compared, err error) {
+	began := time.Now()
+	var incarnations []string
+	var after, through []uint64
+	for _, s := range stretches {
+		incarnations, after, through = append(incarnations, s.Incarnation.String()), append(after, s.After), append(through, s.Through)
+	}
+	params := chsql.Params{
+		"incarnations": chsql.Texts(incarnations), "after": chsql.Numbers(after), "through": chsql.Numbers(through),
+		"others": strconv.FormatBool(others),
+	}
+	for _, table := range ledger.Tables() {
+		params["table"] = table
+		var rows [2]uint64
+		var digests [2]string
+		for i, l := range []Live{b.live, Of(b.Ledger)} {
+			if err := l.sql.Row(ctx, "digest", params).Scan(&rows[i], &digests[i]); err != nil {
+				return c, fmt.Errorf("compare %s: %w", table, err)
+			}
+		}
+		c.Tables++
+		c.Rows += rows[0]
+		if rows[0] == rows[1] && digests[0] == digests[1] {
+			continue
+		}
+		d := TableDifference{Table: table, LiveRows: rows[0], RebuiltRows: rows[1]}
+		if err := b.live.sql.Row(ctx, "difference", b.params(params)).Scan(&d.Differing, &d.Incarnation, &d.StreamSeq); err != nil {
+			return c, fmt.Errorf("look for the difference in %s: %w", table, err)
+		}
+		c.Differences = append(c.Differences, d)
+	}
+	c.Took = time.Since(began)
+	return c, nil
+}
+
+// logParameters are what a commit says of the log.
+func logParameters(l ledger.Log) chsql.Params {
+	return chsql.Params{
+		"tree_size": chsql.Number(uint64(l.Tree.Size)), "tree_root": hex.EncodeToString(l.Root[:]),
+		"tree_frontier": hex.EncodeToString(l.Tree.FrontierBytes()),
+	}
+}

@@ -1,0 +1,152 @@
+package shadow
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/google/uuid"
+)
+
+// ErrOtherColumns means that the live tables were migrated while a set was being
+// rebuilt: it cannot take their place. Rebuild again.
+var ErrOtherColumns = errors.New("the tables were migrated during the rebuild: run it again")
+
+// Swap puts the set in the place of the live one and drops what it replaced. The
+// caller must hold the leases of all streams, so that nobody writes. A reader sees
+// each table whole, and for some milliseconds some tables of one set and some of
+// the other, which are the same where Compare found no difference. Once Swap has
+// begun it can only be finished: after a crash by FinishSwap. reached is called
+// after each step, with its name; nil is not.
+func (b *Set) Swap(ctx context.Context, reached func(string)) error {
+	if reached == nil {
+		reached = func(string) {}
+	}
+	s, err := b.state(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := b.live.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	if s.name != stateCarried || s.migrations != uint64(len(done)) {
+		return ErrOtherColumns
+	}
+	tables, err := b.find(ctx)
+	if err != nil {
+		return err
+	}
+	s = setState{name: stateSwapping, ids: make(map[string]uuid.UUID)}
+	for _, name := range swapped() {
+		for id, at := range tables {
+			if at == (tableName{b.name, name}) {
+				s.ids[name] = id
+			}
+		}
+		if s.ids[name] == uuid.Nil {
+			return fmt.Errorf("the rebuilt set has no table %s", name)
+		}
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	if err := b.mark(ctx, s); err != nil {
+		return err
+	}
+	reached("swapping")
+	return b.finish(ctx, s, reached)
+}
+
+// FinishSwap brings a swap that was cut off to its end, and reports whether there
+// was one. Whoever begins to write to the tables calls it first; several may at
+// once.
+func (l Live) FinishSwap(ctx context.Context) (bool, error) {
+	b, err := l.Beside(ctx)
+	if err != nil {
+		return false, err
+	}
+	s, err := b.state(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case s.name == stateSwapping:
+		return true, b.finish(ctx, s, func(string) {})
+	case s.name == stateSwapped:
+		return true, b.Drop(ctx)
+	}
+	return false, nil
+}
+
+// swapped lists the tables that a swap exchanges.
+func swapped() []string { return append(ledger.Tables(), "commits") }
+
+type tableName struct{ database, name string }
+
+// find returns where the tables of both sets are, by their UUIDs.
+func (b *Set) find(ctx context.Context) (map[uuid.UUID]tableName, error) {
+	rows, err := b.live.sql.Query(ctx, "tables", b.params(nil))
+	if err != nil {
+		return nil, fmt.Errorf("list the tables: %w", err)
+	}
+	defer rows.Close()
+	found := make(map[uuid.UUID]tableName)
+	for rows.Next() {
+		var at tableName
+		var id uuid.UUID
+		if err := rows.Scan(&at.database, &at.name, &id); err != nil {
+			return nil, fmt.Errorf("list the tables: %w", err)
+		}
+		found[id] = at
+	}
+	return found, rows.Err()
+}
+
+// finish exchanges what is not yet exchanged, and drops the replaced tables.
+func (b *Set) finish(ctx context.Context, s setState, reached func(string)) error {
+	ctx = context.WithoutCancel(ctx)
+	for _, name := range swapped() {
+		if err := b.exchange(ctx, name, s.ids[name]); err != nil {
+			return fmt.Errorf("swap %s: %w", name, err)
+		}
+		reached("exchanged")
+	}
+	if err := b.mark(ctx, setState{name: stateSwapped}); err != nil && !ledger.NoTable(err) {
+		return err
+	}
+	reached("swapped")
+	return b.Drop(ctx)
+}
+
+// exchange gives the table with this UUID the name, unless it has it. Another may
+// be at it as well; whoever is beaten looks again.
+func (b *Set) exchange(ctx context.Context, name string, rebuilt uuid.UUID) error {
+	const attempts, pause = 20, 50 * time.Millisecond
+	var err error
+	for range attempts {
+		tables, findErr := b.find(ctx)
+		if findErr != nil {
+			return findErr
+		}
+		at, ok := tables[rebuilt]
+		if at == (tableName{b.own, name}) {
+			return nil
+		}
+		if !ok { // the list is no snapshot: one that is being renamed may be in neither place
+			err = fmt.Errorf("the rebuilt table %s is not there", rebuilt)
+			time.Sleep(pause)
+			continue
+		}
+		fence := name + "_" + rand.Text()[:8]
+		if err = b.exec(ctx, "rename", chsql.Params{"from": at.name, "to": fence}); err != nil {
+			time.Sleep(pause)
+			continue
+		}
+		err = b.exec(ctx, "exchange", chsql.Params{"table": name, "other": fence})
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package shadow
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
+	"github.com/google/uuid"
+)
+
+// rebuiltBeside returns a ledger with a batch and a set beside it that has another.
+func rebuiltBeside(t *testing.T) (live *ledger.Ledger, set *Set, old, fresh *ledger.Batch) {
+	t.Helper()
+	live = ledgertest.Open(t)
+	id := uuid.New()
+	old, fresh = ledgertest.Batch(t, id, 1), ledgertest.Batch(t, id, 1000)
+	if err := live.Write(t.Context(), old, 1); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Of(live).Beside(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Drop(t.Context()) })
+	starts := []Start{{"CTX", id, 1}}
+	if ok, err := set.Open(t.Context(), starts); ok || err != nil {
+		t.Fatalf("opened a set that is not there: %v, %v", ok, err)
+	}
+	if err := set.Make(t.Context(), starts); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Ledger.Write(t.Context(), fresh, 1); err != nil {
+		t.Fatal(err)
+	}
+	return live, set, old, fresh
+}
+
+// TestSwappedSetIsWholeWhereverItIsCutOff stops a swap after each of its steps and
+// lets two others finish it at once.
+func TestSwappedSetIsWholeWhereverItIsCutOff(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []int{1, 2, 9, len(swapped()) + 1, len(swapped()) + 2} {
+		live, set, _, fresh := rebuiltBeside(t)
+		func() {
+			defer func() { recover() }()
+			_ = set.Swap(t.Context(), func(string) {
+				if steps--; steps == 0 {
+					panic("cut off")
+				}
+			})
+		}()
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := Of(live).FinishSwap(t.Context())
+				errs <- err
+			}()
+		}
+		for range 2 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if got := ledgertest.Counts(t, live); !reflect.DeepEqual(got, fresh.Rows()) {
+			t.Errorf("the tables hold %v, the rebuilt batch %v", got, fresh.Rows())
+		}
+		if n := ledgertest.Count(t, live, "SELECT count() FROM commits WHERE first_seq = 1000"); n != 1 {
+			t.Errorf("%d commits of the rebuilt batch", n)
+		}
+		if finished, err := Of(live).FinishSwap(t.Context()); finished || err != nil {
+			t.Errorf("finished again: %v, %v", finished, err)
+		}
+		if _, err := Of(live).Migrate(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// One who was stopped right before an exchange, and wakes when another has
+// finished the swap, does not exchange back.
+func TestALateExchangeFindsNothing(t *testing.T) {
+	t.Parallel()
+	live, set, _, fresh := rebuiltBeside(t)
+	before, err := set.find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { recover() }()
+		_ = set.Swap(t.Context(), func(string) { panic("stopped") })
+	}()
+	s, err := set.state(t.Context())
+	if err != nil || s.name != stateSwapping {
+		t.Fatalf("the state is %+v, %v", s, err)
+	}
+	if err := set.exchange(t.Context(), "events", s.ids["events"]); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"events", before[s.ids["events"]].name} {
+		err := set.exec(t.Context(), "exchange", clickhouse.Parameters{"table": "events", "other": name})
+		if !ledger.NoTable(err) {
+			t.Errorf("a late exchange ended with %v", err)
+		}
+	}
+	if _, err := Of(live).FinishSwap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := ledgertest.Counts(t, live); !reflect.DeepEqual(got, fresh.Rows()) {
+		t.Errorf("the tables hold %v, the rebuilt batch %v", got, fresh.Rows())
+	}
+}
+
+func TestSetIsOpenedForItsOwnStreamsAndColumns(t *testing.T) {
+	t.Parallel()
+	live, set, old, _ := rebuiltBeside(t)
+	again, err := Of(live).Beside(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	for _, c := range []struct {
+		starts []Start
+		want   bool
+	}{
+		{[]Start{{"CTX", old.Incarnation, 7}}, true},
+		{[]Start{{"CTX", uuid.New(), 1}}, false},
+		{[]Start{{"CTX", old.Incarnation, 1}, {"CTX_1", uuid.New(), 1}}, false},
+	} {
+		if ok, err := again.Open(t.Context(), c.starts); ok != c.want || err != nil {
+			t.Errorf("%v: opened is %v, %v", c.starts, ok, err)
+		}
+	}
+	if err := ledgertest.DB(live).Conn.Exec(t.Context(), "INSERT INTO migrations VALUES (9999, 'later')"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := again.Open(t.Context(), []Start{{"CTX", old.Incarnation, 1}}); ok || err != nil {
+		t.Errorf("opened a set of other columns: %v, %v", ok, err)
+	}
+	if err := set.Swap(t.Context(), nil); err != ErrOtherColumns {
+		t.Errorf("swapped a set of other columns: %v", err)
+	}
+}
+
+func TestEveryTableOfTheProjectorIsRebuilt(t *testing.T) {
+	t.Parallel()
+	live, set, _, _ := rebuiltBeside(t)
+	tables, err := set.find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := []string{"migrations", "definitions", "checkpoints", "reintroductions", "rechecks", "prices"} // of no stream
+	for _, at := range tables {
+		if at.database != set.own || slices.Contains(own, at.name) {
+			continue
+		}
+		if !slices.Contains(swapped(), at.name) {
+			t.Errorf("%s is not rebuilt", at.name)
+		}
+		if n := ledgertest.Count(t, live, "SELECT count() FROM system.tables WHERE database = '"+set.Database()+"' AND name = '"+at.name+"'"); n != 1 {
+			t.Errorf("%s is not among the rebuilt tables", at.name)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+SELECT count()
+FROM {rebuilt:Identifier}.{table:Identifier}
+WHERE incarnation = {incarnation:UUID}

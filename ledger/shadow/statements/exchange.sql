@@ -1,0 +1,1 @@
+EXCHANGE TABLES {database:Identifier}.{table:Identifier} AND {rebuilt:Identifier}.{other:Identifier}

@@ -1,0 +1,3 @@
+SELECT count()
+FROM system.tables
+WHERE database = {rebuilt:String} AND name = 'rebuild_state'

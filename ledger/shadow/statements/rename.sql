@@ -1,0 +1,1 @@
+RENAME TABLE {rebuilt:Identifier}.{from:Identifier} TO {beside:Identifier}.{to:Identifier}

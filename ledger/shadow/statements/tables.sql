@@ -1,0 +1,3 @@
+SELECT database, name, uuid
+FROM system.tables
+WHERE database IN (currentDatabase(), {rebuilt:String}) AND engine LIKE '%MergeTree'

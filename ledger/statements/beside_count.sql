@@ -1,3 +1,0 @@
-SELECT count()
-FROM {beside:Identifier}.{table:Identifier}
-WHERE incarnation = {incarnation:UUID}

@@ -1,1 +1,0 @@
-EXCHANGE TABLES {database:Identifier}.{table:Identifier} AND {beside:Identifier}.{other:Identifier}

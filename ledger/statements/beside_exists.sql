@@ -1,3 +1,0 @@
-SELECT count()
-FROM system.tables
-WHERE database = {beside:String} AND name = 'rebuild_state'

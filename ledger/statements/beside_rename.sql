@@ -1,1 +1,0 @@
-RENAME TABLE {beside:Identifier}.{from:Identifier} TO {beside:Identifier}.{to:Identifier}

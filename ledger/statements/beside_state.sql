@@ -1,4 +1,0 @@
-SELECT state, ids, migrations
-FROM {beside:Identifier}.rebuild_state
-ORDER BY at DESC
-LIMIT 1

@@ -1,0 +1,85 @@
+package translog
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+)
+
+// SignedHead is a signed head of a stream's log, as the table checkpoints keeps it.
+type SignedHead struct {
+	Incarnation uuid.UUID
+	Size        int64     // of the log
+	Note        []byte    // the checkpoint, signed; see package proof
+	RecordedAt  time.Time // of the last event in it, by the stream
+}
+
+// KeepHead stores a head of which c is what was signed. It may be repeated: a
+// size has one row.
+func (l Logs) KeepHead(ctx context.Context, h SignedHead, c proof.Checkpoint) error {
+	params := chsql.Params{
+		"incarnation": h.Incarnation.String(), "size": chsql.Number(uint64(h.Size)), "root": hex.EncodeToString(c.Root[:]),
+		"note": hex.EncodeToString(h.Note), "at": chsql.Time(h.RecordedAt),
+	}
+	if err := l.sql.Exec(ctx, "insert_checkpoint", params); err != nil {
+		return fmt.Errorf("keep a head of the log: %w", err)
+	}
+	return nil
+}
+
+// LastHead returns the newest head of a stream's log that has at most this many
+// leaves, and false where there is none. It is not verified.
+func (l Logs) LastHead(ctx context.Context, incarnation uuid.UUID, most int64) (h SignedHead, found bool, err error) {
+	params := chsql.Params{"incarnation": incarnation.String(), "most": chsql.Number(uint64(most))}
+	var size uint64
+	var note string
+	if found, err = l.sql.First(ctx, "last_checkpoint", params, &size, &note, &h.RecordedAt); err != nil {
+		return h, false, fmt.Errorf("read the heads of the log: %w", err)
+	}
+	h.Incarnation, h.Size, h.Note = incarnation, int64(size), []byte(note)
+	return h, found, nil
+}
+
+// NewestHeads returns the newest head of the log of each stream that has one, the
+// one recorded last first. They are not verified.
+func (l Logs) NewestHeads(ctx context.Context) ([]SignedHead, error) {
+	rows, err := l.sql.Query(ctx, "newest_checkpoints", nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of the log: %w", err)
+	}
+	defer rows.Close()
+	var list []SignedHead
+	for rows.Next() {
+		var h SignedHead
+		var size uint64
+		var note string
+		if err := rows.Scan(&h.Incarnation, &size, &note, &h.RecordedAt); err != nil {
+			return nil, fmt.Errorf("read the heads of the log: %w", err)
+		}
+		h.Size, h.Note = int64(size), []byte(note)
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}
+
+// LeafIndex returns the place of an event in the log of its stream, and false where it
+// has none.
+func (l Logs) LeafIndex(ctx context.Context, incarnation uuid.UUID, sequence uint64) (index int64, found bool, err error) {
+	var n uint64
+	found, err = l.sql.First(ctx, "leaf_index", chsql.Params{"incarnation": incarnation.String(), "sequence": chsql.Number(sequence)}, &n)
+	if err != nil {
+		return 0, false, fmt.Errorf("read the log: %w", err)
+	}
+	return int64(n), found, nil
+}
+
+// NewestHead returns the newest head of a stream's log. It is not verified.
+func (l Logs) NewestHead(ctx context.Context, incarnation uuid.UUID) (SignedHead, bool, error) {
+	return l.LastHead(ctx, incarnation, 1<<62)
+}

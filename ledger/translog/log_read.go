@@ -1,0 +1,135 @@
+package translog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// LogAt returns the log of the events up to the sequence through, of which every
+// one must be committed. A ledger that has no commit of them, or none with a log,
+// has none.
+func (l Logs) LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error) {
+	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
+	var last, size uint64
+	var root, frontier string
+	found, err := l.sql.First(ctx, "tree_at", params, &last, &size, &root, &frontier)
+	if err != nil {
+		return ledger.Log{}, fmt.Errorf("read the state of the log: %w", err)
+	}
+	logged := found && root != string(make([]byte, tlog.HashSize))
+	tree, err := proof.TreeOf(int64(size), []byte(frontier))
+	if err != nil {
+		return ledger.Log{}, fmt.Errorf("read the state of the log: %w", err)
+	}
+	if last < through { // a commit may end beyond it: the leaves between are one by one
+		params["after"] = chsql.Number(last)
+		leaves, err := l.hashes(ctx, "log_after", params)
+		if err != nil {
+			return ledger.Log{}, err
+		}
+		for _, leaf := range leaves {
+			tree.Append(leaf, nil)
+		}
+		logged = logged || len(leaves) > 0
+	}
+	if !logged {
+		return ledger.Log{}, nil
+	}
+	return ledger.LogOf(tree), nil
+}
+
+// LogStart returns the sequence of the first event of a stream that is in its log,
+// and false where none is.
+func (l Logs) LogStart(ctx context.Context, incarnation uuid.UUID) (first uint64, found bool, err error) {
+	var n uint64
+	if err := l.sql.Row(ctx, "log_start", chsql.Params{"incarnation": incarnation.String()}).Scan(&n, &first); err != nil {
+		return 0, false, fmt.Errorf("look for the start of the log: %w", err)
+	}
+	return first, n > 0, nil
+}
+
+// LogTiles returns the hashes of a stream's log for package tlog, which checks them
+// against a root. It is safe for concurrent use.
+func (l Logs) LogTiles(ctx context.Context, incarnation uuid.UUID) tlog.TileReader {
+	return proof.Tiles(func(level int, from, n int64) ([]tlog.Hash, error) {
+		params := chsql.Params{"incarnation": incarnation.String()}
+		if level == 0 {
+			params["from"], params["to"] = chsql.Number(uint64(from)), chsql.Number(uint64(from+n))
+			return l.hashes(ctx, "log_leaves", params)
+		}
+		step := uint64(1) << level
+		params["first"], params["step"], params["n"] = chsql.Number((uint64(from)+1)*step-1), chsql.Number(step), chsql.Number(uint64(n))
+		params["offset"] = strconv.Itoa((level/proof.TileHeight-1)*tlog.HashSize + 1)
+		return l.hashes(ctx, "log_roots", params)
+	})
+}
+
+// hashes asks a question whose answer is a column of hashes.
+func (l Logs) hashes(ctx context.Context, name string, params chsql.Params) ([]tlog.Hash, error) {
+	rows, err := l.sql.Query(ctx, name, params)
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	defer rows.Close()
+	var list []tlog.Hash
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		if len(text) != tlog.HashSize {
+			return nil, fmt.Errorf("read the log: a hash of %d bytes", len(text))
+		}
+		list = append(list, tlog.Hash([]byte(text)))
+	}
+	return list, rows.Err()
+}
+
+// Leaf is a leaf of a stream's log.
+type Leaf struct {
+	Hash   tlog.Hash
+	Tenant string // whose; "" for one that was made by EnvelopeRules
+}
+
+// Leaves returns the leaves that a log has at sequences of its stream.
+func (l Logs) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]Leaf, error) {
+	found := make(map[uint64]Leaf)
+	for part := range slices.Chunk(sequences, chsql.MostValues) {
+		params := chsql.Params{"incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		rows, err := l.sql.Query(ctx, "leaves", params)
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		for rows.Next() {
+			var sequence uint64
+			var hash, tenant string
+			if err = rows.Scan(&sequence, &hash, &tenant); err != nil {
+				break
+			}
+			found[sequence] = Leaf{tlog.Hash([]byte(hash)), tenant}
+		}
+		if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// LogWhole returns up to which sequence the table has every leaf of a stream's log, so
+// that a sequence without one has none. It is 0 where leaves are missing.
+func (l Logs) LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
+	params := chsql.Params{"incarnation": incarnation.String()}
+	if err := l.sql.Row(ctx, "log_whole", params).Scan(&through); err != nil {
+		return 0, fmt.Errorf("count the leaves of the log: %w", err)
+	}
+	return through, nil
+}

@@ -1,0 +1,18 @@
+package translog
+
+import (
+	"embed"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+//go:embed statements/*.sql
+var files embed.FS
+
+// Translog reads the transparency logs of the streams, and keeps their signed tree
+// heads. It is safe for concurrent use.
+type Logs struct{ sql chsql.DB }
+
+// TranslogOf returns the transparency logs of a ledger.
+func Of(l *ledger.Ledger) Logs { return Logs{l.SQL(files)} }
