@@ -1,1 +1,1 @@
-RENAME TABLE {rebuilt:Identifier}.{from:Identifier} TO {beside:Identifier}.{to:Identifier}
+RENAME TABLE {rebuilt:Identifier}.{from:Identifier} TO {rebuilt:Identifier}.{to:Identifier}
