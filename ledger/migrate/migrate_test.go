@@ -137,7 +137,7 @@ func TestEveryReleasedStateComesUp(t *testing.T) {
 		t.Fatalf("%d states", len(states))
 	}
 	if testing.Short() {
-		states = []migratetest.State{states[2], states[11], states[len(states)-1]}
+		states = []migratetest.State{states[2], states[len(states)-1]}
 	}
 	for _, state := range states {
 		t.Run(state.Name, func(t *testing.T) {
@@ -179,6 +179,19 @@ func upToDate(t *testing.T, conn driver.Conn) {
 	if applied := mustUp(t, conn, current()); len(applied) > 0 {
 		t.Errorf("a second migration applied %v", applied)
 	}
+	commented(t, conn, current())
+}
+
+// commented: all comments are those of the headers.
+func commented(t *testing.T, conn driver.Conn, r *release) {
+	t.Helper()
+	d, err := look(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes, err := d.uncommented(t.Context(), r.views); err != nil || len(changes) > 0 {
+		t.Errorf("comments are missing: %v, %v", changes, err)
+	}
 }
 
 func TestPendingOnAnEmptyDatabase(t *testing.T) {
@@ -194,43 +207,36 @@ func TestPendingOnAnEmptyDatabase(t *testing.T) {
 	upToDate(t, conn)
 }
 
-// cutting is a connection that breaks off before its n-th statement.
+// cutting is a connection that breaks off before a statement.
 type cutting struct {
 	driver.Conn
-	left int
+	before func(sql string) bool
 }
 
 var errCut = errors.New("cut off")
 
 func (c *cutting) Exec(ctx context.Context, sql string, args ...any) error {
-	if c.left--; c.left < 0 {
+	if c.before(sql) {
 		return errCut
 	}
 	return c.Conn.Exec(ctx, sql, args...)
 }
 
-// TestUpGoesOnWhereItWasCut cuts migrations from nothing and from released states before
-// one of their statements, and goes on with another. All statements would take an hour:
-// each run takes others.
+// TestUpGoesOnWhereItWasCut cuts migrations from nothing and from released states: in each
+// change, and before statements that every run chooses anew, for all would take an hour.
 func TestUpGoesOnWhereItWasCut(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
-	step := 23
-	if testing.Short() {
-		step = 97
-	}
 	states := migratetest.States()
-	from := []migratetest.State{{}, states[2], states[len(states)/2], states[len(states)-1]}
-	for i, n := 0, rand.N(step); i < len(from); n += step {
-		whole := false
-		t.Run(fmt.Sprintf("%s before %d", from[i].Name, n), func(t *testing.T) {
+	try := func(name string, from migratetest.State, before func(string) bool) (whole bool) {
+		t.Run(from.Name+" "+name, func(t *testing.T) {
 			conn := empty(t)
-			if from[i].Version > 0 {
-				if err := from[i].Make(t.Context(), conn); err != nil {
+			if from.Version > 0 {
+				if err := from.Make(t.Context(), conn); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, err := up(t.Context(), &cutting{conn, n}, current())
+			_, err := up(t.Context(), &cutting{conn, before}, current())
 			if whole = err == nil; !whole {
 				if !errors.Is(err, errCut) {
 					t.Fatal(err)
@@ -240,7 +246,21 @@ func TestUpGoesOnWhereItWasCut(t *testing.T) {
 			same(t, conn, want)
 			upToDate(t, conn)
 		})
-		if whole {
+		return whole
+	}
+	for _, c := range current().changes {
+		if n := len(c.statements); n > 1 && (!testing.Short() || c.version == 85) {
+			try("in "+c.name, states[2], func(sql string) bool { return sql == c.statements[n-1] })
+		}
+	}
+	if testing.Short() {
+		return
+	}
+	const step = 61
+	from := []migratetest.State{{}, states[2], states[len(states)/2], states[len(states)-1]}
+	for i, n := 0, rand.N(step); i < len(from); n += step {
+		left := n
+		if try(fmt.Sprintf("before %d", n), from[i], func(string) bool { left--; return left < 0 }) {
 			i, n = i+1, rand.N(step)-step
 		}
 	}
@@ -249,11 +269,12 @@ func TestUpGoesOnWhereItWasCut(t *testing.T) {
 // TestTwoAtOnce: both come to the same end, from nothing and from released states.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
 	want := newShape(t)
-	for i, state := range append([]migratetest.State{{}, {}, {}}, migratetest.States()...) {
-		if i%4 != 0 && i != 1 && state.Version != 90 || testing.Short() && i > 3 {
-			continue
-		}
+	states := migratetest.States()
+	for i, state := range []migratetest.State{{}, {}, states[2], states[len(states)/2], states[len(states)-1]} {
 		t.Run(fmt.Sprintf("%d%s", i, state.Name), func(t *testing.T) {
 			t.Parallel()
 			conn := empty(t)

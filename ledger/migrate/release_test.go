@@ -234,6 +234,7 @@ func TestUpMakesWhatChanged(t *testing.T) {
 			if _, ok := after[c.gone]; ok {
 				t.Errorf("%s is still there", c.gone)
 			}
+			commented(t, conn, read(c.now))
 			fresh := empty(t)
 			mustUp(t, fresh, read(c.now))
 			same(t, conn, shape(t, fresh))

@@ -12,6 +12,7 @@ import (
 	_ "embed" // the states
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,6 +35,8 @@ type object struct {
 	SQL   string `json:"sql"`
 }
 
+func (o object) isView() bool { return strings.HasPrefix(o.SQL, "CREATE VIEW") }
+
 type dumped struct {
 	States  []State  `json:"states"`
 	Objects []object `json:"objects"` // tables before views
@@ -53,6 +56,13 @@ var read = sync.OnceValue(func() (d dumped) {
 // States returns all states, the oldest first.
 func States() []State { return read().States }
 
+// HasOwnTables reports whether a table of the state is not that of the state before.
+func (s State) HasOwnTables() bool {
+	return slices.ContainsFunc(read().Objects, func(o object) bool {
+		return !o.isView() && (o.Since == s.Version || o.Until == s.Version)
+	})
+}
+
 // Make fills an empty database with the tables and views of the state, without rows,
 // and with the numbers that had been recorded.
 func (s State) Make(ctx context.Context, conn driver.Conn) error {
@@ -62,7 +72,7 @@ func (s State) Make(ctx context.Context, conn driver.Conn) error {
 	}
 	for _, view := range []bool{false, true} {
 		for _, o := range read().Objects {
-			if o.Since > s.Version || o.Until != 0 && o.Until <= s.Version || strings.HasPrefix(o.SQL, "CREATE VIEW") != view {
+			if o.Since > s.Version || o.Until != 0 && o.Until <= s.Version || o.isView() != view {
 				continue
 			}
 			if err := conn.Exec(ctx, strings.ReplaceAll(o.SQL, "{database}", database)); err != nil {
