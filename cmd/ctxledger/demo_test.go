@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
 )
 
@@ -21,17 +22,17 @@ func TestDemo(t *testing.T) {
 	p := command("demo")
 	p.Env = append(os.Environ(), "TMPDIR="+temporary)
 	p.begin(t)
-	if code := p.code(t, 2*time.Minute); code != exitDone {
+	if code := p.code(t, 2*time.Minute); code != cli.ExitDone {
 		t.Fatalf("demo ended with %d\n%s", code, &p.stderr)
 	}
 	out := p.stdout.String()
 	for _, part := range []string{
 		"in a window of 24,000", "  #     LAYER         ROLE       TOKENS  WHAT", // the bar and the table
 		"elided ", "do not fit into 22000", "drop_retrieved", "summarize_messages", "superseded_by_summary",
-		"contents of deploy.env holds a secret: masked under policy:no-credentials",                              // a secret
-		"docs/exit-codes.md is missing",                                                                          // a missing file
-		"helper-1  a child run with the grant app/repo/internal/demo alone",                                      // narrowed grants
-		"helper-1  may not read app/repo/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
+		"contents of deploy.env holds a secret: masked under policy:no-credentials",                                           // a secret
+		"docs/exit-codes.md is missing",                                                                                       // a missing file
+		"helper-1  a child run with the grant app/repo/internal/demo alone",                                                   // narrowed grants
+		"helper-1  may not read app/repo/internal/cli/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
 		"The session as an evidence pack", "inclusion", "completeness",
 		"How to go on:",
@@ -65,7 +66,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 	needEngine(t)
 	data := filepath.Join(t.TempDir(), "kept")
 	for range 2 { // a second demo in the same folder must do, too
-		if stdout, stderr, code := ctxledger(t, "demo", "--keep", data); code != exitDone {
+		if stdout, stderr, code := ctxledger(t, "demo", "--keep", data); code != cli.ExitDone {
 			t.Fatalf("demo ended with %d\n%s%s", code, stdout, stderr)
 		}
 	}
@@ -94,7 +95,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 		t.Error("no redaction is recorded")
 	}
 	stdout, stderr, code := ctxledger(t, "window", "--turn", "turn-3", "--data", data)
-	if code != exitDone || !strings.Contains(stdout, "in a window of 24,000") {
+	if code != cli.ExitDone || !strings.Contains(stdout, "in a window of 24,000") {
 		t.Errorf("the window that the demo suggests ended with %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestPublishFromAPipeThatStaysOpen(t *testing.T) {
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.code(t, 30*time.Second); code != exitFailed {
+	if code := p.code(t, 30*time.Second); code != cli.ExitFailed {
 		t.Errorf("an interrupted publish ended with %d", code)
 	}
 	if want := "interrupted: 1 accepted, 0 refused so far; publish the input again, and nothing is stored twice"; !strings.Contains(p.stderr.String(), want) {
@@ -62,14 +63,14 @@ func TestInterrupted(t *testing.T) {
 		code  int
 		wants string // on standard error
 	}{
-		{[]string{"import", "claude-code", log}, exitFailed, "interrupted: "},
-		{[]string{"query", "sessions"}, exitFailed, "interrupted: "},
-		{[]string{"window", "--turn", "t"}, exitFailed, "interrupted: "},
-		{[]string{"migrate"}, exitFailed, "interrupted: "},
-		{[]string{"demo"}, exitFailed, "interrupted: "},
-		{[]string{"tail"}, exitDone, ""},
-		{[]string{"project"}, exitDone, ""},
-		{[]string{"query", "nosuch"}, exitUsage, "unknown query"},
+		{[]string{"import", "claude-code", log}, cli.ExitFailed, "interrupted: "},
+		{[]string{"query", "sessions"}, cli.ExitFailed, "interrupted: "},
+		{[]string{"window", "--turn", "t"}, cli.ExitFailed, "interrupted: "},
+		{[]string{"migrate"}, cli.ExitFailed, "interrupted: "},
+		{[]string{"demo"}, cli.ExitFailed, "interrupted: "},
+		{[]string{"tail"}, cli.ExitDone, ""},
+		{[]string{"project"}, cli.ExitDone, ""},
+		{[]string{"query", "nosuch"}, cli.ExitUsage, "unknown query"},
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
 			t.Parallel()
@@ -96,11 +97,11 @@ func TestInterruptedImport(t *testing.T) {
 		var stdout, stderr strings.Builder
 		code := run(ctx, []string{"import", "claude-code", logs, "--data", data}, nil, &stdout, &stderr)
 		cancel()
-		if code != exitDone && (code != exitFailed || !strings.Contains(stderr.String(), "interrupted: ")) {
+		if code != cli.ExitDone && (code != cli.ExitFailed || !strings.Contains(stderr.String(), "interrupted: ")) {
 			t.Errorf("after %s import ended with %d and said %q", delay, code, &stderr)
 		}
 	}
-	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != exitDone {
+	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != cli.ExitDone {
 		t.Fatalf("import ended with %d\n%s%s", code, stdout, stderr)
 	}
 	checkAnswers(t, data, want)

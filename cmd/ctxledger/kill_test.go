@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -37,7 +38,7 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 	want, logs := expectedAnswers(t), shared(t, "transcripts", "claude-code")
 	calm := t.TempDir()
 	found := up(t, calm)
-	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", calm); code != exitDone {
+	if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", calm); code != cli.ExitDone {
 		t.Fatalf("import ended with %d\n%s%s", code, stdout, stderr)
 	}
 	undisturbed, facts := everything(t, calm), stored(t, found.NATSURL)()
@@ -59,13 +60,13 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 			if err := first.Process.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			if code := importing.code(t, 30*time.Second); code != exitDone && importing.stderr.Len() == 0 {
+			if code := importing.code(t, 30*time.Second); code != cli.ExitDone && importing.stderr.Len() == 0 {
 				t.Errorf("the import ended with %d and said nothing", code)
 			}
 			t.Logf("killed with %d of %d facts in the stream; the import ended with %d: %s", had, facts, importing.ProcessState.ExitCode(), &importing.stderr)
 
 			second, _ := beginUp(t, data) // waits for the engine of the first
-			if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != exitDone {
+			if stdout, stderr, code := ctxledger(t, "import", "claude-code", logs, "--data", data); code != cli.ExitDone {
 				t.Fatalf("the second import ended with %d\n%s%s", code, stdout, stderr)
 			}
 			checkAnswers(t, data, want)
@@ -75,7 +76,7 @@ func TestKilledInTheMiddleOfAnImport(t *testing.T) {
 			if err := second.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if code := second.code(t, 30*time.Second); code != exitDone {
+			if code := second.code(t, 30*time.Second); code != cli.ExitDone {
 				t.Errorf("up ended with %d on SIGTERM\n%s", code, &second.stderr)
 			}
 			nothingRunsOn(t, data, time.Second)
@@ -117,7 +118,7 @@ func TestSignalsEndUp(t *testing.T) {
 		if err := p.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := p.code(t, 30*time.Second); code != exitDone {
+		if code := p.code(t, 30*time.Second); code != cli.ExitDone {
 			t.Errorf("up ended with %d on %s\n%s", code, signal, &p.stderr)
 		}
 		t.Logf("%s ended up in %s", signal, time.Since(began).Round(time.Millisecond))

@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
@@ -124,7 +126,7 @@ func (p *program) code(t *testing.T, within time.Duration) int {
 }
 
 // beginUp starts `ctxledger up` on a data folder and returns when it is ready.
-func beginUp(t *testing.T, data string) (*program, upAddresses) {
+func beginUp(t *testing.T, data string) (*program, serve.UpAddresses) {
 	t.Helper()
 	needEngine(t)
 	p := command("up", "--json", "--data", data)
@@ -135,7 +137,7 @@ func beginUp(t *testing.T, data string) (*program, upAddresses) {
 }
 
 // readAddresses reads the line that `up --json` prints once all is ready.
-func readAddresses(t *testing.T, r io.Reader, stderr func() string) (found upAddresses) {
+func readAddresses(t *testing.T, r io.Reader, stderr func() string) (found serve.UpAddresses) {
 	t.Helper()
 	line := make(chan []byte, 1)
 	go func() {
@@ -155,7 +157,7 @@ func readAddresses(t *testing.T, r io.Reader, stderr func() string) (found upAdd
 }
 
 // up runs `ctxledger up` in this process until the test ends.
-func up(t *testing.T, data string) upAddresses {
+func up(t *testing.T, data string) serve.UpAddresses {
 	t.Helper()
 	needEngine(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -168,7 +170,7 @@ func up(t *testing.T, data string) upAddresses {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if got := <-code; got != exitDone {
+		if got := <-code; got != cli.ExitDone {
 			t.Errorf("up ended with %d\n%s", got, &stderr)
 		}
 	})
@@ -187,7 +189,7 @@ func ctxledger(t *testing.T, args ...string) (stdout, stderr string, code int) {
 func askCLI(t *testing.T, data string, args ...string) (list []map[string]any) {
 	t.Helper()
 	stdout, stderr, code := ctxledger(t, append([]string{"query", "--data", data, "-o", "json"}, args...)...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("query %v ended with %d: %s", args, code, stderr)
 	}
 	if err := json.Unmarshal([]byte(stdout), &list); err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -163,7 +165,7 @@ func TestProjectListens(t *testing.T) {
 	needEngine(t)
 	data := t.TempDir()
 	embedded.StartTest(t, func(c *embedded.Config) { c.Dir = data })
-	if _, stderr, code := ctxledger(t, "migrate", "--data", data); code != exitDone {
+	if _, stderr, code := ctxledger(t, "migrate", "--data", data); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	address := freeAddress(t)
@@ -185,11 +187,11 @@ func TestProjectListens(t *testing.T) {
 			t.Fatalf("/readyz: %v %v", response, err)
 		}
 	}
-	if _, stderr, code := ctxledger(t, "project", "--listen", address, "--data", data); code != exitFailed || !strings.Contains(stderr, "choose another with --listen") {
+	if _, stderr, code := ctxledger(t, "project", "--listen", address, "--data", data); code != cli.ExitFailed || !strings.Contains(stderr, "choose another with --listen") {
 		t.Errorf("a second one ended with %d: %s", code, stderr)
 	}
 	stop()
-	if got := <-code; got != exitDone {
+	if got := <-code; got != cli.ExitDone {
 		t.Errorf("project ended with %d\n%s", got, &stderr)
 	}
 	for line := range strings.Lines(stderr.String()) {
@@ -201,7 +203,7 @@ func TestProjectListens(t *testing.T) {
 		t.Errorf("the lease is not logged: %s", &stderr)
 	}
 	for _, wrong := range [][]string{{"project", "--listen", "nowhere"}, {"project", "--recheck", "--listen", address}, {"version", "--log-format", "xml"}, {"version", "--log-level", "loud"}} {
-		if _, stderr, code := ctxledger(t, append(wrong, "--data", data)...); code != exitUsage {
+		if _, stderr, code := ctxledger(t, append(wrong, "--data", data)...); code != cli.ExitUsage {
 			t.Errorf("%v ended with %d: %s", wrong, code, stderr)
 		}
 	}
@@ -209,7 +211,7 @@ func TestProjectListens(t *testing.T) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := listenStatus("127.0.0.1:0")
+	listener, err := serve.ListenStatus("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
@@ -29,14 +30,14 @@ func TestProjectApartFromUp(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"import", "claude-code", log}, exitFailed, "run `ctxledger migrate`"},
-		{[]string{"publish", log}, exitFailed, "run `ctxledger migrate`"},
-		{[]string{"project"}, exitFailed, "run `ctxledger migrate`"},
-		{[]string{"doctor"}, exitFailed, "run `ctxledger migrate`"},
-		{[]string{"query", "sessions"}, exitFailed, "run `ctxledger migrate`"},
-		{[]string{"migrate"}, exitDone, "applied 0001_create_migrations"},
-		{[]string{"import", "claude-code", log, "--no-wait"}, exitDone, "FACTS"},
-		{[]string{"doctor"}, exitFailed, "nothing projects them: run `ctxledger project` or `ctxledger up`"},
+		{[]string{"import", "claude-code", log}, cli.ExitFailed, "run `ctxledger migrate`"},
+		{[]string{"publish", log}, cli.ExitFailed, "run `ctxledger migrate`"},
+		{[]string{"project"}, cli.ExitFailed, "run `ctxledger migrate`"},
+		{[]string{"doctor"}, cli.ExitFailed, "run `ctxledger migrate`"},
+		{[]string{"query", "sessions"}, cli.ExitFailed, "run `ctxledger migrate`"},
+		{[]string{"migrate"}, cli.ExitDone, "applied 0001_create_migrations"},
+		{[]string{"import", "claude-code", log, "--no-wait"}, cli.ExitDone, "FACTS"},
+		{[]string{"doctor"}, cli.ExitFailed, "nothing projects them: run `ctxledger project` or `ctxledger up`"},
 	} {
 		stdout, stderr, code := ctxledger(t, append(c.args, "--data", data)...)
 		if code != c.code || !strings.Contains(stdout+stderr, c.says) {
@@ -48,16 +49,16 @@ func TestProjectApartFromUp(t *testing.T) {
 	if again.ended() {
 		t.Errorf("import did not wait for the tables: %s%s", &again.stdout, &again.stderr)
 	}
-	if _, stderr, code := ctxledger(t, "project", "--until-caught-up", "--data", data); code != exitDone {
+	if _, stderr, code := ctxledger(t, "project", "--until-caught-up", "--data", data); code != cli.ExitDone {
 		t.Fatalf("project ended with %d: %s", code, stderr)
 	}
-	if code := again.code(t, 30*time.Second); code != exitDone || !strings.Contains(again.stdout.String(), "everything was there already") {
+	if code := again.code(t, 30*time.Second); code != cli.ExitDone || !strings.Contains(again.stdout.String(), "everything was there already") {
 		t.Errorf("import ended with %d\n%s%s", code, &again.stdout, &again.stderr)
 	}
 	if facts := askCLI(t, data, "event-types"); len(facts) == 0 {
 		t.Error("nothing is projected")
 	}
-	if stdout, _, code := ctxledger(t, "doctor", "--data", data); code != exitDone {
+	if stdout, _, code := ctxledger(t, "doctor", "--data", data); code != cli.ExitDone {
 		t.Errorf("doctor ended with %d\n%s", code, stdout)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func TestPublishOfManyLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := ctxledger(t, "publish", file, "--data", t.TempDir())
-	if want := fmt.Sprintf("%d accepted, 0 refused\n", lines); code != exitDone || stdout != want {
+	if want := fmt.Sprintf("%d accepted, 0 refused\n", lines); code != cli.ExitDone || stdout != want {
 		t.Fatalf("publish ended with %d: %s%s", code, stdout, stderr)
 	}
 	if n := stored(); n != lines {

@@ -1,16 +1,10 @@
 package main
 
 import (
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/read"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // scriptRaw publishes what `ctxledger publish` would refuse.
@@ -23,51 +17,4 @@ func scriptRaw(ts *testscript.TestScript, _ bool, args []string) {
 	defer nc.Close()
 	_, err = nc.Request(args[0], []byte(ts.ReadFile(args[1])), 5*time.Second)
 	ts.Check(err)
-}
-
-func TestSinceTakesDurationsAndTimes(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	for text, want := range map[string]string{
-		"": "", "90m": "2026-11-21T06:30:00Z", "7d": "2026-11-14T08:00:00Z", "2026-11-20T10:00:00+02:00": "2026-11-20T08:00:00Z",
-		"yesterday": "error", "-1h": "error", "d": "error", "1.5d": "error",
-	} {
-		got, err := sinceTime(text, now)
-		if err != nil {
-			got = "error"
-		}
-		if got != want {
-			t.Errorf("%q is since %q, want %q", text, got, want)
-		}
-		if err != nil && exitCode(err) != exitUsage {
-			t.Errorf("%q: exit code %d", text, exitCode(err))
-		}
-	}
-}
-
-func TestAStrangersBytesDoNotSteerATerminal(t *testing.T) {
-	t.Parallel()
-	got := printable("a\x1b[2Jb\r\n\tc\x00\xff\u0085ü")
-	if want := `a\x1b[2Jb\x0d` + "\n\tc" + `\x00` + "\ufffd" + `\x85ü`; got != want {
-		t.Errorf("printed %q, want %q", got, want)
-	}
-}
-
-func TestAdviceSaysWhatToDo(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		code    schema.Code
-		replays []read.Replay
-		says    string
-	}{
-		{schema.CodeNotJSON, nil, "quarantine replay 7 fixed.json"},
-		{schema.CodeIDConflict, nil, "an id of its own"},
-		{schema.CodeReintroduced, nil, "without the value"},
-		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}, {StreamSeq: 9, Outcome: "recorded"}}, "nothing"},
-		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}}, "quarantine show 8"},
-	} {
-		if got := advice(ledger.Refusal{StreamSeq: 7, Code: string(c.code)}, c.replays); !strings.Contains(got, c.says) {
-			t.Errorf("%s, %v: %q does not say %q", c.code, c.replays, got, c.says)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +26,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 			}
 		}
 	}
-	check((&app{}).rootCommand())
+	check(rootCommand((&cli.App{})))
 }
 
 func TestRedacted(t *testing.T) {
@@ -41,7 +42,7 @@ func TestRedacted(t *testing.T) {
 		{"nats://me:sec%ret@host", "the given address"},
 		{"", ""},
 	} {
-		if got := redacted(c[0]); got != c[1] {
+		if got := cli.Redacted(c[0]); got != c[1] {
 			t.Errorf("redacted(%q) is %q, want %q", c[0], got, c[1])
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -122,7 +124,7 @@ func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 		_ = p.Process.Signal(syscall.SIGTERM)
 		<-p.done
 	})
-	var found upAddresses
+	var found serve.UpAddresses
 	for deadline := time.Now().Add(startPatience); ; time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(out.Name())
 		ts.Check(err)
@@ -150,7 +152,7 @@ func scriptDown(ts *testscript.TestScript, _ bool, args []string) {
 	case <-time.After(20 * time.Second):
 		ts.Fatalf("up still runs 20 seconds after %s", signal)
 	}
-	if code := p.ProcessState.ExitCode(); code != exitDone {
+	if code := p.ProcessState.ExitCode(); code != cli.ExitDone {
 		ts.Fatalf("up ended with %d: %s", code, &p.stderr)
 	}
 	text, err := exec.Command("pgrep", "-f", "--", ts.Getenv("CTXLEDGER_DATA")).Output()

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -22,7 +23,7 @@ import (
 func tenantNode(t *testing.T, edit func(accounts string) string) (admin, tenant, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if _, stderr, code := ctxledger(t, "deploy", "nats", "--tenant", "acme", "--host", "127.0.0.1", "--out", dir); code != exitDone {
+	if _, stderr, code := ctxledger(t, "deploy", "nats", "--tenant", "acme", "--host", "127.0.0.1", "--out", dir); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	secrets := func(name string) map[string]string {
@@ -114,19 +115,19 @@ func TestCommandsOfATenant(t *testing.T) {
 	if err := os.WriteFile(events, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, stderr, code := ctxledger(t, "publish", events, "--data", data); code != exitDone || stored() != 1 {
+	if stdout, stderr, code := ctxledger(t, "publish", events, "--data", data); code != cli.ExitDone || stored() != 1 {
 		t.Errorf("publish ended with %d, the stream has %d events\n%s%s", code, stored(), stdout, stderr)
 	}
 	if err := os.WriteFile(events, []byte(strings.Replace(own, `"acme"`, `"another"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, code := ctxledger(t, "publish", events, "--data", data); code == exitDone || stored() != 1 {
+	if _, _, code := ctxledger(t, "publish", events, "--data", data); code == cli.ExitDone || stored() != 1 {
 		t.Errorf("it published for another tenant: %d, the stream has %d events", code, stored())
 	}
 
 	log := filepath.Join("..", "..", "producer", "importer", "testdata")
 	stdout, stderr, code := ctxledger(t, "import", "claude-code", log, "--tenant", "acme", "--data", data)
-	if code != exitDone && code != exitRefused || stored() < 10 || !strings.Contains(stderr, "was not checked") {
+	if code != cli.ExitDone && code != cli.ExitRefused || stored() < 10 || !strings.Contains(stderr, "was not checked") {
 		t.Errorf("import ended with %d, the stream has %d events\n%s%s", code, stored(), stdout, stderr)
 	}
 
@@ -191,7 +192,7 @@ func TestDoctorFindsAccountsThatAllowMore(t *testing.T) {
 	}
 	admin, _, _ := tenantNode(t, nil)
 	t.Setenv("CTXLEDGER_NATS_URL", admin)
-	if stdout, _, code := ctxledger(t, "doctor", "--data", t.TempDir(), "--secrets", t.TempDir()); code == exitDone || !strings.Contains(stdout, "ctxledger deploy nats --out") {
+	if stdout, _, code := ctxledger(t, "doctor", "--data", t.TempDir(), "--secrets", t.TempDir()); code == cli.ExitDone || !strings.Contains(stdout, "ctxledger deploy nats --out") {
 		t.Errorf("a folder without secrets: %d\n%s", code, stdout)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -271,7 +272,7 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	found := up(t, data)
 
 	stdout, stderr, code := ctxledger(t, "import", "auto", logs, "--data", data)
-	if code != exitDone || strings.Count(stderr, "not a session log") != 2 || !strings.Contains(stdout, " 0 that were there already, 0 in quarantine") {
+	if code != cli.ExitDone || strings.Count(stderr, "not a session log") != 2 || !strings.Contains(stdout, " 0 that were there already, 0 in quarantine") {
 		t.Fatalf("import ended with %d\n%s%s", code, stdout, stderr)
 	}
 	checkAnswers(t, data, want)
@@ -280,7 +281,7 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 
 	// The stream recognises what it has just stored by its message id.
 	stdout, stderr, code = ctxledger(t, "import", "auto", logs, "--data", data)
-	if code != exitDone || !strings.Contains(stdout, "everything was there already") {
+	if code != cli.ExitDone || !strings.Contains(stdout, "everything was there already") {
 		t.Fatalf("the second import ended with %d\n%s%s", code, stdout, stderr)
 	}
 	checkAnswers(t, data, want)
@@ -288,7 +289,7 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	// Once it has forgotten, the ledger recognises every event by its identity.
 	forget(t, found.NATSURL)
 	stdout, stderr, code = ctxledger(t, "import", "auto", logs, "--data", data)
-	if code != exitDone || !strings.Contains(stdout, "in the tables: 0 new events, ") || strings.Contains(stdout, ", 0 that were there") {
+	if code != cli.ExitDone || !strings.Contains(stdout, "in the tables: 0 new events, ") || strings.Contains(stdout, ", 0 that were there") {
 		t.Fatalf("the third import ended with %d\n%s%s", code, stdout, stderr)
 	}
 	checkAnswers(t, data, want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"io"
 	"os"
 	"os/exec"
@@ -52,8 +53,8 @@ func TestImportWithoutPermission(t *testing.T) {
 		}
 	}
 	p.begin(t)
-	if code := p.code(t, 30*time.Second); code != exitRefused {
-		t.Errorf("import ended with %d, want %d", code, exitRefused)
+	if code := p.code(t, 30*time.Second); code != cli.ExitRefused {
+		t.Errorf("import ended with %d, want %d", code, cli.ExitRefused)
 	}
 	for _, want := range []string{
 		filepath.Join(logs, "closed") + ": unreadable_folder: permission denied",

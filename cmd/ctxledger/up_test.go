@@ -15,6 +15,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
@@ -55,7 +57,7 @@ func TestHealth(t *testing.T) {
 	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != exitDone {
+	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
 		t.Fatalf("publish ended with %d: %s", code, stderr)
 	}
 	for len(askCLI(t, data, "event-types")) == 0 {
@@ -75,7 +77,7 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 	if err := os.WriteFile(file, []byte(oneEvent), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != exitDone {
+	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
 		t.Fatalf("publish ended with %d: %s", code, stderr)
 	}
 	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
@@ -106,7 +108,7 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 		}
 		return p.code(t, startPatience)
 	}
-	if code := interrupt(first); code != exitDone {
+	if code := interrupt(first); code != cli.ExitDone {
 		t.Fatalf("the first ended with %d", code)
 	}
 
@@ -118,7 +120,7 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 		!strings.Contains(strings.Join(body.Reasons, " "), "stream_forked") {
 		t.Errorf("/readyz answers %d, %+v", code, body)
 	}
-	if code := interrupt(second); code != exitFailed {
+	if code := interrupt(second); code != cli.ExitFailed {
 		t.Errorf("the second ended with %d", code)
 	}
 	if said := second.stderr.String(); !strings.Contains(said, "nothing is projected") || !strings.Contains(said, "rebuild --accept") {
@@ -181,10 +183,10 @@ func upWith(t *testing.T, natsURL, dsn string) {
 	}
 	go io.Copy(io.Discard, r)
 	text := string(printed[:n])
-	if !strings.Contains(text, redacted(natsURL)) || strings.Contains(text, password(t, natsURL)) {
+	if !strings.Contains(text, cli.Redacted(natsURL)) || strings.Contains(text, password(t, natsURL)) {
 		t.Errorf("up printed\n%s", text)
 	}
-	if dsn != "" && (!strings.Contains(text, redacted(dsn)) || !strings.Contains(text, "give other commands the same --nats and --clickhouse")) {
+	if dsn != "" && (!strings.Contains(text, cli.Redacted(dsn)) || !strings.Contains(text, "give other commands the same --nats and --clickhouse")) {
 		t.Errorf("up printed\n%s", text)
 	}
 	file := filepath.Join(dir, "events.ndjson")
@@ -197,14 +199,14 @@ func upWith(t *testing.T, natsURL, dsn string) {
 		}
 		if args[0] == "project" {
 			_ = p.Process.Signal(syscall.SIGTERM)
-			if code := p.code(t, 30*time.Second); code != exitDone {
+			if code := p.code(t, 30*time.Second); code != cli.ExitDone {
 				t.Errorf("up ended with %d\n%s", code, &p.stderr)
 			}
 		}
 		c := command(args...)
 		c.Env = environment
 		c.begin(t)
-		if code := c.code(t, 30*time.Second); code != exitDone {
+		if code := c.code(t, 30*time.Second); code != cli.ExitDone {
 			t.Errorf("%v ended with %d\n%s%s", args, code, &c.stdout, &c.stderr)
 		}
 	}
@@ -212,7 +214,7 @@ func upWith(t *testing.T, natsURL, dsn string) {
 
 func password(t *testing.T, address string) string {
 	t.Helper()
-	u, err := parseAddress(address)
+	u, err := cli.ParseAddress(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,21 +229,21 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 	data := t.TempDir()
 	up(t, data)
 	other := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
-	a := app{flags: globalFlags{data: data, nats: other.NATSURL()}}
-	if _, err := a.openLedger(context.Background()); exitCode(err) != exitUnreachable {
+	a := cli.App{Flags: cli.GlobalFlags{Data: data, Nats: other.NATSURL()}}
+	if _, err := a.OpenLedger(context.Background()); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("a foreign stream is paired with the instance's tables: %v", err)
 	}
-	nc, _, err := a.connectNATS()
-	if err != nil || nc.ConnectedUrlRedacted() != redacted(other.NATSURL()) {
+	nc, _, err := a.ConnectNATS()
+	if err != nil || nc.ConnectedUrlRedacted() != cli.Redacted(other.NATSURL()) {
 		t.Fatalf("connected to %v, %v", nc, err)
 	}
 	nc.Close()
-	if nc, _, err = a.connectNATS(outlasting...); err != nil || nc.Opts.MaxReconnect >= 0 || nc.Opts.PingInterval > 5*time.Second {
+	if nc, _, err = a.ConnectNATS(serve.Outlasting...); err != nil || nc.Opts.MaxReconnect >= 0 || nc.Opts.PingInterval > 5*time.Second {
 		t.Errorf("a projector waits for %d reconnects and asks every %s whether the server lives: %v", nc.Opts.MaxReconnect, nc.Opts.PingInterval, err)
 	}
 	nc.Close()
-	a = app{flags: globalFlags{data: data, clickhouse: "clickhouse://127.0.0.1:1/x"}}
-	if _, _, err := a.connectNATS(); exitCode(err) != exitUnreachable {
+	a = cli.App{Flags: cli.GlobalFlags{Data: data, Clickhouse: "clickhouse://127.0.0.1:1/x"}}
+	if _, _, err := a.ConnectNATS(); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("the instance's stream is paired with foreign tables: %v", err)
 	}
 }

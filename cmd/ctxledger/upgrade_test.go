@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/go-json-experiment/json"
 )
 
@@ -64,7 +65,7 @@ func TestUpgrade(t *testing.T) {
 	sql := func(text string) string {
 		t.Helper()
 		stdout, stderr, code := ctxledger(t, "query", "--data", data, "-o", "csv", "--sql", text)
-		if code != exitDone {
+		if code != cli.ExitDone {
 			t.Fatalf("%s: %s", text, stderr)
 		}
 		_, rows, _ := strings.Cut(strings.TrimSpace(stdout), "\n")
@@ -73,7 +74,7 @@ func TestUpgrade(t *testing.T) {
 	done := func(args ...string) string {
 		t.Helper()
 		stdout, stderr, code := ctxledger(t, append(args, "--data", data)...)
-		if code != exitDone {
+		if code != cli.ExitDone {
 			t.Errorf("%v ended with %d: %s%s", args, code, stdout, stderr)
 		}
 		return stdout

@@ -31,7 +31,7 @@ const (
 const mostRead = 80
 
 // memory is in the window from the beginning, and goes first when it is full.
-var memory = []string{"connect.go", "migrate.go", "keys.go"}
+var memory = []string{"internal/cli/connect.go", "internal/cli/operate/migrate.go", "internal/cli/operate/keys.go"}
 
 // script is what the model says to the prompts, over these files.
 func script(files fs.FS) (*exampleagent.Script, error) {
@@ -42,12 +42,12 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 	all = all[:min(mostRead, len(all))]
 	return &exampleagent.Script{Replies: slices.Concat(
 		// A file is not there.
-		reading("exit.go", "root.go", "docs/exit-codes.md"),
+		reading("internal/cli/exit.go", "root.go", "docs/exit-codes.md"),
 		saying("exit.go has them: 0 done, 1 failed, 2 usage, 3 refused, 4 a verification said no, 5 unreachable; root.go prints them in the help."),
 
 		// A file holds a secret, and the model is careless enough to repeat it. It
 		// never saw it, so this one is as if it had known it from elsewhere.
-		reading("up.go", envFile),
+		reading("internal/cli/serve/up.go", envFile),
 		saying("up.go waits until the projector is ready; "+envFile+" sets API_TOKEN to "+secret+" in eu-west-1."),
 
 		// The window fills.
@@ -56,7 +56,7 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 
 		// A child run gets less, and may not get more.
 		delegating("Check internal/demo.", root+"/internal/demo"),
-		reading("internal/demo/script.go", "flags.go"), saying("script.go reads well; I may not open flags.go."),
+		reading("internal/demo/script.go", "internal/cli/flags.go"), saying("script.go reads well; I may not open flags.go."),
 		delegating("Check everything that there is.", "app"),
 		saying("The helper found nothing to change in the demo."),
 	)}, nil
@@ -90,10 +90,11 @@ func saying(text string) []exampleagent.Reply { return []exampleagent.Reply{{Tex
 func largestFirst(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "*.go")
 	more, moreErr := fs.Glob(files, "internal/*/*.go")
-	if err := errors.Join(err, moreErr); err != nil {
+	groups, groupsErr := fs.Glob(files, "internal/*/*/*.go")
+	if err := errors.Join(err, moreErr, groupsErr); err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(append(names, more...), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	names = slices.DeleteFunc(slices.Concat(names, more, groups), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	sizes := make(map[string]int64, len(names))
 	for _, name := range names {
 		info, err := fs.Stat(files, name)

@@ -1,0 +1,175 @@
+package ask
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// diffFlags name two windows: what is given once holds for both.
+type diffFlags struct {
+	turns, calls, sessions []string
+	tenant, asOf, output   string
+}
+
+func DiffCommand(a *cli.App) *cobra.Command {
+	var flags diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff --turn A --turn B",
+		Short: "Compare two windows: what entered, left, moved or was shortened",
+		Long: `Compare the windows of two turns, each its last call's unless --call says which;
+of two calls of one turn; or, with one turn alone, of a call and the one before it
+in its lineage.
+
+Blocks are listed in the order of the second window: + entered, - left, > moved,
+~ shortened, grown or changed. Below is what the first change costs: of n tokens
+all but the p tokens that both windows begin with are expected to be computed
+again, and beside it stands what the provider billed as not read from the cache.
+The two are never mixed. --as-of shows both windows as the ledger knew them at a
+time, as for ` + "`ctxledger window`" + `.`,
+		Example: `  ctxledger diff --turn turn_6 --turn turn_7
+  ctxledger diff --turn turn_7 --call call_1 --call call_4
+  ctxledger diff --turn turn_7 -o json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return diff(cmd.Context(), a, flags) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&flags.turns, "turn", nil, "the turn; give it twice to compare two (required)")
+	f.StringArrayVar(&flags.calls, "call", nil, "the model call; once for the second window, or twice (default: each turn's last)")
+	f.StringArrayVar(&flags.sessions, "session", nil, "the session; twice where the turns are of two")
+	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
+	f.StringVar(&flags.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
+	f.StringVarP(&flags.output, "output", "o", "table", "table, json or csv")
+	_ = cmd.RegisterFlagCompletionFunc("turn", CompleteTurn(a)) // the flag is there
+	return cmd
+}
+
+// windows returns the two windows that the flags name. The first one's turn is
+// empty where it is the call before the second.
+func (d diffFlags) windows() (before, after TurnFlags, err error) {
+	switch {
+	case len(d.turns) == 0:
+		err = cli.UsageError("which turns? give --turn twice, or once with --call twice")
+	case len(d.turns) > 2, len(d.calls) > 2, len(d.sessions) > 2:
+		err = cli.UsageError("two windows are compared: --turn, --call and --session may be given twice at most")
+	case slices.Contains(d.turns, ""), slices.Contains(d.calls, ""):
+		err = cli.UsageError("--turn and --call must not be empty")
+	case len(d.turns) == 2 && len(d.calls) == 1:
+		err = cli.UsageError("--call %s: of which turn? give --call twice, one for each --turn", d.calls[0])
+	case len(d.turns) == 1 && len(d.sessions) == 2:
+		err = cli.UsageError("one --turn is of one --session")
+	case !slices.Contains(rows.Formats, d.output):
+		err = cli.UsageError("-o %q: want table, json or csv", d.output)
+	}
+	if err != nil {
+		return before, after, err
+	}
+	asOf, err := parseTime("--as-of", d.asOf, time.Now())
+	if err != nil {
+		return before, after, err
+	}
+	before = TurnFlags{Tenant: d.tenant, output: d.output, asOf: asOf}
+	after = before
+	after.Turn = d.turns[len(d.turns)-1]
+	if len(d.turns) == 2 || len(d.calls) == 2 {
+		before.Turn = d.turns[0]
+	}
+	if len(d.calls) > 0 {
+		after.Call = d.calls[len(d.calls)-1]
+	}
+	if len(d.calls) == 2 {
+		before.Call = d.calls[0]
+	}
+	if len(d.sessions) > 0 {
+		before.Session, after.Session = d.sessions[0], d.sessions[len(d.sessions)-1]
+	}
+	return before, after, nil
+}
+
+func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
+	before, after, err := flags.windows()
+	if err != nil {
+		return err
+	}
+	l, err := a.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	second, err := findWindow(ctx, a, l, &after)
+	if err != nil {
+		return err
+	}
+	if before.Session == "" && before.Turn == after.Turn || before.Turn == "" {
+		before.Session, before.Tenant = after.Session, after.Tenant
+	}
+	if before.Turn == "" {
+		if second.Previous == "" {
+			return fmt.Errorf("call %s of turn %q is the first of its lineage: nothing is before it to compare it with; give two turns", second.Call, second.Turn)
+		}
+		before.Turn, before.Call = second.PreviousTurn, second.Previous
+	}
+	first, err := findWindow(ctx, a, l, &before)
+	if err != nil {
+		return err
+	}
+	d := windowview.Compare(first, second)
+	switch flags.output {
+	case "json":
+		return a.PrintJSON(d)
+	case "csv":
+		return diffCSV(a, d)
+	}
+	return d.Draw(a.Out, a.Style())
+}
+
+func findWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) (windowview.Window, error) {
+	if err := findTurn(ctx, a, l, t); err != nil {
+		return windowview.Window{}, err
+	}
+	return ReadWindow(ctx, a, l, *t)
+}
+
+// diffCSV writes a line for each block of either window.
+func diffCSV(a *cli.App, d windowview.Difference) error {
+	out := csv.NewWriter(a.Out)
+	if err := out.Write([]string{"change", "moved", "position_before", "position_after", "layer", "tokens_before", "tokens_after", "item_refs", "title"}); err != nil {
+		return err
+	}
+	for _, c := range d.Changes {
+		shown, was, is := c.After, [2]string{}, [2]string{}
+		if c.Before != nil {
+			was = [2]string{strconv.FormatInt(c.Before.Position, 10), figure(c.Before.Tokens)}
+		}
+		if c.After != nil {
+			is = [2]string{strconv.FormatInt(c.After.Position, 10), figure(c.After.Tokens)}
+		} else {
+			shown = c.Before
+		}
+		record := []string{c.Kind, strconv.FormatBool(c.Moved), was[0], is[0], shown.Layer, was[1], is[1], strings.Join(shown.Items, " "), shown.Title}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// figure writes a number for a program, and nothing for one that is not known.
+func figure(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}

@@ -1,0 +1,135 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+type tailFlags struct {
+	filter   read.Filter
+	last     int
+	output   string
+	noFollow bool
+}
+
+func TailCommand(a *cli.App) *cobra.Command {
+	var flags tailFlags
+	cmd := &cobra.Command{
+		Use:   "tail",
+		Short: "Show facts as they are projected",
+		Long: `Show the newest facts, and then every further one as it is projected, until
+interrupted. A line has the stream sequence, the time of the fact, its kind, its
+subject and its session; -o json prints whole CloudEvents.`,
+		Example: `  ctxledger tail
+  ctxledger tail --type context.compaction -n 100 --no-follow
+  ctxledger tail -o json | jq .type`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.output != "table" && flags.output != "json" {
+				return cli.UsageError("-o %q: want table or json", flags.output)
+			}
+			l, err := a.OpenReader(cmd.Context())
+			if err != nil {
+				return cli.Quietly(cmd.Context(), err)
+			}
+			defer l.Close()
+			return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.filter.Tenant, "tenant", "", "only this tenant")
+	f.StringVar(&flags.filter.Session, "session", "", "only this session")
+	f.StringVar(&flags.filter.Type, "type", "", "only event types that begin so, such as context.selection")
+	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier sequences of each stream to look back over first, and facts to show of them")
+	f.StringVarP(&flags.output, "output", "o", "table", "table, or json for CloudEvents as JSON lines")
+	f.BoolVar(&flags.noFollow, "no-follow", false, "stop at the newest")
+	return cmd
+}
+
+func tail(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) error {
+	seen, err := tailEarlier(ctx, a, l, flags)
+	for err == nil && !flags.noFollow {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(250 * time.Millisecond):
+		}
+		var committed map[uuid.UUID]uint64
+		if committed, err = l.Committed(ctx); err != nil {
+			break
+		}
+		for incarnation, last := range committed {
+			const page = 500
+			for after := seen[incarnation]; err == nil && after < last; after = seen[incarnation] {
+				seen[incarnation] = min(last, after+page)
+				var events []read.Projected
+				if events, err = read.Of(l).EventsAfter(ctx, incarnation, after, seen[incarnation], flags.filter, page); err == nil {
+					err = printFacts(a, events, flags.output)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// tailEarlier prints the newest facts that are among the last sequences of their
+// stream, in the order in which the streams got them, and returns how far each
+// stream has been looked at.
+func tailEarlier(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) (seen map[uuid.UUID]uint64, err error) {
+	if seen, err = l.Committed(ctx); err != nil {
+		return nil, err
+	}
+	most := uint64(max(flags.last, 0))
+	var earlier []read.Projected
+	for incarnation, last := range seen {
+		events, err := read.Of(l).EventsAfter(ctx, incarnation, last-min(last, most), last, flags.filter, int(most))
+		if err != nil {
+			return nil, err
+		}
+		earlier = append(earlier, events...)
+	}
+	slices.SortFunc(earlier, func(p, q read.Projected) int {
+		return cmp.Or(p.RecordedAt.Compare(q.RecordedAt), cmp.Compare(p.StreamSeq, q.StreamSeq))
+	})
+	return seen, printFacts(a, earlier[len(earlier)-min(len(earlier), int(most)):], flags.output)
+}
+
+func printFacts(a *cli.App, events []read.Projected, output string) error {
+	for _, e := range events {
+		if err := printFact(a, e, output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printFact(a *cli.App, p read.Projected, output string) error {
+	e := p.Event
+	if output == "json" {
+		line, err := e.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "%s\n", line)
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "%8d  %s  %-28s  %-36s  %s\n", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
+		shortType(e), e.Subject, e.SessionID)
+	return err
+}
+
+func shortType(e *schema.Event) string {
+	object, verb := e.EventType().ObjectVerb()
+	return object + "." + verb
+}

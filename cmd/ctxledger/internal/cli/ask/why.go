@@ -1,0 +1,195 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+)
+
+func WhyCommand(a *cli.App) *cobra.Command {
+	var flags TurnFlags
+	var item, key string
+	var prove bool
+	cmd := &cobra.Command{
+		Use:   "why --turn T --item I",
+		Short: "Say why an item was in a turn's window, or why not",
+		Long: `Show an item's way in the order of the stream: available, candidate with its rank,
+score and signals, selected or omitted with the reason, assembled, injected and at
+which position, elided, compacted into which summary, redacted under which policy,
+asked for as missing. The last line answers the question in a plain sentence.
+
+The item is named by its id or the beginning of it, as long as only one fits. What
+every call repeats is listed for this turn and counted for the others of its
+session. --as-of answers with what the ledger knew at a time, as for
+` + "`ctxledger window`" + `. -o json is one object with answer and steps, -o csv the steps alone.
+
+With --proof the fact behind each step is shown to be in the transparency log: its
+row gives the leaf, and the leaf and its inclusion proof give the root that is
+signed. The public keys are those of --key, or of the data folder. Exit code 4 where
+one is not.`,
+		Example: `  ctxledger why --turn turn_7 --item file:main.go
+  ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json
+  ctxledger why --turn turn_7 --item file:main.go --proof`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runWhy(cmd.Context(), a, flags, item, proving{prove, key})
+		},
+	}
+	flags.register(a, cmd)
+	cmd.Flags().StringVar(&item, "item", "", "the item: its id, or the beginning of it (required)")
+	cmd.Flags().StringVar(&flags.Call, "call", "", "ask about this model call only (default: the whole turn)")
+	flags.registerAsOf(cmd)
+	cmd.Flags().BoolVar(&prove, "proof", false, "prove each step by the transparency log")
+	cmd.Flags().StringVar(&key, "key", "", "file with the log's public keys (default: those of the data folder)")
+	return cmd
+}
+
+func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p proving) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	if item == "" {
+		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` names those of a window)", flags.Turn)
+	}
+	l, err := a.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := findTurn(ctx, a, l, &flags); err != nil {
+		return err
+	}
+	w, err := readWay(ctx, a, l, flags, item)
+	if err != nil {
+		return err
+	}
+	var unproved error
+	if p.asked {
+		if unproved, err = proveWay(ctx, a, l, flags, &w, p.key); err != nil {
+			return err
+		}
+	}
+	switch flags.output {
+	case "csv":
+		err = queryCSV(ctx, a, "why", flags, map[string]string{"item_id": w.Item})
+	case "json":
+		err = a.PrintJSON(w)
+	default:
+		err = w.Draw(a.Out, a.Width())
+	}
+	return cmp.Or(err, unproved)
+}
+
+// readWay asks for the steps of an item, which may be named by the beginning of
+// its id.
+func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, item string) (itemway.Way, error) {
+	w := itemway.Way{Session: t.Session, Turn: t.Turn, Call: t.Call, Item: item}
+	steps, err := t.askItem(ctx, l, item)
+	if err == nil && len(steps) == 0 {
+		if w.Item, err = t.findItem(ctx, l, item); err == nil {
+			steps, err = t.askItem(ctx, l, w.Item)
+		}
+	}
+	if err != nil {
+		return w, err
+	}
+	for _, s := range steps {
+		w.Steps = append(w.Steps, itemway.Step{
+			Recorded: s.Recorded, Happened: s.Happened, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
+			Before: s.Before, After: s.After, Reason: s.Reason, Note: s.Note, Policy: s.Policy, StandIn: s.StandIn, Signals: s.Signals, Stream: s.Stream, Sequence: s.Sequence,
+		})
+	}
+	if err := checkTurn(ctx, a, l, t, &w); err != nil {
+		return w, err
+	}
+	w.Settle()
+	w.Title, w.Answer = itemway.Named(w.Steps), w.Reply()
+	return w, nil
+}
+
+// checkTurn finds out when the turn ended where no step of the item says that
+// there is such a turn.
+func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *itemway.Way) error {
+	for _, s := range w.Steps {
+		if s.InTurn && (t.Call == "" || s.Call == t.Call) {
+			return nil
+		}
+	}
+	known, err := t.ask(ctx, l, "window-facts")
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(known) == 0 && t.asOf != "":
+		return fmt.Errorf("no fact of turn %q of session %q was recorded by %s: leave --as-of away to ask what is known now", t.Turn, t.Session, t.asOf)
+	case len(known) == 0:
+		return UnknownTurn(ctx, a, l, t)
+	}
+	var calls []string
+	for _, r := range known {
+		calls = append(calls, r.Texts("call_ids")...)
+		if at := r.Moment("last_at"); at.After(w.Ended) {
+			w.Ended = at
+		}
+	}
+	if t.Call != "" && !slices.Contains(calls, t.Call) {
+		return fmt.Errorf("turn %q of session %q has no call %q: leave --call away to ask about the whole turn", t.Turn, t.Session, t.Call)
+	}
+	return nil
+}
+
+func (t TurnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]turn.Step, error) {
+	arguments, err := t.arguments("why")
+	if err != nil {
+		return nil, err
+	}
+	arguments["item_id"] = item
+	steps, err := turn.Way(ctx, l, arguments)
+	return steps, cli.AsUsage(err)
+}
+
+// findItem returns the one item whose id begins with what was given.
+func (t TurnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) (string, error) {
+	arguments, err := t.arguments("why-items")
+	if err != nil {
+		return "", err
+	}
+	arguments["item_id"] = item
+	near, err := cli.Ask(ctx, l, "why-items", arguments)
+	if err != nil {
+		return "", err
+	}
+	var fits, names []string
+	for _, r := range near {
+		names = append(names, r.Text("item_ref"))
+		if r["begins"] == true {
+			fits = append(fits, r.Text("item_ref"))
+		}
+	}
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(fits) > 1:
+		return "", cli.UsageError("the ids of several items begin with %q: %s; give more of it", item, strings.Join(fits, ", "))
+	case len(names) > 0:
+		return "", fmt.Errorf("session %q has no item %q%s: did you mean %s?", t.Session, item, t.then(), strings.Join(names[:min(3, len(names))], ", "))
+	}
+	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` says which facts it has", t.Session, item, t.then(), t.Session)
+}
+
+// then says of which time an answer is, where it is not now.
+func (t TurnFlags) then() string {
+	if t.asOf == "" {
+		return ""
+	}
+	return " at " + t.asOf
+}

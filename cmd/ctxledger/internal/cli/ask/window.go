@@ -1,0 +1,209 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+)
+
+func WindowCommand(a *cli.App) *cobra.Command {
+	var flags TurnFlags
+	cmd := &cobra.Command{
+		Use:   "window --turn T",
+		Short: "Show the window of a turn as the model saw it",
+		Long: `Show what the model saw in a turn: the ordered blocks of its window, what each
+layer takes of it, estimated and billed tokens side by side, what is new since the
+call before (+), what was elided, shortened or withheld and what stands there
+instead, and how many candidates were left out. Without --call it is the turn's
+last call.
+
+--as-of shows what the ledger knew at a time, by when the stream stored each fact:
+a time such as 2026-11-21T08:00:00Z, or how long ago, such as 10m, 36h or 7d. Content
+that a producer put into the facts is then held to its digest, by the tenant's keys
+in the data folder: what does not match is said, and the exit code is 4.
+
+Where a turn id occurs in several sessions, a terminal is asked which; elsewhere
+the choices are printed and the exit code is 2. -o json is one object with the
+blocks in it, -o csv the blocks alone.`,
+		Example: `  ctxledger window --turn turn_7
+  ctxledger window --turn turn_7 --session s_42 --call call_3 -o json
+  ctxledger window --turn turn_7 --as-of 10m`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWindow(cmd.Context(), a, flags) },
+	}
+	flags.register(a, cmd)
+	cmd.Flags().StringVar(&flags.Call, "call", "", "the model call (default: the turn's last)")
+	flags.registerAsOf(cmd)
+	return cmd
+}
+
+func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	l, err := a.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := findTurn(ctx, a, l, &flags); err != nil {
+		return err
+	}
+	if flags.output == "csv" {
+		return queryCSV(ctx, a, "window", flags, nil)
+	}
+	w, err := ReadWindow(ctx, a, l, flags)
+	if err != nil {
+		return err
+	}
+	var unmatched error
+	if flags.asOf != "" {
+		if unmatched = checkContents(ctx, a, l, flags, &w); unmatched != nil && cli.ExitCode(unmatched) != cli.ExitNotVerified {
+			return unmatched
+		}
+	}
+	if flags.output == "json" {
+		err = a.PrintJSON(w)
+	} else {
+		err = w.Draw(a.Out, a.Style())
+	}
+	return cmp.Or(err, unmatched)
+}
+
+// check says what is wrong with the flags, and reads the time.
+func (t *TurnFlags) check() (err error) {
+	if t.Turn == "" {
+		return cli.UsageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
+	}
+	if !slices.Contains(rows.Formats, t.output) {
+		return cli.UsageError("-o %q: want table, json or csv", t.output)
+	}
+	t.asOf, err = parseTime("--as-of", t.asOf, time.Now())
+	return err
+}
+
+// queryCSV writes the rows of a named query about the turn.
+func queryCSV(ctx context.Context, a *cli.App, query string, t TurnFlags, more map[string]string) error {
+	arguments, err := t.arguments(query)
+	if err != nil {
+		return err
+	}
+	var params []string
+	for _, given := range []map[string]string{arguments, more} {
+		for name, value := range given {
+			params = append(params, name+"="+value)
+		}
+	}
+	return RunQuery(ctx, a, []string{query}, Named(params, "csv"))
+}
+
+// ReadWindow asks for a window's blocks and for what is known about its call.
+func ReadWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) (windowview.Window, error) {
+	arguments, err := t.arguments("window")
+	if err != nil {
+		return windowview.Window{}, err
+	}
+	blocks, size, err := turn.Window(ctx, l, arguments)
+	if err != nil {
+		return windowview.Window{}, cli.AsUsage(err)
+	}
+	if len(blocks) == 0 {
+		return windowview.Window{}, noWindow(ctx, a, l, t)
+	}
+	w := windowview.Window{Session: t.Session, Turn: t.Turn, Call: blocks[0].Call, AsOf: t.asOf, Previous: blocks[0].PreviousCall, PreviousTurn: blocks[0].PreviousTurn}
+	for _, b := range blocks {
+		w.Blocks = append(w.Blocks, blockOf(b))
+	}
+	if size != nil {
+		addSize(&w, *size)
+	}
+	w.Reckon()
+	return w, nil
+}
+
+func blockOf(b turn.Block) windowview.Block {
+	return windowview.Block{
+		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,
+		Elided: b.Elided, ElidedBy: b.ElidedBy, Level: b.ElidedLevel, Stub: b.Reload, Redaction: b.RedactionState,
+		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target,
+		Assembly: b.Assembly, Block: b.Block,
+	}
+}
+
+// addSize adds what is known about the call, and about its items, to a window.
+func addSize(w *windowview.Window, s turn.Size) {
+	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = s.Model, s.Max, s.Reserved, s.Billed, s.CacheRead
+	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = int64(s.Omitted), s.OmittedTokens, int64(s.OmittedUnknown)
+	for i, reason := range s.OmissionReasons {
+		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: int64(s.OmittedBy[i])})
+	}
+	for i := range w.Blocks {
+		b := &w.Blocks[i]
+		for _, item := range b.Items {
+			if j := slices.Index(s.Shortened, item); j >= 0 {
+				b.Shortened = cmp.Or(s.ShortenedHow[j], "to fit")
+				if !b.Elided && s.ShortenedBefore[j] != nil {
+					b.Full = s.ShortenedBefore[j]
+				}
+			}
+			if j := slices.Index(s.Redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
+				b.Policies, b.StandIn = s.RedactedPolicies[j], s.RedactedStandIn[j]
+			}
+		}
+	}
+}
+
+// noWindow is the error for a turn without a window, and says what is known of it.
+func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) error {
+	all := t
+	all.asOf = ""
+	known, err := all.ask(ctx, l, "window-facts")
+	if err != nil {
+		return err
+	}
+	if len(known) == 0 {
+		return UnknownTurn(ctx, a, l, t)
+	}
+	var with string
+	for _, narrowing := range [][2]string{{t.Call, "--call"}, {t.asOf, "--as-of"}} {
+		if narrowing[0] != "" {
+			with += " with " + narrowing[1] + " " + narrowing[0]
+		}
+	}
+	var kinds, calls []string
+	var facts int64
+	first, recorded := known[0].Moment("first_at"), known[0].Moment("first_recorded_at")
+	for _, r := range known {
+		facts += r.Count("facts")
+		kinds = append(kinds, fmt.Sprintf("%s %d", r.Text("event_type"), r.Count("facts")))
+		calls = append(calls, r.Texts("call_ids")...)
+		if at := r.Moment("first_at"); at.Before(first) {
+			first = at
+		}
+		if at := r.Moment("first_recorded_at"); at.Before(recorded) {
+			recorded = at
+		}
+	}
+	slices.Sort(calls)
+	calls = slices.Compact(calls)
+	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: what is known of the turn is %s since %s (%s)", t.Turn, t.Session, with, plain.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
+	switch {
+	case t.Call != "" && len(calls) > 0 && !slices.Contains(calls, t.Call):
+		text += ", which name the calls " + strings.Join(calls[:min(10, len(calls))], ", ")
+	case t.asOf != "":
+		text += fmt.Sprintf(", the first of which the stream stored at %s", recorded.UTC().Format(time.RFC3339))
+	}
+	return fmt.Errorf("%s; `ctxledger query turns --param session_id=%s` lists the turns that have windows", text, t.Session)
+}

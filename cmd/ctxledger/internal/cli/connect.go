@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func (a *App) NamesNATS() bool { return a.Flags.Nats != "" || a.Flags.natsContext != "" }
+
+// Addresses returns where the servers are: as given, or those of the instance
+// that `up` runs on the data folder. A server that was named is never paired
+// with an instance that has one of its own: one's stream would go into the
+// other's tables.
+func (a *App) Addresses() (found embedded.Addresses, err error) {
+	given := embedded.Addresses{NATSURL: a.Flags.Nats, ClickHouseDSN: a.Flags.Clickhouse, ReaderDSN: a.Flags.Clickhouse}
+	if a.NamesNATS() && a.Flags.Clickhouse != "" {
+		return given, nil
+	}
+	found, err = embedded.Find(a.Flags.Data)
+	if errors.Is(err, embedded.ErrNotRunning) && (a.NamesNATS() || a.Flags.Clickhouse != "") {
+		return given, nil // the command may need only the server that was named
+	}
+	switch {
+	case err != nil:
+		return found, err
+	case a.NamesNATS() && found.NATSURL != "", a.Flags.Clickhouse != "" && found.ClickHouseDSN != "":
+		return given, nil
+	case a.NamesNATS():
+		found.NATSURL = given.NATSURL
+	case a.Flags.Clickhouse != "":
+		found.ClickHouseDSN, found.ReaderDSN, found.HTTPURL = given.ClickHouseDSN, given.ReaderDSN, ""
+	}
+	return found, nil
+}
+
+// ConnectNATS connects to JetStream. The caller closes the connection.
+func (a *App) ConnectNATS(options ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	found, err := a.Addresses()
+	if err != nil {
+		return nil, nil, err
+	}
+	if found.NATSURL == "" && a.Flags.natsContext == "" {
+		return nil, nil, WithCode(ExitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs"))
+	}
+	if !a.NamesNATS() {
+		options = append(options, nats.NoReconnect()) // an instance that ends comes back on another port
+	}
+	nc, err := a.DialNATS(found.NATSURL, options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	return nc, js, nil
+}
+
+// DialNATS connects to the server at address, or to that of the context that
+// was named. No password gets into the error.
+func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, error) {
+	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second)}, options...)
+	if a.Flags.natsContext != "" && a.Flags.Nats == "" {
+		nc, _, err := natscontext.Connect(a.Flags.natsContext, options...)
+		if err != nil {
+			return nil, WithCode(ExitUnreachable, fmt.Errorf("NATS cannot be reached by the context %q: %w; `nats context ls` lists the contexts", a.Flags.natsContext, err))
+		}
+		return nc, nil
+	}
+	nc, err := nats.Connect(address, options...)
+	var parse *url.Error
+	switch {
+	case errors.As(err, &parse):
+		return nil, UsageError("the NATS address is none: want nats://host:4222 (%w)", parse.Err)
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, fmt.Errorf("NATS at %s refuses the user: check the user and the password in the address", Redacted(address))
+	case err != nil:
+		return nil, WithCode(ExitUnreachable, fmt.Errorf("NATS at %s cannot be reached: %w; start it, or check the address", Redacted(address), err))
+	}
+	return nc, nil
+}
+
+// PublishOnly reports whether err says that the account may publish to the streams
+// and not look into them, as that of a tenant of `deploy nats`.
+func PublishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
+
+// OpenLedger connects to ClickHouse as the writer.
+func (a *App) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
+	found, err := a.Addresses()
+	if err != nil {
+		return nil, err
+	}
+	return OpenDSN(ctx, found.ClickHouseDSN)
+}
+
+// OpenReader connects as a user who can only read, where there is one.
+func (a *App) OpenReader(ctx context.Context) (*ledger.Ledger, error) {
+	found, err := a.Addresses()
+	if err != nil {
+		return nil, err
+	}
+	return OpenDSN(ctx, found.ReaderDSN)
+}
+
+func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
+	if dsn == "" {
+		return nil, WithCode(ExitUnreachable, errors.New("no ClickHouse address: give the one that belongs to this NATS with --clickhouse, or leave --nats away to use the instance that `ctxledger up` runs"))
+	}
+	if err := checkDSN(dsn); err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, dsn)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if errors.Is(err, ledger.ErrUnreachable) {
+		return nil, WithCode(ExitUnreachable, &unreachableClickHouse{dsn, err})
+	}
+	return l, err
+}
+
+// unreachableClickHouse words ledger.ErrUnreachable for a person.
+type unreachableClickHouse struct {
+	dsn   string
+	cause error
+}
+
+func (e *unreachableClickHouse) Error() string {
+	return fmt.Sprintf("ClickHouse at %s cannot be reached: start it, or check the address", Redacted(e.dsn))
+}
+
+func (e *unreachableClickHouse) Unwrap() error { return e.cause }
+
+func checkDSN(dsn string) error {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host == "" {
+		return UsageError("the ClickHouse address is none: want clickhouse://user@host:9000/ctxledger, with the password in CTXLEDGER_CLICKHOUSE_DSN only")
+	}
+	return nil
+}
+
+// Redacted returns addresses, which may be several with commas between, without
+// passwords and tokens.
+func Redacted(addresses string) string {
+	if addresses == "" {
+		return ""
+	}
+	list := strings.Split(addresses, ",")
+	for i, address := range list {
+		u, err := ParseAddress(address)
+		if err != nil {
+			return "the given address"
+		}
+		if u.User != nil {
+			if _, has := u.User.Password(); !has && holdsSecret(u) {
+				u.User = url.User("xxxxx")
+			}
+		}
+		u.RawQuery = ""
+		list[i] = u.Redacted()
+	}
+	return strings.Join(list, ",")
+}
+
+// ParseAddress reads an address, which for NATS may lack its scheme.
+func ParseAddress(address string) (*url.URL, error) {
+	address = strings.TrimSpace(address)
+	if !strings.Contains(address, "://") {
+		address = "nats://" + address
+	}
+	return url.Parse(address)
+}
+
+// Quietly takes an interruption for a normal end: `up` has none of its own.
+func Quietly(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !isExit(err) {
+		return nil
+	}
+	return err
+}
+
+// FetchProgress shows how far the fetch of the engine is, on a terminal only.
+func FetchProgress(a *App) embedded.Progress {
+	if !IsTerminal(a.Err) {
+		return nil
+	}
+	return embedded.ProgressTo(a.Err)
+}
+
+// KeysIn returns a way to read the tenants' keys in a data folder.
+func KeysIn(data string) func() ([]schema.KeyRing, error) {
+	return func() ([]schema.KeyRing, error) { return keyfile.List(data) }
+}
+
+// OpenMigrated opens a ledger whose tables are up to date.
+func OpenMigrated(ctx context.Context, a *App) (*ledger.Ledger, error) {
+	l, err := a.OpenLedger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := shadow.Of(l).Pending(ctx)
+	if err == nil && len(pending) > 0 {
+		err = errors.New("the tables are not up to date: run `ctxledger migrate`")
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// KeysOf returns the keys of a tenant that a data folder has.
+func KeysOf(data, tenant string) ([]schema.Key, error) {
+	if tenant == "" {
+		tenant = schema.DefaultTenant
+	}
+	rings, err := keyfile.List(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, ring := range rings {
+		if ring.Tenant == tenant {
+			return ring.Keys, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+)
+
+// GlobalFlags are the settings of every command. A flag wins over the
+// environment, and that over ctxledger.yaml.
+type GlobalFlags struct {
+	Nats        string
+	natsContext string
+	Clickhouse  string
+	Data        string
+	dataGiven   bool // by a flag, the environment or the settings file
+	config      string
+	verbose     bool
+	logLevel    slog.Level
+	logFormat   string
+}
+
+// The log formats.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// settings pairs the flags with their environment variables; those of some commands
+// alone are looked at with these. A variable with
+// _FILE behind its name holds the path of a file with the value, for secrets.
+var settings = []struct{ flag, env string }{
+	{"nats", "CTXLEDGER_NATS_URL"},
+	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
+	{"clickhouse", "CTXLEDGER_CLICKHOUSE_DSN"},
+	{"data", "CTXLEDGER_DATA"},
+	{"checkpoint-dir", "CTXLEDGER_CHECKPOINT_DIR"},
+	{"checkpoint-command", "CTXLEDGER_CHECKPOINT_COMMAND"},
+}
+
+func (g *GlobalFlags) Register(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.Nats, "nats", "", "NATS address, nats://host:4222 (CTXLEDGER_NATS_URL)")
+	f.StringVar(&g.natsContext, "nats-context", "", "a context of the nats command line (CTXLEDGER_NATS_CONTEXT)")
+	f.StringVar(&g.Clickhouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
+	f.StringVar(&g.Data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
+	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error, like --log-level debug")
+	f.TextVar(&g.logLevel, "log-level", slog.LevelWarn, "what to log on standard error: debug, info, warn or error")
+	f.StringVar(&g.logFormat, "log-format", logText, "how to log: text, or json for a line of JSON each")
+}
+
+// Complete fills what no flag gave from the environment and the settings file.
+func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
+	file, err := readSettings(g.config)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		flag := cmd.Root().PersistentFlags().Lookup(s.flag)
+		if flag == nil {
+			flag = cmd.Flags().Lookup(s.flag)
+		}
+		if flag == nil {
+			continue
+		}
+		if flag.Changed {
+			if err := refuseSecret(s.flag, s.env, flag.Value.String()); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := fromEnvironment(s.env)
+		if err != nil {
+			return err
+		}
+		if value == "" {
+			value = file[s.flag]
+		}
+		if value != "" {
+			_ = flag.Value.Set(value) // a string flag takes any value
+		}
+	}
+	if g.dataGiven = g.Data != ""; !g.dataGiven {
+		g.Data = defaultData()
+	}
+	if g.logFormat != logText && g.logFormat != logJSON {
+		return UsageError("--log-format %q is none: use %s or %s", g.logFormat, logText, logJSON)
+	}
+	return nil
+}
+
+func fromEnvironment(name string) (string, error) {
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	path := os.Getenv(name + "_FILE")
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", UsageError("read %s_FILE: %w", name, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// refuseSecret keeps passwords and tokens out of the list of processes.
+func refuseSecret(flag, env, value string) error {
+	for address := range strings.SplitSeq(value, ",") {
+		u, err := ParseAddress(address)
+		if flag != "nats" && flag != "clickhouse" || err == nil && !holdsSecret(u) {
+			continue
+		}
+		if err != nil && !strings.Contains(address, "@") {
+			continue // refused later, by who reads it
+		}
+		return UsageError("--%s holds a password, which every user of this machine could read: give the address in %s, or in a file that %s_FILE names", flag, env, env)
+	}
+	return nil
+}
+
+// holdsSecret reports whether an address has a password, or for NATS a token,
+// which stands alone before the @.
+func holdsSecret(u *url.URL) bool {
+	if u.Query().Has("password") {
+		return true
+	}
+	if u.User == nil {
+		return false
+	}
+	_, has := u.User.Password()
+	return has || u.Scheme == "nats" || u.Scheme == "tls" || u.Scheme == "ws" || u.Scheme == "wss"
+}
+
+func readSettings(path string) (map[string]string, error) {
+	given := path != ""
+	if !given {
+		if path = os.Getenv("CTXLEDGER_CONFIG"); path == "" {
+			path = "ctxledger.yaml"
+		} else {
+			given = true
+		}
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !given {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, UsageError("read settings: %w", err)
+	}
+	var file map[string]string
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, UsageError("settings file %s: want lines of the form name: value: %s", path, yaml.FormatError(err, false, false))
+	}
+	for name := range file {
+		if !knownSetting(name) {
+			return nil, UsageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, data, checkpoint-dir and checkpoint-command", path, name)
+		}
+	}
+	return file, nil
+}
+
+func knownSetting(name string) bool {
+	for _, s := range settings {
+		if s.flag == name {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultData is where one user's ledger lives unless told otherwise.
+func defaultData() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "ctxledger")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("ctxledger-%d", os.Getuid()))
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "ctxledger")
+	}
+	return filepath.Join(home, ".local", "share", "ctxledger")
+}

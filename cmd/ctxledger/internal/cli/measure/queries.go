@@ -1,0 +1,86 @@
+package measure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+)
+
+func benchQueriesCommand(a *cli.App) *cobra.Command {
+	c := bench.DefaultQueriesConfig()
+	var database, output string
+	cmd := &cobra.Command{
+		Use:   "queries",
+		Short: "Measure every query of the catalogue",
+		Long: `Ask every query of the catalogue of a ledger, in each scope that it has, and
+print how long it took, cold and warm, and what it read and needed; and of the
+commands window, why and diff all that they ask about a turn of a session:
+
+  turn            what the query cannot do without, such as a turn      bar   1 s
+                  (window and why: 50 ms; diff asks for two windows: 100 ms)
+  session         one session, without its tenant                       bar   1 s
+                  (sessions, its summary: 100 ms)
+  tenant 30 days  one tenant, the last 30 days where the query has days bar   1 s
+  everything      the defaults of all parameters, or a turn that may
+                  be of any session                                     bar   5 s
+
+What is asked about is drawn from the ledger, the same each time. A figure is over
+the bar if its 95th percentile, warm, is. Cold is right after the server has dropped
+its caches of marks, of uncompressed data, of conditions and of mapped files, where
+the user may do that, and else the first run with its arguments; pages that the
+system holds stay. CPU time is all threads'; rows, bytes, memory and CPU
+time are the highest of all runs. An interrupted run prints what it has measured.
+The limits are those of ` + "`ctxledger query`" + `.
+
+Without a running instance, ClickHouse is started on the data folder for as long
+as it takes.`,
+		Example: `  ctxledger bench queries
+  ctxledger bench queries --data ./corpus --database ` + bench.SeedDatabase + ` -o json >queries.json
+  ctxledger bench queries --only window --only sessions`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return benchQueries(cmd.Context(), a, c, database, output) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&database, "database", "", "the database of the ledger (default: that of the address)")
+	f.StringArrayVar(&c.Only, "only", nil, "only the query or command of this name; may be repeated")
+	f.IntVar(&c.Samples, "samples", c.Samples, "about how many turns and sessions to ask")
+	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask what is about a tenant or everything")
+	f.DurationVar(&c.MaxTime, "max-time", c.MaxTime, "end a query after this long")
+	f.StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func benchQueries(ctx context.Context, a *cli.App, c bench.QueriesConfig, database, output string) (err error) {
+	if output != "table" && output != "json" {
+		return cli.UsageError("-o %q: want table or json", output)
+	}
+	if err := c.Validate(); err != nil {
+		return cli.UsageError("%w", err)
+	}
+	dsn, stop, err := writerOrStart(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if database != "" {
+		if dsn, err = bench.InDatabase(dsn, database); err != nil {
+			return err
+		}
+	}
+	bar := benchBar(a)
+	c.Progress = bar.set
+	report, err := bench.RunQueries(ctx, c, dsn)
+	bar.done()
+	if err != nil && len(report.Queries) == 0 {
+		return err
+	}
+	err = cli.Interrupted(ctx, err, "the figures are of what was asked until then")
+	if output == "json" {
+		return errors.Join(err, report.WriteJSON(a.Out))
+	}
+	return errors.Join(err, report.WriteTable(a.Out))
+}

@@ -1,0 +1,92 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func DeployCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "deploy",
+		Short: "Configuration of a production node and its tenants",
+		Long: `Print the configuration of a NATS or a ClickHouse server for a node of its own, or
+write it into a folder. It is what the embedded servers and the tests run on.
+
+With --out there are passwords, too, in files that only their owner can read:
+
+  secrets/nats-server.env, secrets/clickhouse-server.env
+      for the environment of the servers: hashes of the passwords
+  secrets/nats-projector.env, secrets/clickhouse-writer.env, …
+      for the environment of a client: its address with its password
+
+Those that are there are kept. The tenants are the ones that are named and no
+others: name all of them, every time. A tenant's facts are its own: on NATS it
+publishes and reads nothing, on ClickHouse it reads its own rows and writes
+nothing.`,
+		Example: `  ctxledger deploy nats --tenant acme
+  ctxledger deploy nats --tenant acme --tenant zeta --host nats.internal --out node
+  ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node`,
+		Args: cli.KnownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		deployServerCommand(a, "nats", "Configuration of NATS: limits, durability, an account for each tenant", deploy.NATS()),
+		deployServerCommand(a, "clickhouse", "Configuration of ClickHouse: memory, parts, a writer and readers", deploy.ClickHouse()),
+	)
+	return cmd
+}
+
+func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *cobra.Command {
+	var tenants []string
+	var out, host string
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: cli.NoArgs,
+		Example: fmt.Sprintf("  ctxledger deploy %[1]s\n  ctxledger deploy %[1]s --tenant acme --tenant zeta --host %[1]s.internal --out node", name),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" {
+				if cmd.Flags().Changed("host") {
+					return cli.UsageError("--host is for the addresses in secrets/: give a folder with --out")
+				}
+				return printDeployment(a, server, tenants)
+			}
+			written, err := server.Write(out, host, tenants...)
+			for _, path := range written {
+				fmt.Fprintln(a.Out, filepath.Join(out, path))
+			}
+			return deployError(err)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&tenants, "tenant", []string{schema.DefaultTenant}, "a tenant of the node; may be repeated")
+	f.StringVar(&out, "out", "", "write into this folder, with passwords, instead of printing")
+	f.StringVar(&host, "host", "localhost", "where clients find the server")
+	return cmd
+}
+
+// printDeployment prints every file below a line with its path. There is nothing
+// secret in them.
+func printDeployment(a *cli.App, server deploy.Server, tenants []string) error {
+	files, err := server.Files(tenants...)
+	for i, f := range files {
+		if i > 0 {
+			fmt.Fprintln(a.Out)
+		}
+		fmt.Fprintf(a.Out, "==> %s <==\n%s", f.Path, f.Text)
+	}
+	return deployError(err)
+}
+
+// deployError makes a name that the servers cannot have a wrong command line.
+func deployError(err error) error {
+	if errors.Is(err, deploy.ErrTenant) || errors.Is(err, deploy.ErrHost) {
+		return cli.WithCode(cli.ExitUsage, err)
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func DoctorCommand(a *cli.App) *cobra.Command {
+	var secrets string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the set-up and say what to do",
+		Long: `Check the data folder, the keys, the servers, the streams, the tables and the
+projector, and say for each problem what to do. Exit code 0 when nothing is
+wrong, 5 when a server that should answer does not, 1 otherwise. That no
+instance runs on the data folder is nothing wrong.
+
+It also says whether an account on NATS allows more than its role needs: its own, if
+it is a tenant's, and with --secrets those of all tenants in a folder that
+"ctxledger deploy nats --out" wrote. It asks the server by messages that no stream
+stores.`,
+		Example: `  ctxledger doctor
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor --secrets node/secrets`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), a, secrets) },
+	}
+	cmd.Flags().StringVar(&secrets, "secrets", "", "check the accounts of the tenants in this folder, too")
+	return cmd
+}
+
+// A finding is one thing that doctor looked at.
+type finding struct {
+	what, state string
+	err         error // nil when all is well
+}
+
+func doctor(ctx context.Context, a *cli.App, secrets string) error {
+	findings := []finding{checkData(a), checkKeys(a), checkEngine(ctx, a)}
+	findings = append(findings, checkServers(ctx, a, secrets)...)
+	var worst error
+	for _, f := range findings {
+		mark := "ok  "
+		if f.err != nil {
+			mark = "FAIL"
+			f.state = f.err.Error()
+			if worst == nil || cli.ExitCode(f.err) == cli.ExitUnreachable {
+				worst = f.err
+			}
+		}
+		fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, f.what, f.state)
+	}
+	if worst != nil {
+		return cli.WithCode(cli.ExitCode(worst), errors.New("something is wrong: see above"))
+	}
+	return nil
+}
+
+func checkData(a *cli.App) finding {
+	f := finding{what: "data", state: a.Flags.Data}
+	if _, err := os.Stat(a.Flags.Data); errors.Is(err, os.ErrNotExist) {
+		f.state += " (not there yet; the first `ctxledger up` or `import` makes it)"
+		return f
+	}
+	probe, err := os.CreateTemp(a.Flags.Data, ".doctor-*")
+	if err != nil {
+		f.err = fmt.Errorf("cannot write to %s: choose another folder with --data, or mend its permissions", a.Flags.Data)
+		return f
+	}
+	probe.Close()
+	os.Remove(probe.Name())
+	return f
+}
+
+func checkKeys(a *cli.App) finding {
+	rings, err := keyfile.List(a.Flags.Data)
+	return finding{"keys", fmt.Sprintf("%d tenants with keys", len(rings)), err}
+}
+
+// checkEngine says where a ClickHouse would come from if one had to start. It
+// downloads nothing.
+func checkEngine(ctx context.Context, a *cli.App) finding {
+	f := finding{what: "engine"}
+	named := os.Getenv("CTXLEDGER_CLICKHOUSE")
+	library := os.Getenv("CTXLEDGER_LIBCHDB")
+	program, err := exec.LookPath(cmp.Or(named, "clickhouse"))
+	switch {
+	case a.Flags.Clickhouse != "":
+		f.state = "not needed: a server is named"
+	case library != "":
+		f.state = "the library " + library + ", which CTXLEDGER_LIBCHDB names"
+		if _, err := os.Stat(library); err != nil {
+			f.err = fmt.Errorf("CTXLEDGER_LIBCHDB names %s, which is not there: name a library that is, or unset it", library)
+		}
+	case named != "" && named != "off" && err != nil:
+		f.err = fmt.Errorf("CTXLEDGER_CLICKHOUSE names %s, which is not there: name a program that is, or unset it", named)
+	case named != "off" && err == nil:
+		f.state = "the program " + program + ", if it is 26.6 or newer"
+	default:
+		return checkLibrary(ctx, a)
+	}
+	return f
+}
+
+// checkLibrary asks for the cached library with a context that has ended, which
+// tells what a fetch would meet and ends before the download.
+func checkLibrary(ctx context.Context, a *cli.App) finding {
+	f := finding{what: "engine"}
+	ended, end := context.WithCancel(ctx)
+	end()
+	library, err := embedded.Fetch(ended, nil)
+	switch {
+	case err == nil:
+		f.state = library
+	case errors.Is(err, context.Canceled):
+		f.state = "not fetched yet: the first `ctxledger up` or `demo` does it through npm, once"
+	default:
+		f.err = err
+	}
+	return f
+}
+
+func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
+	if _, err := a.Addresses(); errors.Is(err, embedded.ErrNotRunning) {
+		return []finding{{what: "servers", state: "none run on this data folder: start them with `ctxledger up`"}}
+	}
+	var findings []finding
+	nc, js, err := a.ConnectNATS()
+	if err == nil {
+		defer nc.Close()
+		findings = append(findings, finding{what: "nats", state: nc.ConnectedUrlRedacted() + ", version " + nc.ConnectedServerVersion()}, checkStream(ctx, js))
+		findings = append(findings, checkAccounts(ctx, a, nc, js, secrets)...)
+	} else {
+		findings = append(findings, finding{what: "nats", err: err})
+	}
+	l, err := a.OpenLedger(ctx)
+	if err != nil {
+		return append(findings, finding{what: "clickhouse", err: err})
+	}
+	defer l.Close()
+	version, err := l.Version()
+	findings = append(findings, finding{"clickhouse", "version " + version, err})
+	tables := checkTables(ctx, l)
+	findings = append(findings, tables)
+	if js == nil || tables.err != nil {
+		return findings
+	}
+	return append(findings, checkProjector(ctx, js, l))
+}
+
+func checkTables(ctx context.Context, l *ledger.Ledger) finding {
+	pending, err := shadow.Of(l).Pending(ctx)
+	switch {
+	case ledger.AccessDenied(err):
+		return finding{what: "tables", state: "not this user's to check: it reads a tenant's rows"}
+	case err == nil && len(pending) > 0:
+		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
+	}
+	return finding{"tables", "up to date", err}
+}
+
+func checkStream(ctx context.Context, js jetstream.JetStream) finding {
+	heads, err := streamio.ReadLastSequences(ctx, js)
+	if cli.PublishOnly(err) {
+		return finding{what: "stream", state: "this account publishes and may not look into it; whether there is one, the first event shows"}
+	}
+	name := schema.EventStream
+	if len(heads) > 1 {
+		names := slices.Sorted(maps.Keys(heads))
+		name = fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	}
+	return finding{"stream", fmt.Sprintf("%s, %d events so far", name, heads.Total()), err}
+}
+
+// checkProjector looks whether the tables follow the stream.
+func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
+	f := finding{what: "projector"}
+	last, err := streamio.ReadLastSequences(ctx, js)
+	if cli.PublishOnly(err) {
+		f.state = "not this account's to check"
+		return f
+	}
+	if err != nil {
+		f.err = err
+		return f
+	}
+	const patience = 2 * time.Second
+	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, nil)
+	switch {
+	case err != nil:
+		f.err = err
+	case !level:
+		f.err = errors.New("events wait in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`")
+	default:
+		f.state = "level with the stream"
+	}
+	return f
+}

@@ -1,0 +1,149 @@
+package operate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/erasure"
+)
+
+type eraseFlags struct {
+	subject, tenant, reason string
+	policyRefs              []string
+	dryRun, yes             bool
+	output                  string
+}
+
+func EraseCommand(a *cli.App) *cobra.Command {
+	var flags eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase --subject SUBJECT --reason REASON --policy-ref POLICY",
+		Short: "Erase the content of a data subject, and keep the proofs",
+		Long: `Erase every event of a subject: its messages from the streams, where they are
+overwritten, its rows from the tables with the salts, and its copies in
+CTX_QUARANTINE. What stays are the leaves of the log, which say nothing without the
+salts, so that evidence packs still verify; and the fact context.erasure.applied,
+with the subject, the reason, the policies and where the records stood.
+
+A subject is a data subject, whose id the events have as resource_id; or session:ID,
+run:ID, thread:ID or item:ID. Redactions stay, because they hold no content and keep
+a value from coming back. A reason stays for ever, too: name nothing in it.
+
+A terminal is asked; a pipe needs --yes. --dry-run only counts. A projector must be
+running. What was cut off is finished by running the command again, and what
+producers send later is erased by running it then. Not erased is what is elsewhere:
+packs that were handed over, backups, the outboxes of producers, and what a
+content_ref points to. The server keeps the files of replaced table parts for eight
+minutes.`,
+		Example: `  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17 --dry-run
+  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17
+  ctxledger erase --subject session:s-9 --tenant acme --reason expired --policy-ref policy:retention --yes`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			subject, err := ledger.ParseSubject(flags.subject)
+			switch {
+			case flags.subject == "":
+				return cli.UsageError("whose content? give --subject")
+			case err != nil:
+				return cli.UsageError("--subject: %w", err)
+			case flags.output != "table" && flags.output != "json":
+				return cli.UsageError("-o %q: want table or json", flags.output)
+			case !flags.dryRun && strings.TrimSpace(flags.reason) == "":
+				return cli.UsageError("why? give --reason; it stays in the ledger")
+			case !flags.dryRun && len(flags.policyRefs) == 0:
+				return cli.UsageError("under which policy? give --policy-ref")
+			}
+			return erase(cmd.Context(), a, subject, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.subject, "subject", "", "a data subject (resource_id), or session:ID, run:ID, thread:ID, item:ID")
+	f.StringVar(&flags.tenant, "tenant", "", "only this tenant's; default all")
+	f.StringVar(&flags.reason, "reason", "", "why, for people; it stays")
+	f.StringArrayVar(&flags.policyRefs, "policy-ref", nil, "the policy that asks for it; may be given again")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "print what would be erased, and erase nothing")
+	f.BoolVar(&flags.yes, "yes", false, "do not ask")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseFlags) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := cli.OpenMigrated(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	e := erasure.Erasure{
+		JetStream: js, Ledger: l, Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs, Log: a.Log(),
+	}
+	found, err := e.Find(ctx)
+	if err != nil {
+		return err
+	}
+	if flags.dryRun || found.IsZero() {
+		return printErased(a, erasure.Erased{Erasable: found}, flags, "to erase")
+	}
+	if !flags.yes {
+		if err := confirmErasure(a, subject, found); err != nil {
+			return err
+		}
+	}
+	done, err := e.Run(ctx)
+	if err != nil {
+		return cli.Interrupted(ctx, err, "what is erased so far stays erased; run it again to finish")
+	}
+	return printErased(a, done, flags, "erased")
+}
+
+// confirmErasure asks a terminal, and refuses anybody else.
+func confirmErasure(a *cli.App, subject ledger.Subject, found erasure.Erasable) error {
+	if !cli.IsTerminal(a.In) {
+		return cli.UsageError("%s of %s would be erased for good: say so with --yes", countErasable(found), subject)
+	}
+	fmt.Fprintf(a.Err, "%s of %s will be erased for good. Type yes: ", countErasable(found), subject)
+	line, _ := bufio.NewReader(a.In).ReadString('\n')
+	if strings.TrimSpace(line) != "yes" {
+		return cli.WithCode(cli.ExitFailed, errors.New("nothing was erased"))
+	}
+	return nil
+}
+
+func countErasable(e erasure.Erasable) string {
+	return fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
+}
+
+func printErased(a *cli.App, done erasure.Erased, flags eraseFlags, verb string) error {
+	if flags.output == "json" {
+		text, err := json.Marshal(done, json.FormatNilSliceAsNull(false))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Out, "%s\n", text)
+		return nil
+	}
+	if done.IsZero() {
+		fmt.Fprintln(a.Out, "nothing to erase")
+		return nil
+	}
+	fmt.Fprintf(a.Out, "%s: %s\n", verb, countErasable(done.Erasable))
+	if done.Kept > 0 {
+		fmt.Fprintf(a.Out, "kept: %d redactions and exports, which hold no content\n", done.Kept)
+	}
+	for _, id := range done.ErasureIDs {
+		fmt.Fprintf(a.Out, "fact: %s\n", id)
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package operate
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func QuarantineCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quarantine",
+		Short: "List, show and replay what was refused",
+		Long: `A message that is wrong in itself is not projected. It is kept with its exact
+bytes, its place in the stream and the reason, and the events around it are
+unaffected. Values that a redaction withholds are masked in it.
+
+"list" says what was refused, "show" prints one with what to do about it, and
+"replay" sends it again, as it is or fixed, for the same tenant. "preview" lists
+recorded events that today's rules would quarantine.`,
+		Example: `  ctxledger quarantine list --since 24h
+  ctxledger quarantine show 17
+  ctxledger quarantine replay 17 fixed.json`,
+		Args: cli.KnownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(quarantineListCommand(a), quarantineShowCommand(a), quarantineReplayCommand(a), quarantinePreviewCommand(a))
+	return cmd
+}
+
+func quarantineListCommand(a *cli.App) *cobra.Command {
+	var tenant, code, since, output string
+	var waiting, counts bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List what was refused, newest first", Args: cli.NoArgs,
+		Long: `List what was refused, the newest first: where it stands in the stream, when it
+was first seen, the code of the first violation and the field, and what became of
+its last replay. With --counts only how many there are of each code.`,
+		Example: `  ctxledger quarantine list --code id_conflict --since 2026-11-21T00:00:00Z
+  ctxledger quarantine list --waiting -o json
+  ctxledger quarantine list --counts`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			params := []string{"tenant=" + tenant}
+			name := "quarantine-by-code"
+			if counts && (code != "" || since != "" || waiting) {
+				return cli.UsageError("--counts goes with --tenant only")
+			}
+			if !counts {
+				from, err := sinceTime(since, time.Now())
+				if err != nil {
+					return err
+				}
+				name, params = "quarantine", append(params, "code="+code, "since="+from)
+			}
+			if waiting {
+				params = append(params, "waiting=1")
+			}
+			return ask.RunQuery(cmd.Context(), a, []string{name}, ask.Named(params, output))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&tenant, "tenant", "", "only this tenant")
+	f.StringVar(&code, "code", "", "only this code, such as id_conflict")
+	f.StringVar(&since, "since", "", "only what was stored since: a duration such as 24h or 7d, or an RFC 3339 time")
+	f.BoolVar(&waiting, "waiting", false, "only what was not replayed")
+	f.BoolVar(&counts, "counts", false, "how many there are of each code and field")
+	f.StringVarP(&output, "output", "o", "table", "table, json, csv or parquet")
+	return cmd
+}
+
+// sinceTime reads a duration before now, or a time.
+func sinceTime(text string, now time.Time) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at.UTC().Format(time.RFC3339Nano), nil
+	}
+	hours := text
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return "", cli.UsageError("--since %q: want a duration such as 24h or 7d, or a time such as 2026-11-21T08:00:00Z", text)
+		}
+		hours = fmt.Sprint(n*24, "h")
+	}
+	d, err := time.ParseDuration(hours)
+	if err != nil || d < 0 {
+		return "", cli.UsageError("--since %q: want a duration such as 24h or 7d, or a time such as 2026-11-21T08:00:00Z", text)
+	}
+	return now.Add(-d).UTC().Format(time.RFC3339Nano), nil
+}
+
+func quarantineShowCommand(a *cli.App) *cobra.Command {
+	var stream, output string
+	var raw, event bool
+	cmd := &cobra.Command{
+		Use: "show SEQUENCE", Short: "Show one refused message and what to do about it",
+		Long: `Show a refused message: its place, the reason, what to do, its headers and its
+bytes. --raw writes nothing but the exact bytes, --event the message as one
+CloudEvent in JSON, to be fixed and replayed.`,
+		Example: `  ctxledger quarantine show 17
+  ctxledger quarantine show 17 --event >fixed.json`,
+		Args: oneSequence,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "table" && output != "json" {
+				return cli.UsageError("-o %q: want table or json", output)
+			}
+			if raw && (event || output == "json") || event && output == "json" {
+				return cli.UsageError("want one of --raw, --event and -o json")
+			}
+			l, err := a.OpenReader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			r, err := findRefusal(cmd.Context(), l, args[0], stream)
+			if err != nil {
+				return err
+			}
+			switch {
+			case raw:
+				_, err = a.Out.Write(r.Data)
+				return err
+			case event:
+				return printAsEvent(a, r)
+			}
+			replays, err := read.Of(l).Replays(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return printRefusalJSON(a, r, replays)
+			}
+			return printRefusal(a, r, replays)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&stream, "incarnation", "", "the stream's, where several streams had such a sequence")
+	f.BoolVar(&raw, "raw", false, "only the exact bytes")
+	f.BoolVar(&event, "event", false, "only the event, in the JSON format of CloudEvents")
+	f.StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func oneSequence(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.UsageError("%s takes one sequence, found %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// findRefusal returns the one refused message with this sequence.
+func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation string) (ledger.Refusal, error) {
+	var filter read.RefusalFilter
+	var err error
+	if filter.First, err = strconv.ParseUint(sequence, 10, 64); err != nil || filter.First == 0 {
+		return ledger.Refusal{}, cli.UsageError("%q is no sequence of a stream: `ctxledger quarantine list` lists them", sequence)
+	}
+	if filter.Last = filter.First; incarnation != "" {
+		if filter.Incarnation, err = uuid.Parse(incarnation); err != nil {
+			return ledger.Refusal{}, cli.UsageError("--incarnation %q is no UUID", incarnation)
+		}
+	}
+	var found []ledger.Refusal
+	err = read.Of(l).Refusals(ctx, filter, func(r ledger.Refusal) error {
+		found = append(found, r)
+		return nil
+	})
+	switch {
+	case ledger.NotMigrated(err):
+		return ledger.Refusal{}, errors.New("the tables are not up to date: run `ctxledger migrate`")
+	case err != nil:
+		return ledger.Refusal{}, err
+	case len(found) == 0:
+		return ledger.Refusal{}, fmt.Errorf("no refused message has the sequence %d: `ctxledger quarantine list` lists them", filter.First)
+	case len(found) > 1:
+		var choices strings.Builder
+		for _, r := range found {
+			fmt.Fprintf(&choices, "\n  --incarnation %s  stored %s, %s", r.Incarnation, r.RecordedAt.Format(time.RFC3339), r.Code)
+		}
+		return ledger.Refusal{}, cli.UsageError("%d streams had a refused message with the sequence %d; say which:%s", len(found), filter.First, &choices)
+	}
+	return found[0], nil
+}
+
+// advice says what to do about a refused message.
+func advice(r ledger.Refusal, replays []read.Replay) string {
+	if len(replays) > 0 {
+		switch last := replays[len(replays)-1]; last.Outcome {
+		case "recorded", "repeated":
+			return "nothing: it was replayed, and its event is recorded"
+		default:
+			return fmt.Sprintf("its replay was refused, too: see `ctxledger quarantine show %d`", last.StreamSeq)
+		}
+	}
+	form := "--event"
+	if r.EventID == "" {
+		form = "--raw"
+	}
+	fix := fmt.Sprintf("`ctxledger quarantine show %d %s >fixed.json`, mend it, `ctxledger quarantine replay %d fixed.json`", r.StreamSeq, form, r.StreamSeq)
+	switch schema.Code(r.Code) {
+	case schema.CodeReintroduced:
+		return "keep the value out of what the producer sends, and change the secret if it is one. Where the fact is needed: " + fix + ", with a new id and without the value"
+	case schema.CodeIDConflict:
+		return "another event has this source and id: give this one an id of its own: " + fix
+	case schema.CodeTenantMismatch:
+		return fmt.Sprintf("see why tenant %q published an event of another tenant. Where the event is %q's own, correct its tenant: %s", r.Tenant, r.Tenant, fix)
+	case schema.CodeUnknownType:
+		return fmt.Sprintf("upgrade the projector and run `ctxledger quarantine replay %d`", r.StreamSeq)
+	}
+	return "mend the producer, and this event: " + fix
+}
+
+func printRefusal(a *cli.App, r ledger.Refusal, replays []read.Replay) error {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-11s  %s\n", name, printable(strings.ReplaceAll(value, "\n", "\n             ")))
+		}
+	}
+	line("sequence", fmt.Sprintf("%d of stream %s", r.StreamSeq, r.Incarnation))
+	line("first seen", r.RecordedAt.UTC().Format(time.RFC3339Nano))
+	line("subject", r.Subject)
+	line("tenant", r.Tenant)
+	line("source", r.Source)
+	line("event id", r.EventID)
+	line("code", r.Code)
+	line("field", r.Pointer)
+	line("reason", r.Reason)
+	for _, replay := range replays {
+		line("replayed", fmt.Sprintf("as sequence %d: %s", replay.StreamSeq, replay.Outcome))
+	}
+	line("what to do", advice(r, replays))
+	fmt.Fprintf(&b, "\n")
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			fmt.Fprintf(&b, "%s: %s\n", printable(name), printable(value))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", printable(string(r.Data)))
+	_, err := fmt.Fprint(a.Out, b.String())
+	return err
+}
+
+// printable keeps bytes of a stranger from steering a terminal.
+func printable(text string) string {
+	var b strings.Builder
+	for _, c := range strings.ToValidUTF8(text, string(utf8.RuneError)) {
+		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 {
+			fmt.Fprintf(&b, `\x%02x`, c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// refusalJSON is what `show -o json` prints. Bytes that are not text are in
+// data_base64.
+type refusalJSON struct {
+	ledger.Refusal
+	Headers map[string][]string `json:"headers"`
+	Text    *string             `json:"data,omitempty"`
+	Base64  string              `json:"data_base64,omitempty"`
+	Masked  bool                `json:"masked"`
+	Replays []read.Replay       `json:"replays"`
+	Advice  string              `json:"what_to_do"`
+}
+
+func printRefusalJSON(a *cli.App, r ledger.Refusal, replays []read.Replay) error {
+	shown := refusalJSON{Refusal: r, Headers: r.Header, Masked: quarantine.Masked(r), Replays: replays, Advice: advice(r, replays)}
+	if utf8.Valid(r.Data) {
+		shown.Text = new(string(r.Data))
+	} else {
+		shown.Base64 = base64.StdEncoding.EncodeToString(r.Data)
+	}
+	text, err := json.Marshal(shown, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n", text)
+	return err
+}
+
+// printAsEvent writes a refused message in structured mode, as far as it can be
+// read.
+func printAsEvent(a *cli.App, r ledger.Refusal) error {
+	e, err := schema.ParseMessage(r.Header, r.Data)
+	if e != nil {
+		var m schema.Message
+		if m, err = e.Structured(); err == nil {
+			_, err = fmt.Fprintf(a.Out, "%s\n", m.Data)
+			return err
+		}
+	}
+	return fmt.Errorf("the message cannot be read as an event (%w): take its bytes with --raw and mend those", err)
+}

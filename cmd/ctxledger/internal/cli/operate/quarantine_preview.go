@@ -1,0 +1,93 @@
+package operate
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
+)
+
+func quarantinePreviewCommand(a *cli.App) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "preview", Short: "List stored events that today's rules would quarantine", Args: cli.NoArgs,
+		Long: `List the events that are recorded by older rules and that today's rules would
+quarantine: facts that name another tenant than the subject they were published on,
+for one. They stay recorded, because rules hold from a position on; see
+"ctxledger migrate --help". preview reads the streams up to that position. It changes
+nothing, and does not find what the stream no longer has.`,
+		Example: `  ctxledger quarantine preview
+  ctxledger quarantine preview -o csv >suspects.csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "table" && output != "json" && output != "csv" {
+				return cli.UsageError("-o %q: want table, json or csv", output)
+			}
+			return previewQuarantine(cmd.Context(), a, output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, json or csv")
+	return cmd
+}
+
+func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := cli.OpenMigrated(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "reading the stream")
+	var found previewRows
+	err = quarantine.Preview(ctx, js, l, a.Log(), bar.Set, func(r ledger.Refusal) error {
+		found.list = append(found.list, r)
+		return nil
+	})
+	bar.Done()
+	if err != nil {
+		return err
+	}
+	_, err = rows.Write(a.Out, &found, output)
+	return err
+}
+
+// previewRows are refusals in the form of the rows of a query.
+type previewRows struct {
+	list []ledger.Refusal
+	next int
+}
+
+func (p *previewRows) Columns() []read.ResultColumn {
+	columns := []read.ResultColumn{{Name: "stream_seq", Type: "UInt64"}, {Name: "recorded_at", Type: "DateTime64(9, 'UTC')"}}
+	for _, name := range []string{"tenant", "code", "pointer", "subject", "source", "event_id", "reason", "incarnation"} {
+		columns = append(columns, read.ResultColumn{Name: name, Type: "String"})
+	}
+	return columns
+}
+
+func (p *previewRows) Next() bool {
+	p.next++
+	return p.next <= len(p.list)
+}
+
+func (p *previewRows) Values() []any {
+	r := p.list[p.next-1]
+	return []any{
+		r.StreamSeq, r.RecordedAt.UTC().Format(time.RFC3339Nano), r.Tenant, r.Code, r.Pointer,
+		r.Subject, r.Source, r.EventID, r.Reason, r.Incarnation.String(),
+	}
+}
+
+func (p *previewRows) Err() error { return nil }
+
+func (p *previewRows) Close() error { return nil }

@@ -1,0 +1,234 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func quarantineReplayCommand(a *cli.App) *cobra.Command {
+	var stream, code, tenant string
+	cmd := &cobra.Command{
+		Use:   "replay SEQUENCE [FILE] | replay --code CODE",
+		Short: "Send what was refused again, as it is or fixed",
+		Long: `Send a refused message again. Without a file it is sent as it was, with the bytes
+and headers that the stream CTX_QUARANTINE has; that helps where the projector has
+learnt to read it. With a file, or - for standard input, the one CloudEvent in it,
+in the JSON format, is sent in its place. --code sends all that have this code and
+were not replayed yet.
+
+A replay is the tenant's whose message was quarantined. A fixed event that names no
+tenant gets that one, and one that names another is refused.
+
+What was replayed stays listed, with the sequence of its replay and what became of
+that. To replay twice does no harm. Exit code 3 when something could not be
+replayed or was refused again.`,
+		Example: `  ctxledger quarantine replay 17 fixed.json
+  ctxledger quarantine show 17 --event | sed s/tokns/tokens/ | ctxledger quarantine replay 17 -
+  ctxledger quarantine replay --code unknown_type`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case code == "" && len(args) == 0:
+				return cli.UsageError("which one? give a sequence of `ctxledger quarantine list`, or --code")
+			case code != "" && len(args) > 0:
+				return cli.UsageError("--code replays as it is all that has the code: give no sequence")
+			case code == "" && tenant != "":
+				return cli.UsageError("--tenant goes with --code")
+			case len(args) > 2:
+				return cli.UsageError("%s takes one sequence and one file, found %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			nc, js, err := a.ConnectNATS()
+			if err != nil {
+				return err
+			}
+			defer nc.Close()
+			l, err := cli.OpenMigrated(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			r := replayer{app: a, js: js, ledger: l}
+			switch {
+			case code != "":
+				err = r.all(cmd.Context(), read.RefusalFilter{Code: code, Tenant: tenant, Waiting: true})
+			case len(args) == 2:
+				err = record.WithInput(a, args[1:], func(in io.Reader) error { return r.fixed(cmd.Context(), args[0], stream, in) })
+			default:
+				err = r.one(cmd.Context(), args[0], stream)
+			}
+			if err != nil {
+				return err
+			}
+			return r.outcome(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&stream, "incarnation", "", "the stream's, where several streams had such a sequence")
+	f.StringVar(&code, "code", "", "all that have this code and were not replayed")
+	f.StringVar(&tenant, "tenant", "", "of these only this tenant's")
+	return cmd
+}
+
+// replayer sends refused messages again and says what became of them.
+type replayer struct {
+	app     *cli.App
+	js      jetstream.JetStream
+	ledger  *ledger.Ledger
+	sent    []sentReplay
+	refused bool // some could not be sent
+}
+
+type sentReplay struct {
+	of       ledger.Refusal
+	sequence uint64
+}
+
+// all replays what fits as it is. What cannot be replayed so is said and left.
+func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
+	var list []ledger.Refusal
+	err := read.Of(r.ledger).Refusals(ctx, filter, func(found ledger.Refusal) error {
+		list = append(list, found)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(r.app.Err, "nothing with the code %s waits to be replayed\n", filter.Code)
+	}
+	return r.asItIs(ctx, list)
+}
+
+// one replays one message as it is, unless that was done before.
+func (r *replayer) one(ctx context.Context, sequence, stream string) error {
+	found, err := findRefusal(ctx, r.ledger, sequence, stream)
+	if err != nil {
+		return err
+	}
+	replays, err := read.Of(r.ledger).Replays(ctx, found)
+	if err != nil {
+		return err
+	}
+	if len(replays) > 0 {
+		last := replays[len(replays)-1]
+		r.report(found, last.StreamSeq, "already, "+last.Outcome)
+		return nil
+	}
+	return r.asItIs(ctx, []ledger.Refusal{found})
+}
+
+func (r *replayer) asItIs(ctx context.Context, list []ledger.Refusal) error {
+	if err := quarantine.FindCopies(ctx, r.js, list); err != nil {
+		return err
+	}
+	for _, found := range list {
+		sequence, err := quarantine.Replay(ctx, r.js, found)
+		switch {
+		case errors.Is(err, quarantine.ErrMasked), errors.Is(err, quarantine.ErrNotReplayable):
+			r.refused = true
+			fmt.Fprintf(r.app.Err, "sequence %d: %s: %v\n", found.StreamSeq, found.Code, err)
+		case err != nil:
+			return err
+		default:
+			r.sent = append(r.sent, sentReplay{found, sequence})
+		}
+	}
+	return nil
+}
+
+// fixed sends the event in the input in the place of a message.
+func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Reader) error {
+	found, err := findRefusal(ctx, r.ledger, sequence, stream)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, record.MaxLine+1))
+	if err != nil {
+		return fmt.Errorf("read the fixed event: %w", err)
+	}
+	e, err := schema.ParseStructured(text)
+	if err == nil {
+		if _, violations := schema.Validate(e); len(violations) > 0 {
+			err = violations
+		}
+	}
+	if violations := record.ViolationsOf(err); violations != nil {
+		for _, v := range violations {
+			fmt.Fprintln(r.app.Err, v)
+		}
+		return cli.ErrRefused
+	}
+	if err != nil {
+		return err
+	}
+	at, err := quarantine.ReplayFixed(ctx, r.js, found, e)
+	if errors.Is(err, quarantine.ErrOtherTenant) {
+		fmt.Fprintln(r.app.Err, err)
+		return cli.ErrRefused
+	}
+	if err != nil {
+		return err
+	}
+	r.sent = append(r.sent, sentReplay{found, at})
+	return nil
+}
+
+// outcome waits until what was sent is projected, and says what became of it.
+func (r *replayer) outcome(ctx context.Context) error {
+	const patience = 5 * time.Second
+	level := true
+	if len(r.sent) > 0 {
+		last, err := streamio.ReadLastSequences(ctx, r.js)
+		if err != nil {
+			return err
+		}
+		if level, err = streamio.AwaitCommit(ctx, r.js, r.ledger, last, patience, nil); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.sent {
+		outcome := "stored in the stream"
+		replays, err := read.Of(r.ledger).Replays(ctx, s.of)
+		if err != nil {
+			return err
+		}
+		for _, replay := range replays {
+			if replay.StreamSeq == s.sequence {
+				outcome = replay.Outcome
+			}
+		}
+		r.refused = r.refused || outcome == "refused"
+		r.report(s.of, s.sequence, outcome)
+	}
+	if !level {
+		fmt.Fprintln(r.app.Err, "no projector is working on the stream: run `ctxledger project` or `ctxledger up`")
+	}
+	if r.refused {
+		return cli.ErrRefused
+	}
+	return nil
+}
+
+func (r *replayer) report(of ledger.Refusal, sequence uint64, outcome string) {
+	hint := ""
+	if outcome == "refused" {
+		hint = fmt.Sprintf(" again: see `ctxledger quarantine show %d`", sequence)
+	}
+	fmt.Fprintf(r.app.Out, "sequence %d replayed as %d: %s%s\n", of.StreamSeq, sequence, outcome, hint)
+}

@@ -1,0 +1,158 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
+)
+
+type rebuildFlags struct {
+	compareOnly, accept bool
+	output              string
+}
+
+func RebuildCommand(a *cli.App) *cobra.Command {
+	var flags rebuildFlags
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Project again from the stream, compare, and swap the tables",
+		Long: `Project the stream again into fresh tables beside the live ones, in a database of
+their own (<database>_rebuild), hold the two against each other, row counts and
+digests over all columns, and put the fresh tables in the place of the live ones.
+The live tables answer queries throughout. The live projector goes on, and hands
+its lease over for the moment of the swap; the rebuild needs no downtime.
+
+Where the two differ nothing is swapped, the tables that differ are printed and
+the exit code is 4: look, then run it again with --accept to take the stream for
+the truth. --compare-only (or --dry-run) never swaps and leaves nothing behind.
+
+Where the stream begins later than the tables, their older rows are kept, and it
+is said from which sequence on they were rebuilt. That is also the way on where
+events expired before they were projected.
+
+It may be interrupted or killed at any moment. Before the swap the live tables
+stay as they are, and the next rebuild goes on with the fresh ones; a swap that was
+cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
+		Example: `  ctxledger rebuild
+  ctxledger rebuild --compare-only -o json
+  ctxledger rebuild --accept`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.output != "table" && flags.output != "json" {
+				return cli.UsageError("-o %q: want table or json", flags.output)
+			}
+			if flags.compareOnly && flags.accept {
+				return cli.UsageError("--compare-only swaps nothing: leave --accept away")
+			}
+			return runRebuild(cmd.Context(), a, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&flags.compareOnly, "compare-only", false, "only compare; exit code 4 where the tables differ")
+	f.BoolVar(&flags.compareOnly, "dry-run", false, "the same as --compare-only")
+	f.BoolVar(&flags.accept, "accept", false, "swap although the tables differ")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := cli.OpenMigrated(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	keys := cli.KeysIn(a.Flags.Data)
+	if _, err := keys(); err != nil {
+		return err
+	}
+	ring, err := a.RingIfAny()
+	if err != nil {
+		return err
+	}
+	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "projecting again")
+	done, err := rebuild.Rebuild{
+		Projector: projector.ForRebuild, JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
+		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
+	}.Run(ctx)
+	bar.Done()
+	if err != nil && !errors.Is(err, rebuild.ErrDiffer) {
+		return cli.Interrupted(ctx, err, "the live tables are as they were, unless the swap had begun, which is then finished by whoever comes first; run it again to go on")
+	}
+	if printErr := printRebuilt(a, done, flags); printErr != nil {
+		return printErr
+	}
+	switch {
+	case err == nil:
+		return nil
+	case flags.compareOnly:
+		return cli.WithCode(cli.ExitNotVerified, errors.New("the tables differ from what the stream gives: `ctxledger rebuild --accept` takes the stream for the truth"))
+	}
+	return cli.WithCode(cli.ExitNotVerified, errors.New("nothing was swapped, because the tables differ from what the stream gives: look why, then `ctxledger rebuild --accept` takes the stream for the truth"))
+}
+
+// rebuiltJSON is what `rebuild -o json` prints.
+type rebuiltJSON struct {
+	Equal       bool                     `json:"equal"`
+	Swapped     bool                     `json:"swapped"`
+	Finished    bool                     `json:"finished_earlier_swap"`
+	Resumed     bool                     `json:"resumed"`
+	Messages    uint64                   `json:"messages"`
+	Rows        uint64                   `json:"rows_compared"`
+	Seconds     float64                  `json:"seconds"`
+	Streams     []shadow.Start           `json:"streams"`
+	Differences []shadow.TableDifference `json:"differences"`
+}
+
+func printRebuilt(a *cli.App, done rebuild.Rebuilt, flags rebuildFlags) error {
+	if flags.output == "json" {
+		text, err := json.Marshal(rebuiltJSON{
+			len(done.Compared.Differences) == 0, done.Swapped, done.Finished, done.Resumed, done.Messages, done.Compared.Rows,
+			done.Took.Seconds(), done.From, done.Compared.Differences,
+		}, json.FormatNilSliceAsNull(false))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "%s\n", text)
+		return err
+	}
+	if done.Finished {
+		_, err := fmt.Fprintln(a.Out, "finished the swap of an earlier rebuild that was cut off; nothing else was done")
+		return err
+	}
+	if done.Resumed {
+		fmt.Fprintln(a.Out, "went on with what an earlier rebuild had left")
+	}
+	for _, s := range done.From {
+		if s.First > 1 {
+			fmt.Fprintf(a.Out, "the stream %s begins with sequence %d: rebuilt from there on, older rows are kept\n", s.Stream, s.First)
+		}
+	}
+	fmt.Fprintf(a.Out, "projected %d messages, compared %d rows in %d tables, in %s\n", done.Messages, done.Compared.Rows, done.Compared.Tables, done.Took.Round(time.Millisecond))
+	for _, d := range done.Compared.Differences {
+		fmt.Fprintf(a.Out, "%s: %d rows live, %d rebuilt, %d differ, the first at sequence %d of stream %s\n", d.Table, d.LiveRows, d.RebuiltRows, d.Differing, d.StreamSeq, d.Incarnation)
+	}
+	outcome := "the tables are equal"
+	if len(done.Compared.Differences) > 0 {
+		outcome = fmt.Sprintf("%d tables differ", len(done.Compared.Differences))
+	}
+	if done.Swapped {
+		outcome += "; swapped"
+	}
+	_, err := fmt.Fprintln(a.Out, outcome)
+	return err
+}

@@ -1,0 +1,343 @@
+package packs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/evidence"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/producer/publish"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// ExportFlags say what to export and where to.
+type ExportFlags struct {
+	tenant, session, run, turn string
+	Out, output                string
+	zip, redactIDs, unrecorded bool
+}
+
+func evidenceExportCommand(a *cli.App) *cobra.Command {
+	var flags ExportFlags
+	cmd := &cobra.Command{
+		Use:   "export (--turn T | --run R | --session S) --out DIR",
+		Short: "Write the facts of a turn, a run or a session as a pack that anyone can check",
+		Long: `Write an evidence pack: the records in log order, the proof that they are in the
+log under its newest signed head, the documents that follow from them, and a signed
+list of all files. README.md in it is for people and draws the windows.
+
+The pack appears at --out when all of it is written, or not at all; --out must not
+exist, or be an empty folder. With --zip it is one file. With --redact-ids the
+records are withheld, only their leaves stay, and the documents have pseudonyms made
+for this pack alone.
+
+Before anything appears, all of it is searched for values that a redaction withholds,
+by the tenant's keys in the data folder: one that is found ends the export. The pack
+is signed with the ledger's key, which is there too. That a pack was made is itself a
+fact, context.exported, which is published with the pack's id as evidence id.
+
+Where an id occurs in several sessions, a terminal is asked which; elsewhere the
+choices are printed and the exit code is 2.`,
+		Example: `  ctxledger evidence export --turn turn_7 --out pack
+  ctxledger evidence export --run run_1 --session s_42 --out pack -o json
+  ctxledger evidence export --session s_42 --out s_42.zip --zip --redact-ids`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return evidenceExport(cmd.Context(), a, flags) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.turn, "turn", "", "the turn")
+	f.StringVar(&flags.run, "run", "", "the run")
+	f.StringVar(&flags.session, "session", "", "the session, or that of the turn or run")
+	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
+	f.StringVar(&flags.Out, "out", "", "where the pack goes (required)")
+	f.BoolVar(&flags.zip, "zip", false, "write one zip file instead of a folder")
+	f.BoolVar(&flags.redactIDs, "redact-ids", false, "withhold the records and put pseudonyms for all ids")
+	f.BoolVar(&flags.unrecorded, "unrecorded", false, "do not publish context.exported")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	_ = cmd.RegisterFlagCompletionFunc("turn", ask.CompleteTurn(a)) // the flag is there
+	return cmd
+}
+
+func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	l, err := a.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	scope, err := findScope(ctx, a, l, flags)
+	if err != nil {
+		return err
+	}
+	made, err := ExportPack(ctx, a, l, a.Flags.Data, scope, flags)
+	if err != nil {
+		return err
+	}
+	if !flags.unrecorded {
+		if err := recordExport(ctx, a, scope, made); err != nil {
+			return fmt.Errorf("%s was written, and that it was is not recorded: %w", flags.Out, err)
+		}
+	}
+	return sayExport(a, made, flags)
+}
+
+// check says what is wrong with the flags.
+func (f ExportFlags) check() error {
+	switch {
+	case f.turn != "" && f.run != "":
+		return cli.UsageError("--turn and --run: give one of them")
+	case f.turn == "" && f.run == "" && f.session == "":
+		return cli.UsageError("what of? give --turn, --run or --session (`ctxledger query sessions` lists the sessions)")
+	case f.Out == "":
+		return cli.UsageError("where to? give --out")
+	case f.output != "table" && f.output != "json":
+		return cli.UsageError("-o %q: want table or json", f.output)
+	}
+	entries, err := os.ReadDir(f.Out)
+	switch {
+	case err == nil && len(entries) > 0:
+		return cli.UsageError("--out %s: the folder is not empty", f.Out)
+	case err == nil && f.zip:
+		return cli.UsageError("--out %s: a folder is there; name a file for the zip", f.Out)
+	case err == nil || errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	if _, err := os.Lstat(f.Out); err == nil {
+		return cli.UsageError("--out %s: it exists", f.Out)
+	}
+	return cli.UsageError("--out: %w", err)
+}
+
+// kind is what the flags ask for.
+func (f ExportFlags) kind() (kind, id string) {
+	switch {
+	case f.turn != "":
+		return pack.ScopeTurn, f.turn
+	case f.run != "":
+		return pack.ScopeRun, f.run
+	}
+	return pack.ScopeSession, f.session
+}
+
+// findScope fills tenant and session where they are not given: those that have the
+// id, or those that a person at a terminal chooses.
+func findScope(ctx context.Context, a *cli.App, l *ledger.Ledger, f ExportFlags) (pack.Scope, error) {
+	kind, id := f.kind()
+	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}
+	found, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}, cli.Choices+1)
+	if err != nil {
+		return scope, err
+	}
+	chosen := 0
+	switch {
+	case len(found) == 0 && kind == pack.ScopeTurn:
+		return scope, ask.UnknownTurn(ctx, a, l, ask.TurnFlags{Tenant: f.tenant, Session: f.session, Turn: f.turn})
+	case len(found) == 0:
+		return scope, unknownScope(ctx, l, f)
+	case len(found) > 1:
+		places := make([]cli.Place, len(found))
+		for i, p := range found {
+			places[i] = cli.Place{Tenant: p.Tenant, Session: p.Session}
+		}
+		if chosen, err = a.Choose(fmt.Sprintf("%s %q", kind, id), places, "--session and --tenant"); err != nil {
+			return scope, err
+		}
+	}
+	scope.Tenant, scope.Session = found[chosen].Tenant, found[chosen].Session
+	return scope, nil
+}
+
+// unknownScope is the error for a run or session that has no fact, with what there
+// is.
+func unknownScope(ctx context.Context, l *ledger.Ledger, f ExportFlags) error {
+	kind, id := f.kind()
+	if kind == pack.ScopeRun && f.session != "" {
+		known, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant, Session: f.session}, 1)
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			return fmt.Errorf("nothing is known about a run %q in session %q: `ctxledger query run-tree --param session_id=%s` lists its runs", id, f.session, f.session)
+		}
+	}
+	known, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant}, 3)
+	if err != nil {
+		return err
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("nothing is known about a %s %q, and nothing else is recorded", kind, id)
+	}
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Session)
+	}
+	return fmt.Errorf("nothing is known about a %s %q: the latest sessions are %s; `ctxledger query sessions` lists all", kind, id, strings.Join(names, ", "))
+}
+
+// export is a pack that was made.
+type export struct {
+	evidence.Result
+	id string
+}
+
+// ExportPack writes the pack with the keys of a data folder.
+func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, data string, scope pack.Scope, f ExportFlags) (export, error) {
+	ring, err := keyfile.ReadRing(data)
+	if err != nil {
+		return export{}, err
+	}
+	signer, err := ring.Signer()
+	if err != nil {
+		return export{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return export{}, fmt.Errorf("make an id: %w", err)
+	}
+	made := export{id: "pack-" + id.String()}
+	target, err := filepath.Abs(f.Out)
+	if err != nil {
+		return made, err
+	}
+	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "export")
+	defer bar.Done()
+	c := evidence.Config{
+		Header: pack.Header{ID: made.id, Scope: scope, Created: time.Now().UTC().Truncate(time.Second), Exporter: "ctxledger " + status.ReadBuild().Version, RedactIDs: f.redactIDs},
+		Target: target, Zip: f.zip, Signer: signer, Known: ring.Verifiers(),
+		Progress: func(done, all uint64) { bar.Set(int64(done), int64(all)) },
+	}
+	if c.Keys, err = cli.KeysOf(data, scope.Tenant); err != nil {
+		return made, err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return made, err
+	}
+	if err := removeEmpty(target); err != nil {
+		return made, err
+	}
+	made.Result, err = exportCovered(ctx, l, c)
+	return made, err
+}
+
+// Patience with the projector, which signs a head within a second of the last event.
+const (
+	headPatience = 15 * time.Second
+	headAsked    = 200 * time.Millisecond
+)
+
+// exportCovered exports once the log has a head that covers the records.
+func exportCovered(ctx context.Context, l *ledger.Ledger, c evidence.Config) (evidence.Result, error) {
+	for began := time.Now(); ; {
+		made, err := evidence.Export(ctx, l, c)
+		switch {
+		case !errors.Is(err, evidence.ErrNotCovered):
+			return made, err
+		case time.Since(began) > headPatience:
+			return made, fmt.Errorf("%w: is a projector running that has the ledger's key? `ctxledger proof checkpoint` shows the newest head", err)
+		}
+		select {
+		case <-ctx.Done():
+			return made, ctx.Err()
+		case <-time.After(headAsked):
+		}
+	}
+}
+
+// removeEmpty takes an empty folder away, in whose place the pack is put.
+func removeEmpty(target string) error {
+	if err := os.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// exporterSource begins the source of the facts that the ledger says of itself. Each
+// export is a source of its own: its one fact is all that it ever says, so that it
+// leaves no scope open.
+const exporterSource = "urn:ctxledger:export:"
+
+// recordExport publishes that the pack was made.
+func recordExport(ctx context.Context, a *cli.App, scope pack.Scope, made export) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	return PublishExport(ctx, js, scope, made)
+}
+
+func PublishExport(ctx context.Context, js jetstream.JetStream, scope pack.Scope, made export) error {
+	e, err := exportedEvent(scope, made, time.Now())
+	if err != nil {
+		return err
+	}
+	publisher := publish.New(js, 0)
+	if err := publisher.Publish(ctx, e); err != nil {
+		return err
+	}
+	return publisher.Flush(ctx)
+}
+
+// exportedEvent is the fact that a pack was made. Its evidence id is the pack's, and
+// the ids of the scope are on it, so that queries join it to what is in the pack.
+func exportedEvent(scope pack.Scope, made export, at time.Time) (*schema.Event, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("make an id: %w", err)
+	}
+	fact := &schema.Exported{PackID: made.id, Scope: scope.Kind, Digest: made.Digest}
+	if len(made.Heads) > 0 {
+		fact.Checkpoint = string(made.Heads[len(made.Heads)-1])
+	}
+	e, err := schema.NewEvent(fact, id.String(), exporterSource+made.id, at.UTC(), schema.Correlation{
+		Tenant: scope.Tenant, SessionID: scope.Session, TurnID: scope.Turn, RunID: scope.Run, EvidenceID: made.id,
+	})
+	if err == nil {
+		e.Sequence = new(int64(1))
+	}
+	return e, err
+}
+
+// exportJSON is what -o json prints.
+type exportJSON struct {
+	PackID    string `json:"pack_id"`
+	Path      string `json:"path"`
+	Digest    string `json:"digest"`
+	Records   uint64 `json:"records"`
+	Erased    uint64 `json:"erased"`
+	Withheld  uint64 `json:"withheld"`
+	Unchecked int    `json:"unchecked_fingerprints"`
+}
+
+func sayExport(a *cli.App, made export, f ExportFlags) error {
+	if made.Unchecked > 0 {
+		fmt.Fprintf(a.Err, "%s of redactions could not be looked for: the tenant's keys are not in %s\n", plain.Plural(made.Unchecked, "fingerprint"), a.Flags.Data)
+	}
+	if f.redactIDs {
+		made.Withheld = made.Records
+	}
+	if f.output == "json" {
+		return a.PrintJSON(exportJSON{made.id, f.Out, made.Digest, made.Records, made.Erased, made.Withheld, made.Unchecked})
+	}
+	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", f.Out, plain.Plural(made.Records, "record"), made.id)
+	return err
+}

@@ -1,0 +1,232 @@
+package packs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// verifyFlags are the flags of evidence verify.
+type verifyFlags struct {
+	keys, tenantKeys []string
+	output           string
+	faults           int
+}
+
+func evidenceVerifyCommand(a *cli.App) *cobra.Command {
+	var flags verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify PACK --key KEY…",
+		Short: "Verify an evidence pack, with no server and no network",
+		Long: `Verify an evidence pack, a folder or a zip, with the public key of the ledger that
+it comes from. Each question has an answer of its own:
+
+  format        all of it can be read, and nothing hostile is in it
+  signature     the key signed the list of files and the heads of the logs
+  files         the files are those of the list, byte for byte
+  inclusion     every record is in the signed log, as its bytes are
+  order         the records stand in the order of the log
+  derivation    the documents are what the records give
+  schemas       the documents meet the schemas of Agent Context and Agent Evidence
+  references    every reference within the pack leads somewhere
+  conservation  every candidate was selected, or omitted with a reason
+  completeness  all facts of the sealed scopes are here
+  redaction     nothing that was redacted stands anywhere in the pack
+
+An answer is passed, failed, not_checked or open. A scope that nobody sealed is
+open: more may have been recorded. Values that were redacted are looked for with
+the tenant's keys; without them that is not_checked. Only failed makes the exit
+code 4. Whoever holds the signing key can sign anything: compare the head of the
+log with a copy that the ledger's owner does not hold.`,
+		Example: `  ctxledger evidence verify pack --key ledger.pub
+  ctxledger evidence verify pack.zip --key 'name+hash+key' --tenant-key acme.keys -o json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.UsageError("verify wants one pack, found %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return verifyPack(cmd.Context(), a, args[0], flags) },
+	}
+	cmd.Flags().StringArrayVar(&flags.keys, "key", nil, "public key of the ledger, or a file with some, one a line; repeatable")
+	cmd.Flags().StringArrayVar(&flags.tenantKeys, "tenant-key", nil, "key file of the tenant, from the folder keys of its data folder; repeatable")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", "text", "text or json")
+	cmd.Flags().IntVar(&flags.faults, "faults", 20, "how many faults of a question are listed; all are counted")
+	return cmd
+}
+
+func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags) error {
+	if flags.output != "text" && flags.output != "json" {
+		return cli.UsageError("-o %q: want text or json", flags.output)
+	}
+	if flags.faults < 1 {
+		return cli.UsageError("--faults %d: want 1 or more", flags.faults)
+	}
+	options := verify.Options{MaxFaults: flags.faults}
+	var err error
+	if options.Keys, err = trustedKeys(flags.keys); err != nil {
+		return err
+	}
+	if options.TenantKeys, err = tenantKeys(flags.tenantKeys); err != nil {
+		return err
+	}
+	cli.SaveMemory()
+	report, err := verify.Pack(ctx, path, options)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.UsageError("there is no pack at %s", path)
+	}
+	if err != nil {
+		return err
+	}
+	if flags.output == "json" {
+		err = a.PrintJSON(report)
+	} else {
+		err = PrintVerification(a, report)
+	}
+	if err == nil && report.Failed() {
+		return cli.WithCode(cli.ExitNotVerified, errors.New("the pack is not what it should be: see the questions that failed"))
+	}
+	return err
+}
+
+// trustedKeys reads the keys of --key, each a key or a file of keys.
+func trustedKeys(values []string) ([]note.Verifier, error) {
+	if len(values) == 0 {
+		return nil, cli.UsageError("--key is missing: give the public key of the ledger that the pack comes from, as `ctxledger proof keygen` printed it, or a file with it")
+	}
+	var keys []note.Verifier
+	for _, value := range values {
+		text := []byte(value)
+		if strings.Count(value, "+") < 2 {
+			var err error
+			if text, err = os.ReadFile(value); err != nil {
+				return nil, cli.UsageError("--key: %w", err)
+			}
+		}
+		list, err := proof.ParseVerifiers(text)
+		if err != nil {
+			return nil, cli.UsageError("--key: %w", err)
+		}
+		keys = append(keys, list...)
+	}
+	return keys, nil
+}
+
+// tenantKeys reads the key files of --tenant-key.
+func tenantKeys(files []string) ([]schema.Key, error) {
+	var keys []schema.Key
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, cli.UsageError("--tenant-key: %w", err)
+		}
+		ring, err := schema.ParseKeyRing(text)
+		if err != nil {
+			return nil, cli.UsageError("--tenant-key %s: %w", file, err)
+		}
+		keys = append(keys, ring.Keys...)
+	}
+	return keys, nil
+}
+
+func PrintVerification(a *cli.App, r *verify.Report) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	if r.Pack != "" {
+		fmt.Fprintf(w, "pack\t%s\n", safe(r.Pack))
+		fmt.Fprintf(w, "about\t%s of tenant %s, made %s\n", scopeText(r), safe(r.Scope.Tenant), r.Created.Format(time.RFC3339))
+	}
+	fmt.Fprintf(w, "records\t%s", plain.Thousands(r.Records))
+	if r.Expired > 0 {
+		fmt.Fprintf(w, ", %s expired", plain.Thousands(r.Expired))
+	}
+	if r.Withheld > 0 {
+		fmt.Fprintf(w, ", %s withheld", plain.Thousands(r.Withheld))
+	}
+	fmt.Fprintln(w)
+	for _, l := range r.Logs {
+		fmt.Fprintf(w, "log\t%s, size %s, root %s\n", safe(l.Origin), plain.Thousands(l.Size), l.Root)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out)
+	for _, v := range r.Verdicts {
+		printVerdict(a, v)
+	}
+	_, err := fmt.Fprintf(a.Out, "\n%s\n", conclusion(r))
+	return err
+}
+
+func printVerdict(a *cli.App, v verify.Verdict) {
+	detail := v.Detail
+	if v.Total > 0 {
+		detail = plain.Plural(v.Total, "fault")
+	}
+	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, safe(detail))
+	for _, f := range v.Faults {
+		place := f.File
+		if f.Line > 0 {
+			place += fmt.Sprintf(":%d", f.Line)
+		}
+		if f.Pointer != "" {
+			place += " " + f.Pointer
+		}
+		if place == "" {
+			place = "the pack"
+		}
+		fmt.Fprintf(a.Out, "             %s: %s\n", safe(place), safe(f.Reason))
+	}
+	if more := v.Total - int64(len(v.Faults)); more > 0 {
+		fmt.Fprintf(a.Out, "             and %s more\n", plain.Thousands(more))
+	}
+	for _, n := range v.Notes {
+		fmt.Fprintf(a.Out, "             note: %s\n", safe(n))
+	}
+}
+
+// safe keeps what a pack says from steering the terminal.
+func safe(text string) string { return plain.Shorten(text, 1000) }
+
+func scopeText(r *verify.Report) string {
+	id := r.Scope.Session
+	switch r.Scope.Kind {
+	case "turn":
+		id = r.Scope.Turn
+	case "run":
+		id = r.Scope.Run
+	}
+	return safe(r.Scope.Kind + " " + id)
+}
+
+// conclusion says in a sentence what the answers come to.
+func conclusion(r *verify.Report) string {
+	by := make(map[verify.Status][]string)
+	for _, v := range r.Verdicts {
+		by[v.Status] = append(by[v.Status], string(v.Question))
+	}
+	if failed := by[verify.Failed]; len(failed) > 0 {
+		return "NOT VERIFIED: failed " + strings.Join(failed, ", ")
+	}
+	text := "VERIFIED"
+	if open := by[verify.Open]; len(open) > 0 {
+		text += "; left open, as the pack cannot show it: " + strings.Join(open, ", ")
+	}
+	if not := by[verify.NotChecked]; len(not) > 0 {
+		text += "; not checked: " + strings.Join(not, ", ")
+	}
+	return text
+}

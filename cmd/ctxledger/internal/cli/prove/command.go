@@ -1,0 +1,228 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func Command(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "proof",
+		Short: "Keys, signed heads and witnesses of the transparency log",
+		Long: `Every event has a leaf in a Merkle tree, the transparency log of its stream. Its
+head, size and root, is signed by whoever projects. Two heads of one log are
+consistent when the first is a beginning of the second: then nothing that the
+first covers was altered, removed or put in between.
+
+A head is a note as of c2sp.org/tlog-checkpoint, signed with Ed25519.`,
+		Example: `  ctxledger proof keygen
+  ctxledger proof checkpoint --out head
+  ctxledger proof consistency 1000 head
+  ctxledger proof witness --state /mnt/elsewhere/witness --key ledger.pub`,
+		Args: cli.KnownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(proofKeygenCommand(a), proofCheckpointCommand(a), proofConsistencyCommand(a), proofWitnessCommand(a))
+	return cmd
+}
+
+func proofKeygenCommand(a *cli.App) *cobra.Command {
+	var rotate bool
+	var output string
+	cmd := &cobra.Command{
+		Use: "keygen", Short: "Make the ledger's signing key, or rotate it, and print the public keys", Args: cli.NoArgs,
+		Long: `Make the key that signs the log's heads, and the secret of its salts, unless the
+data folder has them, and print the public keys, the newest last. The file is
+keys/ledger.proof in the data folder, readable by its owner only: back it up, and
+copy it to every machine that projects into this ledger.
+
+With --rotate there is a new key to sign with. Of the old one only the public half
+stays, so that what it signed can be verified. Hand the public keys to those who
+verify; they take all of them in one file. The secret does not change, for every
+salt follows from it.`,
+		Example: `  ctxledger proof keygen > ledger.pub
+  ctxledger proof keygen --rotate -o json`,
+		RunE: func(*cobra.Command, []string) error {
+			if output != "table" && output != "json" {
+				return cli.UsageError("-o %q: want table or json", output)
+			}
+			ring, err := keyfile.OpenRing(a.Flags.Data)
+			if err == nil && rotate {
+				ring, err = keyfile.RotateRing(a.Flags.Data)
+			}
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return a.PrintJSON(publicKeys(ring))
+			}
+			_, err = a.Out.Write(ring.Public())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&rotate, "rotate", false, "make a new signing key")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, which is a public key a line, or json")
+	return cmd
+}
+
+// publicKey is what `proof keygen -o json` prints of a key.
+type publicKey struct {
+	Key     string    `json:"key"`
+	Created time.Time `json:"created"`
+	Signs   bool      `json:"signs"`
+}
+
+func publicKeys(ring proof.Ring) []publicKey {
+	var keys []publicKey
+	for i, k := range ring.Keys {
+		keys = append(keys, publicKey{k.Public, k.Created, i == len(ring.Keys)-1})
+	}
+	return keys
+}
+
+func proofCheckpointCommand(a *cli.App) *cobra.Command {
+	var stream, key, out, output string
+	cmd := &cobra.Command{
+		Use: "checkpoint", Short: "Show the newest signed head of the log, or write it to a file", Args: cli.NoArgs,
+		Long: `Show the newest signed head of a stream's log, once its signature was checked
+with the public keys of --key, or else of the data folder. Exit code 4 where
+none of them has signed it.`,
+		Example: `  ctxledger proof checkpoint
+  ctxledger proof checkpoint --out head --key ledger.pub
+  ctxledger proof checkpoint -o note | mail -s head auditor@example.org`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "table" && output != "json" && output != "note" {
+				return cli.UsageError("-o %q: want table, json or note", output)
+			}
+			known, err := Verifiers(a, key)
+			if err != nil {
+				return err
+			}
+			return withReader(cmd.Context(), a, func(l *ledger.Ledger) error {
+				h, opened, err := newestHead(cmd.Context(), l, stream, known)
+				if err != nil {
+					return err
+				}
+				if out != "" {
+					if err := os.WriteFile(out, h.Note, 0o644); err != nil {
+						return err
+					}
+				}
+				return printHead(a, h, opened, output)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&stream, "stream", schema.EventStream, "whose log: a stream of events")
+	f.StringVar(&key, "key", "", "file with the public keys (default: those of the data folder)")
+	f.StringVar(&out, "out", "", "file to write the signed head to, too")
+	f.StringVarP(&output, "output", "o", "table", "table, json, or note for the signed head itself")
+	return cmd
+}
+
+// headJSON is what `proof checkpoint -o json` prints.
+type headJSON struct {
+	Origin     string            `json:"origin"`
+	Size       int64             `json:"size"`
+	Root       string            `json:"root"`
+	RecordedAt time.Time         `json:"recorded_at"`
+	Signers    []proof.Signature `json:"signers"`
+	Note       string            `json:"note"`
+}
+
+func printHead(a *cli.App, h translog.SignedHead, opened proof.Opened, output string) error {
+	switch output {
+	case "note":
+		_, err := a.Out.Write(h.Note)
+		return err
+	case "json":
+		return a.PrintJSON(headJSON{opened.Origin, opened.Size, opened.Root.String(), h.RecordedAt, opened.Signers, string(h.Note)})
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "log\t%s\nsize\t%d\nroot\t%s\nlast event\t%s\n", opened.Origin, opened.Size, opened.Root, h.RecordedAt.UTC().Format(time.RFC3339Nano))
+	for _, s := range opened.Signers {
+		fmt.Fprintf(w, "signed by\t%s+%08x\n", s.Name, s.Hash)
+	}
+	return w.Flush()
+}
+
+// Verifiers returns the public keys of a file, or those of the data folder.
+func Verifiers(a *cli.App, file string) (note.Verifiers, error) {
+	if file == "" {
+		ring, err := keyfile.ReadRing(a.Flags.Data)
+		if errors.Is(err, keyfile.ErrNoRing) {
+			return nil, cli.UsageError("no public key to verify with: %s has none; name a file with --key", a.Flags.Data)
+		}
+		return ring.Verifiers(), err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, cli.UsageError("--key: %w", err)
+	}
+	list, err := proof.ParseVerifiers(text)
+	if err != nil {
+		return nil, cli.UsageError("--key %s: %w", file, err)
+	}
+	return note.VerifierList(list...), nil
+}
+
+// withReader opens the ledger to read it.
+func withReader(ctx context.Context, a *cli.App, do func(*ledger.Ledger) error) error {
+	l, err := a.OpenReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return do(l)
+}
+
+// newestHead returns the newest head of a stream's log, verified.
+func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note.Verifiers) (translog.SignedHead, proof.Opened, error) {
+	list, err := translog.Of(l).NewestHeads(ctx)
+	if err != nil {
+		return translog.SignedHead{}, proof.Opened{}, err
+	}
+	for _, h := range list {
+		// Which stream it is of the origin says, which also a wrong signature has.
+		if !strings.HasPrefix(string(h.Note), proof.Origin(stream, h.Incarnation.String())+"\n") {
+			continue
+		}
+		opened, err := openHead(h.Note, known)
+		return h, opened, err
+	}
+	return translog.SignedHead{}, proof.Opened{}, fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
+}
+
+// openHead is [proof.Open] with the exit code of a verification.
+func openHead(text []byte, known note.Verifiers) (proof.Opened, error) {
+	opened, err := proof.Open(text, known)
+	if err != nil {
+		err = cli.WithCode(cli.ExitNotVerified, err)
+	}
+	return opened, err
+}
+
+// incarnationOf returns that of the stream whose log has the origin.
+func incarnationOf(origin string) (uuid.UUID, error) {
+	id, err := uuid.Parse(origin[strings.LastIndex(origin, "/")+1:])
+	if err != nil || !strings.HasPrefix(origin, "ctxledger/") {
+		return id, cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%w: %q is no log of ctxledger", proof.ErrCheckpoint, origin))
+	}
+	return id, nil
+}

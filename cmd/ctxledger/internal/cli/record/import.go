@@ -1,0 +1,314 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/ctxledger/ctxledger/producer/publish"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+type importFlags struct {
+	tenant    string
+	output    string
+	storeText bool
+	noWait    bool
+}
+
+func ImportCommand(a *cli.App) *cobra.Command {
+	var flags importFlags
+	var format model.Format
+	cmd := &cobra.Command{
+		Use:   "import FORMAT PATH…",
+		Short: "Turn session logs that you already have into facts",
+		Long: `Turn session logs into facts. A PATH is a file or a folder, which is searched.
+
+  FORMAT       logs                                           where they are
+  auto         any of these; each file is looked at by itself
+  claude-code  Claude Code sessions, *.jsonl                  ~/.claude/projects
+  codex        Codex rollouts, *.jsonl                        ~/.codex/sessions
+  swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
+  openhands    OpenHands runs and events, *.jsonl or *.json,  evaluation outputs, trajectories,
+               and folders with an event a file               ~/.openhands
+
+Logs are read as they come and never held in memory, whatever their size. Text
+is not stored unless --store-text is given: digests, sizes and token counts are.
+What a log does not say stays unknown: SWE-agent tells no times, for one, and
+what each call used only in sum.
+
+Importing a log again changes nothing, and a log that has grown adds what is new;
+for that, digests are made with the tenant's first key, whatever the current one
+is. What several files hold of one session counts once.
+
+A tenant's own account is enough, which may publish and not look into the stream:
+then the import ends without waiting for the tables.
+
+What cannot be read is reported with file, line and reason; everything else goes
+in, and the exit code is 3. Files of a folder that auto finds to be no session
+logs are listed and are no error. -o json gives totals, and the records without
+context facts by type.`,
+		Example: `  ctxledger import auto ~/.claude/projects ~/.codex/sessions
+  ctxledger import claude-code session.jsonl --tenant acme
+  ctxledger import swe-agent trajectories/ -o json
+  ctxledger import openhands output.jsonl --store-text`,
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) < 2 {
+				return cli.UsageError("import takes a format and at least one path: ctxledger import auto PATH…")
+			}
+			if format, err = model.ParseFormat(args[0]); err != nil {
+				return cli.UsageError("%v", err)
+			}
+			if flags.tenant == "" {
+				return cli.UsageError("--tenant is empty: leave it away for %q", schema.DefaultTenant)
+			}
+			if flags.output != "table" && flags.output != "json" {
+				return cli.UsageError("unknown output %q: there are table and json", flags.output)
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			var names []string
+			for _, f := range model.Formats() {
+				names = append(names, string(f))
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return importLogs(cmd.Context(), a, format, args[1:], flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
+	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
+	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
+	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []string, flags importFlags) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	before, err := streamio.ReadLastSequences(ctx, js)
+	blind := cli.PublishOnly(err)
+	if err != nil && !blind {
+		return err
+	}
+	publisher := publish.New(js, 0)
+	report, others, err := publishLogs(ctx, a, publisher, format, paths, flags)
+	for _, p := range report.Problems {
+		fmt.Fprintln(a.Err, p)
+	}
+	listOthers(a, others)
+	if report.MoreProblems > 0 {
+		fmt.Fprintf(a.Err, "and %d more problems of the same files\n", report.MoreProblems)
+	}
+	if report.Facts == 0 && format != model.FormatAuto && len(report.Problems) > 0 {
+		file := report.Problems[0].File
+		if other := formatOf(file); other != "" && other != format {
+			fmt.Fprintf(a.Err, "%s is a log of %s: give that format, or auto\n", file, other)
+		}
+	}
+	if err != nil {
+		const advice = "a part may be stored; import again, and nothing is stored twice"
+		return cli.Interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
+	}
+	sayTakenIDs(a, publisher)
+	note := a.Out
+	if flags.output == "json" {
+		note = a.Err // standard output is for the program that reads it
+	}
+	if err := printReport(a.Out, report, flags.output); err != nil {
+		return err
+	}
+	switch {
+	case report.Facts == 0: // and what others published meanwhile is none of this import's
+		fmt.Fprintln(note, "nothing was imported")
+	case flags.noWait:
+	case blind:
+		fmt.Fprintln(a.Err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
+	default:
+		if err := awaitTables(ctx, a, js, before, note); err != nil {
+			const stored = "everything is in the stream, and goes into the tables while a projector runs"
+			return cli.Interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
+		}
+	}
+	if len(report.Problems) > 0 {
+		return cli.ErrRefused
+	}
+	return nil
+}
+
+// publishLogs imports every file below the paths. One file's problem does not
+// keep the others out; an error is one of the stream or of the machine. others
+// are the files of folders that are no session logs.
+func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
+	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
+	if err != nil {
+		return report, nil, err
+	}
+	counter := window.NewCounter(window.CounterConfig{})
+	for _, path := range paths {
+		files, problems := importer.Files(path, format)
+		report.Problems = append(report.Problems, problems...)
+		for i, file := range files {
+			title := "importing " + file
+			if len(files) > 1 {
+				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
+			}
+			bar := progress.New(a.Err, cli.IsTerminal(a.Err), title)
+			options := model.Options{
+				Tenant: flags.tenant, Key: ring.Keys[0], StoreText: flags.storeText, Progress: bar.Set,
+				Count: func(model, text string) (int64, string) {
+					count := counter.Count(model, text)
+					return int64(count.Tokens), count.Estimator
+				},
+			}
+			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error { return publisher.Publish(ctx, e) })
+			bar.Done()
+			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == model.ReasonUnknownFormat {
+				others = append(others, part.Problems[0])
+				continue
+			}
+			report.Merge(part)
+			if err != nil {
+				return report, others, err // names the file
+			}
+		}
+	}
+	return report, others, publisher.Flush(ctx)
+}
+
+// formatOf is the format that a log turns out to have, "" for none.
+func formatOf(file string) model.Format {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	format, _, err := importer.Detect(f)
+	if err != nil {
+		return ""
+	}
+	return format
+}
+
+// mostOthers is how many files that are no logs are listed.
+const mostOthers = 20
+
+// listOthers lists the files of folders that are no session logs.
+func listOthers(a *cli.App, others []model.Problem) {
+	for _, p := range others[:min(len(others), mostOthers)] {
+		_, found, _ := strings.Cut(p.Detail, "; found ")
+		fmt.Fprintf(a.Err, "%s: not a session log: %s\n", p.File, found)
+	}
+	if n := len(others) - mostOthers; n > 0 {
+		fmt.Fprintf(a.Err, "and %d more files that are not session logs\n", n)
+	}
+}
+
+func printReport(w io.Writer, r model.Report, output string) error {
+	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
+	if output == "json" {
+		defer fmt.Fprintln(w)
+		return json.MarshalWrite(w, struct {
+			Files      int            `json:"files"`
+			Sessions   int            `json:"sessions"`
+			Lines      int            `json:"lines"`
+			Calls      int            `json:"calls"`
+			Input      int64          `json:"uncached_input_tokens"`
+			CacheRead  int64          `json:"cache_read_tokens"`
+			CacheWrite int64          `json:"cache_write_tokens"`
+			Output     int64          `json:"output_tokens"`
+			Reasoning  int64          `json:"reasoning_tokens"`
+			ToolUses   int            `json:"tool_uses"`
+			Results    int            `json:"tool_results"`
+			Unanswered int            `json:"unanswered_tool_uses"`
+			Compacted  int            `json:"compactions"`
+			Elided     int            `json:"elisions"`
+			Summaries  int            `json:"summaries"`
+			Facts      int            `json:"facts"`
+			Problems   int            `json:"problems"`
+			Ignored    map[string]int `json:"records_without_facts"`
+		}{
+			r.Files, r.Sessions, r.Lines, r.Calls, r.Tokens.UncachedInput, r.Tokens.CacheRead, written, r.Tokens.Output, r.Tokens.Reasoning,
+			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored,
+		}, json.Deterministic(true), jsontext.WithIndent("  "))
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "FILES\tSESSIONS\tCALLS\tINPUT\tCACHE READ\tCACHE WRITE\tOUTPUT\tTOOL USES\tCOMPACTIONS\tFACTS\t")
+	fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.Files, r.Sessions, r.Calls, r.Tokens.UncachedInput,
+		r.Tokens.CacheRead, written, r.Tokens.Output+r.Tokens.Reasoning, r.ToolUses, r.Compactions+r.Elisions, r.Facts)
+	return t.Flush()
+}
+
+// awaitTables waits until everything that is in the stream is projected, also
+// what an earlier import left there, and says what became of it.
+func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before streamio.LastSequences, note io.Writer) error {
+	last, err := streamio.ReadLastSequences(ctx, js)
+	if err != nil {
+		return err
+	}
+	l, err := a.OpenLedger(ctx)
+	if cli.ExitCode(err) == cli.ExitUnreachable {
+		fmt.Fprintf(a.Err, "stored in the stream; whether it is projected was not checked: %v\n", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	const patience = 15 * time.Second
+	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "stored in the stream; projecting")
+	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, bar.Set)
+	bar.Done()
+	if err != nil {
+		return err
+	}
+	if !level {
+		fmt.Fprintln(a.Err, "stored in the stream; no projector is working on it: run `ctxledger project` or `ctxledger up`")
+		return nil
+	}
+	if maps.Equal(last, before) {
+		fmt.Fprintln(note, "everything was there already")
+		return nil
+	}
+	levels, err := streamio.ReadLevels(ctx, js, l)
+	if err != nil {
+		return err
+	}
+	var all read.Outcomes
+	for _, at := range levels {
+		o, err := read.Of(l).Outcomes(ctx, at.Incarnation, before[at.Stream]+1, last[at.Stream])
+		if err != nil {
+			return err
+		}
+		all.Events, all.Duplicates, all.Quarantined = all.Events+o.Events, all.Duplicates+o.Duplicates, all.Quarantined+o.Quarantined
+	}
+	fmt.Fprintf(note, "in the tables: %d new events, %d that were there already, %d in quarantine\n", all.Events, all.Duplicates, all.Quarantined)
+	return nil
+}

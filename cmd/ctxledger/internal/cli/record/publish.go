@@ -1,0 +1,170 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/producer/publish"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func PublishCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "publish [FILE]",
+		Short: "Publish CloudEvents, one JSON object a line",
+		Long: `Publish CloudEvents in the JSON format (structured mode), one a line, from a file
+or from standard input. Each is validated; a refused one is reported with its
+line, code and field on standard error, the others go in, and the exit code is
+3. An event that was published before is not stored twice. A tenant's own account,
+which may publish and not look into the stream, is enough.`,
+		Example: `  ctxledger publish events.ndjson
+  my-runtime --facts | ctxledger publish`,
+		Args: AtMostOneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return WithInput(a, args, func(in io.Reader) error { return runPublish(cmd.Context(), a, in) })
+		},
+	}
+}
+
+func AtMostOneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return cli.UsageError("%s takes one file, found %d", cmd.Name(), len(args))
+	}
+	return nil
+}
+
+// WithInput calls read with the file that was named, or standard input.
+func WithInput(a *cli.App, args []string, read func(io.Reader) error) error {
+	if len(args) == 0 || args[0] == "-" {
+		return read(a.In)
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return cli.UsageError("open events: %w", err)
+	}
+	defer file.Close()
+	return read(file)
+}
+
+// MaxLine is the longest line that publish reads: an event of the default
+// limit with room for its attributes and for escaping.
+const MaxLine = 8 * schema.MaxEventBytes
+
+// publishLinger is how long an accepted event waits for others before it goes
+// to the stream: input may be a pipe that stays open for days.
+const publishLinger = 200 * time.Millisecond
+
+func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
+	nc, js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !cli.PublishOnly(err) {
+		return err
+	}
+	p := publication{publisher: publish.New(js, publishLinger), refuse: func(line int, v *schema.Violation) {
+		fmt.Fprintf(a.Err, "line %d: %v\n", line, v)
+	}}
+	err = lines.Read(lines.Until(ctx, in), MaxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
+	// What was accepted is stored, also after an interruption.
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err = errors.Join(err, p.publisher.Flush(flush)); err != nil {
+		return cli.Interrupted(ctx, fmt.Errorf("publish: %w; publish the input again, and nothing is stored twice", err),
+			fmt.Sprintf("%d accepted, %d refused so far; publish the input again, and nothing is stored twice", p.accepted, p.refused))
+	}
+	fmt.Fprintf(a.Out, "%d accepted, %d refused\n", p.accepted, p.refused)
+	sayTakenIDs(a, p.publisher)
+	if p.refused > 0 {
+		return cli.ErrRefused
+	}
+	return nil
+}
+
+// sayTakenIDs says of events that the stream took for repeats of other messages.
+func sayTakenIDs(a *cli.App, p *publish.Publisher) {
+	if n := p.TakenIDs(); n > 0 {
+		fmt.Fprintf(a.Err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", plain.Plural(n, "event"))
+	}
+}
+
+// publication is one run of publish.
+type publication struct {
+	publisher         *publish.Publisher
+	refuse            func(line int, v *schema.Violation)
+	accepted, refused int // events
+}
+
+// line publishes one line or reports why not. Its error is one of the stream.
+func (p *publication) line(ctx context.Context, n int, text []byte, err error) error {
+	e, err := ParseLine(text, err)
+	if e == nil && err == nil {
+		return nil
+	}
+	if err == nil {
+		err = p.send(ctx, e)
+	}
+	violations := ViolationsOf(err)
+	switch {
+	case err == nil:
+		p.accepted++
+	case violations == nil:
+		return err
+	default:
+		p.refused++
+		for _, v := range violations {
+			p.refuse(n, v)
+		}
+	}
+	return nil
+}
+
+// send hands an event on. Input that comes faster than the stream takes it waits.
+func (p *publication) send(ctx context.Context, e *schema.Event) error {
+	err := p.publisher.Publish(ctx, e)
+	if !errors.Is(err, publish.ErrQueueFull) {
+		return err
+	}
+	if err := p.publisher.Flush(ctx); err != nil {
+		return err
+	}
+	return p.publisher.Publish(ctx, e)
+}
+
+// ParseLine reads the event of a line. A blank line is no event and no error; a
+// line that could not be read whole is a violation.
+func ParseLine(text []byte, err error) (*schema.Event, error) {
+	switch {
+	case err != nil:
+		return nil, &schema.Violation{Code: schema.CodeTooLarge, Found: fmt.Sprintf("a line of more than %d bytes", MaxLine), Fix: "refer to content instead of holding it"}
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, nil
+	}
+	return schema.ParseStructured(bytes.Clone(text))
+}
+
+// ViolationsOf returns what the contract says against an event, or nil for an
+// error of another kind.
+func ViolationsOf(err error) schema.Violations {
+	var many schema.Violations
+	var one *schema.Violation
+	switch {
+	case errors.As(err, &many):
+		return many
+	case errors.As(err, &one):
+		return schema.Violations{one}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/recheck"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+)
+
+func ProjectCommand(a *cli.App) *cobra.Command {
+	var untilCaughtUp, recheck bool
+	var listen string
+	var heads cli.HeadFlags
+	var linger cli.LingerFlag
+	cmd := &cobra.Command{
+		Use:   "project",
+		Short: "Run the projector: stream to tables",
+		Long: `Run the projector, which reads the stream by sequence and commits it to
+ClickHouse, every event once. Several may run; one at a time holds the lease,
+another takes over within seconds of its end. "ctxledger up" runs one already.
+
+It runs until it is interrupted, then writes to the end what it has begun, and
+exits with 0.
+
+With --listen it answers over HTTP, without a password: /metrics for Prometheus,
+/healthz and /readyz. Then it also stays where the stream does not hold what was
+projected, or events expired before they were: it says so there, tries again
+every minute, and exits with 1 when it is interrupted. Rules for alarms and a
+dashboard are in deploy/grafana.
+
+A value that a redaction withholds is recognised when another producer sends it
+afterwards, by the tenants' keys in the data folder: the event goes to quarantine
+with the value masked, and its message is deleted from the stream.
+
+` + cli.LingerHelp + `
+
+` + cli.HeadsHelp + ` The key is made where the data folder is
+named and has none; without a key there is no log, which only a ledger that has
+none allows.
+
+With --recheck nothing is projected. Instead the events that are in the tables
+are searched for values that a redaction withholds and that were recorded before
+it. Each is printed by its place, never with the value, and stays listed in the
+view check_redaction_reintroduced for as long as the event is there. Exit code 4
+when there are any. A pass that is cut off goes on where it was.`,
+		Example: `  ctxledger project --until-caught-up
+  ctxledger project --recheck
+  CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project
+  ctxledger project --linger 20ms
+  ctxledger project --data ./ledger --checkpoint-dir /mnt/elsewhere/heads
+  ctxledger project --listen 127.0.0.1:9464 --log-format json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if recheck && untilCaughtUp {
+				return cli.UsageError("--recheck projects nothing: leave --until-caught-up away")
+			}
+			if recheck && listen != "" {
+				return cli.UsageError("--recheck has no status: leave --listen away")
+			}
+			if recheck {
+				return runRecheck(cmd.Context(), a)
+			}
+			if err := linger.Check(); err != nil {
+				return err
+			}
+			if err := heads.Check(); err != nil {
+				return err
+			}
+			return project(cmd.Context(), a, untilCaughtUp, time.Duration(linger), listen, heads)
+		},
+	}
+	cmd.Flags().BoolVar(&untilCaughtUp, "until-caught-up", false, "stop once level with the stream")
+	linger.Register(cmd.Flags())
+	cmd.Flags().StringVar(&listen, "listen", "", "address for /metrics, /healthz and /readyz, such as 127.0.0.1:9464 (default: none)")
+	heads.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&recheck, "recheck", false, "search the tables for values that were recorded before their redaction, and stop")
+	return cmd
+}
+
+// Outlasting has a connection to NATS wait for a server that is away, however
+// long, and notice within the life of a lease that nobody answers at its other end.
+var Outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
+
+func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen string, heads cli.HeadFlags) error {
+	cli.SaveMemory()
+	listener, err := ListenStatus(listen)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close()
+	}
+	nc, js, err := a.ConnectNATS(Outlasting...)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	l, err := cli.OpenMigrated(ctx, a)
+	if err != nil {
+		return cli.Quietly(ctx, err)
+	}
+	defer l.Close()
+	keys := cli.KeysIn(a.Flags.Data)
+	if _, err := keys(); err != nil {
+		return err
+	}
+	ring, err := a.OwnRing()
+	if err != nil {
+		return err
+	}
+	c := projector.DefaultConfig(js, l)
+	c.Ring, c.Signing = ring, heads.Heads()
+	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.Log()
+	if listener != nil {
+		c.Metrics = metrics.New()
+	}
+	partitions, err := streamio.ReadPartitions(ctx, js)
+	if err != nil {
+		return cli.Quietly(ctx, err)
+	}
+	k := instance.Keeper{Config: c, Partitions: partitions, Pause: time.Minute}
+	if listener != nil && !untilCaughtUp { // ending would take the alarm away
+		k.Waits = instance.Alarming
+	}
+	if err := k.Start(); err != nil {
+		return err
+	}
+	if listener != nil {
+		defer status.Serve(listener, status.Process{
+			Projectors: projectorsOf(&k), NATS: nc.IsConnected, ClickHouse: l.Ping, Metrics: status.NewRegistry(c.Metrics),
+		}).Close()
+	}
+	err = k.Run(ctx)
+	s := k.Fleet().Status()
+	upTo := fmt.Sprintf("up to sequence %d", s.Committed)
+	if partitions > 1 {
+		upTo = fmt.Sprintf("of %d streams", partitions)
+	}
+	fmt.Fprintf(a.Out, "projected %d events %s; %d duplicates, %d quarantined\n", s.Events, upTo, s.Duplicates, s.Quarantined)
+	return err
+}
+
+// projectorsOf returns what asks for the projectors that run.
+func projectorsOf(k *instance.Keeper) func() []status.Projector {
+	return func() []status.Projector {
+		var list []status.Projector
+		for _, p := range k.Fleet().Projectors() {
+			list = append(list, p)
+		}
+		return list
+	}
+}
+
+// ListenStatus opens the address for the status; without one it returns nil.
+func ListenStatus(address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	var call *os.SyscallError
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.As(err, &call):
+		return nil, fmt.Errorf("listen on %s for the status (%w): stop what uses it, or choose another with --listen", address, call.Err)
+	}
+	return nil, cli.UsageError("--listen %q is no address: want host:port, such as 127.0.0.1:9464", address)
+}
+
+func runRecheck(ctx context.Context, a *cli.App) error {
+	l, err := cli.OpenMigrated(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	done, err := recheck.Rechecker{
+		Ledger: l, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
+		Found: func(r privacy.Reintroduction) {
+			fmt.Fprintf(a.Out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds\n", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
+		},
+	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "%d events read, %d hold a withheld value\n", done.Events, done.Found)
+	if done.UnknownKeys > 0 {
+		fmt.Fprintf(a.Err, "%d keys that redactions name are not in %s: their values were not looked for\n", done.UnknownKeys, a.Flags.Data)
+	}
+	if done.Found > 0 {
+		return cli.WithCode(cli.ExitNotVerified, errors.New("withheld values were recorded before their redaction: `ctxledger query --sql 'SELECT * FROM check_redaction_reintroduced'` lists them"))
+	}
+	return nil
+}

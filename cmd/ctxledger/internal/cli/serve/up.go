@@ -1,0 +1,231 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/operate"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func UpCommand(a *cli.App) *cobra.Command {
+	var natsPort, clickhousePort, clickhouseHTTPPort, httpPort int
+	var partitions int
+	var asJSON bool
+	var linger cli.LingerFlag
+	var heads cli.HeadFlags
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run NATS, ClickHouse and the projector on this machine until interrupted",
+		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for health and metrics on
+this machine, on loopback, until interrupted. Nothing needs to be installed: the
+first start fetches the ClickHouse engine, once. The data folder survives any
+kind of end. Other commands find the running instance by its data folder.
+
+Where --nats or --clickhouse names a server, that one is used and the embedded
+one does not start.
+
+` + cli.LingerHelp + `
+
+` + cli.HeadsHelp + `
+The first start makes the key.`,
+		Example: `  ctxledger up
+  ctxledger up --data ./ledger --json
+  ctxledger up --linger 20ms
+  ctxledger up --checkpoint-dir /mnt/elsewhere/heads`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := embedded.DefaultConfig(a.Flags.Data)
+			c.NATSPort, c.ClickHousePort, c.HTTPPort = natsPort, clickhousePort, clickhouseHTTPPort
+			if err := operate.CheckPartitions(partitions); err != nil {
+				return err
+			}
+			if err := linger.Check(); err != nil {
+				return err
+			}
+			if err := heads.Check(); err != nil {
+				return err
+			}
+			return runUp(cmd.Context(), a, c, schema.Partitions(partitions), httpPort, asJSON, time.Duration(linger), heads)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&natsPort, "nats-port", 0, "port of NATS (default: a free one)")
+	f.IntVar(&clickhousePort, "clickhouse-port", 0, "port of ClickHouse's native protocol (default: a free one)")
+	f.IntVar(&clickhouseHTTPPort, "clickhouse-http-port", 0, "port of ClickHouse over HTTP (default: a free one)")
+	f.IntVar(&httpPort, "http-port", 0, "port of /readyz, /healthz and /metrics (default: a free one)")
+	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
+	linger.Register(f)
+	heads.Register(f)
+	f.BoolVar(&asJSON, "json", false, "print the addresses as one JSON line once all is ready; it contains passwords")
+	return cmd
+}
+
+// UpAddresses is what `up --json` prints.
+type UpAddresses struct {
+	embedded.Addresses
+	Health  string `json:"health_url"`
+	Metrics string `json:"metrics_url"`
+	Data    string `json:"data"`
+}
+
+func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
+	c.Progress, c.Log = cli.FetchProgress(a), a.Log()
+	if _, err := cli.KeysIn(c.Dir)(); err != nil {
+		return err
+	}
+	ring, err := cli.RingIn(c.Dir)
+	if err != nil {
+		return err
+	}
+	listener, err := listenHealth(httpPort)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	metrics := metrics.New()
+	config := instanceConfig(a, c)
+	config.Metrics, config.Partitions, config.Ring, config.Heads, config.Linger = metrics, partitions, ring, heads.Heads(), &linger
+	alarms := make(chan error, 1)
+	config.Told = func(err error) {
+		select {
+		case alarms <- err:
+		case <-ctx.Done():
+		}
+	}
+	i, err := instance.Start(ctx, config)
+	if errors.Is(err, streamio.ErrPartitions) {
+		return cli.UsageError("%w; `ctxledger migrate --help` says what to do", err)
+	}
+	if err != nil {
+		return cli.Quietly(ctx, err)
+	}
+	defer func() { err = errors.Join(err, i.Close()) }()
+	defer status.Serve(listener, status.Process{
+		Projectors: projectorsOf(i.Keeper),
+		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
+	}).Close()
+	alarm, err := waitReady(ctx, i, alarms)
+	if err != nil {
+		return cli.Quietly(ctx, err)
+	}
+	if err := printAddresses(a, runUpAddresses(a, i, listener.Addr(), c.Dir), asJSON); err != nil {
+		return err
+	}
+	for {
+		if alarm != nil {
+			fmt.Fprintf(a.Err, "nothing is projected: %v\nqueries go on, events wait in the stream, and it is tried again every minute\n", alarm)
+		}
+		select {
+		case alarm = <-alarms:
+		case err := <-i.Failed:
+			return err
+		case <-ctx.Done():
+			fmt.Fprintln(a.Err, "stopping")
+			if alarm != nil && !i.Keeper.Fleet().Status().Ready {
+				return fmt.Errorf("when it was stopped, nothing was projected: %w", alarm)
+			}
+			return nil
+		}
+	}
+}
+
+// listenHealth opens the port of the health endpoint; 0 takes a free one.
+func listenHealth(port int) (net.Listener, error) {
+	if port < 0 || port > 65535 {
+		return nil, cli.UsageError("--http-port %d is no port: use 1 to 65535, or 0 for a free one", port)
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return nil, fmt.Errorf("port %d for the health endpoint cannot be had (%w): stop what uses it, or choose another with --http-port", port, call.Err)
+	}
+	return listener, err
+}
+
+// instanceConfig runs the embedded servers, but for those that were named.
+func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
+	config := instance.Config{Embedded: c, Keys: cli.KeysIn(c.Dir), Log: c.Log}
+	if a.NamesNATS() {
+		config.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return a.DialNATS(a.Flags.Nats, options...) }
+	}
+	if a.Flags.Clickhouse != "" {
+		config.ClickHouse = func(ctx context.Context) (*ledger.Ledger, error) { return cli.OpenDSN(ctx, a.Flags.Clickhouse) }
+	}
+	return config
+}
+
+// upAddresses tells where everything is, servers that were named included.
+func runUpAddresses(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
+	base := "http://" + health.String()
+	found := UpAddresses{Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
+	if i.Servers != nil {
+		found.Addresses = i.Servers.Addresses()
+	}
+	found.PID = os.Getpid()
+	if a.NamesNATS() {
+		found.NATSURL = cmp.Or(a.Flags.Nats, i.NATS.ConnectedUrl())
+	}
+	if a.Flags.Clickhouse != "" {
+		found.ClickHouseDSN, found.ReaderDSN = a.Flags.Clickhouse, a.Flags.Clickhouse
+	}
+	return found
+}
+
+// waitReady waits until the projector is at work, or has given up, which is the alarm.
+func waitReady(ctx context.Context, i *instance.Instance, alarms <-chan error) (alarm, err error) {
+	for !i.Keeper.Fleet().Status().Ready {
+		select {
+		case alarm := <-alarms:
+			return alarm, nil
+		case err := <-i.Failed:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return nil, nil
+}
+
+func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
+	if asJSON {
+		line, err := json.Marshal(found)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "%s\n", line)
+		return err
+	}
+	finding := "other commands find it by the data folder"
+	if a.NamesNATS() || a.Flags.Clickhouse != "" {
+		finding = "give other commands the same --nats and --clickhouse"
+	}
+	fmt.Fprintf(a.Out, "ctxledger is ready; %s\n", finding)
+	for _, line := range [][2]string{
+		{"data", found.Data}, {"NATS", cli.Redacted(found.NATSURL)}, {"ClickHouse", cli.Redacted(found.ClickHouseDSN)},
+		{"HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(a.Out, "  %-10s  %s\n", line[0], line[1])
+		}
+	}
+	_, err := fmt.Fprintln(a.Out, `(passwords are not shown; "ctxledger up --json" prints them) Ctrl-C stops it.`)
+	return err
+}
