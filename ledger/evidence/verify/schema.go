@@ -38,7 +38,6 @@ var elementSchemas = map[string]map[string]string{
 type documentSchemas struct {
 	whole    *jsonschema.Schema
 	elements map[string]*jsonschema.Schema
-	quick    map[string]*quickSchema // of the elements
 }
 
 // schemasOf returns the schemas of all files, by path.
@@ -59,7 +58,6 @@ var schemasOf = sync.OnceValues(func() (map[string]documentSchemas, error) {
 		}
 	}
 	by := make(map[string]documentSchemas)
-	quick, err := quickSchemas(paths)
 	compile := func(id string) (s *jsonschema.Schema) {
 		if err == nil {
 			s, err = c.Compile(id)
@@ -71,12 +69,11 @@ var schemasOf = sync.OnceValues(func() (map[string]documentSchemas, error) {
 		switch {
 		case id == "":
 		case elements:
-			by[file] = documentSchemas{elements: map[string]*jsonschema.Schema{"": compile(id)}, quick: map[string]*quickSchema{"": quick[id]}}
+			by[file] = documentSchemas{elements: map[string]*jsonschema.Schema{"": compile(id)}}
 		default:
-			s := documentSchemas{whole: compile(ownSchemas + "#/$defs/" + file), elements: make(map[string]*jsonschema.Schema), quick: make(map[string]*quickSchema)}
+			s := documentSchemas{whole: compile(ownSchemas + "#/$defs/" + file), elements: make(map[string]*jsonschema.Schema)}
 			for list, name := range elementSchemas[file] {
-				id := ownSchemas + "#/$defs/" + name
-				s.quick[list], s.elements[list] = quick[id], compile(id)
+				s.elements[list] = compile(ownSchemas + "#/$defs/" + name)
 			}
 			by[file] = s
 		}
