@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -65,7 +65,7 @@ func (w Way) saw(at int) string {
 	}
 	text := fmt.Sprintf("The model saw %s in ", w.Item)
 	if len(calls) > 1 {
-		text += fmt.Sprintf("%s of %s, last in ", plain.Plural(len(calls), "call"), w.where())
+		text += fmt.Sprintf("%s of %s, last in ", ui.Plural(len(calls), "call"), w.where())
 	}
 	text += s.of()
 	if s.Position != nil {
@@ -81,21 +81,21 @@ func (w Way) saw(at int) string {
 func (w Way) shape(at int) string {
 	var parts []string
 	if s := w.before(at, "elided", "reloaded"); s != nil && s.Step == "elided" {
-		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s had elided it", cmp.Or(s.Note, "level not recorded"), plain.Known(s.Before), plain.Known(s.After), s.Record)
+		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s had elided it", cmp.Or(s.Note, "level not recorded"), ui.Known(s.Before), ui.Known(s.After), s.Record)
 		if s.StandIn != "" {
 			part += "; it can be read again from " + s.StandIn
 		}
 		parts = append(parts, part)
 	}
 	if s := w.before(at, "shortened"); s != nil && s.Call == w.Steps[at].Call {
-		parts = append(parts, fmt.Sprintf("cut from %s to %s tokens to fit the budget", plain.Known(s.Before), plain.Known(s.After)))
+		parts = append(parts, fmt.Sprintf("cut from %s to %s tokens to fit the budget", ui.Known(s.Before), ui.Known(s.After)))
 	}
 	if s := w.before(at, "redacted"); s != nil {
 		parts = append(parts, fmt.Sprintf("redacted (%s) under %s because of %q", s.Note, cmp.Or(s.Policy, "a policy that is not named"), s.Reason))
 	}
 	if len(parts) == 0 {
 		if s := w.before(at, "assembled"); s != nil && s.Call == w.Steps[at].Call && s.After != nil {
-			return fmt.Sprintf(", as it was (%s)", plain.Plural(*s.After, "token"))
+			return fmt.Sprintf(", as it was (%s)", ui.Plural(*s.After, "token"))
 		}
 		return ", as it was"
 	}

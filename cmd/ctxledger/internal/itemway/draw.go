@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // often are the steps that every call repeats. Those of other turns are counted,
@@ -23,7 +23,7 @@ func (w Way) Draw(out io.Writer, width int) error {
 		title += fmt.Sprintf(" (%s)", oneLine(w.Title))
 	}
 	title += fmt.Sprintf(" in %s of session %s", w.where(), w.Session)
-	fmt.Fprintf(out, "%s\n\n", plain.Wrap(title, width, 0, "  "))
+	fmt.Fprintf(out, "%s\n\n", ui.Wrap(title, width, 0, "  "))
 	listed, elsewhere := w.split()
 	t := table(listed)
 	if len(t.Rows) > 0 {
@@ -33,7 +33,7 @@ func (w Way) Draw(out io.Writer, width int) error {
 		fmt.Fprintln(out)
 	}
 	for _, t := range elsewhere {
-		fmt.Fprintf(out, "  %s\n", plain.Wrap(t.String(), width, 2, "    "))
+		fmt.Fprintf(out, "  %s\n", ui.Wrap(t.String(), width, 2, "    "))
 	}
 	if len(elsewhere) > 0 {
 		fmt.Fprintln(out)
@@ -41,14 +41,14 @@ func (w Way) Draw(out io.Writer, width int) error {
 	if err := w.drawProofs(out, width); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, plain.Wrap(oneLine(w.Answer), width, 0, ""))
+	_, err := fmt.Fprintln(out, ui.Wrap(oneLine(w.Answer), width, 0, ""))
 	return err
 }
 
 // drawProofs lists the facts behind the steps with their places in the log, where
 // they were looked up.
 func (w Way) drawProofs(out io.Writer, width int) error {
-	t := plain.Table{Columns: []plain.Column{{Name: "SEQUENCE", Right: true}, {Name: "LOG INDEX", Right: true}, {Name: "STEP"}, {Name: "PROOF", Least: 30, Wrap: true}}}
+	t := ui.Table{Columns: []ui.Column{{Name: "SEQUENCE", Right: true}, {Name: "LOG INDEX", Right: true}, {Name: "STEP"}, {Name: "PROOF", Least: 30, Wrap: true}}}
 	seen := make(map[[2]string]bool)
 	for _, s := range w.Steps {
 		fact := [2]string{s.Stream, fmt.Sprint(s.Sequence)}
@@ -61,7 +61,7 @@ func (w Way) drawProofs(out io.Writer, width int) error {
 			index = fmt.Sprint(s.Proof.Index)
 		}
 		if s.Proof.Proved {
-			verdict = fmt.Sprintf("proved, under the signed head of %s leaves", plain.Thousands(s.Proof.Size))
+			verdict = fmt.Sprintf("proved, under the signed head of %s leaves", ui.Thousands(s.Proof.Size))
 		}
 		t.Rows = append(t.Rows, []string{fact[1], index, s.Step, verdict})
 	}
@@ -95,8 +95,8 @@ func (w Way) split() (listed []Step, elsewhere []*tally) {
 
 // table has a row for each step. Calls that say the same as the call before them
 // share one.
-func table(steps []Step) plain.Table {
-	t := plain.Table{Columns: []plain.Column{
+func table(steps []Step) ui.Table {
+	t := ui.Table{Columns: []ui.Column{
 		{Name: "WHEN", Right: true}, {Name: "TURN", Least: 6}, {Name: "CALL", Least: 6}, {Name: "STEP"}, {Name: "WHAT", Least: 30, Wrap: true},
 	}}
 	last, first, same := "", "", 0
@@ -112,7 +112,7 @@ func table(steps []Step) plain.Table {
 			if same == 1 {
 				first = group[0].Call
 			} else {
-				row[4] = fmt.Sprintf("the same in %s, %s to %s", plain.Plural(same, "call"), first, group[0].Call)
+				row[4] = fmt.Sprintf("the same in %s, %s to %s", ui.Plural(same, "call"), first, group[0].Call)
 				t.Rows = t.Rows[:len(t.Rows)-1]
 			}
 			t.Rows = append(t.Rows, row)
@@ -146,7 +146,7 @@ func signature(group []Step) string {
 }
 
 // oneLine takes line breaks out of what others wrote.
-func oneLine(text string) string { return plain.Shorten(text, len(text)) }
+func oneLine(text string) string { return ui.Shorten(text, len(text)) }
 
 func (s Step) when() string { return s.Happened.UTC().Format("15:04:05") }
 
@@ -250,9 +250,9 @@ func (s Step) figures() (parts []string) {
 	}
 	switch {
 	case s.Before != nil && s.After != nil && *s.Before == *s.After:
-		add("%s", plain.Plural(*s.After, "token"))
+		add("%s", ui.Plural(*s.After, "token"))
 	case s.Before != nil || s.After != nil:
-		add("%s → %s tokens", plain.Known(s.Before), plain.Known(s.After))
+		add("%s → %s tokens", ui.Known(s.Before), ui.Known(s.After))
 	}
 	return parts
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // marks and colours of the changes, as people know them from diff.
@@ -25,7 +25,7 @@ func (d Difference) Draw(out io.Writer, s Style) error {
 		if i == 1 {
 			mark, colour = "+++", 32
 		}
-		fmt.Fprintln(out, s.paint(colour, mark)+" "+plain.Wrap(w.heading(), s.Width, 4, "    "))
+		fmt.Fprintln(out, s.paint(colour, mark)+" "+ui.Wrap(w.heading(), s.Width, 4, "    "))
 	}
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err
@@ -35,16 +35,16 @@ func (d Difference) Draw(out io.Writer, s Style) error {
 	}
 	fmt.Fprintln(out)
 	for _, line := range d.cost() {
-		fmt.Fprintln(out, plain.Wrap(line, s.Width, 0, "  "))
+		fmt.Fprintln(out, ui.Wrap(line, s.Width, 0, "  "))
 	}
 	return nil
 }
 
 func (w Window) heading() string {
 	tokens, unknown := w.Sum()
-	text := fmt.Sprintf("turn %s, call %s of session %s: %s, %s tokens", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session, plain.Plural(len(w.Blocks), "block"), plain.Thousands(tokens))
+	text := fmt.Sprintf("turn %s, call %s of session %s: %s, %s tokens", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session, ui.Plural(len(w.Blocks), "block"), ui.Thousands(tokens))
 	if unknown > 0 {
-		text += fmt.Sprintf(" and %s of unknown size", plain.Plural(unknown, "block"))
+		text += fmt.Sprintf(" and %s of unknown size", ui.Plural(unknown, "block"))
 	}
 	return text
 }
@@ -52,13 +52,13 @@ func (w Window) heading() string {
 // drawChanges writes the table of changes, with a line for each run of blocks
 // that did not change.
 func (d Difference) drawChanges(out io.Writer, s Style) error {
-	t := plain.Table{Columns: []plain.Column{
+	t := ui.Table{Columns: []ui.Column{
 		{}, {Name: "WAS", Right: true}, {Name: "IS", Right: true}, {Name: "LAYER", Least: 8}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
 	}}
 	var quiet []Block
 	rest := func() {
 		if len(quiet) > 0 {
-			t.Rows = append(t.Rows, []string{"", "", "", "…", plain.Known(sum(quiet)), plain.Plural(len(quiet), "block") + " as before"})
+			t.Rows = append(t.Rows, []string{"", "", "", "…", ui.Known(sum(quiet)), ui.Plural(len(quiet), "block") + " as before"})
 			t.Paint = append(t.Paint, nil)
 		}
 		quiet = nil
@@ -81,14 +81,14 @@ func (c Change) row() []string {
 	shown := c.After
 	switch {
 	case c.Before == nil:
-		is, tokens = fmt.Sprint(c.After.Position), plain.Known(c.After.Tokens)
+		is, tokens = fmt.Sprint(c.After.Position), ui.Known(c.After.Tokens)
 	case c.After == nil:
 		shown = c.Before
-		was, tokens = fmt.Sprint(c.Before.Position), plain.Known(c.Before.Tokens)
+		was, tokens = fmt.Sprint(c.Before.Position), ui.Known(c.Before.Tokens)
 	default:
-		was, is, tokens = fmt.Sprint(c.Before.Position), fmt.Sprint(c.After.Position), plain.Known(c.After.Tokens)
+		was, is, tokens = fmt.Sprint(c.Before.Position), fmt.Sprint(c.After.Position), ui.Known(c.After.Tokens)
 		if c.Kind != Moved {
-			tokens = plain.Known(c.Before.Tokens) + " → " + tokens
+			tokens = ui.Known(c.Before.Tokens) + " → " + tokens
 		}
 	}
 	var notes []string
@@ -115,18 +115,18 @@ func (d Difference) cost() []string {
 	}
 	first := fmt.Sprintf("The first change is at position %d", *d.FirstChanged)
 	if d.Common != nil {
-		first += fmt.Sprintf(", behind %s tokens that both windows begin with", plain.Thousands(*d.Common))
+		first += fmt.Sprintf(", behind %s tokens that both windows begin with", ui.Thousands(*d.Common))
 	}
 	lines = append(lines, first+".")
 	if d.Expected == nil {
 		lines = append(lines, "Expected to be computed again: not known, a block behind it is of unknown size.")
 	} else {
 		n := deref(d.Common) + *d.Expected
-		text := fmt.Sprintf("Expected to be computed again: %s tokens", plain.Thousands(*d.Expected))
+		text := fmt.Sprintf("Expected to be computed again: %s tokens", ui.Thousands(*d.Expected))
 		if d.Common != nil {
-			text += fmt.Sprintf(" (%s − %s)", plain.Thousands(n), plain.Thousands(*d.Common))
+			text += fmt.Sprintf(" (%s − %s)", ui.Thousands(n), ui.Thousands(*d.Common))
 		}
-		lines = append(lines, text+fmt.Sprintf(", of which %s are new and %s had been there.", plain.Thousands(*d.New), plain.Thousands(*d.Penalty)))
+		lines = append(lines, text+fmt.Sprintf(", of which %s are new and %s had been there.", ui.Thousands(*d.New), ui.Thousands(*d.Penalty)))
 	}
 	return append(lines, d.bill())
 }
@@ -135,7 +135,7 @@ func (d Difference) bill() string {
 	if d.Recomputed == nil {
 		return "Billed as computed again: not known, the provider's bill for the second call is not recorded."
 	}
-	text := fmt.Sprintf("Billed as computed again: %s tokens (window %s − %s read from the cache)", plain.Thousands(*d.Recomputed), plain.Thousands(*d.After.Billed), plain.Thousands(*d.After.CacheRead))
+	text := fmt.Sprintf("Billed as computed again: %s tokens (window %s − %s read from the cache)", ui.Thousands(*d.Recomputed), ui.Thousands(*d.After.Billed), ui.Thousands(*d.After.CacheRead))
 	if !d.Adjacent {
 		text += ", which is against " + cmp.Or(d.After.Previous, "a call that is not known") + ", the call before it, and not against " + cmp.Or(d.Before.Call, "the first window")
 	}
@@ -163,7 +163,7 @@ func (d Difference) counts() string {
 		}
 		part := fmt.Sprintf("%d %s", count[kind], kind)
 		if kind != Moved && kind != Changed {
-			part += " (" + plain.Thousands(max(tokens[kind], -tokens[kind])) + " tokens)"
+			part += " (" + ui.Thousands(max(tokens[kind], -tokens[kind])) + " tokens)"
 		}
 		parts = append(parts, part)
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // Style is how something is drawn.
@@ -28,7 +28,7 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	if w.AsOf != "" {
 		title += ", as the ledger knew it at " + w.AsOf
 	}
-	fmt.Fprintf(out, "%s\n\n", plain.Wrap(title, s.Width, 0, "  "))
+	fmt.Fprintf(out, "%s\n\n", ui.Wrap(title, s.Width, 0, "  "))
 	layers := w.layers()
 	total, _ := w.Sum()
 	size := total
@@ -43,24 +43,24 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	}
 	fmt.Fprintln(out)
 	for _, line := range w.account() {
-		fmt.Fprintf(out, "  %-*s%s\n", accountIndent-2, line[0], plain.Wrap(line[1], s.Width, accountIndent, strings.Repeat(" ", accountIndent)))
+		fmt.Fprintf(out, "  %-*s%s\n", accountIndent-2, line[0], ui.Wrap(line[1], s.Width, accountIndent, strings.Repeat(" ", accountIndent)))
 	}
 	fmt.Fprintln(out)
 	return w.table().Write(out, s.Width, "  ")
 }
 
 func drawLayers(out io.Writer, layers []layer, size int64, s Style) error {
-	t := plain.Table{Columns: []plain.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8}}}
+	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8}}}
 	for i, l := range layers {
 		share, unknown := "", ""
 		if size > 0 {
 			share = fmt.Sprintf("%.1f%%", 100*float64(l.tokens)/float64(size))
 		}
 		if l.unknown > 0 {
-			unknown = fmt.Sprintf("%s of unknown size", plain.Thousands(int64(l.unknown)))
+			unknown = fmt.Sprintf("%s of unknown size", ui.Thousands(int64(l.unknown)))
 		}
 		mark := strings.Repeat(string(fills[i%len(fills)]), 2)
-		t.Rows = append(t.Rows, []string{mark, cmp.Or(l.name, "(no layer)"), plain.Plural(l.tokens, "token"), share, plain.Plural(l.items, "item"), unknown})
+		t.Rows = append(t.Rows, []string{mark, cmp.Or(l.name, "(no layer)"), ui.Plural(l.tokens, "token"), share, ui.Plural(l.items, "item"), unknown})
 		t.Paint = append(t.Paint, func(line string) string {
 			return strings.Replace(line, mark, s.paint(colours[i%len(colours)], mark), 1)
 		})
@@ -82,20 +82,20 @@ func (w Window) account() (lines [][2]string) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	total, unknown := w.Sum()
-	estimated := plain.Thousands(total) + " tokens"
+	estimated := ui.Thousands(total) + " tokens"
 	if unknown > 0 {
-		estimated = fmt.Sprintf("at least %s, %s of unknown size", estimated, plain.Plural(unknown, "block"))
+		estimated = fmt.Sprintf("at least %s, %s of unknown size", estimated, ui.Plural(unknown, "block"))
 	}
 	if w.Max != nil {
-		estimated += " in a window of " + plain.Thousands(*w.Max)
+		estimated += " in a window of " + ui.Thousands(*w.Max)
 	}
 	if w.Reserved != nil {
-		estimated += ", " + plain.Thousands(*w.Reserved) + " (·) kept for the answer"
+		estimated += ", " + ui.Thousands(*w.Reserved) + " (·) kept for the answer"
 	}
 	add("estimated", "%s", estimated)
 	add("billed", "%s", w.bill())
 	if fresh, tokens, known := w.fresh(); known {
-		add("new", "%s, %s since call %s", plain.Plural(fresh, "block"), plain.Plural(tokens, "token"), w.Previous)
+		add("new", "%s, %s since call %s", ui.Plural(fresh, "block"), ui.Plural(tokens, "token"), w.Previous)
 	}
 	lines = append(lines, w.shortened()...)
 	if w.OmittedItems > 0 {
@@ -108,16 +108,16 @@ func (w Window) bill() string {
 	if w.Billed == nil {
 		return "not known: no bill of the provider is recorded"
 	}
-	text := "the provider billed " + plain.Thousands(*w.Billed)
+	text := "the provider billed " + ui.Thousands(*w.Billed)
 	if w.CacheRead != nil {
-		text += fmt.Sprintf(", %s of it read from the cache", plain.Thousands(*w.CacheRead))
+		text += fmt.Sprintf(", %s of it read from the cache", ui.Thousands(*w.CacheRead))
 	}
 	switch {
 	case w.Unattributed == nil || *w.Unattributed == 0:
 	case *w.Unattributed > 0:
-		text += fmt.Sprintf("; %s more than estimated", plain.Thousands(*w.Unattributed))
+		text += fmt.Sprintf("; %s more than estimated", ui.Thousands(*w.Unattributed))
 	default:
-		text += fmt.Sprintf("; %s fewer than estimated", plain.Thousands(-*w.Unattributed))
+		text += fmt.Sprintf("; %s fewer than estimated", ui.Thousands(-*w.Unattributed))
 	}
 	return text
 }
@@ -150,31 +150,31 @@ func (w Window) shortened() (lines [][2]string) {
 		}
 	}
 	if elided > 0 {
-		lines = append(lines, [2]string{"elided", fmt.Sprintf("%s, %s → %s tokens", plain.Plural(elided, "block"), plain.Thousands(elidedFrom), plain.Thousands(elidedTo))})
+		lines = append(lines, [2]string{"elided", fmt.Sprintf("%s, %s → %s tokens", ui.Plural(elided, "block"), ui.Thousands(elidedFrom), ui.Thousands(elidedTo))})
 	}
 	if cut > 0 {
-		lines = append(lines, [2]string{"shortened", fmt.Sprintf("%s, %s → %s tokens, to fit the budget", plain.Plural(cut, "block"), plain.Thousands(cutFrom), plain.Thousands(cutTo))})
+		lines = append(lines, [2]string{"shortened", fmt.Sprintf("%s, %s → %s tokens, to fit the budget", ui.Plural(cut, "block"), ui.Thousands(cutFrom), ui.Thousands(cutTo))})
 	}
 	if redacted > 0 {
-		lines = append(lines, [2]string{"redacted", plain.Plural(redacted, "block")})
+		lines = append(lines, [2]string{"redacted", ui.Plural(redacted, "block")})
 	}
 	return lines
 }
 
 func (w Window) omissions() string {
-	text := plain.Plural(w.OmittedItems, "item")
+	text := ui.Plural(w.OmittedItems, "item")
 	if w.OmittedTokens != nil {
-		text += fmt.Sprintf(", %s tokens", plain.Thousands(*w.OmittedTokens))
+		text += fmt.Sprintf(", %s tokens", ui.Thousands(*w.OmittedTokens))
 	}
 	if w.OmittedUnknown > 0 {
-		text += fmt.Sprintf(", %s of unknown size", plain.Thousands(w.OmittedUnknown))
+		text += fmt.Sprintf(", %s of unknown size", ui.Thousands(w.OmittedUnknown))
 	}
 	for i, r := range w.OmissionReasons {
 		separator := ", "
 		if i == 0 {
 			separator = ": "
 		}
-		text += fmt.Sprintf("%s%s %s", separator, cmp.Or(r.Reason, "(no reason)"), plain.Thousands(r.Items))
+		text += fmt.Sprintf("%s%s %s", separator, cmp.Or(r.Reason, "(no reason)"), ui.Thousands(r.Items))
 	}
 	return text
 }
@@ -187,8 +187,8 @@ func deref(n *int64) int64 {
 }
 
 // table lists the blocks, each with what is to be said about it below its name.
-func (w Window) table() plain.Table {
-	t := plain.Table{Columns: []plain.Column{
+func (w Window) table() ui.Table {
+	t := ui.Table{Columns: []ui.Column{
 		{Name: "#", Right: true}, {}, {Name: "LAYER", Least: 8}, {Name: "ROLE", Least: 6}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
 	}}
 	for _, b := range w.Blocks {
@@ -196,7 +196,7 @@ func (w Window) table() plain.Table {
 		if b.New != nil && *b.New {
 			mark = "+"
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, plain.Known(b.Tokens), withNote(b.what(), b.note())})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, ui.Known(b.Tokens), withNote(b.what(), b.note())})
 	}
 	return t
 }
@@ -206,7 +206,7 @@ const widestName = 100
 
 // withNote puts a note below a name, which is one line.
 func withNote(name, note string) string {
-	name = plain.Shorten(name, widestName)
+	name = ui.Shorten(name, widestName)
 	if note == "" {
 		return name
 	}
@@ -219,7 +219,7 @@ func (b Block) note() string {
 		notes = append(notes, b.elision())
 	}
 	if b.Shortened != "" {
-		notes = append(notes, fmt.Sprintf("cut (%s), was %s", b.Shortened, plain.Known(b.Full)))
+		notes = append(notes, fmt.Sprintf("cut (%s), was %s", b.Shortened, ui.Known(b.Full)))
 	}
 	if b.isRedacted() {
 		note := b.Redaction
@@ -246,7 +246,7 @@ func (b Block) elision() string {
 		note += " (" + b.Level + ")"
 	}
 	if b.Full != nil {
-		note += ", was " + plain.Thousands(*b.Full)
+		note += ", was " + ui.Thousands(*b.Full)
 	}
 	if b.Stub != "" {
 		note += ", again from " + b.Stub

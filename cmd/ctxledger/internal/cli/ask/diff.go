@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 )
@@ -69,7 +69,7 @@ func (d diffFlags) windows() (before, after TurnFlags, err error) {
 		err = cli.UsageError("--call %s: of which turn? give --call twice, one for each --turn", d.calls[0])
 	case len(d.turns) == 1 && len(d.sessions) == 2:
 		err = cli.UsageError("one --turn is of one --session")
-	case !slices.Contains(rows.Formats, d.output):
+	case !slices.Contains(ui.RowFormats, d.output):
 		err = cli.UsageError("-o %q: want table, json or csv", d.output)
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
@@ -152,7 +152,7 @@ func parameterNames(q queries.Query) string {
 }
 
 func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) error {
-	if !slices.Contains(rows.Formats, flags.output) && flags.output != "parquet" {
+	if !slices.Contains(ui.RowFormats, flags.output) && flags.output != "parquet" {
 		return cli.UsageError("-o %q: want table, json, csv or parquet", flags.output)
 	}
 	if flags.maxTime <= 0 || flags.maxRows == 0 || flags.maxMemory == 0 || flags.maxMemory > math.MaxInt64>>20 {
@@ -190,7 +190,7 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	if err != nil {
 		return queryExit(err)
 	}
-	n, err := rows.Write(a.Out, result, flags.output)
+	n, err := ui.WriteRows(a.Out, result, flags.output)
 	if err = errors.Join(err, result.Close()); err != nil {
 		return queryExit(err)
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
@@ -87,7 +86,7 @@ func (t *TurnFlags) check() (err error) {
 	if t.Turn == "" {
 		return cli.UsageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
 	}
-	if !slices.Contains(rows.Formats, t.output) {
+	if !slices.Contains(ui.RowFormats, t.output) {
 		return cli.UsageError("-o %q: want table, json or csv", t.output)
 	}
 	t.asOf, err = parseTime("--as-of", t.asOf, time.Now())
@@ -198,7 +197,7 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 	}
 	slices.Sort(calls)
 	calls = slices.Compact(calls)
-	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: what is known of the turn is %s since %s (%s)", t.Turn, t.Session, with, plain.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
+	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: what is known of the turn is %s since %s (%s)", t.Turn, t.Session, with, ui.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
 	switch {
 	case t.Call != "" && len(calls) > 0 && !slices.Contains(calls, t.Call):
 		text += ", which name the calls " + strings.Join(calls[:min(10, len(calls))], ", ")

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -73,7 +73,7 @@ func checkContents(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlag
 		}
 	}
 	if len(wrong) > 0 {
-		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("the content of %s does not match its digest: position %s", plain.Plural(len(wrong), "block"), strings.Join(wrong, ", ")))
+		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("the content of %s does not match its digest: position %s", ui.Plural(len(wrong), "block"), strings.Join(wrong, ", ")))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (c content) verdict(keys []schema.Key) string {
 			return matches(key.Digest([]byte(c.text)), c.digest)
 		}
 	}
-	return fmt.Sprintf("content not checked: the key %s of its digest is not at hand", plain.Shorten(id, 20))
+	return fmt.Sprintf("content not checked: the key %s of its digest is not at hand", ui.Shorten(id, 20))
 }
 
 func matches(got, want string) string {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/conformance"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 type conformanceFlags struct {
@@ -141,6 +141,6 @@ func checkSession(ctx context.Context, a *cli.App, target conformance.Target, se
 	return report, err
 }
 
-func conformanceBar(a *cli.App) *progress.Bar {
-	return progress.New(a.Err, cli.IsTerminal(a.Err), "checking")
+func conformanceBar(a *cli.App) *ui.Bar {
+	return ui.NewBar(a.Err, cli.IsTerminal(a.Err), "checking")
 }

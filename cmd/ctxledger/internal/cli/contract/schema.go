@@ -11,7 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -115,7 +115,7 @@ func showType(a *cli.App, name, output string) error {
 
 func runValidate(ctx context.Context, a *cli.App, in io.Reader) error {
 	var valid, refused int
-	err := lines.Read(lines.Until(ctx, in), record.MaxLine, func(n int, text []byte, err error) error {
+	err := ui.ReadLines(ui.Until(ctx, in), record.MaxLine, func(n int, text []byte, err error) error {
 		e, err := record.ParseLine(text, err)
 		violations := record.ViolationsOf(err)
 		if e != nil && err == nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/standard"
 )
@@ -51,7 +51,7 @@ var standardShapes = map[string]func(*schema.Event) ([]byte, error){
 
 func writeStandard(ctx context.Context, a *cli.App, in io.Reader, convert func(*schema.Event) ([]byte, error)) error {
 	var written, left, refused int
-	err := lines.Read(lines.Until(ctx, in), record.MaxLine, func(n int, text []byte, err error) error {
+	err := ui.ReadLines(ui.Until(ctx, in), record.MaxLine, func(n int, text []byte, err error) error {
 		e, err := record.ParseLine(text, err)
 		if e == nil && err == nil {
 			return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 func Command(a *cli.App) *cobra.Command {
@@ -139,15 +139,15 @@ func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() er
 type stepBar struct {
 	a    *cli.App
 	step string
-	bar  *progress.Bar
+	bar  *ui.Bar
 }
 
-func benchBar(a *cli.App) *stepBar { return &stepBar{a: a, bar: progress.New(a.Err, false, "")} }
+func benchBar(a *cli.App) *stepBar { return &stepBar{a: a, bar: ui.NewBar(a.Err, false, "")} }
 
 func (b *stepBar) set(step string, done, total int64) {
 	if step != b.step {
 		b.bar.Done()
-		b.step, b.bar = step, progress.New(b.a.Err, cli.IsTerminal(b.a.Err), step)
+		b.step, b.bar = step, ui.NewBar(b.a.Err, cli.IsTerminal(b.a.Err), step)
 	}
 	b.bar.Set(done, total)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/rows"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
@@ -47,7 +46,7 @@ func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
 		return err
 	}
 	defer l.Close()
-	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "reading the stream")
+	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "reading the stream")
 	var found previewRows
 	err = quarantine.Preview(ctx, js, l, a.Log(), bar.Set, func(r ledger.Refusal) error {
 		found.list = append(found.list, r)
@@ -57,7 +56,7 @@ func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
 	if err != nil {
 		return err
 	}
-	_, err = rows.Write(a.Out, &found, output)
+	_, err = ui.WriteRows(a.Out, &found, output)
 	return err
 }
 

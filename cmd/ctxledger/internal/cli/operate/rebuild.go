@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
@@ -84,7 +84,7 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	if err != nil {
 		return err
 	}
-	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "projecting again")
+	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "projecting again")
 	done, err := rebuild.Rebuild{
 		Projector: projector.ForRebuild, JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
 		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },

@@ -16,9 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
@@ -218,7 +217,7 @@ func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, data string, 
 	if err != nil {
 		return made, err
 	}
-	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "export")
+	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "export")
 	defer bar.Done()
 	c := evidence.Config{
 		Header: pack.Header{ID: made.id, Scope: scope, Created: time.Now().UTC().Truncate(time.Second), Exporter: "ctxledger " + status.ReadBuild().Version, RedactIDs: f.redactIDs},
@@ -330,7 +329,7 @@ type exportJSON struct {
 
 func sayExport(a *cli.App, made export, f ExportFlags) error {
 	if made.Unchecked > 0 {
-		fmt.Fprintf(a.Err, "%s of redactions could not be looked for: the tenant's keys are not in %s\n", plain.Plural(made.Unchecked, "fingerprint"), a.Flags.Data)
+		fmt.Fprintf(a.Err, "%s of redactions could not be looked for: the tenant's keys are not in %s\n", ui.Plural(made.Unchecked, "fingerprint"), a.Flags.Data)
 	}
 	if f.redactIDs {
 		made.Withheld = made.Records
@@ -338,6 +337,6 @@ func sayExport(a *cli.App, made export, f ExportFlags) error {
 	if f.output == "json" {
 		return a.PrintJSON(exportJSON{made.id, f.Out, made.Digest, made.Records, made.Erased, made.Withheld, made.Unchecked})
 	}
-	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", f.Out, plain.Plural(made.Records, "record"), made.id)
+	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", f.Out, ui.Plural(made.Records, "record"), made.id)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
@@ -149,16 +149,16 @@ func PrintVerification(a *cli.App, r *verify.Report) error {
 		fmt.Fprintf(w, "pack\t%s\n", safe(r.Pack))
 		fmt.Fprintf(w, "about\t%s of tenant %s, made %s\n", scopeText(r), safe(r.Scope.Tenant), r.Created.Format(time.RFC3339))
 	}
-	fmt.Fprintf(w, "records\t%s", plain.Thousands(r.Records))
+	fmt.Fprintf(w, "records\t%s", ui.Thousands(r.Records))
 	if r.Expired > 0 {
-		fmt.Fprintf(w, ", %s expired", plain.Thousands(r.Expired))
+		fmt.Fprintf(w, ", %s expired", ui.Thousands(r.Expired))
 	}
 	if r.Withheld > 0 {
-		fmt.Fprintf(w, ", %s withheld", plain.Thousands(r.Withheld))
+		fmt.Fprintf(w, ", %s withheld", ui.Thousands(r.Withheld))
 	}
 	fmt.Fprintln(w)
 	for _, l := range r.Logs {
-		fmt.Fprintf(w, "log\t%s, size %s, root %s\n", safe(l.Origin), plain.Thousands(l.Size), l.Root)
+		fmt.Fprintf(w, "log\t%s, size %s, root %s\n", safe(l.Origin), ui.Thousands(l.Size), l.Root)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func PrintVerification(a *cli.App, r *verify.Report) error {
 func printVerdict(a *cli.App, v verify.Verdict) {
 	detail := v.Detail
 	if v.Total > 0 {
-		detail = plain.Plural(v.Total, "fault")
+		detail = ui.Plural(v.Total, "fault")
 	}
 	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, safe(detail))
 	for _, f := range v.Faults {
@@ -191,7 +191,7 @@ func printVerdict(a *cli.App, v verify.Verdict) {
 		fmt.Fprintf(a.Out, "             %s: %s\n", safe(place), safe(f.Reason))
 	}
 	if more := v.Total - int64(len(v.Faults)); more > 0 {
-		fmt.Fprintf(a.Out, "             and %s more\n", plain.Thousands(more))
+		fmt.Fprintf(a.Out, "             and %s more\n", ui.Thousands(more))
 	}
 	for _, n := range v.Notes {
 		fmt.Fprintf(a.Out, "             note: %s\n", safe(n))
@@ -199,7 +199,7 @@ func printVerdict(a *cli.App, v verify.Verdict) {
 }
 
 // safe keeps what a pack says from steering the terminal.
-func safe(text string) string { return plain.Shorten(text, 1000) }
+func safe(text string) string { return ui.Shorten(text, 1000) }
 
 func scopeText(r *verify.Report) string {
 	id := r.Scope.Session

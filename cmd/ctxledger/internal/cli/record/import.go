@@ -17,7 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/progress"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
@@ -180,7 +180,7 @@ func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, 
 			if len(files) > 1 {
 				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
 			}
-			bar := progress.New(a.Err, cli.IsTerminal(a.Err), title)
+			bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), title)
 			options := model.Options{
 				Tenant: flags.tenant, Key: ring.Keys[0], StoreText: flags.storeText, Progress: bar.Set,
 				Count: func(model, text string) (int64, string) {
@@ -283,7 +283,7 @@ func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before
 	}
 	defer l.Close()
 	const patience = 15 * time.Second
-	bar := progress.New(a.Err, cli.IsTerminal(a.Err), "stored in the stream; projecting")
+	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "stored in the stream; projecting")
 	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, bar.Set)
 	bar.Done()
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/plain"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -77,7 +76,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 	p := publication{publisher: publish.New(js, publishLinger), refuse: func(line int, v *schema.Violation) {
 		fmt.Fprintf(a.Err, "line %d: %v\n", line, v)
 	}}
-	err = lines.Read(lines.Until(ctx, in), MaxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
+	err = ui.ReadLines(ui.Until(ctx, in), MaxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
 	// What was accepted is stored, also after an interruption.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -96,7 +95,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 // sayTakenIDs says of events that the stream took for repeats of other messages.
 func sayTakenIDs(a *cli.App, p *publish.Publisher) {
 	if n := p.TakenIDs(); n > 0 {
-		fmt.Fprintf(a.Err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", plain.Plural(n, "event"))
+		fmt.Fprintf(a.Err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", ui.Plural(n, "event"))
 	}
 }
 

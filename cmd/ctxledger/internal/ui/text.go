@@ -1,6 +1,4 @@
-// Package plain writes numbers, texts and tables as a person reads them on a
-// terminal of a given width. All of it is pure.
-package plain
+package ui
 
 import (
 	"fmt"

@@ -1,6 +1,4 @@
-// Package lines reads lines of any length up to a limit, and skips longer ones
-// instead of ending there.
-package lines
+package ui
 
 import (
 	"bufio"
@@ -9,13 +7,13 @@ import (
 	"io"
 )
 
-// ErrTooLong is yielded in place of a line that is longer than the limit.
-var ErrTooLong = errors.New("the line is too long")
+// ErrLineTooLong is yielded in place of a line that is longer than the limit.
+var ErrLineTooLong = errors.New("the line is too long")
 
-// Read calls line with every line of r, numbered from 1 and without its end,
+// ReadLines calls line with every line of r, numbered from 1 and without its end,
 // until line returns an error. A line longer than limit bytes is nil, with
-// ErrTooLong. The slice is valid until line returns.
-func Read(r io.Reader, limit int, line func(n int, text []byte, err error) error) error {
+// ErrLineTooLong. The slice is valid until line returns.
+func ReadLines(r io.Reader, limit int, line func(n int, text []byte, err error) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var text []byte
 	for n := 1; ; n++ {
@@ -39,7 +37,7 @@ func Read(r io.Reader, limit int, line func(n int, text []byte, err error) error
 		}
 		switch end := err != nil; {
 		case tooLong:
-			if err := line(n, nil, ErrTooLong); err != nil {
+			if err := line(n, nil, ErrLineTooLong); err != nil {
 				return err
 			}
 		case !end || len(text) > 0:

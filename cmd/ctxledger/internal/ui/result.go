@@ -1,6 +1,4 @@
-// Package rows writes the result of a query as a table for people, or as JSON
-// or CSV for programs.
-package rows
+package ui
 
 import (
 	"encoding/csv"
@@ -20,13 +18,13 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// Formats are the names that Write takes.
-var Formats = []string{"table", "json", "csv"}
+// RowFormats are the names that Write takes.
+var RowFormats = []string{"table", "json", "csv"}
 
-// Write writes the rows of r in the named format and returns how many there
+// WriteRows writes the rows of r in the named format and returns how many there
 // were. JSON is one array of objects, CSV has a header line, and NULL is null
 // in JSON, empty in CSV and a dash in a table.
-func Write(w io.Writer, r read.Rows, format string) (int, error) {
+func WriteRows(w io.Writer, r read.Rows, format string) (int, error) {
 	switch format {
 	case "table":
 		return writeTable(w, r)
@@ -35,7 +33,7 @@ func Write(w io.Writer, r read.Rows, format string) (int, error) {
 	case "csv":
 		return writeCSV(w, r)
 	}
-	return 0, fmt.Errorf("output format %q: there are %s", format, strings.Join(Formats, ", "))
+	return 0, fmt.Errorf("output format %q: there are %s", format, strings.Join(RowFormats, ", "))
 }
 
 func writeJSON(w io.Writer, r read.Rows) (n int, err error) {
@@ -62,7 +60,7 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 		if err := enc.WriteToken(jsontext.String(c.Name)); err != nil {
 			return err
 		}
-		if err := json.MarshalEncode(enc, plain(values[i]), json.Deterministic(true), json.FormatNilSliceAsNull(false)); err != nil {
+		if err := json.MarshalEncode(enc, plainValue(values[i]), json.Deterministic(true), json.FormatNilSliceAsNull(false)); err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
 	}
@@ -70,7 +68,7 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 }
 
 // plain turns what JSON cannot hold into text: bytes become hexadecimal.
-func plain(value any) any {
+func plainValue(value any) any {
 	switch v := value.(type) {
 	case string:
 		if !utf8.ValidString(v) {
@@ -94,7 +92,7 @@ func writeCSV(w io.Writer, r read.Rows) (n int, err error) {
 	for err == nil && r.Next() {
 		n++
 		for i, value := range r.Values() {
-			record[i] = text(value, "", exact)
+			record[i] = cellText(value, "", exact)
 		}
 		err = out.Write(record)
 	}
@@ -184,7 +182,7 @@ func cell(value any) string {
 			return ' '
 		}
 		return r
-	}, text(value, "-", short))
+	}, cellText(value, "-", short))
 	if runes := []rune(s); len(runes) > widest {
 		return string(runes[:widest-1]) + "…"
 	}
@@ -192,8 +190,8 @@ func cell(value any) string {
 }
 
 // text writes a value on one line.
-func text(value any, null string, number func(float64) string) string {
-	switch v := plain(value).(type) {
+func cellText(value any, null string, number func(float64) string) string {
+	switch v := plainValue(value).(type) {
 	case nil:
 		return null
 	case string:

@@ -1,4 +1,4 @@
-package lines_test
+package ui_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/lines"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 type line struct {
@@ -22,8 +22,8 @@ type line struct {
 }
 
 func read(t interface{ Fatal(...any) }, r io.Reader, limit int) (got []line) {
-	err := lines.Read(r, limit, func(n int, text []byte, err error) error {
-		got = append(got, line{n, string(text), errors.Is(err, lines.ErrTooLong)})
+	err := ui.ReadLines(r, limit, func(n int, text []byte, err error) error {
+		got = append(got, line{n, string(text), errors.Is(err, ui.ErrLineTooLong)})
 		return nil
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestReadAny(t *testing.T) {
 		if len(texts) > 0 {
 			in = strings.Join(texts, "\n") + "\n"
 		}
-		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), lines.Until(context.Background(), iotest.DataErrReader(strings.NewReader(in)))} {
+		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), ui.Until(context.Background(), iotest.DataErrReader(strings.NewReader(in)))} {
 			if got := read(t, r, limit); !slices.Equal(got, want) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
@@ -86,12 +86,12 @@ func TestReadAny(t *testing.T) {
 func TestReadStops(t *testing.T) {
 	t.Parallel()
 	enough, n := errors.New("enough"), 0
-	err := lines.Read(strings.NewReader("a\nb\n"), 10, func(int, []byte, error) error { n++; return enough })
+	err := ui.ReadLines(strings.NewReader("a\nb\n"), 10, func(int, []byte, error) error { n++; return enough })
 	if !errors.Is(err, enough) || n != 1 {
 		t.Errorf("got %v after %d lines", err, n)
 	}
 	broken := errors.New("broken")
-	if err := lines.Read(iotest.ErrReader(broken), 10, nil); !errors.Is(err, broken) {
+	if err := ui.ReadLines(iotest.ErrReader(broken), 10, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestUntilEndsWhileTheReaderBlocks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go w.Write([]byte("a\n"))
 	n := 0
-	err := lines.Read(lines.Until(ctx, r), 10, func(int, []byte, error) error {
+	err := ui.ReadLines(ui.Until(ctx, r), 10, func(int, []byte, error) error {
 		n++
 		time.AfterFunc(20*time.Millisecond, cancel) // while the next read blocks
 		return nil

@@ -1,5 +1,4 @@
-// Package progress draws how far long work is, on a terminal and nowhere else.
-package progress
+package ui
 
 import (
 	"fmt"
@@ -16,8 +15,8 @@ type Bar struct {
 	drawn time.Time
 }
 
-// New draws on w if live says that it is a terminal.
-func New(w io.Writer, live bool, title string) *Bar { return &Bar{w: w, live: live, title: title} }
+// NewBar draws on w if live says that it is a terminal.
+func NewBar(w io.Writer, live bool, title string) *Bar { return &Bar{w: w, live: live, title: title} }
 
 // Set draws done of total, at most ten times a second.
 func (b *Bar) Set(done, total int64) {
