@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/heads"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/treehead"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/signing"
@@ -48,7 +48,7 @@ func (h *HeadFlags) Check() error {
 
 // Heads returns the settings for a projector.
 func (h *HeadFlags) Heads() signing.Config {
-	return signing.Config{Every: h.every, Interval: h.interval, Sinks: heads.Sinks(h.folder, h.command)}
+	return signing.Config{Every: h.every, Interval: h.interval, Sinks: treehead.Sinks(h.folder, h.command)}
 }
 
 // RingIn returns a way to read the ledger's ring in a data folder. It is made where

@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// RowFormats are the names that Write takes.
+// RowFormats are the names that WriteRows takes.
 var RowFormats = []string{"table", "json", "csv"}
 
 // WriteRows writes the rows of r in the named format and returns how many there
@@ -67,7 +67,7 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-// plain turns what JSON cannot hold into text: bytes become hexadecimal.
+// plainValue turns what JSON cannot hold into text: bytes become hexadecimal.
 func plainValue(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -189,7 +189,7 @@ func cell(value any) string {
 	return s
 }
 
-// text writes a value on one line.
+// cellText writes a value on one line.
 func cellText(value any, null string, number func(float64) string) string {
 	switch v := plainValue(value).(type) {
 	case nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
@@ -91,8 +91,8 @@ func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p pro
 
 // readWay asks for the steps of an item, which may be named by the beginning of
 // its id.
-func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, item string) (itemway.Way, error) {
-	w := itemway.Way{Session: t.Session, Turn: t.Turn, Call: t.Call, Item: item}
+func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, item string) (history.Item, error) {
+	w := history.Item{Session: t.Session, Turn: t.Turn, Call: t.Call, Item: item}
 	steps, err := t.askItem(ctx, l, item)
 	if err == nil && len(steps) == 0 {
 		if w.Item, err = t.findItem(ctx, l, item); err == nil {
@@ -103,7 +103,7 @@ func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, ite
 		return w, err
 	}
 	for _, s := range steps {
-		w.Steps = append(w.Steps, itemway.Step{
+		w.Steps = append(w.Steps, history.Step{
 			Recorded: s.Recorded, Happened: s.Happened, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
 			Before: s.Before, After: s.After, Reason: s.Reason, Note: s.Note, Policy: s.Policy, StandIn: s.StandIn, Signals: s.Signals, Stream: s.Stream, Sequence: s.Sequence,
 		})
@@ -112,13 +112,13 @@ func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, ite
 		return w, err
 	}
 	w.Settle()
-	w.Title, w.Answer = itemway.Named(w.Steps), w.Reply()
+	w.Title, w.Answer = history.Named(w.Steps), w.Reply()
 	return w, nil
 }
 
 // checkTurn finds out when the turn ended where no step of the item says that
 // there is such a turn.
-func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *itemway.Way) error {
+func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *history.Item) error {
 	for _, s := range w.Steps {
 		if s.InTurn && (t.Call == "" || s.Call == t.Call) {
 			return nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/prove"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/itemway"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -25,7 +25,7 @@ type proving struct {
 
 // proveWay proves the fact behind each step of a way. The first error says that one
 // is not proved, the second that it could not be found out.
-func proveWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *itemway.Way, key string) (unproved, err error) {
+func proveWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *history.Item, key string) (unproved, err error) {
 	known, err := prove.Verifiers(a, key)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func proveWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w 
 				continue
 			}
 			if s.Proof = proofs[s.Sequence]; s.Proof == nil {
-				s.Proof = &itemway.Proof{Index: -1, Problem: "the table of events does not have it"}
+				s.Proof = &history.Proof{Index: -1, Problem: "the table of events does not have it"}
 			}
 			if !s.Proof.Proved {
 				unproved = cli.WithCode(cli.ExitNotVerified, fmt.Errorf("not every step is proved: the %s at sequence %d: %s", s.Step, s.Sequence, s.Proof.Problem))
@@ -62,12 +62,12 @@ func proveWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w 
 }
 
 // proveEvents proves events of one stream, by their sequences.
-func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream string, known note.Verifiers) (map[uint64]*itemway.Proof, error) {
+func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream string, known note.Verifiers) (map[uint64]*history.Proof, error) {
 	incarnation, err := uuid.Parse(stream)
 	if err != nil {
 		return nil, fmt.Errorf("stream %q: %w", stream, err)
 	}
-	proofs := make(map[uint64]*itemway.Proof)
+	proofs := make(map[uint64]*history.Proof)
 	head, found, err := translog.Of(l).NewestHead(ctx, incarnation)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream
 	}
 	hashes := tlog.TileHashReader(opened.Tree(), translog.Of(l).LogTiles(ctx, incarnation))
 	err = read.Of(l).ScopeEvents(ctx, scope, incarnation, func(e read.Logged) error {
-		p := &itemway.Proof{Index: e.Index, Size: opened.Size}
+		p := &history.Proof{Index: e.Index, Size: opened.Size}
 		proofs[e.StreamSeq] = p
 		leaf := proof.Leaf(e.Event, e.Salt)
 		switch {

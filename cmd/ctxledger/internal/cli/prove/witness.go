@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/heads"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/treehead"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/ledger/translog"
@@ -103,11 +103,11 @@ func witness(ctx context.Context, a *cli.App, l *ledger.Ledger, known note.Verif
 	if h.Note, err = proof.Cosign(h.Note, known, signer); err != nil {
 		return err
 	}
-	if err := heads.Write(memory, h.Note); err != nil {
+	if err := treehead.Write(memory, h.Note); err != nil {
 		return err
 	}
 	if flags.out != "" {
-		if err := heads.Write(flags.out, h.Note); err != nil {
+		if err := treehead.Write(flags.out, h.Note); err != nil {
 			return err
 		}
 	}

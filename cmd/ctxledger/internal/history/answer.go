@@ -1,4 +1,4 @@
-package itemway
+package history
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ var because = map[schema.OmissionReason]string{
 
 // Reply says in one sentence what became of the item in the turn, or in the call
 // of it, that is asked about, and in a second one whether it was missed.
-func (w Way) Reply() string {
+func (w Item) Reply() string {
 	text := w.fate()
 	if gap := w.missed(); gap != "" {
 		text += " " + gap
@@ -34,7 +34,7 @@ func (w Way) Reply() string {
 	return text
 }
 
-func (w Way) fate() string {
+func (w Item) fate() string {
 	sight := w.last("injected", "seen")
 	omitted := w.last("omitted")
 	switch {
@@ -55,7 +55,7 @@ func (w Way) fate() string {
 }
 
 // saw says where the model saw the item last, and in what shape.
-func (w Way) saw(at int) string {
+func (w Item) saw(at int) string {
 	s := w.Steps[at]
 	calls := make(map[string]bool)
 	for _, other := range w.Steps {
@@ -78,7 +78,7 @@ func (w Way) saw(at int) string {
 }
 
 // shape says how much of the item was there.
-func (w Way) shape(at int) string {
+func (w Item) shape(at int) string {
 	var parts []string
 	if s := w.before(at, "elided", "reloaded"); s != nil && s.Step == "elided" {
 		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s had elided it", cmp.Or(s.Note, "level not recorded"), ui.Known(s.Before), ui.Known(s.After), s.Record)
@@ -102,7 +102,7 @@ func (w Way) shape(at int) string {
 	return ", " + strings.Join(parts, ", and ")
 }
 
-func (w Way) leftOut(at int) string {
+func (w Item) leftOut(at int) string {
 	s := w.Steps[at]
 	text := fmt.Sprintf("The model did not see %s in %s: %s left it out because %s", w.Item, w.where(), s.of(), s.cause())
 	if s.Policy != "" {
@@ -115,7 +115,7 @@ func (w Way) leftOut(at int) string {
 }
 
 // absent answers where no call of the turn decided about the item.
-func (w Way) absent() string {
+func (w Item) absent() string {
 	first, end := -1, len(w.Steps)
 	for i, s := range w.Steps {
 		if w.asked(s) {
@@ -150,7 +150,7 @@ func (w Way) absent() string {
 }
 
 // later returns the index of the first step that happened after the turn.
-func (w Way) later() int {
+func (w Item) later() int {
 	for i, s := range w.Steps {
 		if s.Happened.After(w.Ended) {
 			return i
@@ -160,7 +160,7 @@ func (w Way) later() int {
 }
 
 // missed says whether a gap named the item.
-func (w Way) missed() string {
+func (w Item) missed() string {
 	s := w.before(len(w.Steps), "missing detected", "missing requested", "missing resolved")
 	if s == nil {
 		return ""
@@ -176,7 +176,7 @@ func (w Way) missed() string {
 	return text + "."
 }
 
-func (w Way) where() string {
+func (w Item) where() string {
 	if w.Call != "" {
 		return fmt.Sprintf("call %s of turn %s", w.Call, w.Turn)
 	}

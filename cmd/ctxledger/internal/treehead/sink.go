@@ -1,6 +1,6 @@
-// Package heads takes signed heads of the transparency log out of the ledger: to
+// Package treehead takes signed heads of the transparency log out of the ledger: to
 // files and to commands.
-package heads
+package treehead
 
 import (
 	"bytes"

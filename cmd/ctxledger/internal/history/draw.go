@@ -1,4 +1,4 @@
-package itemway
+package history
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ var often = []string{"available", "considered", "selected", "omitted", "shortene
 
 // Draw writes the steps as a table of lines of at most width characters, and the
 // answer below.
-func (w Way) Draw(out io.Writer, width int) error {
+func (w Item) Draw(out io.Writer, width int) error {
 	title := fmt.Sprintf("item %s", w.Item)
 	if w.Title != "" && w.Title != w.Item {
 		title += fmt.Sprintf(" (%s)", oneLine(w.Title))
@@ -47,7 +47,7 @@ func (w Way) Draw(out io.Writer, width int) error {
 
 // drawProofs lists the facts behind the steps with their places in the log, where
 // they were looked up.
-func (w Way) drawProofs(out io.Writer, width int) error {
+func (w Item) drawProofs(out io.Writer, width int) error {
 	t := ui.Table{Columns: []ui.Column{{Name: "SEQUENCE", Right: true}, {Name: "LOG INDEX", Right: true}, {Name: "STEP"}, {Name: "PROOF", Least: 30, Wrap: true}}}
 	seen := make(map[[2]string]bool)
 	for _, s := range w.Steps {
@@ -77,7 +77,7 @@ func (w Way) drawProofs(out io.Writer, width int) error {
 
 // split tells the steps that are listed from those of other turns and calls that
 // are counted by turn.
-func (w Way) split() (listed []Step, elsewhere []*tally) {
+func (w Item) split() (listed []Step, elsewhere []*tally) {
 	index := make(map[string]*tally)
 	for _, s := range w.Steps {
 		switch {

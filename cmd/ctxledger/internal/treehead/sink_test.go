@@ -1,4 +1,4 @@
-package heads_test
+package treehead_test
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/heads"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/treehead"
 )
 
 func TestSinks(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "made")
 	out := filepath.Join(t.TempDir(), "out")
-	if len(heads.Sinks("", "")) > 0 {
+	if len(treehead.Sinks("", "")) > 0 {
 		t.Error("nothing is configured, and there are sinks")
 	}
-	sinks := heads.Sinks(folder, `cat > '`+out+`'; printf %s "$CTXLEDGER_STREAM" >> '`+out+`'`)
+	sinks := treehead.Sinks(folder, `cat > '`+out+`'; printf %s "$CTXLEDGER_STREAM" >> '`+out+`'`)
 	for _, note := range []string{"first\n", "second\n"} {
 		for _, sink := range sinks {
 			if err := sink.Put(t.Context(), "CTX", []byte(note)); err != nil {
@@ -35,11 +35,11 @@ func TestSinks(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("the folder holds %v, %v", left, err)
 	}
-	err = heads.Sinks("", "echo no way >&2; exit 3")[0].Put(t.Context(), "CTX", nil)
+	err = treehead.Sinks("", "echo no way >&2; exit 3")[0].Put(t.Context(), "CTX", nil)
 	if err == nil || !strings.Contains(err.Error(), "no way") {
 		t.Errorf("a command that fails: %v", err)
 	}
-	if err := heads.Sinks(filepath.Join(out, "below a file"), "")[0].Put(t.Context(), "CTX", nil); err == nil {
+	if err := treehead.Sinks(filepath.Join(out, "below a file"), "")[0].Put(t.Context(), "CTX", nil); err == nil {
 		t.Error("wrote below a file")
 	}
 }
@@ -50,7 +50,7 @@ func TestCommandThatHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	err := heads.Sinks("", "sleep 60; true")[0].Put(ctx, "CTX", nil)
+	err := treehead.Sinks("", "sleep 60; true")[0].Put(ctx, "CTX", nil)
 	if took := time.Since(began); err == nil || took > 30*time.Second {
 		t.Errorf("a command that hangs: %v after %v", err, took)
 	}

@@ -1,10 +1,10 @@
-// Package itemway tells the way of one item through a session: its steps in the
+// Package history tells the history of one item through a session: its steps in the
 // order of the stream, and one sentence that says what became of it in a turn.
 //
 // A step is what an event says, and nothing is inferred: selected is not injected,
 // and an item is in a window only where an injection, or the item log that the
 // window was projected from, says so. Everything here is pure.
-package itemway
+package history
 
 import (
 	"slices"
@@ -45,7 +45,7 @@ type Proof struct {
 
 // Way is all that is known about an item in a session, and the turn, or the call
 // of it, that is asked about.
-type Way struct {
+type Item struct {
 	Session string `json:"session_id"`
 	Turn    string `json:"turn_id"`
 	Call    string `json:"call_id,omitzero"`
@@ -60,13 +60,13 @@ type Way struct {
 
 // asked reports whether a step belongs to what is asked about. A step of the turn
 // that names no call belongs to each of its calls.
-func (w Way) asked(s Step) bool {
+func (w Item) asked(s Step) bool {
 	return s.InTurn && (w.Call == "" || s.Call == "" || s.Call == w.Call)
 }
 
 // Settle gives a step that names no call the call that it was made for, where
 // another one says it: a surface is named by the selection from it.
-func (w *Way) Settle() {
+func (w *Item) Settle() {
 	chosen := make(map[string]string)
 	for _, s := range w.Steps {
 		if s.Call != "" && slices.Contains([]string{"considered", "selected", "omitted"}, s.Step) {
@@ -85,7 +85,7 @@ func isSight(s Step) bool { return s.Step == "injected" || s.Step == "seen" }
 
 // last returns the index of the last step that is asked about and is one of the
 // given kinds, or -1.
-func (w Way) last(kinds ...string) int {
+func (w Item) last(kinds ...string) int {
 	for i := len(w.Steps) - 1; i >= 0; i-- {
 		if w.asked(w.Steps[i]) && slices.Contains(kinds, w.Steps[i].Step) {
 			return i
@@ -96,7 +96,7 @@ func (w Way) last(kinds ...string) int {
 
 // before returns the last step of a kind at an index below end, in any turn, or
 // nil.
-func (w Way) before(end int, kinds ...string) *Step {
+func (w Item) before(end int, kinds ...string) *Step {
 	for i := end - 1; i >= 0; i-- {
 		if slices.Contains(kinds, w.Steps[i].Step) {
 			return &w.Steps[i]
