@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -35,37 +37,42 @@ func (r Range) Same(o Range) bool {
 // not safe for concurrent use.
 type Batch struct {
 	Range
-	events       rowsOf[EventRow]
-	scopes       rowsOf[scopeRow]
-	items        rowsOf[itemRow]
-	decisions    rowsOf[decisionRow]
-	windows      rowsOf[windowRow]
-	placements   rowsOf[placementRow]
-	replacements rowsOf[replacementRow]
-	redactions   rowsOf[redactionRow]
-	missing      rowsOf[missingRow]
-	calls        rowsOf[callRow]
-	logItems     rowsOf[logItemRow]
-	quarantine   rowsOf[quarantineRow]
-	duplicates   rowsOf[duplicateRow]
-	replays      rowsOf[replayRow]
-	logHashes    rowsOf[logRow]
+	facts
+	quarantine column.Rows[row.QuarantineRow]
+	duplicates column.Rows[row.DuplicateRow]
+	replays    column.Rows[row.ReplayRow]
+	logHashes  column.Rows[logRow]
 	// Rules are those that the rows were made by. The zero value is NewestRules.
 	Rules Rules
 	// Log is the transparency log with the batch's leaves. The zero Log is none.
 	Log Log
 }
 
+// facts are the rows that follow from events.
+type facts struct {
+	events       column.Rows[row.EventRow]
+	scopes       column.Rows[row.ScopeRow]
+	items        column.Rows[row.ItemRow]
+	decisions    column.Rows[row.DecisionRow]
+	windows      column.Rows[row.WindowRow]
+	placements   column.Rows[row.PlacementRow]
+	replacements column.Rows[row.ReplacementRow]
+	redactions   column.Rows[row.RedactionRow]
+	missing      column.Rows[row.MissingRow]
+	calls        column.Rows[row.CallRow]
+	logItems     column.Rows[row.LogItemRow]
+}
+
 // tables lists the blocks in the order in which they are written. Events come
 // first: a range whose events are there but whose other rows are not is found
 // by its missing commit.
-func (b *Batch) tables() []tableBlock {
-	return []tableBlock{
-		{"events", &b.events.block}, {"scopes", &b.scopes.block}, {"items", &b.items.block}, {"decisions", &b.decisions.block},
-		{"windows", &b.windows.block}, {"placements", &b.placements.block}, {"replacements", &b.replacements.block},
-		{"redactions", &b.redactions.block}, {"missing", &b.missing.block}, {"calls", &b.calls.block}, {"log_items", &b.logItems.block},
-		{"quarantine", &b.quarantine.block}, {"duplicates", &b.duplicates.block}, {"replays", &b.replays.block},
-		{"log_hashes", &b.logHashes.block},
+func (b *Batch) tables() []column.Table {
+	return []column.Table{
+		b.events.Of("events"), b.scopes.Of("scopes"), b.items.Of("items"), b.decisions.Of("decisions"),
+		b.windows.Of("windows"), b.placements.Of("placements"), b.replacements.Of("replacements"),
+		b.redactions.Of("redactions"), b.missing.Of("missing"), b.calls.Of("calls"), b.logItems.Of("log_items"),
+		b.quarantine.Of("quarantine"), b.duplicates.Of("duplicates"), b.replays.Of("replays"),
+		b.logHashes.Of("log_hashes"),
 	}
 }
 
@@ -74,7 +81,7 @@ func (b *Batch) tables() []tableBlock {
 func (b *Batch) Reset(r Range) {
 	b.Range, b.Log, b.Rules = r, Log{}, 0
 	for _, t := range b.tables() {
-		t.reset()
+		t.Reset()
 	}
 }
 
@@ -82,8 +89,8 @@ func (b *Batch) Reset(r Range) {
 func (b *Batch) Rows() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for _, t := range b.tables() {
-		if t.rows > 0 {
-			counts[t.table] = uint64(t.rows)
+		if t.Rows > 0 {
+			counts[t.Table] = uint64(t.Rows)
 		}
 	}
 	return counts
@@ -106,96 +113,154 @@ type Derived struct {
 
 // AddDerived is Add for callers that have already computed what follows from the event.
 func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
-	b.events.add(newEventRow(e, at, &d))
+	b.events.Add(newEventRow(e, at, &d))
 	h := headOf(e, at)
 	h.Tenant = d.Tenant
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
-		b.scopes.add(runRow(h, f))
+		b.scopes.Add(row.RunRow(h, f))
 	case *schema.GrantIssued:
-		b.scopes.add(grantRow(h, "issued", &f.Common, &f.Grant))
+		b.scopes.Add(row.GrantRow(h, "issued", &f.Common, &f.Grant))
 	case *schema.GrantNarrowed:
-		b.scopes.add(grantRow(h, "narrowed", &f.Common, &f.Grant))
+		b.scopes.Add(row.GrantRow(h, "narrowed", &f.Common, &f.Grant))
 	case *schema.GrantDenied:
-		b.scopes.add(grantRow(h, "denied", &f.Common, &f.Grant))
+		b.scopes.Add(row.GrantRow(h, "denied", &f.Common, &f.Grant))
 	case *schema.ResourceResolved:
-		b.scopes.add(resourceRow(h, "resolved", &f.Common, &f.Resource))
+		b.scopes.Add(row.ResourceRow(h, "resolved", &f.Common, &f.Resource))
 	case *schema.ResourceAccessed:
-		b.scopes.add(accessRow(h, f))
+		b.scopes.Add(row.AccessRow(h, f))
 	case *schema.ScratchpadLoaded:
-		b.scopes.add(scratchpadRow(h, "loaded", &f.Common, &f.Scratchpad))
+		b.scopes.Add(row.ScratchpadRow(h, "loaded", &f.Common, &f.Scratchpad))
 	case *schema.ScratchpadWritten:
-		b.scopes.add(scratchpadRow(h, "written", &f.Common, &f.Scratchpad))
+		b.scopes.Add(row.ScratchpadRow(h, "written", &f.Common, &f.Scratchpad))
 	case *schema.EnvelopeCreated:
-		b.scopes.add(envelopeRow(h, f))
+		b.scopes.Add(row.EnvelopeRow(h, f))
 	case *schema.SurfaceCreated:
-		b.decisions.add(surfaceRow(h, "created", &f.Common, &f.Surface))
+		b.decisions.Add(row.SurfaceRow(h, "created", &f.Common, &f.Surface))
 	case *schema.SurfaceUpdated:
-		b.decisions.add(surfaceRow(h, "updated", &f.Common, &f.Surface))
+		b.decisions.Add(row.SurfaceRow(h, "updated", &f.Common, &f.Surface))
 	case *schema.SelectionStarted:
-		b.decisions.add(selectionRow(h, "started", &f.Common, &f.Selection))
+		b.decisions.Add(row.SelectionRow(h, "started", &f.Common, &f.Selection))
 	case *schema.SelectionCompleted:
-		b.decisions.add(decidedRow(h, f))
+		b.decisions.Add(row.DecidedRow(h, f))
 	case *schema.ItemAdded:
-		b.items.add(newItemRow(h, "added", &f.Common, &f.Item))
+		b.items.Add(row.NewItemRow(h, "added", &f.Common, &f.Item))
 	case *schema.ItemUpdated:
-		b.items.add(newItemRow(h, "updated", &f.Common, &f.Item))
+		b.items.Add(row.NewItemRow(h, "updated", &f.Common, &f.Item))
 	case *schema.ItemRemoved:
-		b.items.add(itemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: jsonText(f.Metadata)})
+		b.items.Add(row.ItemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: row.JSONText(f.Metadata)})
 	case *schema.ErasureApplied:
 		if s, err := ParseSubject(f.ErasedSubject); err == nil && s.Kind == subjectItem {
-			b.items.add(itemRow{
+			b.items.Add(row.ItemRow{
 				Head: h, Change: expired, ItemID: s.ID, RedactionState: expired, RedactionReason: f.Reason,
-				PolicyRefs: schema.RefIDs(f.PolicyRefs), Reason: f.Reason, Metadata: jsonText(f.Metadata),
+				PolicyRefs: schema.RefIDs(f.PolicyRefs), Reason: f.Reason, Metadata: row.JSONText(f.Metadata),
 			})
 		}
 	case *schema.LogAppended:
-		b.logItems.add(newLogItemRow(h, f))
+		b.logItems.Add(row.NewLogItemRow(h, f))
 	case *schema.BudgetApplied:
-		b.windows.add(budgetRow(h, f))
+		b.windows.Add(row.BudgetRow(h, f))
 	case *schema.PressureApplied:
-		b.windows.add(pressureRow(h, f))
+		b.windows.Add(row.PressureRow(h, f))
 	case *schema.UsageRecorded:
-		b.windows.add(usageRow(h, f))
-		b.calls.add(newCallRow(h, f))
+		b.windows.Add(row.UsageRow(h, f))
+		b.calls.Add(row.NewCallRow(h, f))
 	case *schema.AssemblyCreated:
-		b.placements.add(assemblyRow(h, f))
+		b.placements.Add(row.AssemblyRow(h, f))
 	case *schema.InjectionApplied:
-		b.placements.add(injectionRow(h, "injection", &f.Common, &f.Injection))
+		b.placements.Add(row.InjectionRow(h, "injection", &f.Common, &f.Injection))
 	case *schema.InjectionRemoved:
-		b.placements.add(removalRow(h, f))
+		b.placements.Add(row.RemovalRow(h, f))
 	case *schema.ElisionApplied:
-		b.replacements.add(elisionRow(h, "applied", &f.Common, &f.Elision))
+		b.replacements.Add(row.ElisionRow(h, "applied", &f.Common, &f.Elision))
 	case *schema.ElisionReloaded:
-		b.replacements.add(elisionRow(h, "reloaded", &f.Common, &f.Elision))
+		b.replacements.Add(row.ElisionRow(h, "reloaded", &f.Common, &f.Elision))
 	case *schema.CompactionStarted:
-		b.replacements.add(compactionRow(h, "started", &f.Common, &f.Compaction))
+		b.replacements.Add(row.CompactionRow(h, "started", &f.Common, &f.Compaction))
 	case *schema.CompactionCompleted:
-		b.replacements.add(compactionRow(h, "completed", &f.Common, &f.Compaction))
+		b.replacements.Add(row.CompactionRow(h, "completed", &f.Common, &f.Compaction))
 	case *schema.CompactionFailed:
-		b.replacements.add(compactionRow(h, "failed", &f.Common, &f.Compaction))
+		b.replacements.Add(row.CompactionRow(h, "failed", &f.Common, &f.Compaction))
 	case *schema.CompactionDiscarded:
-		b.replacements.add(compactionRow(h, "discarded", &f.Common, &f.Compaction))
+		b.replacements.Add(row.CompactionRow(h, "discarded", &f.Common, &f.Compaction))
 	case *schema.SummaryCreated:
-		b.replacements.add(summaryRow(h, "created", &f.Common, &f.Summary))
+		b.replacements.Add(row.SummaryRow(h, "created", &f.Common, &f.Summary))
 	case *schema.SummaryRefreshed:
-		b.replacements.add(summaryRow(h, "refreshed", &f.Common, &f.Summary))
+		b.replacements.Add(row.SummaryRow(h, "refreshed", &f.Common, &f.Summary))
 	case *schema.RedactionApplied:
-		b.redactions.add(newRedactionRow(h, f))
+		b.redactions.Add(row.NewRedactionRow(h, f))
 	case *schema.MissingDetected:
-		b.missing.add(newMissingRow(h, "detected", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissingRow(h, "detected", &f.Common, &f.Missing))
 	case *schema.MissingRequested:
-		b.missing.add(newMissingRow(h, "requested", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissingRow(h, "requested", &f.Common, &f.Missing))
 	case *schema.MissingResolved:
-		b.missing.add(newMissingRow(h, "resolved", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissingRow(h, "resolved", &f.Common, &f.Missing))
 	}
 }
 
 // AddDuplicate records that an event of the tenant was in the ledger already, as first.
 func (b *Batch) AddDuplicate(e *schema.Event, tenant string, at, first Position) {
-	b.duplicates.add(duplicateRow{
+	b.duplicates.Add(row.DuplicateRow{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
 		Tenant: tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
 		FirstIncarnation: first.Incarnation, FirstSeq: first.StreamSeq,
 	})
+}
+
+// NewBatch returns an empty batch with room for what like holds, and some more: the
+// batches of a stream are much alike, and columns that grow as rows come are copied
+// several times over, into memory that has to be fetched. Nil is like nothing. The
+// two share nothing; like may be written meanwhile.
+func NewBatch(like *Batch) *Batch {
+	b := new(Batch)
+	if like != nil {
+		models := like.tables()
+		for i, t := range b.tables() {
+			t.ShapeLike(models[i].Block)
+		}
+	}
+	return b
+}
+
+// AddReplay records that the message at replays the refused one at of, whose
+// time is not looked at. What became of the replay is told by the other rows.
+func (b *Batch) AddReplay(tenant string, at, of Position) {
+	b.replays.Add(row.ReplayRow{
+		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
+		Tenant: tenant, OfIncarnation: of.Incarnation, OfSeq: of.StreamSeq,
+	})
+}
+
+// Position is where a message stands: which incarnation of which stream, its
+// sequence there, and when the stream stored it.
+type Position struct {
+	Incarnation uuid.UUID
+	StreamSeq   uint64
+	RecordedAt  time.Time
+}
+
+func headOf(e *schema.Event, at Position) row.Head {
+	return row.Head{
+		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
+		EventTime: e.Time, EventID: e.ID, Source: e.Source, EventType: row.RowEventType(e),
+		Sequence: e.Sequence, Correlation: e.Correlation,
+	}
+}
+
+// newEventRow returns the row of an event, whose data it aliases, as it does what is
+// derived.
+func newEventRow(e *schema.Event, at Position, d *Derived) row.EventRow {
+	row := row.EventRow{
+		Head: headOf(e, at), Subject: e.Subject,
+		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
+		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
+		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
+		Extensions: e.Extensions, Data: row.TextOf(e.Data), Digest: row.TextOf(d.Digest[:]), Identity: d.Identity,
+		Salt: row.TextOf(d.Salt[:]), TypeAttribute: e.Type, TenantAbsent: e.Tenant == "" && d.Tenant != "",
+	}
+	row.Tenant = d.Tenant
+	if !e.RecordedTime.IsZero() {
+		row.RecordedTime = &e.RecordedTime
+	}
+	return row
 }

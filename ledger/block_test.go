@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/google/uuid"
 )
 
@@ -73,66 +75,66 @@ func TestBlocksHoldTheirRows(t *testing.T) {
 	l := migrated(t)
 	filler := rowFiller{rand.New(rand.NewPCG(1, 2))}
 	for _, table := range rowTypes() {
-		b := tableBlock{table.table, new(block)}
-		b.shape(table.row)
+		b := new(column.Block).Of(table.table)
+		b.Shape(table.row)
 		var want []reflect.Value
 		incarnation, at := uuid.New(), recordedAt
 		for _, length := range []int{400, 0, 1, 1, 2} { // 0 is one row of which nothing is known
 			for range max(length, 1) {
-				row := reflect.New(table.row)
+				made := reflect.New(table.row)
 				if length > 0 {
-					filler.fill(row.Elem())
+					filler.fill(made.Elem())
 				}
-				setKey(row.Elem(), incarnation, uint64(len(want)), at)
-				if commit, ok := row.Interface().(*commitRow); ok {
+				setKey(made.Elem(), incarnation, uint64(len(want)), at)
+				if commit, ok := made.Interface().(*row.CommitRow); ok {
 					commit.WriterRules = uint32(NewestRules) // or the table refuses it
 				}
-				want = append(want, row)
-				b.take(row.UnsafePointer())
+				want = append(want, made)
+				b.Take(made.UnsafePointer())
 			}
-			if _, sent := b.sent(); length == 0 && len(sent) == len(b.columns) {
-				t.Errorf("%s: all columns are sent for a row without values", table.table)
+			if _, sent := b.Sent(); length == 0 && len(sent) == len(b.Columns) {
+				t.Errorf("%s: all columns are sent for a made without values", table.table)
 			}
 			if err := l.InsertBlock(t.Context(), b, "", nil); err != nil {
 				t.Fatal(err)
 			}
-			b.reset()
-			if b.rows != 0 || slices.ContainsFunc(b.columns, func(c blockColumn) bool { return c.Rows() != 0 }) {
+			b.Reset()
+			if b.Rows != 0 || slices.ContainsFunc(b.Columns, func(c column.BlockColumn) bool { return c.Rows() != 0 }) {
 				t.Errorf("%s: rows are left in an empty block", table.table)
 			}
 		}
 		got := readRows(t, l, table)
 		for i := range want {
 			if w, g := describe(want[i].Elem()), describe(got[i].Elem()); w != g {
-				t.Fatalf("%s: row %d is\n%s, want\n%s", table.table, i, g, w)
+				t.Fatalf("%s: made %d is\n%s, want\n%s", table.table, i, g, w)
 			}
 		}
 	}
 }
 
 // setKey gives a row its place, in one month, and its digest the right length.
-func setKey(row reflect.Value, incarnation uuid.UUID, seq uint64, at time.Time) {
+func setKey(made reflect.Value, incarnation uuid.UUID, seq uint64, at time.Time) {
 	for name, value := range map[string]any{"Incarnation": incarnation, "StreamSeq": seq, "First": seq, "RecordedAt": at, "Tenant": "t", "SessionID": "s", "Code": "c"} {
-		if f := row.FieldByName(name); f.IsValid() {
+		if f := made.FieldByName(name); f.IsValid() {
 			f.Set(reflect.ValueOf(value))
 		}
 	}
 	for name, length := range map[string]int{"Salt": 16, "Hash": 32, "TreeRoot": 32} {
-		if f := row.FieldByName(name); f.IsValid() {
+		if f := made.FieldByName(name); f.IsValid() {
 			f.SetString(strings.Repeat(string(rune('a'+seq%26)), length))
 		}
 	}
-	if f := row.FieldByName("Digest"); f.IsValid() && (row.Type() == reflect.TypeFor[EventRow]() || row.Type() == reflect.TypeFor[commitRow]()) {
+	if f := made.FieldByName("Digest"); f.IsValid() && (made.Type() == reflect.TypeFor[row.EventRow]() || made.Type() == reflect.TypeFor[row.CommitRow]()) {
 		f.SetString(strings.Repeat(string(rune('a'+seq%26)), 32))
 	}
 }
 
 func readRows(t *testing.T, l *Ledger, table rowType) []reflect.Value {
 	t.Helper()
-	columns := columnsOf(table.row)
+	columns := column.ColumnsOf(table.row)
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		names[i] = c.name
+		names[i] = c.Name
 	}
 	order := "stream_seq"
 	if table.table == "commits" {
@@ -148,7 +150,7 @@ func readRows(t *testing.T, l *Ledger, table rowType) []reflect.Value {
 		row := reflect.New(table.row)
 		fields := make([]any, len(columns))
 		for i, c := range columns {
-			fields[i] = reflect.NewAt(c.of, unsafe.Add(row.UnsafePointer(), c.offset)).Interface()
+			fields[i] = reflect.NewAt(c.Of, unsafe.Add(row.UnsafePointer(), c.Offset)).Interface()
 		}
 		if err := rows.Scan(fields...); err != nil {
 			t.Fatal(err)
@@ -205,11 +207,11 @@ func TestDictionariesOfEveryWidth(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
 	for _, distinct := range []int{1, 2, 255, 256, 257, 65_535, 65_536, 65_537} {
-		b := new(rowsOf[dictionaryRow])
+		b := new(column.Rows[dictionaryRow])
 		for i := range distinct + 1 {
-			b.add(dictionaryRow{Tenant: fmt.Sprint("tenant ", i%distinct), Fingerprints: fmt.Sprint("of ", distinct), Pass: uint64(i)})
+			b.Add(dictionaryRow{Tenant: fmt.Sprint("tenant ", i%distinct), Fingerprints: fmt.Sprint("of ", distinct), Pass: uint64(i)})
 		}
-		if err := l.InsertBlock(t.Context(), tableBlock{"rechecks", &b.block}, "", nil); err != nil {
+		if err := l.InsertBlock(t.Context(), b.Of("rechecks"), "", nil); err != nil {
 			t.Fatal(err)
 		}
 		where := fmt.Sprintf(" FROM rechecks WHERE fingerprints = 'of %d'", distinct)
@@ -233,7 +235,7 @@ func TestAColumnOfAnotherTypeIsAMismatch(t *testing.T) {
 		type odd struct {
 			Tenant string `ch:"tenant"`
 		}
-		err := l.InsertBlock(t.Context(), BlockOf(table, odd{"t"}), "", nil)
+		err := l.InsertBlock(t.Context(), column.TableOf(table, odd{"t"}), "", nil)
 		if err == nil || Transient(err) || !strings.Contains(err.Error(), change) {
 			t.Errorf("%s: %v, want a mismatch that names the type", change, err)
 		}

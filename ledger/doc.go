@@ -1,5 +1,5 @@
 // Package ledger keeps the rows that events become, in ClickHouse: it makes and
-// upgrades the tables ([Ledger.Migrate]), derives rows ([Batch]), writes and commits
+derives rows ([Batch]), writes and commits
 // them ([Ledger.Write]), and answers questions ([Ledger.Query]).
 //
 // # Layout

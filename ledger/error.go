@@ -10,6 +10,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
 )
 
 // permanentCodes are errors that the same insert would meet again: the tables
@@ -20,15 +21,11 @@ var permanentCodes = []int32{
 	chsql.CodeIncorrectData, chsql.CodeReadonly, chsql.CodeAccessDenied,
 }
 
-// ErrMismatch means that the rows do not fit the table: the database is not in
-// the state that this program expects. Run migrate; waiting does not help.
-var ErrMismatch = errors.New("the rows do not fit the table")
-
 // Transient reports whether an insert or a query that failed with err may
 // succeed when it is tried again: the server is down, slow, full or out of
 // memory. A good event is never given up for such an error.
 func Transient(err error) bool {
-	if err == nil || errors.Is(err, ErrMismatch) {
+	if err == nil || errors.Is(err, column.ErrMismatch) {
 		return false
 	}
 	var server *clickhouse.Exception

@@ -38,11 +38,11 @@ func (b *Batch) AddLeaf(tree *proof.Tree, leaf tlog.Hash, tenant string, at Posi
 			row.Above += string(h[:])
 		}
 	})
-	b.logHashes.add(row)
+	b.logHashes.Add(row)
 }
 
 // WithoutLog takes the leaves out of the batch.
-func (b *Batch) WithoutLog() { b.logHashes.reset() }
+func (b *Batch) WithoutLog() { b.logHashes.Reset() }
 
 // Log is the state of a stream's transparency log after a commit. The zero Log is
 // none, which an empty one is not: that has a root.

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -65,7 +66,7 @@ func (b *Batch) AddRefused(m Refused, at Position) { b.AddRefusal(RefusalOf(m, a
 // AddRefusal is AddRefused for a message that was refused before and that the
 // stream no longer has.
 func (b *Batch) AddRefusal(r Refusal) {
-	b.quarantine.add(quarantineRow{
+	b.quarantine.Add(row.QuarantineRow{
 		Incarnation: r.Incarnation, StreamSeq: r.StreamSeq, RecordedAt: r.RecordedAt, Tenant: r.Tenant, Source: r.Source, EventID: r.EventID,
 		StreamSubject: r.Subject, Header: headerText(r.Header), Data: string(r.Data), Code: r.Code, Pointer: r.Pointer, Reason: r.Reason, Codes: r.Codes,
 	})

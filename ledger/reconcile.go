@@ -3,12 +3,12 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
 	"github.com/google/uuid"
 )
 
@@ -76,11 +76,11 @@ type Placed struct {
 func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time.Time) ([]Lack, error) {
 	var lacking []Lack
 	for _, t := range b.tables() {
-		held, err := l.heldPlaces(ctx, t.table, b.Range, first, since)
+		held, err := l.heldPlaces(ctx, t.Table, b.Range, first, since)
 		if err != nil {
-			return nil, fmt.Errorf("look at the rows of %s: %w", t.table, err)
+			return nil, fmt.Errorf("look at the rows of %s: %w", t.Table, err)
 		}
-		if lack, lacks := LackOf(t.table, t.placed(b.Incarnation), held); lacks {
+		if lack, lacks := LackOf(t.Table, placedOf(t, b.Incarnation), held); lacks {
 			lacking = append(lacking, lack)
 		}
 	}
@@ -109,17 +109,17 @@ func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first ui
 // sayings are what the rows of a block say that depends on more than their messages:
 // on which other messages there are, and on what is known when they are derived. The
 // statements held_… say the same of the rows that a table has.
-var sayings = map[string]func(b *block) []string{
-	"duplicates": func(b *block) []string {
-		firsts := b.numbers("first_seq")
+var sayings = map[string]func(b *column.Block) []string{
+	"duplicates": func(b *column.Block) []string {
+		firsts := b.Numbers("first_seq")
 		says := make([]string, len(firsts))
-		for i, id := range b.ids("first_incarnation") {
+		for i, id := range b.Ids("first_incarnation") {
 			says[i] = id.String() + ":" + chsql.Number(firsts[i])
 		}
 		return says
 	},
-	"quarantine": func(b *block) []string {
-		codes, reasons, headers, data := b.texts("code"), b.texts("reason"), b.texts("header"), b.texts("data")
+	"quarantine": func(b *column.Block) []string {
+		codes, reasons, headers, data := b.Texts("code"), b.Texts("reason"), b.Texts("header"), b.Texts("data")
 		says := make([]string, len(codes))
 		for i := range codes {
 			sum := sha256.Sum256([]byte(codes[i] + "\x00" + reasons[i] + "\x00" + headers[i] + "\x00" + data[i]))
@@ -127,8 +127,8 @@ var sayings = map[string]func(b *block) []string{
 		}
 		return says
 	},
-	"log_hashes": func(b *block) []string {
-		indexes, hashes, above := b.numbers("log_index"), b.texts("hash"), b.texts("above")
+	"log_hashes": func(b *column.Block) []string {
+		indexes, hashes, above := b.Numbers("log_index"), b.Texts("hash"), b.Texts("above")
 		says := make([]string, len(indexes))
 		for i := range indexes {
 			says[i] = chsql.Number(indexes[i]) + ":" + hashes[i] + above[i]
@@ -188,10 +188,10 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 // behind r, 0 where there is none. r is the last commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
 	for _, t := range new(Batch).tables() {
-		params := chsql.Params{"table": t.table, "incarnation": r.Incarnation.String(), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
+		params := chsql.Params{"table": t.Table, "incarnation": r.Incarnation.String(), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
 		var held uint64
 		if err := l.sql.Row(ctx, "last_held", params).Scan(&held); err != nil {
-			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.table, err)
+			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.Table, err)
 		}
 		last = max(last, held)
 	}
@@ -202,15 +202,15 @@ func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error)
 func (b *Batch) Places() map[string][]Position {
 	places := make(map[string][]Position)
 	for _, t := range b.tables() {
-		if t.rows > 0 {
-			places[t.table] = t.places(b.Incarnation)
+		if t.Rows > 0 {
+			places[t.Table] = placesOf(t.Block, b.Incarnation)
 		}
 	}
 	return places
 }
 
-func (b *block) places(incarnation uuid.UUID) []Position {
-	seqs, times := b.numbers("stream_seq"), b.numbers("recorded_at")
+func placesOf(b *column.Block, incarnation uuid.UUID) []Position {
+	seqs, times := b.Numbers("stream_seq"), b.Numbers("recorded_at")
 	places := make([]Position, len(seqs))
 	for i, seq := range seqs {
 		places[i] = Position{Incarnation: incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, int64(times[i])).UTC()}
@@ -218,61 +218,16 @@ func (b *block) places(incarnation uuid.UUID) []Position {
 	return places
 }
 
-func (b tableBlock) placed(incarnation uuid.UUID) []Placed {
-	places := b.places(incarnation)
+func placedOf(b column.Table, incarnation uuid.UUID) []Placed {
+	places := placesOf(b.Block, incarnation)
 	placed := make([]Placed, len(places))
 	for i, at := range places {
 		placed[i].Position = at
 	}
-	if says := sayings[b.table]; says != nil && b.rows > 0 {
-		for i, s := range says(b.block) {
+	if says := sayings[b.Table]; says != nil && b.Rows > 0 {
+		for i, s := range says(b.Block) {
 			placed[i].Says = s
 		}
 	}
 	return placed
-}
-
-// numbers returns the values of a column of numbers or times.
-func (b *block) numbers(name string) []uint64 {
-	for i, c := range b.input {
-		if c.Name != name {
-			continue
-		}
-		bytes := b.columns[i].column.(*fixedColumn).bytes
-		values := make([]uint64, 0, len(bytes)/8)
-		for ; len(bytes) > 0; bytes = bytes[8:] {
-			values = append(values, binary.LittleEndian.Uint64(bytes))
-		}
-		return values
-	}
-	return nil
-}
-
-// texts returns the values of a column of text.
-func (b *block) texts(name string) []string {
-	for i, c := range b.input {
-		if c.Name != name {
-			continue
-		}
-		text := b.columns[i].column.(*textColumn)
-		values := make([]string, 0, text.rows)
-		for rest := text.bytes; len(rest) > 0; {
-			var s []byte
-			s, rest = cutText(rest)
-			values = append(values, string(s))
-		}
-		return values
-	}
-	return nil
-}
-
-// ids returns the values of a column of ids, of which each is two numbers.
-func (b *block) ids(name string) []uuid.UUID {
-	halves := b.numbers(name)
-	ids := make([]uuid.UUID, len(halves)/2)
-	for i := range ids {
-		binary.BigEndian.PutUint64(ids[i][:8], halves[2*i])
-		binary.BigEndian.PutUint64(ids[i][8:], halves[2*i+1])
-	}
-	return ids
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
 )
 
 // sendTimeLimit bounds one insert on this side, so that a connection of which
@@ -53,14 +54,14 @@ func newSender(o *clickhouse.Options) *sender {
 
 // insert sends one block. After an error its outcome is unknown, unless the
 // error is the server's, a *[clickhouse.Exception]. A ctx that ends cuts it off.
-func (s *sender) insert(ctx context.Context, b tableBlock, id string, settings []ch.Setting) error {
+func (s *sender) insert(ctx context.Context, b column.Table, id string, settings []ch.Setting) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeLimit)
 	defer cancel()
-	client, err := s.take(ctx)
+	client, err := s.Take(ctx)
 	if err != nil {
 		return err
 	}
-	statement, input := b.sent()
+	statement, input := b.Sent()
 	return s.done(client, client.Do(ctx, ch.Query{Body: statement, QueryID: id, Input: input, Settings: settings}))
 }
 
@@ -71,7 +72,7 @@ func (s *sender) numbers(ctx context.Context, query, column string, params chsql
 	for name, value := range params {
 		quoted[name] = strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value)
 	}
-	client, err := s.take(ctx)
+	client, err := s.Take(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (s *sender) done(client *ch.Client, err error) error {
 	if server, ok := ch.AsException(err); ok {
 		return &clickhouse.Exception{Code: int32(server.Code), Name: server.Name, Message: server.Message}
 	}
-	if errors.Is(err, ErrMismatch) {
+	if errors.Is(err, column.ErrMismatch) {
 		return err
 	}
 	s.drop() // a server that is gone has closed them all
@@ -107,7 +108,7 @@ func (s *sender) done(client *ch.Client, err error) error {
 
 // take returns a free connection or a new one, to the first address that
 // answers.
-func (s *sender) take(ctx context.Context) (*ch.Client, error) {
+func (s *sender) Take(ctx context.Context) (*ch.Client, error) {
 	s.mu.Lock()
 	if n := len(s.free); n > 0 {
 		client := s.free[n-1]

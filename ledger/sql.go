@@ -19,7 +19,7 @@ func (l *Ledger) SQL(files fs.FS) chsql.DB { return chsql.DB{Conn: l.conn, Files
 func Tables() []string {
 	var names []string
 	for _, t := range new(Batch).tables() {
-		names = append(names, t.table)
+		names = append(names, t.Table)
 	}
 	return names
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -42,7 +44,7 @@ func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64, tables .
 	var inserts errgroup.Group
 	inserts.SetLimit(parallelInserts)
 	for _, t := range b.tables() {
-		if t.rows > 0 && (len(tables) == 0 || slices.Contains(tables, t.table)) {
+		if t.Rows > 0 && (len(tables) == 0 || slices.Contains(tables, t.Table)) {
 			inserts.Go(func() error { return l.insert(ctx, t, b.Range, b.rules(), epoch) })
 		}
 	}
@@ -57,8 +59,8 @@ func (l *Ledger) WriteLacking(ctx context.Context, b *Batch, epoch uint64, lacki
 	inserts.SetLimit(parallelInserts)
 	for _, t := range b.tables() {
 		for _, lack := range lacking {
-			if lack.Table == t.table {
-				some := tableBlock{t.table, t.pick(among(t.numbers("stream_seq"), lack.Sequences))}
+			if lack.Table == t.Table {
+				some := t.Pick(among(t.Numbers("stream_seq"), lack.Sequences)).Of(t.Table)
 				inserts.Go(func() error { return l.insert(ctx, some, b.Range, b.rules(), epoch) })
 			}
 		}
@@ -82,7 +84,7 @@ func among(all, some []uint64) []bool {
 // Commit stores the row of commits that makes the range count. Every row of
 // the batch must be stored. It may be repeated like WriteRows.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
-	commit := BlockOf("commits", commitRow{
+	commit := column.TableOf("commits", row.CommitRow{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,
 		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),
@@ -128,12 +130,12 @@ func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 // insert stores a table's rows of a range under its token. A send must not be
 // cut off by the caller's cancellation: its outcome would be unknown for no
 // reason.
-func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, rules Rules, epoch uint64) (err error) {
-	ctx, done := traced(ctx, "insert into "+b.table)
+func (l *Ledger) insert(ctx context.Context, b column.Table, r Range, rules Rules, epoch uint64) (err error) {
+	ctx, done := traced(ctx, "insert into "+b.Table)
 	defer func() { done(err) }()
-	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.table, r.First, r.Last, rand.Text()[:8])
+	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.Table, r.First, r.Last, rand.Text()[:8])
 	return l.InsertBlock(context.WithoutCancel(ctx), b, id, []ch.Setting{
-		{Key: "insert_deduplication_token", Value: token(b.table, r, rules), Important: true},
+		{Key: "insert_deduplication_token", Value: token(b.Table, r, rules), Important: true},
 		{Key: "insert_deduplicate", Value: "1", Important: true},
 		{Key: "async_insert", Value: "0", Important: true},
 		{Key: "max_execution_time", Value: insertTimeLimit, Important: true},
@@ -145,9 +147,9 @@ func (l *Ledger) insert(ctx context.Context, b tableBlock, r Range, rules Rules,
 }
 
 // insertBlock stores rows in one block.
-func (l *Ledger) InsertBlock(ctx context.Context, b tableBlock, id string, settings []ch.Setting) error {
+func (l *Ledger) InsertBlock(ctx context.Context, b column.Table, id string, settings []ch.Setting) error {
 	if err := l.sender.insert(ctx, b, id, settings); err != nil {
-		return fmt.Errorf("insert into %s: %w", b.table, err)
+		return fmt.Errorf("insert into %s: %w", b.Table, err)
 	}
 	return nil
 }

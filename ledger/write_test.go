@@ -17,6 +17,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -56,8 +58,8 @@ func counts(t *testing.T, l *Ledger, modifier string) map[string]uint64 {
 	t.Helper()
 	found := make(map[string]uint64)
 	for _, table := range new(Batch).tables() {
-		if n := count(t, l, "SELECT count() FROM "+table.table+" "+modifier); n > 0 {
-			found[table.table] = n
+		if n := count(t, l, "SELECT count() FROM "+table.Table+" "+modifier); n > 0 {
+			found[table.Table] = n
 		}
 	}
 	return found
@@ -104,19 +106,19 @@ func TestASequenceGivesATableOneRow(t *testing.T) {
 	b := goldenBatch(t, uuid.New(), 1)
 	for _, table := range b.tables() {
 		seen := make(map[string]bool)
-		for _, c := range table.input {
+		for _, c := range table.Input {
 			if c.Name != "stream_seq" {
 				continue
 			}
-			for at := c.Data.(*fixedColumn).bytes; len(at) > 0; at = at[8:] {
+			for at := c.Data.(*column.FixedColumn).Bytes; len(at) > 0; at = at[8:] {
 				if seen[string(at[:8])] {
-					t.Errorf("%s has two rows of one message", table.table)
+					t.Errorf("%s has two rows of one message", table.Table)
 				}
 				seen[string(at[:8])] = true
 			}
 		}
-		if len(seen) != table.rows {
-			t.Errorf("%s has %d sequences in %d rows", table.table, len(seen), table.rows)
+		if len(seen) != table.Rows {
+			t.Errorf("%s has %d sequences in %d rows", table.Table, len(seen), table.Rows)
 		}
 	}
 }
@@ -193,11 +195,14 @@ type rowType struct {
 }
 
 func rowTypes() []rowType {
-	list := []rowType{{"commits", reflect.TypeFor[commitRow]()}}
-	batch := reflect.TypeFor[Batch]()
-	for i, b := range new(Batch).tables() {
-		row, _ := batch.Field(i + 1).Type.FieldByName("row")
-		list = append(list, rowType{b.table, row.Type})
+	list := []rowType{{"commits", reflect.TypeFor[row.CommitRow]()}}
+	tables := Tables()
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Batch]()) {
+		if strings.HasPrefix(field.Type.Name(), "Rows[") {
+			row, _ := field.Type.FieldByName("row")
+			list = append(list, rowType{tables[0], row.Type})
+			tables = tables[1:]
+		}
 	}
 	return list
 }
@@ -207,8 +212,8 @@ func TestRowStructsAreTheTables(t *testing.T) {
 	l := migrated(t)
 	for _, table := range rowTypes() {
 		want := make(map[string]string)
-		for _, c := range columnsOf(table.row) {
-			want[c.name] = columnType(c.of)
+		for _, c := range column.ColumnsOf(table.row) {
+			want[c.Name] = columnType(c.Of)
 		}
 		rows, err := l.conn.Query(t.Context(), "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') AND table = '"+table.table+"'")
 		if err != nil {
@@ -270,7 +275,7 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 	b := goldenBatch(t, uuid.New(), 1)
 	// The first attempt stops after some tables, as a crash would have it.
 	for i, table := range b.tables() {
-		if i%2 == 0 && table.rows > 0 {
+		if i%2 == 0 && table.Rows > 0 {
 			if err := l.insert(t.Context(), table, b.Range, b.rules(), 1); err != nil {
 				t.Fatal(err)
 			}
@@ -349,7 +354,7 @@ func TestOnlyWhatWaitingCannotMendIsPermanent(t *testing.T) {
 		{code(chsql.CodeUnknownTable), false},
 		{code(chsql.CodeNoSuchColumn), false},
 		{code(chsql.CodeReadonly), false},
-		{fmt.Errorf("append: %w", ErrMismatch), false},
+		{fmt.Errorf("append: %w", column.ErrMismatch), false},
 	} {
 		if Transient(c.err) != c.want {
 			t.Errorf("%v: transient is %v", c.err, !c.want)

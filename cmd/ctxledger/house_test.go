@@ -44,6 +44,8 @@ type room struct {
 var house = []room{
 	{path: "ledger/migrate", may: []string{"clickhouse"}},
 	{path: "ledger/internal/chsql", may: []string{"clickhouse"}},
+	{path: "ledger/internal/column", may: []string{"schema", "clickhouse"}},
+	{path: "ledger/internal/row", may: []string{"schema"}},
 	{path: "ledger/internal/ledgertest", may: []string{"schema", "ledger", "deploy/embedded", "clickhouse"}},
 	{path: "ledger/read", may: []string{"schema", "queries", "ledger", "clickhouse"}, not: []string{"ledger/migrate", "ledger/privacy", "ledger/translog", "ledger/shadow", "ledger/evidence", "ledger/internal/ledgertest"}, tests: []string{"ledger/shadow", "ledger/migrate", "ledger/internal/ledgertest"}},
 	{path: "ledger/translog", may: []string{"schema", "ledger", "clickhouse"}, not: []string{"ledger/migrate", "ledger/read", "ledger/privacy", "ledger/shadow", "ledger/evidence", "ledger/internal/ledgertest"}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/column"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
@@ -139,11 +140,11 @@ func (l Tables) SaveRecheck(ctx context.Context, r Recheck, found []Reintroducti
 		months[month] = append(months[month], f)
 	}
 	for _, rows := range months {
-		if err := l.ledger.InsertBlock(ctx, ledger.BlockOf("reintroductions", rows...), "", settings); err != nil {
+		if err := l.ledger.InsertBlock(ctx, column.TableOf("reintroductions", rows...), "", settings); err != nil {
 			return err
 		}
 	}
-	return l.ledger.InsertBlock(ctx, ledger.BlockOf("rechecks", recheckRow{
+	return l.ledger.InsertBlock(ctx, column.TableOf("rechecks", recheckRow{
 		Tenant: r.Tenant, Fingerprints: r.Fingerprints, Pass: r.Pass, Session: r.Place.Session, Incarnation: r.Place.Incarnation,
 		StreamSeq: r.Place.StreamSeq, Events: r.Events, Found: r.Found, Finished: r.Finished,
 	}), "", settings)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -23,7 +23,7 @@ func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string
 	defer rows.Close()
 	var list []schema.Fact
 	for rows.Next() {
-		var r ledger.EventRow
+		var r row.EventRow
 		c := &r.Correlation
 		err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/internal/row"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -207,7 +208,7 @@ func (c *leafCursor) find(e *Logged) error {
 }
 
 func scanLogged(rows driver.Rows, e *Logged) error {
-	var r ledger.EventRow
+	var r row.EventRow
 	c := &r.Correlation
 	err := rows.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
 		&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,

@@ -1,10 +1,10 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // replacementRow is a row of the table replacements: a compaction, an elision
 // pass or a summary. The elided arrays run over the elided items.
-type replacementRow struct {
+type ReplacementRow struct {
 	Head
 	RecordKind            string   `ch:"record_kind"`
 	Change                string   `ch:"change"`
@@ -56,13 +56,13 @@ type replacementRow struct {
 	Metadata              string   `ch:"metadata"`
 }
 
-func compactionRow(h Head, change string, c *schema.Common, f *schema.Compaction) replacementRow {
-	row := replacementRow{
+func CompactionRow(h Head, change string, c *schema.Common, f *schema.Compaction) ReplacementRow {
+	row := ReplacementRow{
 		Head: h, RecordKind: "compaction", Change: change, RecordID: f.CompactionID, CallID: f.CallID, Scope: f.Scope,
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), SummaryRef: f.SummaryRef.ID(), Method: string(f.Method), Trigger: string(f.Trigger),
-		Coverage: jsonText(f.Coverage), LossNotes: f.LossNotes, Validation: jsonText(f.Validation), ReplacementPolicy: f.ReplacementPolicy,
+		Coverage: JSONText(f.Coverage), LossNotes: f.LossNotes, Validation: JSONText(f.Validation), ReplacementPolicy: f.ReplacementPolicy,
 		RetainedTailRefs: schema.RefIDs(f.RetainedTailRefs), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter,
-		SummarizerCallID: f.SummarizerCallID, Reason: f.Reason, Metadata: jsonText(c.Metadata),
+		SummarizerCallID: f.SummarizerCallID, Reason: f.Reason, Metadata: JSONText(c.Metadata),
 	}
 	if w := f.SourceWindow; w != nil {
 		row.SourceThreadID, row.FirstItemRef, row.LastItemRef = w.ThreadID, w.FirstItemRef.ID(), w.LastItemRef.ID()
@@ -74,11 +74,11 @@ func compactionRow(h Head, change string, c *schema.Common, f *schema.Compaction
 	return row
 }
 
-func elisionRow(h Head, change string, c *schema.Common, f *schema.Elision) replacementRow {
-	row := replacementRow{
+func ElisionRow(h Head, change string, c *schema.Common, f *schema.Elision) ReplacementRow {
+	row := ReplacementRow{
 		Head: h, RecordKind: "elision", Change: change, RecordID: f.PassID, CallID: f.CallID, Policy: f.Policy, Trigger: f.Trigger,
 		Level: string(f.Level), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, TokensSaved: f.TokensSaved,
-		FirstChangedPosition: f.FirstChangedPosition, Metadata: jsonText(c.Metadata),
+		FirstChangedPosition: f.FirstChangedPosition, Metadata: JSONText(c.Metadata),
 	}
 	row.ElidedRefs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ItemRef.ID() })
 	row.ElidedToolCallIDs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ToolCallID })
@@ -90,11 +90,11 @@ func elisionRow(h Head, change string, c *schema.Common, f *schema.Elision) repl
 	return row
 }
 
-func summaryRow(h Head, change string, c *schema.Common, f *schema.Summary) replacementRow {
-	return replacementRow{
+func SummaryRow(h Head, change string, c *schema.Common, f *schema.Summary) ReplacementRow {
+	return ReplacementRow{
 		Head: h, RecordKind: "summary", Change: change, RecordID: f.SummaryID, SummaryRef: f.SummaryID, SummaryKind: f.SummaryKind,
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), ContentRef: f.ContentRef.ID(), ContentDigest: f.ContentDigest, Tokens: f.Tokens,
 		CoversThroughPosition: f.CoversThroughPosition, LossNotes: f.LossNotes, OpenQuestions: f.OpenQuestions,
-		RefreshPolicy: f.RefreshPolicy, EphemeralContextID: f.EphemeralContextID, Metadata: jsonText(c.Metadata),
+		RefreshPolicy: f.RefreshPolicy, EphemeralContextID: f.EphemeralContextID, Metadata: JSONText(c.Metadata),
 	}
 }

@@ -1,11 +1,11 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // windowRow is a row of the table windows: a budget, a rung of the pressure
 // ladder or a usage record. The segment arrays run over segments or layers,
 // the truncated arrays over truncated items.
-type windowRow struct {
+type WindowRow struct {
 	Head
 	RecordKind          string   `ch:"record_kind"`
 	RecordID            string   `ch:"record_id"`
@@ -52,12 +52,12 @@ type windowRow struct {
 	Metadata            string   `ch:"metadata"`
 }
 
-func budgetRow(h Head, f *schema.BudgetApplied) windowRow {
-	row := windowRow{
+func BudgetRow(h Head, f *schema.BudgetApplied) WindowRow {
+	row := WindowRow{
 		Head: h, RecordKind: "budget", RecordID: f.BudgetID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
 		Target: f.Target, MaxTokens: f.MaxTokens, MaxBytes: f.MaxBytes, MaxItems: f.MaxItems, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
 		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
-		OverflowStrategy: string(f.OverflowStrategy), Metadata: jsonText(f.Metadata),
+		OverflowStrategy: string(f.OverflowStrategy), Metadata: JSONText(f.Metadata),
 	}
 	row.Segments = each(f.WindowSegments, func(s *schema.Segment) string { return s.Segment })
 	row.SegmentRoles = each(f.WindowSegments, func(s *schema.Segment) string { return s.Role })
@@ -74,20 +74,20 @@ func budgetRow(h Head, f *schema.BudgetApplied) windowRow {
 	return row
 }
 
-func pressureRow(h Head, f *schema.PressureApplied) windowRow {
-	return windowRow{
+func PressureRow(h Head, f *schema.PressureApplied) WindowRow {
+	return WindowRow{
 		Head: h, RecordKind: "pressure", RecordID: f.PressureID, CallID: f.CallID, Model: f.Model,
 		Step: f.Step, StepName: f.Name, Policy: f.Policy, Outcome: string(f.Outcome),
 		TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, LimitTokens: f.LimitTokens,
-		ItemRefs: schema.RefIDs(f.ItemRefs), Reason: f.Reason, Metadata: jsonText(f.Metadata),
+		ItemRefs: schema.RefIDs(f.ItemRefs), Reason: f.Reason, Metadata: JSONText(f.Metadata),
 	}
 }
 
-func usageRow(h Head, f *schema.UsageRecorded) windowRow {
-	row := windowRow{
+func UsageRow(h Head, f *schema.UsageRecorded) WindowRow {
+	row := WindowRow{
 		Head: h, RecordKind: "usage", RecordID: f.CallID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
 		SystemTokens: f.SystemTokens, ToolsTokens: f.ToolsTokens, HistoryTokens: f.HistoryTokens, TotalTokens: f.TotalTokens,
-		WindowFirst: f.WindowFirst, WindowNext: f.WindowNext, Metadata: jsonText(f.Metadata),
+		WindowFirst: f.WindowFirst, WindowNext: f.WindowNext, Metadata: JSONText(f.Metadata),
 	}
 	row.Segments = each(f.Layers, func(l *schema.LayerUsage) string { return l.Layer })
 	row.SegmentRoles = make([]string, len(f.Layers))
@@ -101,7 +101,7 @@ func usageRow(h Head, f *schema.UsageRecorded) windowRow {
 }
 
 // callRow is a row of the table calls: what the provider billed.
-type callRow struct {
+type CallRow struct {
 	Head
 	CallID               string   `ch:"call_id"`
 	Model                string   `ch:"model"`
@@ -130,16 +130,16 @@ type callRow struct {
 	Metadata             string   `ch:"metadata"`
 }
 
-func newCallRow(h Head, f *schema.UsageRecorded) callRow {
+func NewCallRow(h Head, f *schema.UsageRecorded) CallRow {
 	u := f.Usage
-	row := callRow{
+	row := CallRow{
 		Head: h, CallID: f.CallID, Model: f.Model,
 		UncachedInput: u.UncachedInput, CacheRead: u.CacheRead, CacheWrite5m: u.CacheWrite5m, CacheWrite1h: u.CacheWrite1h,
 		CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning, EstimatedTokens: f.TotalTokens,
 		LineageID: f.LineageID, AssemblyID: f.AssemblyID, SystemDigest: f.SystemDigest, ToolsDigest: f.ToolsDigest,
 		GapSeconds: f.GapSeconds, CacheLifetimeSeconds: f.CacheLifetimeSeconds, Cost: f.Cost, Currency: f.Currency,
 		PriceRef: f.PriceRef.ID(), StopReason: f.StopReason, WindowFirst: f.WindowFirst, WindowNext: f.WindowNext,
-		ProviderUsage: jsonText(f.ProviderUsage), Metadata: jsonText(f.Metadata),
+		ProviderUsage: JSONText(f.ProviderUsage), Metadata: JSONText(f.Metadata),
 	}
 	if window, known := u.Window(); known {
 		row.WindowTokens = &window

@@ -1,4 +1,4 @@
-package ledger
+package row
 
 import (
 	"time"
@@ -32,25 +32,7 @@ type EventRow struct {
 }
 
 // textOf returns bytes as text, which it aliases.
-func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// newEventRow returns the row of an event, whose data it aliases, as it does what is
-// derived.
-func newEventRow(e *schema.Event, at Position, d *Derived) EventRow {
-	row := EventRow{
-		Head: headOf(e, at), Subject: e.Subject,
-		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
-		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,
-		TraceParent: e.TraceParent, TraceState: e.TraceState, DataClassification: e.DataClassification,
-		Extensions: e.Extensions, Data: textOf(e.Data), Digest: textOf(d.Digest[:]), Identity: d.Identity,
-		Salt: textOf(d.Salt[:]), TypeAttribute: e.Type, TenantAbsent: e.Tenant == "" && d.Tenant != "",
-	}
-	row.Tenant = d.Tenant
-	if !e.RecordedTime.IsZero() {
-		row.RecordedTime = &e.RecordedTime
-	}
-	return row
-}
+func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Event turns the row back into the event that it was made from.
 func (r *EventRow) Event() *schema.Event {
@@ -77,7 +59,7 @@ func (r *EventRow) Event() *schema.Event {
 
 // quarantineRow is a row of the table quarantine: a message that was refused,
 // with its exact bytes.
-type quarantineRow struct {
+type QuarantineRow struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
 	StreamSeq     uint64    `ch:"stream_seq"`
 	RecordedAt    time.Time `ch:"recorded_at"`
@@ -95,7 +77,7 @@ type quarantineRow struct {
 
 // duplicateRow is a row of the table duplicates: an event whose identity was
 // in the ledger already.
-type duplicateRow struct {
+type DuplicateRow struct {
 	Incarnation      uuid.UUID `ch:"incarnation"`
 	StreamSeq        uint64    `ch:"stream_seq"`
 	RecordedAt       time.Time `ch:"recorded_at"`
@@ -108,7 +90,7 @@ type duplicateRow struct {
 }
 
 // commitRow is a row of the table commits.
-type commitRow struct {
+type CommitRow struct {
 	Incarnation       uuid.UUID         `ch:"incarnation"`
 	First             uint64            `ch:"first_seq"`
 	Last              uint64            `ch:"last_seq"`

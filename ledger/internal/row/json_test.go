@@ -1,4 +1,4 @@
-package ledger
+package row
 
 import (
 	"math"
@@ -37,7 +37,7 @@ func TestJSONTextIsTheEncoders(t *testing.T) {
 		if err != nil {
 			text = nil
 		}
-		if got := jsonText(v); got != string(text) {
+		if got := JSONText(v); got != string(text) {
 			t.Fatalf("got %q, want %q", got, text)
 		}
 	}
@@ -46,7 +46,7 @@ func TestJSONTextIsTheEncoders(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) { check(t, anyJSON(3).Draw(t, "value")) })
 	for _, empty := range []any{nil, map[string]any(nil), map[string]any{}, []map[string]any{}, map[string]float64(nil)} {
-		if got := jsonText(empty); got != "" {
+		if got := JSONText(empty); got != "" {
 			t.Errorf("%#v gives %q", empty, got)
 		}
 	}

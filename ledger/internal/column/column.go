@@ -1,8 +1,10 @@
-package ledger
+// Package column encodes rows into the columns of a block in wire bytes.
+package column
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -25,12 +27,12 @@ type column interface {
 	proto.StateEncoder
 	// take appends the value of a field, which it does not keep. The pointer must
 	// be to the Go type that the column was made for.
-	take(field unsafe.Pointer)
+	Take(field unsafe.Pointer)
 	// idle reports whether every value is the one that the server gives a column
 	// which an insert leaves out.
 	idle() bool
 	// reset empties the column and keeps its room.
-	reset()
+	Reset()
 	// alike returns an empty column of the same kind, with room for as much.
 	alike() column
 }
@@ -41,9 +43,9 @@ type column interface {
 func newColumn(t reflect.Type) column {
 	switch t {
 	case reflect.TypeFor[uuid.UUID]():
-		return &fixedColumn{base: proto.ColumnTypeUUID, width: 16}
+		return &FixedColumn{base: proto.ColumnTypeUUID, width: 16}
 	case reflect.TypeFor[time.Time]():
-		return &fixedColumn{base: proto.ColumnTypeDateTime64, width: 8}
+		return &FixedColumn{base: proto.ColumnTypeDateTime64, width: 8}
 	case reflect.TypeFor[map[string]string]():
 		return newMapColumn[string]()
 	case reflect.TypeFor[map[string]float64]():
@@ -55,15 +57,15 @@ func newColumn(t reflect.Type) column {
 	case reflect.String:
 		return &textColumn{}
 	case reflect.Bool:
-		return &fixedColumn{base: proto.ColumnTypeBool, width: 1}
+		return &FixedColumn{base: proto.ColumnTypeBool, width: 1}
 	case reflect.Uint32:
-		return &fixedColumn{base: proto.ColumnTypeUInt32, width: 4}
+		return &FixedColumn{base: proto.ColumnTypeUInt32, width: 4}
 	case reflect.Int64:
-		return &fixedColumn{base: proto.ColumnTypeInt64, width: 8}
+		return &FixedColumn{base: proto.ColumnTypeInt64, width: 8}
 	case reflect.Uint64:
-		return &fixedColumn{base: proto.ColumnTypeUInt64, width: 8}
+		return &FixedColumn{base: proto.ColumnTypeUInt64, width: 8}
 	case reflect.Float64:
-		return &fixedColumn{base: proto.ColumnTypeFloat64, width: 8}
+		return &FixedColumn{base: proto.ColumnTypeFloat64, width: 8}
 	case reflect.Pointer:
 		return &nullableColumn{values: newColumn(t.Elem())}
 	case reflect.Slice:
@@ -87,34 +89,34 @@ func (i *inferred) infer(kind proto.ColumnType, fits ...proto.ColumnType) error 
 }
 
 // fixedColumn holds values that all have the same width.
-type fixedColumn struct {
+type FixedColumn struct {
 	inferred
 	base  proto.ColumnType
 	width int // 1, 4, 8 or 16 bytes
-	bytes []byte
+	Bytes []byte
 }
 
-func (c *fixedColumn) idle() bool                   { return len(bytes.TrimLeft(c.bytes, "\x00")) == 0 }
-func (c *fixedColumn) reset()                       { c.bytes = c.bytes[:0] }
-func (c *fixedColumn) Rows() int                    { return len(c.bytes) / c.width }
-func (c *fixedColumn) EncodeState(*proto.Buffer)    {}
-func (c *fixedColumn) EncodeColumn(b *proto.Buffer) { b.PutRaw(c.bytes) }
-func (c *fixedColumn) WriteColumn(w *proto.Writer)  { w.ChainWrite(c.bytes) }
+func (c *FixedColumn) idle() bool                   { return len(bytes.TrimLeft(c.Bytes, "\x00")) == 0 }
+func (c *FixedColumn) Reset()                       { c.Bytes = c.Bytes[:0] }
+func (c *FixedColumn) Rows() int                    { return len(c.Bytes) / c.width }
+func (c *FixedColumn) EncodeState(*proto.Buffer)    {}
+func (c *FixedColumn) EncodeColumn(b *proto.Buffer) { b.PutRaw(c.Bytes) }
+func (c *FixedColumn) WriteColumn(w *proto.Writer)  { w.ChainWrite(c.Bytes) }
 
-func (c *fixedColumn) take(field unsafe.Pointer) {
+func (c *FixedColumn) Take(field unsafe.Pointer) {
 	switch {
 	case c.base == proto.ColumnTypeDateTime64:
-		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, nanoseconds(*(*time.Time)(field)))
+		c.Bytes = binary.LittleEndian.AppendUint64(c.Bytes, nanoseconds(*(*time.Time)(field)))
 	case c.width == 8:
-		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, *(*uint64)(field))
+		c.Bytes = binary.LittleEndian.AppendUint64(c.Bytes, *(*uint64)(field))
 	case c.width == 4:
-		c.bytes = binary.LittleEndian.AppendUint32(c.bytes, *(*uint32)(field))
+		c.Bytes = binary.LittleEndian.AppendUint32(c.Bytes, *(*uint32)(field))
 	case c.width == 1:
-		c.bytes = append(c.bytes, *(*byte)(field))
+		c.Bytes = append(c.Bytes, *(*byte)(field))
 	default: // the halves of an id are two numbers
 		id := (*uuid.UUID)(field)
-		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, binary.BigEndian.Uint64(id[:8]))
-		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, binary.BigEndian.Uint64(id[8:]))
+		c.Bytes = binary.LittleEndian.AppendUint64(c.Bytes, binary.BigEndian.Uint64(id[:8]))
+		c.Bytes = binary.LittleEndian.AppendUint64(c.Bytes, binary.BigEndian.Uint64(id[8:]))
 	}
 }
 
@@ -127,7 +129,7 @@ func nanoseconds(at time.Time) uint64 {
 }
 
 // Infer takes no time of another precision than nanoseconds.
-func (c *fixedColumn) Infer(kind proto.ColumnType) error {
+func (c *FixedColumn) Infer(kind proto.ColumnType) error {
 	if c.base == proto.ColumnTypeDateTime64 && !strings.HasPrefix(kind.Elem().String(), "9") {
 		return fmt.Errorf("%w: the column is %s", ErrMismatch, kind)
 	}
@@ -143,7 +145,7 @@ type textColumn struct {
 	dictionary
 }
 
-func (c *textColumn) take(field unsafe.Pointer) { c.add(*(*string)(field)) }
+func (c *textColumn) Take(field unsafe.Pointer) { c.add(*(*string)(field)) }
 
 func (c *textColumn) add(s string) {
 	c.rows++
@@ -159,7 +161,7 @@ func (c *textColumn) add(s string) {
 
 func (c *textColumn) idle() bool { return len(c.bytes) == c.rows } // an empty text is its length alone
 
-func (c *textColumn) reset()    { c.bytes, c.rows = c.bytes[:0], 0 }
+func (c *textColumn) Reset()    { c.bytes, c.rows = c.bytes[:0], 0 }
 func (c *textColumn) Rows() int { return c.rows }
 
 func (c *textColumn) Infer(kind proto.ColumnType) error {
@@ -276,22 +278,22 @@ type nullableColumn struct {
 // nothing is the zero value of every type below a nullable column.
 var nothing [32]byte
 
-func (c *nullableColumn) take(field unsafe.Pointer) {
+func (c *nullableColumn) Take(field unsafe.Pointer) {
 	value := *(*unsafe.Pointer)(field)
 	if value == nil {
 		c.nulls = append(c.nulls, 1)
-		c.values.take(unsafe.Pointer(&nothing))
+		c.values.Take(unsafe.Pointer(&nothing))
 		return
 	}
 	c.nulls = append(c.nulls, 0)
-	c.values.take(value)
+	c.values.Take(value)
 }
 
 func (c *nullableColumn) idle() bool { return bytes.IndexByte(c.nulls, 0) < 0 }
 
-func (c *nullableColumn) reset() {
+func (c *nullableColumn) Reset() {
 	c.nulls = c.nulls[:0]
-	c.values.reset()
+	c.values.Reset()
 }
 
 func (c *nullableColumn) Rows() int                   { return len(c.nulls) }
@@ -322,21 +324,21 @@ type arrayColumn struct {
 	values column
 }
 
-func (c *arrayColumn) take(field unsafe.Pointer) {
+func (c *arrayColumn) Take(field unsafe.Pointer) {
 	// Only the start and the length of the slice are used, whatever its elements.
 	list := *(*[]byte)(field)
 	start := unsafe.Pointer(unsafe.SliceData(list))
 	for i := range len(list) {
-		c.values.take(unsafe.Add(start, uintptr(i)*c.size))
+		c.values.Take(unsafe.Add(start, uintptr(i)*c.size))
 	}
 	c.ends = binary.LittleEndian.AppendUint64(c.ends, uint64(c.values.Rows()))
 }
 
 func (c *arrayColumn) idle() bool { return c.values.Rows() == 0 }
 
-func (c *arrayColumn) reset() {
+func (c *arrayColumn) Reset() {
 	c.ends = c.ends[:0]
-	c.values.reset()
+	c.values.Reset()
 }
 
 func (c *arrayColumn) Rows() int                   { return len(c.ends) / 8 }
@@ -373,14 +375,14 @@ func newMapColumn[V any]() *mapColumn[V] {
 	return &mapColumn[V]{values: newColumn(reflect.TypeFor[V]())}
 }
 
-func (c *mapColumn[V]) take(field unsafe.Pointer) {
+func (c *mapColumn[V]) Take(field unsafe.Pointer) {
 	if m := *(*map[string]V)(field); len(m) > 0 {
 		c.sorted = slices.AppendSeq(c.sorted[:0], maps.Keys(m))
 		slices.Sort(c.sorted)
 		for _, name := range c.sorted {
 			value := m[name]
 			c.names.add(name)
-			c.values.take(unsafe.Pointer(&value))
+			c.values.Take(unsafe.Pointer(&value))
 		}
 		clear(c.sorted)
 	}
@@ -389,10 +391,10 @@ func (c *mapColumn[V]) take(field unsafe.Pointer) {
 
 func (c *mapColumn[V]) idle() bool { return c.names.rows == 0 }
 
-func (c *mapColumn[V]) reset() {
+func (c *mapColumn[V]) Reset() {
 	c.ends = c.ends[:0]
-	c.names.reset()
-	c.values.reset()
+	c.names.Reset()
+	c.values.Reset()
 }
 
 func (c *mapColumn[V]) Rows() int { return len(c.ends) / 8 }
@@ -424,3 +426,7 @@ func (c *mapColumn[V]) WriteColumn(w *proto.Writer) {
 	c.names.WriteColumn(w)
 	c.values.WriteColumn(w)
 }
+
+// ErrMismatch means that the rows do not fit the table: the database is not in
+// the state that this program expects. Run migrate; waiting does not help.
+var ErrMismatch = errors.New("the rows do not fit the table")

@@ -1,4 +1,5 @@
-package ledger
+// Package row has a struct for the rows of each table, and makes them of facts.
+package row
 
 import (
 	"time"
@@ -22,25 +23,9 @@ type Head struct {
 	schema.Correlation
 }
 
-// Position is where a message stands: which incarnation of which stream, its
-// sequence there, and when the stream stored it.
-type Position struct {
-	Incarnation uuid.UUID
-	StreamSeq   uint64
-	RecordedAt  time.Time
-}
-
-func headOf(e *schema.Event, at Position) Head {
-	return Head{
-		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
-		EventTime: e.Time, EventID: e.ID, Source: e.Source, EventType: rowEventType(e),
-		Sequence: e.Sequence, Correlation: e.Correlation,
-	}
-}
-
 // rowEventType is the standard's name for a type of ours, and the CloudEvents
 // type as it came for any other.
-func rowEventType(e *schema.Event) string {
+func RowEventType(e *schema.Event) string {
 	if t := e.EventType(); t != "" {
 		return string(t)
 	}

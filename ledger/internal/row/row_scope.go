@@ -1,10 +1,10 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // scopeRow is a row of the table scopes: a run context, a grant, a resource,
 // a scratchpad or an envelope.
-type scopeRow struct {
+type ScopeRow struct {
 	Head
 	RecordKind        string   `ch:"record_kind"`
 	RecordID          string   `ch:"record_id"`
@@ -50,21 +50,21 @@ type scopeRow struct {
 	Metadata          string   `ch:"metadata"`
 }
 
-func runRow(h Head, f *schema.ScopeOpened) scopeRow {
-	return scopeRow{
+func RunRow(h Head, f *schema.ScopeOpened) ScopeRow {
+	return ScopeRow{
 		Head: h, RecordKind: "run", RecordID: f.RunID, ScopeKind: f.ScopeKind,
 		ParentThreadID: f.ParentThreadID, ThreadOverridden: f.ThreadOverridden, Depth: f.Depth, MaxDepth: f.MaxDepth,
 		Tags: f.Tags, InheritedTags: f.InheritedTags,
-		LocalMetadata: jsonText(f.LocalMetadata), InheritedMetadata: jsonText(f.InheritedMetadata),
-		ConfigurableKeys: f.ConfigurableKeys, Limits: jsonText(f.Limits), Stores: f.Stores,
-		InheritedFields: f.InheritedFields, Program: f.Program, Metadata: jsonText(f.Metadata),
+		LocalMetadata: JSONText(f.LocalMetadata), InheritedMetadata: JSONText(f.InheritedMetadata),
+		ConfigurableKeys: f.ConfigurableKeys, Limits: JSONText(f.Limits), Stores: f.Stores,
+		InheritedFields: f.InheritedFields, Program: f.Program, Metadata: JSONText(f.Metadata),
 	}
 }
 
-func grantRow(h Head, verb string, c *schema.Common, g *schema.Grant) scopeRow {
-	row := scopeRow{
+func GrantRow(h Head, verb string, c *schema.Common, g *schema.Grant) ScopeRow {
+	row := ScopeRow{
 		Head: h, RecordKind: "grant_" + verb, RecordID: g.GrantID, Grants: g.Grants, Effective: g.Effective,
-		Inherited: g.Inherited, Issuer: g.Issuer, Rule: g.Rule, Code: g.Code, Reason: g.Reason, Metadata: jsonText(c.Metadata),
+		Inherited: g.Inherited, Issuer: g.Issuer, Rule: g.Rule, Code: g.Code, Reason: g.Reason, Metadata: JSONText(c.Metadata),
 	}
 	if g.Requested != nil {
 		row.Requested, row.RequestedGiven = *g.Requested, true
@@ -72,30 +72,30 @@ func grantRow(h Head, verb string, c *schema.Common, g *schema.Grant) scopeRow {
 	return row
 }
 
-func resourceRow(h Head, verb string, c *schema.Common, r *schema.Resource) scopeRow {
-	return scopeRow{
+func ResourceRow(h Head, verb string, c *schema.Common, r *schema.Resource) ScopeRow {
+	return ScopeRow{
 		Head: h, RecordKind: "resource_" + verb, RecordID: r.BindingID, ResourceName: r.Name, ResourceKind: r.ResourceKind,
-		DeclaredMode: r.DeclaredMode, EffectiveMode: r.EffectiveMode, Tools: r.Tools, Metadata: jsonText(c.Metadata),
+		DeclaredMode: r.DeclaredMode, EffectiveMode: r.EffectiveMode, Tools: r.Tools, Metadata: JSONText(c.Metadata),
 	}
 }
 
-func accessRow(h Head, f *schema.ResourceAccessed) scopeRow {
-	row := resourceRow(h, "accessed", &f.Common, &f.Resource)
+func AccessRow(h Head, f *schema.ResourceAccessed) ScopeRow {
+	row := ResourceRow(h, "accessed", &f.Common, &f.Resource)
 	row.Operation, row.Path, row.MatchedGrant, row.Allowed = f.Operation, f.Path, f.MatchedGrant, &f.Allowed
 	return row
 }
 
-func scratchpadRow(h Head, verb string, c *schema.Common, s *schema.Scratchpad) scopeRow {
-	return scopeRow{
+func ScratchpadRow(h Head, verb string, c *schema.Common, s *schema.Scratchpad) ScopeRow {
+	return ScopeRow{
 		Head: h, RecordKind: "scratchpad_" + verb, RecordID: s.ScratchpadID, ContextIDs: s.ContextIDs,
-		EntryCount: s.EntryCount, Tokens: s.Tokens, Metadata: jsonText(c.Metadata),
+		EntryCount: s.EntryCount, Tokens: s.Tokens, Metadata: JSONText(c.Metadata),
 	}
 }
 
-func envelopeRow(h Head, f *schema.EnvelopeCreated) scopeRow {
-	row := scopeRow{
+func EnvelopeRow(h Head, f *schema.EnvelopeCreated) ScopeRow {
+	row := ScopeRow{
 		Head: h, RecordKind: "envelope", RecordID: f.ContextID, ScopeKind: f.Scope, Lifecycle: string(f.Lifecycle),
-		Metadata: jsonText(f.Metadata),
+		Metadata: JSONText(f.Metadata),
 	}
 	for _, s := range f.Sequences {
 		for _, r := range s.Ranges {

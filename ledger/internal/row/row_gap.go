@@ -1,9 +1,9 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // redactionRow is a row of the table redactions.
-type redactionRow struct {
+type RedactionRow struct {
 	Head
 	RecordID            string   `ch:"record_id"`
 	CallID              string   `ch:"call_id"`
@@ -22,11 +22,11 @@ type redactionRow struct {
 	Metadata            string   `ch:"metadata"`
 }
 
-func newRedactionRow(h Head, f *schema.RedactionApplied) redactionRow {
-	row := redactionRow{
+func NewRedactionRow(h Head, f *schema.RedactionApplied) RedactionRow {
+	row := RedactionRow{
 		Head: h, RecordID: f.RedactionID, CallID: f.CallID, TargetRef: f.TargetRef.ID(), RedactionState: string(f.RedactionState),
 		Method: f.Method, RedactedFields: f.RedactedFields, Reason: f.Reason, PolicyRefs: schema.RefIDs(f.PolicyRefs),
-		Actor: f.ActorRef.ID(), ReplacementRef: f.ReplacementRef.ID(), Metadata: jsonText(f.Metadata),
+		Actor: f.ActorRef.ID(), ReplacementRef: f.ReplacementRef.ID(), Metadata: JSONText(f.Metadata),
 	}
 	row.FingerprintKeys = each(f.Fingerprints, func(p *schema.Fingerprint) string { return p.KeyID })
 	row.FingerprintLengths = each(f.Fingerprints, func(p *schema.Fingerprint) int64 { return p.Length })
@@ -36,7 +36,7 @@ func newRedactionRow(h Head, f *schema.RedactionApplied) redactionRow {
 }
 
 // missingRow is a row of the table missing: one step in the life of a gap.
-type missingRow struct {
+type MissingRow struct {
 	Head
 	Change            string   `ch:"change"`
 	MissingID         string   `ch:"missing_id"`
@@ -57,12 +57,12 @@ type missingRow struct {
 	Metadata          string   `ch:"metadata"`
 }
 
-func newMissingRow(h Head, change string, c *schema.Common, m *schema.Missing) missingRow {
-	return missingRow{
+func NewMissingRow(h Head, change string, c *schema.Common, m *schema.Missing) MissingRow {
+	return MissingRow{
 		Head: h, Change: change, MissingID: m.MissingID, Scope: m.Scope, CallID: m.CallID, Question: m.Question,
-		NeededFor: m.NeededFor, Severity: string(m.Severity), CandidateSources: jsonText(m.CandidateSources),
+		NeededFor: m.NeededFor, Severity: string(m.Severity), CandidateSources: JSONText(m.CandidateSources),
 		CandidateItemRefs: schema.RefIDs(m.CandidateItemRefs), BlockedActions: m.BlockedActions, RequestedFrom: m.RequestedFrom.ID(),
 		RequestedAction: m.RequestedAction, UserSummary: m.UserSummary, Status: string(m.Status),
-		ResolutionRefs: schema.RefIDs(m.ResolutionRefs), PolicyRefs: schema.RefIDs(c.PolicyRefs), Metadata: jsonText(c.Metadata),
+		ResolutionRefs: schema.RefIDs(m.ResolutionRefs), PolicyRefs: schema.RefIDs(c.PolicyRefs), Metadata: JSONText(c.Metadata),
 	}
 }

@@ -1,9 +1,9 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // itemRow is a row of the table items: one version of a context item.
-type itemRow struct {
+type ItemRow struct {
 	Head
 	Change          string   `ch:"change"`
 	ItemID          string   `ch:"item_id"`
@@ -33,14 +33,14 @@ type itemRow struct {
 	Metadata        string   `ch:"metadata"`
 }
 
-func newItemRow(h Head, change string, c *schema.Common, i *schema.Item) itemRow {
-	row := itemRow{
+func NewItemRow(h Head, change string, c *schema.Common, i *schema.Item) ItemRow {
+	row := ItemRow{
 		Head: h, Change: change, ItemID: i.ItemID, ContextKind: i.ContextKind, Title: i.Title,
 		ContentMode: string(i.ContentMode), ContentRef: i.ContentRef.ID(), ContentDigest: i.ContentDigest,
 		MimeType: i.MimeType, Language: i.Language, TokenEstimate: i.TokenEstimate, Estimator: i.Estimator,
 		ByteSize: i.ByteSize, TrustLevel: i.TrustLevel, Sensitivity: i.Sensitivity,
 		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
-		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: jsonText(c.Metadata),
+		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: JSONText(c.Metadata),
 	}
 	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
 	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
@@ -49,7 +49,7 @@ func newItemRow(h Head, change string, c *schema.Common, i *schema.Item) itemRow
 }
 
 // logItemRow is a row of the table log_items.
-type logItemRow struct {
+type LogItemRow struct {
 	Head
 	LogItemID     string `ch:"log_item_id"`
 	LogID         string `ch:"log_id"`
@@ -67,10 +67,10 @@ type logItemRow struct {
 	Metadata      string `ch:"metadata"`
 }
 
-func newLogItemRow(h Head, f *schema.LogAppended) logItemRow {
-	return logItemRow{
+func NewLogItemRow(h Head, f *schema.LogAppended) LogItemRow {
+	return LogItemRow{
 		Head: h, LogItemID: f.LogItemID, LogID: f.LogID, Position: f.Position, ItemType: f.ItemType, Role: f.Role,
 		Name: f.Name, CallID: f.CallID, Status: f.Status, ItemRef: f.ItemRef.ID(), ParentRef: f.ParentRef.ID(),
-		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: jsonText(f.Metadata),
+		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: JSONText(f.Metadata),
 	}
 }

@@ -1,4 +1,4 @@
-package ledger
+package column
 
 import (
 	"encoding/binary"
@@ -7,18 +7,18 @@ import (
 
 // pick returns a block of the rows that take names, in their order. The two share
 // nothing.
-func (b *block) pick(take []bool) *block {
-	picked := &block{}
-	for i, c := range b.columns {
+func (b *Block) Pick(take []bool) *Block {
+	picked := &Block{}
+	for i, c := range b.Columns {
 		column := pickColumn(c.column, take)
-		picked.columns = append(picked.columns, blockColumn{column, c.offset})
-		input := b.input[i]
+		picked.Columns = append(picked.Columns, BlockColumn{column, c.offset})
+		input := b.Input[i]
 		input.Data = column
-		picked.input = append(picked.input, input)
+		picked.Input = append(picked.Input, input)
 	}
 	for _, taken := range take {
 		if taken {
-			picked.rows++
+			picked.Rows++
 		}
 	}
 	return picked
@@ -27,7 +27,7 @@ func (b *block) pick(take []bool) *block {
 // pickColumn returns a column of the values that take names.
 func pickColumn(c column, take []bool) column {
 	switch c := c.(type) {
-	case *fixedColumn:
+	case *FixedColumn:
 		return c.pick(take)
 	case *textColumn:
 		return c.pick(take)
@@ -55,11 +55,11 @@ func pickColumn(c column, take []bool) column {
 	panic(fmt.Sprintf("no rows can be picked of a %T", c))
 }
 
-func (c *fixedColumn) pick(take []bool) *fixedColumn {
-	picked := &fixedColumn{base: c.base, width: c.width}
+func (c *FixedColumn) pick(take []bool) *FixedColumn {
+	picked := &FixedColumn{base: c.base, width: c.width}
 	for i, taken := range take {
 		if taken {
-			picked.bytes = append(picked.bytes, c.bytes[i*c.width:(i+1)*c.width]...)
+			picked.Bytes = append(picked.Bytes, c.Bytes[i*c.width:(i+1)*c.width]...)
 		}
 	}
 	return picked

@@ -1,10 +1,10 @@
-package ledger
+package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
 // placementRow is a row of the table placements: an assembly, an injection or
 // a removal. The block arrays run over an assembly's blocks.
-type placementRow struct {
+type PlacementRow struct {
 	Head
 	RecordKind      string     `ch:"record_kind"`
 	RecordID        string     `ch:"record_id"`
@@ -37,11 +37,11 @@ type placementRow struct {
 	Metadata        string     `ch:"metadata"`
 }
 
-func assemblyRow(h Head, f *schema.AssemblyCreated) placementRow {
-	row := placementRow{
+func AssemblyRow(h Head, f *schema.AssemblyCreated) PlacementRow {
+	row := PlacementRow{
 		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
-		Metadata: jsonText(f.Metadata),
+		Metadata: JSONText(f.Metadata),
 	}
 	row.Blocks = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Block })
 	row.BlockItems = each(f.OrderedBlocks, func(b *schema.Block) []string { return schema.RefIDs(b.ItemRefs) })
@@ -55,17 +55,17 @@ func assemblyRow(h Head, f *schema.AssemblyCreated) placementRow {
 	return row
 }
 
-func injectionRow(h Head, kind string, c *schema.Common, i *schema.Injection) placementRow {
-	return placementRow{
+func InjectionRow(h Head, kind string, c *schema.Common, i *schema.Injection) PlacementRow {
+	return PlacementRow{
 		Head: h, RecordKind: kind, RecordID: i.InjectionID, CallID: i.CallID, AssemblyID: i.AssemblyID, Target: i.Target,
 		InjectionPoint: string(i.InjectionPoint), InjectionKind: i.InjectionKind, AttachedTo: i.AttachedTo.ID(), Ephemeral: i.Ephemeral,
 		PersonaFrom: i.PersonaFrom, PersonaTo: i.PersonaTo, CueItemRef: i.CueItemRef.ID(), ItemRefs: schema.RefIDs(i.ItemRefs),
-		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), Metadata: jsonText(c.Metadata),
+		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), Metadata: JSONText(c.Metadata),
 	}
 }
 
-func removalRow(h Head, f *schema.InjectionRemoved) placementRow {
-	row := injectionRow(h, "removal", &f.Common, &f.Injection)
+func RemovalRow(h Head, f *schema.InjectionRemoved) PlacementRow {
+	row := InjectionRow(h, "removal", &f.Common, &f.Injection)
 	row.ReplacedBy, row.RemovedByPass = f.ReplacedBy.ID(), f.RemovedByPass
 	return row
 }

@@ -1,4 +1,4 @@
-package ledger
+package row
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // decisionRow is a row of the table decisions: a surface or a selection. The
 // arrays from ItemRefs on run over the candidates in parallel.
-type decisionRow struct {
+type DecisionRow struct {
 	Head
 	RecordKind    string               `ch:"record_kind"`
 	RecordID      string               `ch:"record_id"`
@@ -36,29 +36,29 @@ type decisionRow struct {
 	Metadata      string               `ch:"metadata"`
 }
 
-func surfaceRow(h Head, verb string, c *schema.Common, s *schema.Surface) decisionRow {
-	return decisionRow{
+func SurfaceRow(h Head, verb string, c *schema.Common, s *schema.Surface) DecisionRow {
+	return DecisionRow{
 		Head: h, RecordKind: "surface_" + verb, RecordID: s.SurfaceID, SurfaceID: s.SurfaceID, SurfaceKind: s.SurfaceKind,
-		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: jsonText(c.Metadata),
+		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: JSONText(c.Metadata),
 	}
 }
 
-func selectionRow(h Head, verb string, c *schema.Common, s *schema.Selection) decisionRow {
-	return decisionRow{
+func SelectionRow(h Head, verb string, c *schema.Common, s *schema.Selection) DecisionRow {
+	return DecisionRow{
 		Head: h, RecordKind: "selection_" + verb, RecordID: s.SelectionID, SurfaceID: s.SurfaceID, CallID: s.CallID,
 		Query: s.Query, Intent: s.Intent, Actor: s.ActorRef.ID(), Model: s.ModelRef.ID(), Part: s.Part, Parts: s.Parts,
-		CandidateRefs: schema.RefIDs(s.Candidates), Metadata: jsonText(c.Metadata),
+		CandidateRefs: schema.RefIDs(s.Candidates), Metadata: JSONText(c.Metadata),
 	}
 }
 
-func decidedRow(h Head, f *schema.SelectionCompleted) decisionRow {
-	row := selectionRow(h, "completed", &f.Common, &f.Selection)
+func DecidedRow(h Head, f *schema.SelectionCompleted) DecisionRow {
+	row := SelectionRow(h, "completed", &f.Common, &f.Selection)
 	row.Policy, row.Rationale, row.BudgetRef = f.Policy.ID(), f.Rationale, f.BudgetRef.ID()
 	row.addCandidates(f.Selected, f.Omitted)
 	return row
 }
 
-func (r *decisionRow) addCandidates(selected, omitted []schema.Candidate) {
+func (r *DecisionRow) addCandidates(selected, omitted []schema.Candidate) {
 	list := slices.Concat(selected, omitted)
 	r.Outcomes = slices.Concat(slices.Repeat([]string{"selected"}, len(selected)), slices.Repeat([]string{"omitted"}, len(omitted)))
 	r.ItemRefs = each(list, func(c *schema.Candidate) string { return c.ItemRef.ID() })

@@ -1,4 +1,4 @@
-package ledger
+package row
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 )
 
 // jsonText encodes free-form members; nothing encodes as the empty string.
-func jsonText(v any) string {
+func JSONText(v any) string {
 	m, plain := v.(map[string]any)
 	if !plain {
 		if r := reflect.ValueOf(v); !r.IsValid() || (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
