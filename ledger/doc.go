@@ -1,6 +1,8 @@
-// Package ledger keeps the rows that events become, in ClickHouse: it makes and
-derives rows ([Batch]), writes and commits
-// them ([Ledger.Write]), and answers questions ([Ledger.Query]).
+// Package ledger keeps the rows that events become, in ClickHouse: it derives rows
+// ([Batch]), writes and commits them ([Ledger.Write]), and reads what the next commit
+// needs. The packages next to it, none of which it imports, make and upgrade the tables
+// (migrate), answer questions (read), read the transparency logs (translog), keep erased
+// and redacted content out (privacy), and replace all tables at once (shadow).
 //
 // # Layout
 //
