@@ -113,7 +113,7 @@ func (r *RunContext) permit(b Binding, a Access) (grant.Path, string) {
 // denied is the error of an access, without withheld values.
 func (c *Client) denied(a Access, rule string) *AccessError {
 	mask := func(s string) string {
-		masked, _ := c.guard().Mask(s)
+		masked, _ := c.withheld.guard().Mask(s)
 		return masked
 	}
 	return &AccessError{Resource: mask(a.Resource), Operation: mask(a.Operation), Path: mask(a.Path), Rule: rule}

@@ -21,9 +21,9 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 		err = c.Status.check()
 	}
 	if err != nil {
-		return arrival{}, r.client.hideError(err)
+		return arrival{}, r.client.withheld.hideError(err)
 	}
-	text, hits := r.client.guard().Mask(c.Text)
+	text, hits := r.client.withheld.guard().Mask(c.Text)
 	a := arrival{facts: r.redact(&c, hits)}
 	count := r.client.config.Counter.Count(model, text)
 	item := r.client.item(c, text, count)

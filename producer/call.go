@@ -84,7 +84,7 @@ func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work,
 // checkIDs refuses items whose ids hold withheld values.
 func (c *Call) checkIDs(items []window.Item) error {
 	for _, item := range items {
-		if hits := c.turn.run.client.guard().Check(item.ID); len(hits) > 0 {
+		if hits := c.turn.run.client.withheld.guard().Check(item.ID); len(hits) > 0 {
 			return &WithheldError{Field: "an item's id", PolicyRef: hits[0].PolicyRef}
 		}
 	}
@@ -92,7 +92,7 @@ func (c *Call) checkIDs(items []window.Item) error {
 }
 
 // hide is [Client.hideError].
-func (c *Call) hide(err error) error { return c.turn.run.client.hideError(err) }
+func (c *Call) hide(err error) error { return c.turn.run.client.withheld.hideError(err) }
 
 // Assemble records the plan's window as ordered blocks for the model and
 // returns the assembly, whole also where it was recorded in parts. The error is

@@ -54,11 +54,11 @@ func (r *RunContext) Child(ctx context.Context, c Child) (*RunContext, error) {
 	}
 	grants, err := r.client.config.GrantPolicy.Narrow(r.grants, c.Grants)
 	if err != nil {
-		return nil, errors.Join(r.client.hideError(err), r.Record(ctx, r.deniedGrant(id, c.Grants, err)))
+		return nil, errors.Join(r.client.withheld.hideError(err), r.Record(ctx, r.deniedGrant(id, c.Grants, err)))
 	}
 	child, err := r.child(id, c)
 	if err != nil {
-		return nil, r.client.hideError(err)
+		return nil, r.client.withheld.hideError(err)
 	}
 	child.grants = grants
 	opened := child.opened(c.Tags, c.Metadata)

@@ -241,7 +241,7 @@ func NewClient(c Config, t publish.Transport) (*Client, error) {
 		}
 		c.Guard = c.Guard.Fingerprinted(f)
 	}
-	client.withheld = newWithheld(c.Guard)
+	client.withheld = newWithheld(c.Guard, c.Detector)
 	return client, nil
 }
 

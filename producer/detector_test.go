@@ -104,7 +104,7 @@ func TestDetectedIsBounded(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if n := client.guard().Len(); n > maxDetected+1 || n < maxDetected/2 {
+	if n := client.withheld.guard().Len(); n > maxDetected+1 || n < maxDetected/2 {
 		t.Errorf("%d values are held", n)
 	}
 	if err := client.Flush(t.Context()); err != nil {

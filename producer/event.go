@@ -19,7 +19,7 @@ func (c *Client) events(ctx context.Context, fact schema.Fact, ids schema.Correl
 		return nil, err
 	}
 	var events []*schema.Event
-	for _, redaction := range c.redactions(fact, hits) {
+	for _, redaction := range redactions(c.Source(), fact, hits) {
 		r, _, err := c.event(ctx, redaction, ids)
 		if err != nil {
 			return nil, fmt.Errorf("record the redaction: %w", err)
@@ -38,9 +38,9 @@ func (c *Client) event(ctx context.Context, fact schema.Fact, ids schema.Correla
 	e.TraceParent, e.TraceState = c.trace(ctx)
 	violations, err := e.Encode(fact)
 	if err != nil {
-		return nil, nil, c.hideError(err)
+		return nil, nil, c.withheld.hideError(err)
 	}
-	hits, violations, err := c.hide(ctx, e, violations)
+	hits, violations, err := c.withheld.hide(ctx, e, violations)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +72,7 @@ func traceOf(ctx context.Context) (parent, state string) {
 // is longer than the contract takes an attribute to be.
 func (c *Client) trace(ctx context.Context) (parent, state string) {
 	parent, state = traceOf(ctx)
-	if len(state) > schema.MaxIDBytes || len(c.guard().Check(state)) > 0 {
+	if len(state) > schema.MaxIDBytes || len(c.withheld.guard().Check(state)) > 0 {
 		state = ""
 	}
 	return parent, state

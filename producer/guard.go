@@ -40,14 +40,14 @@ func (e *WithheldError) Unwrap() error { return ErrWithheld }
 // hide masks withheld values in the event's data and refuses them in its ids.
 // It takes what violates the contract in the event as it was, and returns what
 // does in the event as it is.
-func (c *Client) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
-	masked, hits, err := c.mask(e)
+func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
+	masked, hits, err := w.mask(e)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, err := c.detect(ctx, e, masked)
+	more, err := w.detect(ctx, e, masked)
 	if more {
-		masked, hits, err = c.mask(e)
+		masked, hits, err = w.mask(e)
 	}
 	if err != nil || len(hits) == 0 {
 		return nil, violations, err
@@ -62,8 +62,8 @@ func (c *Client) hide(ctx context.Context, e *schema.Event, violations schema.Vi
 
 // mask returns the event's data without withheld values, which its attributes
 // and the ids of its data must not hold.
-func (c *Client) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
-	guard := c.guard()
+func (w *withheld) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
+	guard := w.guard()
 	if guard.Len() == 0 {
 		return e.Data, nil, nil
 	}
@@ -98,7 +98,7 @@ func fieldOf(pointer string, hits []redact.Hit) string {
 // redactions are the facts that the guard masked something in another fact, one
 // a policy, with the top-level fields in which it did. A redaction fact needs no
 // other: it names its policy already.
-func (c *Client) redactions(fact schema.Fact, hits []redact.Hit) []*schema.RedactionApplied {
+func redactions(source string, fact schema.Fact, hits []redact.Hit) []*schema.RedactionApplied {
 	if _, itself := fact.(*schema.RedactionApplied); itself {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (c *Client) redactions(fact schema.Fact, hits []redact.Hit) []*schema.Redac
 				fields = append(fields, field)
 			}
 		}
-		list = append(list, c.redaction(string(fact.EventType())+":"+fact.RecordID(), fact.RecordID(), hits, fields)...)
+		list = append(list, redaction(source, string(fact.EventType())+":"+fact.RecordID(), fact.RecordID(), hits, fields)...)
 	}
 	return list
 }
@@ -136,7 +136,7 @@ const maxFingerprints = 200
 // redaction says that the guard masked something of target: the hits, which are
 // of one policy, whose values it lists by fingerprint. The id is made of what.
 // There is one fact, or several parts of one for very many values.
-func (c *Client) redaction(what, target string, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
+func redaction(source, what, target string, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
 	hit := hits[0]
 	var found []schema.Fingerprint
 	for _, h := range hits {
@@ -151,7 +151,7 @@ func (c *Client) redaction(what, target string, hits []redact.Hit, fields []stri
 			Common:      schema.Common{PolicyRefs: schema.Refs(hit.PolicyRef), Metadata: facts.PartOf(i, len(chunks))},
 			RedactionID: "redaction:" + what + ":" + hit.PolicyRef, TargetRef: schema.Ref(target),
 			RedactionState: schema.RedactionMasked, Method: "mask", RedactedFields: fields, Reason: hit.Reason,
-			ActorRef: schema.Ref(c.Source()), Fingerprints: fingerprints,
+			ActorRef: schema.Ref(source), Fingerprints: fingerprints,
 		}
 	}
 	return list
@@ -184,22 +184,22 @@ func checkIDs(guard *redact.Guard, e *schema.Event) error {
 
 // hideError keeps withheld values out of the text of an error that quotes its
 // input. Such an error is replaced; any other is returned as it is.
-func (c *Client) hideError(err error) error {
-	text, hits := c.guard().Mask(err.Error())
+func (w *withheld) hideError(err error) error {
+	text, hits := w.guard().Mask(err.Error())
 	if len(hits) == 0 {
 		return err
 	}
 	var wrong *InvalidError
 	if errors.As(err, &wrong) {
-		field, _ := c.guard().Mask(wrong.Field)
+		field, _ := w.guard().Mask(wrong.Field)
 		return &InvalidError{Field: field, Problem: wrong.Problem, widened: wrong.widened}
 	}
 	var refused *grant.Error
 	if !errors.As(err, &refused) {
 		return errors.New(text)
 	}
-	input, _ := c.guard().Mask(refused.Input)
-	detail, _ := c.guard().Mask(refused.Detail)
+	input, _ := w.guard().Mask(refused.Input)
+	detail, _ := w.guard().Mask(refused.Detail)
 	return &grant.Error{Input: input, Detail: detail}
 }
 
@@ -224,35 +224,36 @@ const maxDetected = 256
 // detector found. It is safe for concurrent use.
 type withheld struct {
 	configured *redact.Guard
+	detector   Detector // nil for none
 
 	mu       sync.Mutex // guards detected, and writes of known
 	detected []redact.Value
 	known    atomic.Pointer[redact.Guard]
 }
 
-func newWithheld(configured *redact.Guard) *withheld {
-	w := &withheld{configured: configured}
+func newWithheld(configured *redact.Guard, detector Detector) *withheld {
+	w := &withheld{configured: configured, detector: detector}
 	w.known.Store(configured)
 	return w
 }
 
 // guard is the guard of all values known by now.
-func (c *Client) guard() *redact.Guard { return c.withheld.known.Load() }
+func (w *withheld) guard() *redact.Guard { return w.known.Load() }
 
 // detect asks the detector about the fact of e, and reports whether it found
 // something. Redactions are made of ids, policies and fingerprints, and are not
 // looked at.
-func (c *Client) detect(ctx context.Context, e *schema.Event, masked []byte) (bool, error) {
-	if c.config.Detector == nil || e.EventType() == schema.TypeRedactionApplied {
+func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (bool, error) {
+	if w.detector == nil || e.EventType() == schema.TypeRedactionApplied {
 		return false, nil
 	}
 	found, err := work(ctx, func(ctx context.Context) ([]redact.Value, error) {
-		return c.config.Detector.Detect(ctx, texts(masked)), nil
+		return w.detector.Detect(ctx, texts(masked)), nil
 	})
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	return c.withheld.add(found), nil
+	return w.add(found), nil
 }
 
 // add withholds what was detected, and reports whether there was something new.

@@ -78,7 +78,7 @@ func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	}
 	run, err := c.root(r)
 	if err != nil {
-		return nil, c.hideError(err)
+		return nil, c.withheld.hideError(err)
 	}
 	opened := run.opened(r.Tags, r.Metadata)
 	opened.Program = r.Program

@@ -61,12 +61,12 @@ func (t *Turn) scratchpad(ctx context.Context, entries []ScratchpadEntry, fact f
 func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, redactions []schema.Fact) {
 	client, all := t.run.client, []redact.Hit(nil)
 	for _, e := range entries {
-		text, hits := client.guard().Mask(e.Text)
+		text, hits := client.withheld.guard().Mask(e.Text)
 		list = append(list, noted{e.ContextID, client.config.Key.Digest([]byte(text)), int64(client.config.Counter.Count(t.model.Name, text).Tokens)})
 		all = append(all, hits...)
 	}
 	for _, hits := range byPolicy(all) {
-		for _, redaction := range client.redaction(id, id, hits, []string{"text"}) {
+		for _, redaction := range redaction(client.Source(), id, id, hits, []string{"text"}) {
 			redactions = append(redactions, redaction)
 		}
 	}
