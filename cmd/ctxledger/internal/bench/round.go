@@ -49,7 +49,7 @@ func (s *servers) measure(ctx context.Context, way WayConfig) (r Round, found wa
 	}
 	took := time.Since(began).Seconds()
 	r = Round{Seconds: took, PerSecond: float64(way.Events) / took, Peak: s.peakBytes()}
-	if r.parts, err = s.parts(ctx); err != nil {
+	if r.parts, err = tableParts(ctx, s); err != nil {
 		return r, found, err
 	}
 	if err := s.settle(ctx); err != nil {

@@ -109,7 +109,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 		r.Raw, r.Unlogged, r.Drain = summarise(raws, c.Events), summarise(unlogged, c.Events), summarise(drains, c.Events)
 		r.Ratio, r.UnloggedRatio, r.LogRatio = middle(ratios(drains, raws)), middle(ratios(unlogged, raws)), middle(ratios(drains, unlogged))
 		c.progress("weighing the tables", 0, 1)
-		if r.Storage, err = s.storage(ctx, c.Events, drain.parts); err != nil {
+		if r.Storage, err = measureStorage(ctx, s, c.Events, drain.parts); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		return l, nil

@@ -96,7 +96,7 @@ func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	r.Machine, r.Rate = s.machine(), c.Rate
-	l, err := s.soakLedger(ctx, c, &r)
+	l, err := soakLedger(ctx, s, c, &r)
 	if err != nil {
 		return r, err
 	}
@@ -111,7 +111,7 @@ func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
 	}
 	s.resetPeaks()
 	cpu := s.cpuSeconds()
-	if err := s.soak(ctx, c, l, messages, &r); err != nil {
+	if err := publishFor(ctx, s, c, l, messages, &r); err != nil {
 		return r, fmt.Errorf("soak: %w", err)
 	}
 	r.Peak, r.CPU = s.peakBytes(), s.cpuSeconds().minus(cpu)
@@ -119,7 +119,7 @@ func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
 }
 
 // soakLedger returns migrated tables, and settles the rate.
-func (s *servers) soakLedger(ctx context.Context, c SoakConfig, r *Soak) (*ledger.Ledger, error) {
+func soakLedger(ctx context.Context, s *servers, c SoakConfig, r *Soak) (*ledger.Ledger, error) {
 	if c.Rate > 0 {
 		l, _, err := s.freshLedger(ctx)
 		return l, err
@@ -133,7 +133,7 @@ func (s *servers) soakLedger(ctx context.Context, c SoakConfig, r *Soak) (*ledge
 }
 
 // soak publishes, watches when events are queryable, and samples.
-func (s *servers) soak(ctx context.Context, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
+func publishFor(ctx context.Context, s *servers, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
 	pc := projector.DefaultConfig(s.js, l)
 	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log
 	ctx, end, err := projecting(ctx, pc)

@@ -46,7 +46,7 @@ type Column struct {
 func PerEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
 
 // parts reads what the drain made, right after it.
-func (s *servers) parts(ctx context.Context) (map[string]Table, error) {
+func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
 	found := make(map[string]Table)
 	err := scan(ctx, s.admin, "parts", func(rows driver.Rows) error {
 		var t Table
@@ -60,9 +60,9 @@ func (s *servers) parts(ctx context.Context) (map[string]Table, error) {
 }
 
 // storage merges every table to one part a month and weighs it.
-func (s *servers) storage(ctx context.Context, events int, parts map[string]Table) (Storage, error) {
+func measureStorage(ctx context.Context, s *servers, events int, parts map[string]Table) (Storage, error) {
 	var st Storage
-	settled, err := s.tables(ctx)
+	settled, err := tableSizes(ctx, s)
 	if err != nil {
 		return st, err
 	}
@@ -73,7 +73,7 @@ func (s *servers) storage(ctx context.Context, events int, parts map[string]Tabl
 			return st, fmt.Errorf("merge %s: %w", t.Table, err)
 		}
 	}
-	if st.Tables, err = s.tables(ctx); err != nil {
+	if st.Tables, err = tableSizes(ctx, s); err != nil {
 		return st, err
 	}
 	for i := range st.Tables {
@@ -85,10 +85,10 @@ func (s *servers) storage(ctx context.Context, events int, parts map[string]Tabl
 			st.DerivedRows += float64(t.Rows) / float64(events)
 		}
 	}
-	return st, s.columns(ctx, st.Tables)
+	return st, columnSizes(ctx, s, st.Tables)
 }
 
-func (s *servers) tables(ctx context.Context) (list []Table, err error) {
+func tableSizes(ctx context.Context, s *servers) (list []Table, err error) {
 	err = scan(ctx, s.admin, "tables", func(rows driver.Rows) error {
 		var t Table
 		if err := rows.Scan(&t.Table, &t.Rows, &t.Bytes, &t.Plain); err != nil {
@@ -100,7 +100,7 @@ func (s *servers) tables(ctx context.Context) (list []Table, err error) {
 	return list, err
 }
 
-func (s *servers) columns(ctx context.Context, tables []Table) error {
+func columnSizes(ctx context.Context, s *servers, tables []Table) error {
 	return scan(ctx, s.admin, "columns", func(rows driver.Rows) error {
 		var table string
 		var c Column

@@ -123,11 +123,11 @@ func (l *live) beginTurn() {
 	l.add(schema.Item{ItemID: user, Title: "user message", ContextKind: "user_message", Layer: "user", Role: "user"}, l.between(8, 120), "")
 	l.log(user, "message", "user", "", "")
 	if l.turn > 1 && len(l.steps) > 4 && l.chance(400) {
-		l.elide()
+		elide(l)
 	}
 	l.remind(user)
 	if l.turn%2 == 0 {
-		l.recordRare()
+		recordRare(l)
 	}
 }
 

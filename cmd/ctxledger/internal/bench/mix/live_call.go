@@ -34,7 +34,7 @@ func (l *live) recordCall() {
 	}})
 	candidates := l.refs()
 	before := l.tokens()
-	omitted := l.press(before)
+	omitted := press(l, before)
 	l.choose(candidates, omitted)
 	l.budget(before)
 	l.assemble()

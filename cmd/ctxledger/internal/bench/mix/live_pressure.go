@@ -11,31 +11,31 @@ var rungs = []string{"drop_retrieved", "trim_messages", "summarize_messages", "c
 
 // press climbs the ladder where the window does not fit, and returns what had
 // to go. Every rung is recorded, also one that is not needed any more.
-func (l *live) press(before int) (omitted []piece) {
+func press(l *live, before int) (omitted []piece) {
 	if l.fits() {
 		return nil
 	}
-	omitted = l.dropMemory()
+	omitted = dropMemory(l)
 	outcome := schema.OutcomeInsufficient
 	if l.fits() {
 		outcome = schema.OutcomeApplied
 	}
-	l.rung(1, outcome, before, omitted)
+	rung(l, 1, outcome, before, omitted)
 	if outcome == schema.OutcomeApplied {
-		l.skip(2)
+		skip(l, 2)
 		return omitted
 	}
 	from := l.tokens()
-	l.rung(2, schema.OutcomeInsufficient, from, nil)
-	replaced := l.compact()
-	l.rung(3, schema.OutcomeApplied, from, replaced)
-	l.skip(4)
+	rung(l, 2, schema.OutcomeInsufficient, from, nil)
+	replaced := compact(l)
+	rung(l, 3, schema.OutcomeApplied, from, replaced)
+	skip(l, 4)
 	return append(omitted, replaced...)
 }
 
 func (l *live) fits() bool { return l.tokens() <= limitTokens && len(l.window) <= mostPieces }
 
-func (l *live) rung(step int, outcome schema.PressureOutcome, before int, touched []piece) {
+func rung(l *live, step int, outcome schema.PressureOutcome, before int, touched []piece) {
 	call := l.callID()
 	f := &schema.PressureApplied{
 		PressureID: fmt.Sprintf("pressure:%s:%d", call, step), CallID: call, Step: new(int64(step)), Name: rungs[step-1], Policy: "pressure_ladder",
@@ -51,14 +51,14 @@ func (l *live) rung(step int, outcome schema.PressureOutcome, before int, touche
 }
 
 // skip records the rungs from first on as not needed.
-func (l *live) skip(first int) {
+func skip(l *live, first int) {
 	for step := first; step <= len(rungs); step++ {
-		l.rung(step, schema.OutcomeSkipped, l.tokens(), nil)
+		rung(l, step, schema.OutcomeSkipped, l.tokens(), nil)
 	}
 }
 
 // dropMemory leaves out one piece that memory brought in, if there is one.
-func (l *live) dropMemory() []piece {
+func dropMemory(l *live) []piece {
 	for _, p := range l.window {
 		if p.layer == "memory" {
 			l.drop(p.id)
@@ -70,7 +70,7 @@ func (l *live) dropMemory() []piece {
 
 // compact replaces the older part of the window by a summary, and returns what
 // it replaced.
-func (l *live) compact() (replaced []piece) {
+func compact(l *live) (replaced []piece) {
 	call := l.callID()
 	tail := l.tail()
 	kept := l.window[:0:0]
@@ -115,7 +115,7 @@ func (l *live) tail() int {
 }
 
 // elide shortens the results of earlier turns.
-func (l *live) elide() {
+func elide(l *live) {
 	f := &schema.ElisionApplied{Elision: schema.Elision{
 		PassID: fmt.Sprintf("elision:turn-%d", l.turn), Policy: "before_last_user", Trigger: "user_message", Level: schema.ElideOffloaded,
 		FirstChangedPosition: new(int64(l.between(900, 4000))),

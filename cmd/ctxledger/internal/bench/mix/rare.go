@@ -10,17 +10,17 @@ import (
 // the types that neither the demo nor an import brings about. They take turns
 // over all sessions, so that every type occurs.
 var rares = []func(*live){
-	(*live).miss,
-	(*live).delegate,
-	(*live).overreach,
+	miss,
+	delegate,
+	overreach,
 	func(l *live) {
 		l.record(&schema.ResourceResolved{Resource: schema.Resource{
 			BindingID: "issues", Name: "issues", ResourceKind: "tracker", DeclaredMode: "read-write", EffectiveMode: "read", Tools: []string{"ListIssues"},
 		}})
 	},
 	func(l *live) {
-		l.record(&schema.ScratchpadLoaded{Scratchpad: l.scratchpad()})
-		l.record(&schema.ScratchpadWritten{Scratchpad: l.scratchpad()})
+		l.record(&schema.ScratchpadLoaded{Scratchpad: scratchpad(l)})
+		l.record(&schema.ScratchpadWritten{Scratchpad: scratchpad(l)})
 	},
 	func(l *live) {
 		l.record(&schema.SurfaceUpdated{Surface: schema.Surface{
@@ -51,11 +51,11 @@ var rares = []func(*live){
 		}})
 	},
 	func(l *live) {
-		l.record(&schema.CompactionStarted{Compaction: l.attempt("")})
-		l.record(&schema.CompactionFailed{Compaction: l.attempt("the summariser returned nothing")})
+		l.record(&schema.CompactionStarted{Compaction: attempt(l, "")})
+		l.record(&schema.CompactionFailed{Compaction: attempt(l, "the summariser returned nothing")})
 	},
 	func(l *live) {
-		l.record(&schema.CompactionDiscarded{Compaction: l.attempt("the user interrupted")})
+		l.record(&schema.CompactionDiscarded{Compaction: attempt(l, "the user interrupted")})
 	},
 	func(l *live) {
 		l.record(&schema.SummaryRefreshed{Summary: schema.Summary{
@@ -82,13 +82,13 @@ var rares = []func(*live){
 	},
 }
 
-func (l *live) recordRare() {
+func recordRare(l *live) {
 	rares[l.generator.rare%len(rares)](l)
 	l.generator.rare++
 }
 
 // miss records a gap from its detection to its end.
-func (l *live) miss() {
+func miss(l *live) {
 	gap := schema.Missing{
 		MissingID: "missing-" + l.id(), Scope: "turn", Question: "Where are the exit codes documented for users?", NeededFor: "a complete answer",
 		Severity: schema.SeverityMedium, CandidateSources: []map[string]any{{"kind": "file", "hint": "docs/exit-codes.md"}},
@@ -103,7 +103,7 @@ func (l *live) miss() {
 }
 
 // delegate opens a child run with fewer grants.
-func (l *live) delegate() {
+func delegate(l *live) {
 	child := l.id()
 	asChild := func(c *schema.Correlation) { c.ParentRunID, c.RunID, c.Agent = c.RunID, child, "reviewer" }
 	l.record(&schema.ScopeOpened{
@@ -116,21 +116,21 @@ func (l *live) delegate() {
 }
 
 // overreach asks for more than there is, and is refused.
-func (l *live) overreach() {
+func overreach(l *live) {
 	l.record(&schema.GrantDenied{Grant: schema.Grant{
 		GrantID: "grant:run-greedy-" + l.ids.TurnID, Grants: []string{"app/repo"}, Requested: &[]string{"app"}, Rule: "narrow_only", Code: "NAMESPACE_GRANT_INVALID",
 		Reason: `Invalid namespace grant "app": grant is not within parent context [app/repo]`,
 	}})
 }
 
-func (l *live) scratchpad() schema.Scratchpad {
+func scratchpad(l *live) schema.Scratchpad {
 	return schema.Scratchpad{
 		ScratchpadID: "pad-" + l.ids.TurnID, ContextIDs: []string{"notes"}, EntryCount: new(int64(2)), Tokens: new(int64(l.between(20, 200))), Digests: []string{l.digest(), l.digest()},
 	}
 }
 
 // attempt is a compaction that came to nothing.
-func (l *live) attempt(reason string) schema.Compaction {
+func attempt(l *live, reason string) schema.Compaction {
 	return schema.Compaction{
 		CompactionID: "attempt-" + l.ids.TurnID, Scope: "thread", SourceItemRefs: l.refs(), Method: schema.MethodAbstractiveSummary,
 		Trigger: schema.TriggerTokenPressure, TokensBefore: new(int64(l.tokens())), Reason: reason,
