@@ -76,7 +76,7 @@ type Placed struct {
 func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time.Time) ([]Lack, error) {
 	var lacking []Lack
 	for _, t := range b.tables() {
-		held, err := l.heldPlaces(ctx, t.Table, b.Range, first, since)
+		held, err := heldPlaces(ctx, l.sql, t.Table, b.Range, first, since)
 		if err != nil {
 			return nil, fmt.Errorf("look at the rows of %s: %w", t.Table, err)
 		}
@@ -87,7 +87,7 @@ func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time
 	return lacking, nil
 }
 
-func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
+func heldPlaces(ctx context.Context, sql chsql.DB, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
 	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since)}
 	name := "held_" + table
 	if sayings[table] == nil {
@@ -96,7 +96,7 @@ func (l *Ledger) heldPlaces(ctx context.Context, table string, r Range, first ui
 	var seqs []uint64
 	var times []int64
 	var says []string
-	if err := l.sql.Row(ctx, name, params).Scan(&seqs, &times, &says); err != nil {
+	if err := sql.Row(ctx, name, params).Scan(&seqs, &times, &says); err != nil {
 		return nil, err
 	}
 	held := make([]Placed, len(seqs))

@@ -35,21 +35,6 @@ func (db DB) Query(ctx context.Context, name string, params Params) (driver.Rows
 	return db.Conn.Query(with(ctx, params), db.Text(name))
 }
 
-// Each calls visit for every row of a statement's answer, and stops at the first error.
-func (db DB) Each(ctx context.Context, name string, params Params, visit func(row driver.Rows) error) error {
-	rows, err := db.Query(ctx, name, params)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := visit(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // First reads the first row of a statement's answer, and reports whether there is one.
 func (db DB) First(ctx context.Context, name string, params Params, into ...any) (found bool, err error) {
 	rows, err := db.Query(ctx, name, params)
@@ -74,23 +59,6 @@ func (db DB) Row(ctx context.Context, name string, params Params) driver.Row {
 // Exec runs a statement without an answer.
 func (db DB) Exec(ctx context.Context, name string, params Params) error {
 	return db.Conn.Exec(with(ctx, params), db.Text(name))
-}
-
-// List reads all rows of a statement's answer, each by scan.
-func List[T any](ctx context.Context, db DB, name string, params Params, scan func(row driver.Rows, into *T) error) ([]T, error) {
-	var list []T
-	err := db.Each(ctx, name, params, func(row driver.Rows) error {
-		var one T
-		if err := scan(row, &one); err != nil {
-			return err
-		}
-		list = append(list, one)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 func with(ctx context.Context, params Params) context.Context {
