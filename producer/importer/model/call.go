@@ -66,7 +66,7 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
 	t := o.Thread
 	fact.LineageID = t.Key.Thread
 	next := t.Log.next
-	fact.WindowNext, fact.WindowFirst = &next, t.Log.First()
+	fact.WindowNext, fact.WindowFirst = &next, t.Log.first()
 	if gaps := next - t.Log.start() - int64(t.Log.Window.Len()); gaps > 0 {
 		fact.Metadata["entries_not_in_window"] = gaps
 	}

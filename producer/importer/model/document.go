@@ -84,9 +84,9 @@ func (d *Document) Value(into any) error {
 	return nil
 }
 
-// Problem says what ended the document early, nil for an error that is not the
+// problem says what ended the document early, nil for an error that is not the
 // document's.
-func (d *Document) Problem(err error) *LineError {
+func (d *Document) problem(err error) *LineError {
 	var syntactic *jsontext.SyntacticError
 	at := fmt.Sprintf("at byte %d of the document", d.Dec.InputOffset())
 	switch {
@@ -244,7 +244,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 	if kind == 0 {
 		if _, err := d.Dec.ReadToken(); errors.Is(err, io.EOF) {
 			return nil // a line of white space
-		} else if problem := d.Problem(err); problem == nil {
+		} else if problem := d.problem(err); problem == nil {
 			return fmt.Errorf("read %s: %w", w.file, err)
 		} else if report {
 			w.Report.Lines += min(d.Line, 1)
@@ -269,7 +269,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 	if err == nil || w.Failed != nil {
 		return w.Failed
 	}
-	problem := d.Problem(err)
+	problem := d.problem(err)
 	if problem == nil {
 		return fmt.Errorf("read %s: %w", w.file, err)
 	}

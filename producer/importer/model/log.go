@@ -90,11 +90,11 @@ func (l *ItemLog) Rewind(parent string) {
 	if !known || at == l.next || l.Window.Len() == 0 || at <= l.Window.At(0).position {
 		return
 	}
-	l.Cut(at)
+	l.cut(at)
 }
 
-// Cut ends the window before the position.
-func (l *ItemLog) Cut(at int64) {
+// cut ends the window before the position.
+func (l *ItemLog) cut(at int64) {
 	l.Window.Cut(sort.Search(l.Window.Len(), func(i int) bool { return l.Window.At(i).position >= at }))
 	l.stale = true
 }
@@ -114,7 +114,7 @@ func (l *ItemLog) RollBack(turns int64) {
 	first := max(len(l.prompts)-int(min(turns, int64(len(l.prompts)))), 0)
 	at := l.prompts[first]
 	l.prompts = l.prompts[:first]
-	l.Cut(at)
+	l.cut(at)
 }
 
 // start is the position of the window's first entry that the log holds.
@@ -125,8 +125,8 @@ func (l *ItemLog) start() int64 {
 	return l.Window.At(0).position
 }
 
-// First is the position that the window starts at, nil when it is unknown.
-func (l *ItemLog) First() *int64 {
+// first is the position that the window starts at, nil when it is unknown.
+func (l *ItemLog) first() *int64 {
 	if l.Partial {
 		return nil
 	}
