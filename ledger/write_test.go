@@ -312,6 +312,7 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 
 func TestOtherCutsCollapseUnderFinal(t *testing.T) {
 	t.Parallel()
+	embedded.Smoke(t)
 	l := migrated(t)
 	b := goldenBatch(t, uuid.New(), 1)
 	if err := l.WriteRows(t.Context(), b, 1); err != nil {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
 func exitCode(err error) int {
@@ -33,6 +35,7 @@ var (
 // TestKilledOnce is what the short form of the tests has of the fault matrix.
 func TestKilledOnce(t *testing.T) {
 	t.Parallel()
+	embedded.Smoke(t)
 	s := migrated.StartShared(t)
 	f := newFixtureOn(t, s.NATSURL(), s)
 	f.publishMix(0, 60)

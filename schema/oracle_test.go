@@ -65,7 +65,7 @@ func TestSchemasAgreeWithValidate(t *testing.T) {
 			refused++
 		}
 	})
-	if accepted < 20 || refused < 10 {
+	if !testing.Short() && (accepted < 20 || refused < 10) {
 		t.Errorf("%d accepted and %d refused: too few to mean anything", accepted, refused)
 	}
 }

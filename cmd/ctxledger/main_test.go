@@ -41,9 +41,12 @@ const startPatience = 2 * time.Minute
 var fetchEngine = sync.OnceValues(func() (string, error) { return embedded.Fetch(context.Background(), nil) })
 
 // needEngine fetches the engine once, and skips the test where it cannot be
-// had, or fails it in CI.
+// had, or fails it in CI. The short form of the tests skips it.
 func needEngine(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs servers: run without -short")
+	}
 	_, err := fetchEngine()
 	for _, absent := range []error{embedded.ErrNoPin, embedded.ErrNoNPM, embedded.ErrNoNetwork, embedded.ErrNPM, embedded.ErrDiskFull} {
 		if errors.Is(err, absent) && os.Getenv("CI") != "true" {

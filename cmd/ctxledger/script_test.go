@@ -38,10 +38,16 @@ import (
 // $CTXLEDGER_DATA is a folder of the script's own. After up, $NATS and
 // $CLICKHOUSE are the addresses, with passwords.
 func TestScripts(t *testing.T) {
-	needEngine(t)
-	library, err := fetchEngine()
-	if err != nil {
-		t.Fatal(err)
+	params := testscript.Params{Dir: "testdata/script"}
+	library := ""
+	if testing.Short() {
+		params = testscript.Params{Files: withoutServers}
+	} else {
+		needEngine(t)
+		var err error
+		if library, err = fetchEngine(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -51,21 +57,25 @@ func TestScripts(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(bin, "ctxledger")); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("UPDATE") == "1",
-		Setup: func(e *testscript.Env) error {
-			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
-			e.Setenv("BIN", bin)
-			e.Setenv("CTXLEDGER_CACHE", filepath.Dir(filepath.Dir(filepath.Dir(library))))
-			e.Setenv("CTXLEDGER_DATA", filepath.Join(e.WorkDir, "data"))
-			e.Setenv("TERM", "xterm")
-			e.Values["running"] = &running{}
-			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": scriptCode, "await": scriptAwait, "up": scriptUp, "down": scriptDown, "mode": scriptMode, "occupy": scriptOccupy, "raw": scriptRaw, "sql": scriptSQL,
-		},
-	})
+	params.RequireExplicitExec, params.RequireUniqueNames, params.UpdateScripts = true, true, os.Getenv("UPDATE") == "1"
+	params.Setup = func(e *testscript.Env) error {
+		e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
+		e.Setenv("BIN", bin)
+		e.Setenv("CTXLEDGER_CACHE", filepath.Dir(filepath.Dir(filepath.Dir(library))))
+		e.Setenv("CTXLEDGER_DATA", filepath.Join(e.WorkDir, "data"))
+		e.Setenv("TERM", "xterm")
+		e.Values["running"] = &running{}
+		return nil
+	}
+	params.Cmds = map[string]func(*testscript.TestScript, bool, []string){
+		"code": scriptCode, "await": scriptAwait, "up": scriptUp, "down": scriptDown, "mode": scriptMode, "occupy": scriptOccupy, "raw": scriptRaw, "sql": scriptSQL,
+	}
+	testscript.Run(t, params)
+}
+
+// withoutServers are the scripts that the short form of the tests runs.
+var withoutServers = []string{
+	"testdata/script/help.txtar", "testdata/script/schema.txtar", "testdata/script/usage.txtar",
 }
 
 // running is the `up` of a script.

@@ -26,8 +26,12 @@ import (
 // It skips the test where the engine cannot be had (no npm, no network, no pin,
 // no space), and fails it there when CI is "true". The package's TestMain must
 // call Main first.
+//
+// It also skips the test in the short form of the tests, unless the test called
+// Smoke.
 func StartTest(tb testing.TB, options ...func(*Config)) *Servers {
 	tb.Helper()
+	needsServers(tb)
 	c := DefaultConfig(tb.TempDir())
 	for _, option := range options {
 		option(&c)
@@ -42,6 +46,20 @@ func StartTest(tb testing.TB, options ...func(*Config)) *Servers {
 		}
 	})
 	return s
+}
+
+// smoke has the names of the tests that called Smoke.
+var smoke sync.Map
+
+// Smoke lets a test start servers in the short form of the tests, too, which is for the
+// one test of a package that shows most in a few seconds.
+func Smoke(tb testing.TB) { smoke.Store(tb.Name(), true) }
+
+func needsServers(tb testing.TB) {
+	tb.Helper()
+	if _, ok := smoke.Load(tb.Name()); testing.Short() && !ok {
+		tb.Skip("needs servers: run without -short")
+	}
 }
 
 // StartShared gives the test an empty database of its own in one ClickHouse that
@@ -144,6 +162,7 @@ func startSharedEngine() (*Servers, error) {
 // template, or an empty one without it.
 func share(tb testing.TB, s *Servers, template *Template) *Servers {
 	tb.Helper()
+	needsServers(tb)
 	shared, err := sharedEngine()
 	if err != nil {
 		giveUp(tb, err)
