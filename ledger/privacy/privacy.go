@@ -1,3 +1,7 @@
+// Package privacy has what redactions and erasures need of a ledger: the values that are
+// withheld, the events that an erasure takes texts out of, and the record of re-checks.
+//
+// It imports package read, because an erasure reads the quarantined messages first.
 package privacy
 
 import (

@@ -1,3 +1,12 @@
+// Package read answers questions about a ledger: named queries and SQL within limits,
+// windows of turns, events as they were projected, quarantined messages, prices, and the
+// records of a scope.
+//
+//	read.Of(l).Query    the rows of a statement, within [Limits]
+//	read.Of(l).Scope…   the records of a scope in the order of the stream
+//	turn                one turn's window and the history of its items
+//
+// A [Reader] changes nothing but the table of prices.
 package read
 
 import (

@@ -1,3 +1,6 @@
+// Package shadow makes the second set of tables that a rebuild fills, and swaps it with
+// the live set. A swap that was cut off is finished before tables are migrated or filled,
+// so that this package also migrates.
 package shadow
 
 import (

@@ -1,3 +1,5 @@
+// Package translog reads and writes the ledger's part of the transparency log: leaf
+// hashes, tiles and signed tree heads. Package proof has the log's arithmetic.
 package translog
 
 import (

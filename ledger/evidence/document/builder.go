@@ -166,14 +166,14 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	b.scope.see(&r.Event.Correlation)
 	b.addRecordNode(r.Event)
 	b.addTelemetry(r.Event)
-	b.addEventDocument(r.Event)
+	addEventDocument(b, r.Event)
 	if fact == nil {
 		b.tally.unread++
 		return b.err
 	}
-	b.relate(r.Event, fact)
-	b.addDocuments(read)
-	b.addRedaction(r.Event, fact)
+	relate(b, r.Event, fact)
+	addDocuments(b, read)
+	addRedaction(b, r.Event, fact)
 	b.gaps.see(log, r, fact)
 	b.conflict.see(b.node, fact)
 	b.windows.see(r.Event, fact)
@@ -202,7 +202,7 @@ func (b *Builder) addContentless() {
 	}
 	erasure := b.thing(erasureKind, b.record.Erased, nil)
 	b.edge(b.node, erasure, "redacted_from")
-	b.expire(b.node, erasure)
+	expireItem(b, b.node, erasure)
 }
 
 // recordRef says where the record stands in the pack.
@@ -235,10 +235,10 @@ func (b *Builder) Close() (Summary, error) {
 	if b.err != nil {
 		return Summary{}, b.err
 	}
-	b.finish()
+	finishDocuments(b)
 	s := Summary{
 		Records: b.tally.records, Events: b.tally.events, Erased: b.tally.erased, Withheld: b.tally.withheld, Unread: b.tally.unread,
-		Windows: b.windows.count(), First: b.windows.first, Last: b.windows.last, status: b.status(), completeness: b.completeness(), scope: b.scopeDocument(),
+		Windows: b.windows.count(), First: b.windows.first, Last: b.windows.last, status: packStatus(b), completeness: completeness(b), scope: scopeDocument(b),
 	}
 	err := b.err
 	if err == nil {

@@ -17,10 +17,10 @@ var contextParts = map[standard.Kind]part{
 }
 
 // addDocuments adds what the fact states as documents of Agent Context.
-func (b *Builder) addDocuments(read *Reading) {
+func addDocuments(b *Builder, read *Reading) {
 	document, err := read.document, read.err
 	if err == nil && document != nil {
-		document, err = b.cite(document, read.fact)
+		document, err = cite(b, document, read.fact)
 	}
 	if err != nil {
 		b.tally.unread++ // it is in events.ndjson all the same
@@ -37,7 +37,7 @@ func (b *Builder) addDocuments(read *Reading) {
 
 // addEventDocument adds the event as Agent Context has events, without its data:
 // that stands in the record, byte for byte.
-func (b *Builder) addEventDocument(e *schema.Event) {
+func addEventDocument(b *Builder, e *schema.Event) {
 	if e.Time.IsZero() {
 		return // the standard has no event without one
 	}
@@ -61,7 +61,7 @@ func (b *Builder) addEventDocument(e *schema.Event) {
 
 // cite replaces content that a producer put into the fact by where it stands in the
 // records.
-func (b *Builder) cite(document []byte, fact schema.Fact) ([]byte, error) {
+func cite(b *Builder, document []byte, fact schema.Fact) ([]byte, error) {
 	switch f := fact.(type) {
 	case *schema.ItemAdded:
 		if f.Content == nil {
@@ -75,7 +75,7 @@ func (b *Builder) cite(document []byte, fact schema.Fact) ([]byte, error) {
 		if !holdsContent(f.OrderedBlocks) {
 			return document, nil
 		}
-		return b.citeBlocks(document)
+		return citeBlocks(b, document)
 	default:
 		return document, nil
 	}
@@ -83,7 +83,7 @@ func (b *Builder) cite(document []byte, fact schema.Fact) ([]byte, error) {
 	if err := json.Unmarshal(document, &members); err != nil {
 		return nil, err
 	}
-	b.citeMember(members, "/data/content")
+	citeMember(b, members, "/data/content")
 	members["content_mode"] = jsontext.Value(`"ref"`)
 	return json.Marshal(members, json.Deterministic(true))
 }
@@ -97,7 +97,7 @@ func holdsContent(blocks []schema.Block) bool {
 	return false
 }
 
-func (b *Builder) citeBlocks(document []byte) ([]byte, error) {
+func citeBlocks(b *Builder, document []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(document, &members); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (b *Builder) citeBlocks(document []byte) ([]byte, error) {
 	}
 	for i, block := range blocks {
 		if _, has := block["content"]; has {
-			b.citeMember(block, "/data/ordered_blocks/"+strconv.Itoa(i)+"/content")
+			citeMember(b, block, "/data/ordered_blocks/"+strconv.Itoa(i)+"/content")
 		}
 	}
 	text, err := json.Marshal(blocks, json.Deterministic(true))
@@ -121,7 +121,7 @@ func (b *Builder) citeBlocks(document []byte) ([]byte, error) {
 
 // citeMember takes the content out of an object. A reference that is there already
 // stays.
-func (b *Builder) citeMember(members map[string]jsontext.Value, pointer string) {
+func citeMember(b *Builder, members map[string]jsontext.Value, pointer string) {
 	delete(members, "content")
 	if _, has := members["content_ref"]; !has {
 		members["content_ref"] = jsontext.Value(b.spare.begin().text("uri", b.recordRef()).text("json_pointer", pointer).end()).Clone()
@@ -129,7 +129,7 @@ func (b *Builder) citeMember(members map[string]jsontext.Value, pointer string) 
 }
 
 // addRedaction adds a redaction to the pack's.
-func (b *Builder) addRedaction(e *schema.Event, fact schema.Fact) {
+func addRedaction(b *Builder, e *schema.Event, fact schema.Fact) {
 	f, ok := fact.(*schema.RedactionApplied)
 	if !ok {
 		return

@@ -6,9 +6,9 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// finish writes what stands behind the lists.
-func (b *Builder) finish() {
-	b.expireItems()
+// finishDocuments writes what stands behind the lists.
+func finishDocuments(b *Builder) {
+	expireItems(b)
 	for i := range parts {
 		if pack.IsContextFile(parts[i].File) {
 			b.put(part(i), []byte("\n]\n"))
@@ -16,17 +16,17 @@ func (b *Builder) finish() {
 	}
 	b.put(omissions, []byte("\n],\"contradictions\":[]}\n"))
 	b.put(edges, []byte("\n]}\n"))
-	b.put(telemetry, append(b.tail("\n],"), "}\n"...))
-	b.put(traces, []byte("\n],"+b.replayEnd()+"}\n"))
-	b.put(verification, b.verificationDocument())
-	b.put(readme, b.readmeText())
+	b.put(telemetry, append(endOf(b, "\n],"), "}\n"...))
+	b.put(traces, []byte("\n],"+replayEnd(b)+"}\n"))
+	b.put(verification, verificationDocument(b))
+	b.put(readme, readmeText(b))
 }
 
-// tail is what pack.json ends with.
-func (b *Builder) tail(begin string) []byte {
+// endOf is what pack.json ends with.
+func endOf(b *Builder, begin string) []byte {
 	var o object
-	o.begin().raw("redaction_summary", b.redactionSummary()).raw("reviews", []byte("[]")).raw("replay_cases", []byte(`[{"ref":"replay.json"}]`)).
-		raw("scope", b.scopeDocument()).text("status", b.status()).raw("completeness", b.completeness()).raw("refs", packRefs)
+	o.begin().raw("redaction_summary", redactionSummary(b)).raw("reviews", []byte("[]")).raw("replay_cases", []byte(`[{"ref":"replay.json"}]`)).
+		raw("scope", scopeDocument(b)).text("status", packStatus(b)).raw("completeness", completeness(b)).raw("refs", packRefs)
 	return append([]byte(begin), o.b[1:]...)
 }
 
@@ -34,8 +34,8 @@ func (b *Builder) tail(begin string) []byte {
 var packRefs = []byte(`[{"ref_id":"records","kind":"records","uri":"` + pack.EventsFile + `"},{"ref_id":"replay","kind":"replay","uri":"replay.json"},` +
 	`{"ref_id":"verification","kind":"verification","uri":"verification.json"},{"ref_id":"context","kind":"context","uri":"context/"},{"ref_id":"proofs","kind":"proofs","uri":"proofs/"}]`)
 
-// status is a word for the pack as a whole.
-func (b *Builder) status() string {
+// packStatus is a word for the pack as a whole.
+func packStatus(b *Builder) string {
 	switch {
 	case b.header.RedactIDs || b.tally.withheld > 0:
 		return "redacted"
@@ -47,7 +47,7 @@ func (b *Builder) status() string {
 	return "exported"
 }
 
-func (b *Builder) redactionSummary() []byte {
+func redactionSummary(b *Builder) []byte {
 	var o object
 	return o.begin().count("redactions", b.tally.redactions).count("records", b.tally.records).count("expired", b.tally.erased).count("withheld", b.tally.withheld).end()
 }
@@ -74,7 +74,7 @@ func entry(o *object, name, status, notes string, missing ...fact) {
 }
 
 // completeness says what is there, what is not, and what nobody collected.
-func (b *Builder) completeness() []byte {
+func completeness(b *Builder) []byte {
 	var o object
 	o.begin()
 	entry(&o, "runtime", "not_collected", "context keeps ids of runtime records and never their status", fact{what: "status of the runs and turns", reason: "not_collected"})
@@ -87,11 +87,11 @@ func (b *Builder) completeness() []byte {
 	default:
 		entry(&o, "telemetry", "complete", "every record has a traceparent; the spans themselves are elsewhere")
 	}
-	b.sourceCompleteness(&o)
+	sourceCompleteness(b, &o)
 	entry(&o, "claims", "not_collected", "", fact{what: "claims", reason: "not_collected"})
 	entry(&o, "artifacts", "not_collected", "", fact{what: "artifacts", reason: "not_collected"})
 	entry(&o, "verification", "not_collected", "run `ctxledger evidence verify`", fact{what: "verdict of a reader", reason: "not_collected"})
-	b.contextCompleteness(&o)
+	contextCompleteness(b, &o)
 	switch {
 	case b.header.RedactIDs:
 		entry(&o, "privacy", "partial", "ids are pseudonyms", fact{what: "ids", reason: "redacted"})
@@ -109,7 +109,7 @@ func (b *Builder) completeness() []byte {
 }
 
 // sourceCompleteness says whether the facts that made what is named are in the pack.
-func (b *Builder) sourceCompleteness(o *object) {
+func sourceCompleteness(b *Builder, o *object) {
 	absent := b.ids.Count(uint8(named))
 	all := absent + b.ids.Count(uint8(defined))
 	switch {
@@ -124,7 +124,7 @@ func (b *Builder) sourceCompleteness(o *object) {
 }
 
 // contextCompleteness says what is known to be missing of the context itself.
-func (b *Builder) contextCompleteness(o *object) {
+func contextCompleteness(b *Builder, o *object) {
 	var absent []fact
 	if b.tally.erased > 0 {
 		absent = append(absent, fact{what: "content of records", reason: "expired", details: plural(b.tally.erased, "record") + " erased on request"})
@@ -154,7 +154,7 @@ func (b *Builder) contextCompleteness(o *object) {
 
 // replayEnd is what replay.json ends with: what a model got before it is known by
 // reference and digest, what it said is not.
-func (b *Builder) replayEnd() string {
+func replayEnd(b *Builder) string {
 	determinism := "approximate"
 	missing := []fact{{what: "content of the blocks", reason: "not_collected"}, {what: "answers of the model", reason: "not_collected"}}
 	if b.tally.assemblies == 0 {
@@ -180,7 +180,7 @@ func (b *Builder) replayEnd() string {
 var readerChecks = []string{"signature", "inclusion", "sequence_completeness", "schema_validity", "reference_closure", "redaction"}
 
 // verificationDocument says what was checked while the documents were made.
-func (b *Builder) verificationDocument() []byte {
+func verificationDocument(b *Builder) []byte {
 	var o object
 	o.begin().text("schema_version", Version).text("evidence_pack_id", b.header.ID).raw("scope", b.askedScope())
 	b.made(&o)

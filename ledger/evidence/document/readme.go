@@ -8,7 +8,7 @@ import (
 )
 
 // readmeText is the page for people.
-func (b *Builder) readmeText() []byte {
+func readmeText(b *Builder) []byte {
 	var out strings.Builder
 	s := b.header.Scope
 	fmt.Fprintf(&out, "# Evidence pack %s\n\n", b.header.ID)

@@ -8,19 +8,19 @@ import (
 )
 
 // relate draws what a fact made and what it used.
-func (b *Builder) relate(e *schema.Event, fact schema.Fact) {
-	b.relateScope(fact)
-	b.relateChoice(e, fact)
-	b.relatePlacement(fact)
-	b.relateReplacement(fact)
-	b.relateRest(fact)
+func relate(b *Builder, e *schema.Event, fact schema.Fact) {
+	relateScope(b, fact)
+	relateChoice(b, e, fact)
+	relatePlacement(b, fact)
+	relateReplacement(b, fact)
+	relateRest(b, fact)
 	base := fact.Base()
 	b.uses(policyKind, base.PolicyRefs...)
 	b.uses(evidenceKind, base.EvidenceRefs...)
 }
 
 // relateScope draws runs, grants and resources.
-func (b *Builder) relateScope(fact schema.Fact) {
+func relateScope(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
 		run := b.thing(runKind, f.RunID, nil)
@@ -39,16 +39,16 @@ func (b *Builder) relateScope(fact schema.Fact) {
 }
 
 // relateChoice draws what was there to choose from, and what was chosen.
-func (b *Builder) relateChoice(e *schema.Event, fact schema.Fact) {
+func relateChoice(b *Builder, e *schema.Event, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.SurfaceCreated:
-		b.surface(&f.Surface)
+		relateSurface(b, &f.Surface)
 	case *schema.SurfaceUpdated:
-		b.surface(&f.Surface)
+		relateSurface(b, &f.Surface)
 	case *schema.ItemAdded:
-		b.item(&f.Item)
+		relateItem(b, &f.Item)
 	case *schema.ItemUpdated:
-		b.item(&f.Item)
+		relateItem(b, &f.Item)
 	case *schema.ItemRemoved:
 		b.uses(itemKind, schema.Ref(f.ItemID))
 	case *schema.LogAppended:
@@ -60,7 +60,7 @@ func (b *Builder) relateChoice(e *schema.Event, fact schema.Fact) {
 		b.uses(surfaceKind, schema.Ref(f.SurfaceID))
 		b.uses(itemKind, f.Candidates...)
 	case *schema.SelectionCompleted:
-		b.selection(e, f)
+		relateSelection(b, e, f)
 	case *schema.BudgetApplied:
 		b.makes(budgetKind, f.BudgetID, nil)
 		for i := range f.TruncationRecords {
@@ -69,14 +69,14 @@ func (b *Builder) relateChoice(e *schema.Event, fact schema.Fact) {
 	}
 }
 
-func (b *Builder) surface(s *schema.Surface) {
+func relateSurface(b *Builder, s *schema.Surface) {
 	b.makes(surfaceKind, s.SurfaceID, nil)
 	b.uses(itemKind, s.AvailableItemRefs...)
 	b.uses(sourceKind, s.AvailableSourceRefs...)
 	b.uses(capabilityKind, s.CapabilityRefs...)
 }
 
-func (b *Builder) selection(e *schema.Event, f *schema.SelectionCompleted) {
+func relateSelection(b *Builder, e *schema.Event, f *schema.SelectionCompleted) {
 	selection := b.makes(selectionKind, f.SelectionID, nil)
 	b.uses(surfaceKind, schema.Ref(f.SurfaceID))
 	b.uses(itemKind, f.Candidates...)
@@ -95,8 +95,8 @@ func (b *Builder) selection(e *schema.Event, f *schema.SelectionCompleted) {
 	b.uses(budgetKind, f.BudgetRef)
 }
 
-// item draws an item and where its content came from.
-func (b *Builder) item(i *schema.Item) {
+// relateItem draws an item and where its content came from.
+func relateItem(b *Builder, i *schema.Item) {
 	item := b.makes(itemKind, i.ItemID, func(o *object) { describeItem(o, i) })
 	for j := range i.SourceRefs {
 		s := &i.SourceRefs[j]
@@ -165,7 +165,7 @@ func at(t *time.Time) time.Time {
 }
 
 // relatePlacement draws windows and what was made visible.
-func (b *Builder) relatePlacement(fact schema.Fact) {
+func relatePlacement(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.AssemblyCreated:
 		assembly := b.makes(assemblyKind, f.AssemblyID, nil)
@@ -178,7 +178,7 @@ func (b *Builder) relatePlacement(fact schema.Fact) {
 		b.add(snapshots, b.line.begin().text("ref_id", assembly).text("kind", things[assemblyKind].word).
 			text("uri", things[assemblyKind].file+"#"+f.AssemblyID).text("record", b.node).end())
 	case *schema.InjectionApplied:
-		b.injection(&f.Injection)
+		relateInjection(b, &f.Injection)
 	case *schema.InjectionRemoved:
 		b.uses(injectionKind, schema.Ref(f.InjectionID))
 	case *schema.UsageRecorded:
@@ -187,7 +187,7 @@ func (b *Builder) relatePlacement(fact schema.Fact) {
 	}
 }
 
-func (b *Builder) injection(f *schema.Injection) {
+func relateInjection(b *Builder, f *schema.Injection) {
 	injection := b.makes(injectionKind, f.InjectionID, nil)
 	if f.AssemblyID != "" {
 		b.derives(injection, assemblyKind, schema.Ref(f.AssemblyID))
@@ -197,20 +197,20 @@ func (b *Builder) injection(f *schema.Injection) {
 }
 
 // relateReplacement draws what was shortened, summarised, withheld or erased.
-func (b *Builder) relateReplacement(fact schema.Fact) {
+func relateReplacement(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.ElisionApplied:
-		b.elision(&f.Elision)
+		relateElision(b, &f.Elision)
 	case *schema.ElisionReloaded:
-		b.elision(&f.Elision)
+		relateElision(b, &f.Elision)
 	case *schema.CompactionStarted:
-		b.compaction(&f.Compaction, false)
+		relateCompaction(b, &f.Compaction, false)
 	case *schema.CompactionCompleted:
-		b.compaction(&f.Compaction, true)
+		relateCompaction(b, &f.Compaction, true)
 	case *schema.CompactionFailed:
-		b.compaction(&f.Compaction, false)
+		relateCompaction(b, &f.Compaction, false)
 	case *schema.CompactionDiscarded:
-		b.compaction(&f.Compaction, false)
+		relateCompaction(b, &f.Compaction, false)
 	case *schema.SummaryCreated:
 		b.derivesEntries(b.makes(summaryKind, f.SummaryID, nil), f.SourceItemRefs)
 	case *schema.SummaryRefreshed:
@@ -226,12 +226,12 @@ func (b *Builder) relateReplacement(fact schema.Fact) {
 			b.edge(redaction, b.thing(actorKind, f.ActorRef.ID(), nil), "attributed_to")
 		}
 	case *schema.ErasureApplied:
-		b.erasure(f)
+		relateErasure(b, f)
 	}
 }
 
-// erasure draws an erasure, and keeps which items of the session it took.
-func (b *Builder) erasure(f *schema.ErasureApplied) {
+// relateErasure draws an erasure, and keeps which items of the session it took.
+func relateErasure(b *Builder, f *schema.ErasureApplied) {
 	b.makes(erasureKind, f.ErasureID, nil)
 	for i := range f.Records {
 		if r := &f.Records[i]; r.ItemID != "" && r.SessionID == b.header.Scope.Session {
@@ -245,7 +245,7 @@ type takenItem struct{ item, erasure string }
 
 // expireItems says of each item that facts name, and that only erased ones described,
 // that its content is expired. Facts that name it may be in a later log.
-func (b *Builder) expireItems() {
+func expireItems(b *Builder) {
 	for _, t := range b.taken {
 		id, erasure := evidenceID(itemKind, t.item), evidenceID(erasureKind, t.erasure)
 		if b.known(id) != named {
@@ -253,27 +253,27 @@ func (b *Builder) expireItems() {
 		}
 		b.stands(id, defined) // by what was erased
 		b.edge(id, erasure, "redacted_from")
-		b.expire(id, erasure)
+		expireItem(b, id, erasure)
 	}
 }
 
-// expire lists what an erasure took among the redactions.
-func (b *Builder) expire(target, erasure string) {
+// expireItem lists what an erasure took among the redactions.
+func expireItem(b *Builder, target, erasure string) {
 	b.tally.redactions++
 	b.add(redactions, b.line.begin().text("redaction_id", "expired-"+target).text("target_ref", target).text("redaction_kind", kindExpired).
 		text("reason", "erasure").text("applied_by", erasure).end())
 }
 
-func (b *Builder) elision(f *schema.Elision) {
+func relateElision(b *Builder, f *schema.Elision) {
 	b.makes(elisionKind, f.PassID, nil)
 	for i := range f.ElidedItemRefs {
 		b.uses(itemKind, f.ElidedItemRefs[i].ItemRef)
 	}
 }
 
-// compaction draws a compaction. Its summary stands for the source only when it was
+// relateCompaction draws a compaction. Its summary stands for the source only when it was
 // completed.
-func (b *Builder) compaction(f *schema.Compaction, completed bool) {
+func relateCompaction(b *Builder, f *schema.Compaction, completed bool) {
 	compaction := b.makes(compactionKind, f.CompactionID, nil)
 	b.derivesEntries(compaction, f.SourceItemRefs)
 	if !completed || f.SummaryRef == "" {
@@ -285,19 +285,19 @@ func (b *Builder) compaction(f *schema.Compaction, completed bool) {
 }
 
 // relateRest draws gaps, seals and what the ledger says of itself.
-func (b *Builder) relateRest(fact schema.Fact) {
+func relateRest(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.PressureApplied:
 		b.makes(pressureKind, f.PressureID, nil)
 		b.uses(itemKind, f.ItemRefs...)
 	case *schema.MissingDetected:
-		b.gap(&f.Missing)
+		relateGap(b, &f.Missing)
 	case *schema.MissingRequested:
-		b.gap(&f.Missing)
+		relateGap(b, &f.Missing)
 	case *schema.MissingResolved:
-		b.gap(&f.Missing)
+		relateGap(b, &f.Missing)
 	case *schema.EnvelopeCreated:
-		b.envelope(f)
+		relateEnvelope(b, f)
 	case *schema.Exported:
 		b.makes(packKind, f.PackID, nil)
 	case *schema.FactsDropped:
@@ -306,13 +306,13 @@ func (b *Builder) relateRest(fact schema.Fact) {
 	}
 }
 
-func (b *Builder) gap(f *schema.Missing) {
+func relateGap(b *Builder, f *schema.Missing) {
 	b.makes(missingKind, f.MissingID, nil)
 	b.uses(itemKind, f.CandidateItemRefs...)
 	b.uses(referenceKind, f.ResolutionRefs...)
 }
 
-func (b *Builder) envelope(f *schema.EnvelopeCreated) {
+func relateEnvelope(b *Builder, f *schema.EnvelopeCreated) {
 	envelope := b.makes(envelopeKind, f.ContextID, nil)
 	if len(f.Sequences) > 0 {
 		b.tally.seals++

@@ -42,7 +42,7 @@ func (s *scopeIDs) see(c *schema.Correlation) {
 var scopeColumns = []string{"runtime_id", "session_id", "thread_id", "turn_id", "task_id", "run_id", "attempt_id", "step_id", "tool_call_id", "action_id", "context_id"}
 
 // scopeDocument is the scope with every id that all records of the pack share.
-func (b *Builder) scopeDocument() []byte {
+func scopeDocument(b *Builder) []byte {
 	var o object
 	o.begin().text("scope_id", evidenceID(kind(b.header.Scope.Kind), scopeID(b.header.Scope)))
 	asked := map[string]string{"session_id": b.header.Scope.Session, "run_id": b.header.Scope.Run, "turn_id": b.header.Scope.Turn}
