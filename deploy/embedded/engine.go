@@ -40,26 +40,30 @@ type engine struct {
 	tcp, http int
 
 	restarts atomic.Int64
+	ending
+
+	mu    sync.Mutex
+	child *engineChild // guarded by mu; the latest
+}
+
+// ending is how an engine is stopped, once.
+type ending struct {
 	stopOnce sync.Once
 	stopping chan struct{} // closed by stop
 	done     chan error    // how the last child ended, from supervise, once
 	stopErr  error
-
-	mu    sync.Mutex
-	child *engineChild // guarded by mu; the latest
 }
 
 func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
 
 func newEngine(c Config, creds credentials, p program) *engine {
 	return &engine{
-		config:   c,
-		dir:      filepath.Join(c.Dir, "clickhouse"),
-		creds:    creds,
-		program:  p,
-		log:      c.log().With("server", "clickhouse"),
-		stopping: make(chan struct{}),
-		done:     make(chan error, 1),
+		config:  c,
+		dir:     filepath.Join(c.Dir, "clickhouse"),
+		creds:   creds,
+		program: p,
+		log:     c.log().With("server", "clickhouse"),
+		ending:  ending{stopping: make(chan struct{}), done: make(chan error, 1)},
 	}
 }
 

@@ -64,15 +64,20 @@ type held struct {
 	refs       map[string]bool
 	longestRef int // bytes
 	patterns   patterns
-	compiled   int    // values whose patterns are in patterns
-	folded     *index // on case-folded text
-	encoded    *index // on text as it is
-	squeezed   *index // on squeezed text
-	sieve      *sieve // on squeezed text, of all three
-	spaces     bool   // some value has a space, which a form encodes as "+"
+	compiled   int // values whose patterns are in patterns
+	indexes
+	spaces bool // some value has a space, which a form encodes as "+"
 
 	fingerprinter *fingerprint.Hasher   // nil makes none
 	fingerprints  []*schema.Fingerprint // of values
+}
+
+// indexes find the values in each form of a text.
+type indexes struct {
+	folded   *index // on case-folded text
+	encoded  *index // on text as it is
+	squeezed *index // on squeezed text
+	sieve    *sieve // on squeezed text, of all three
 }
 
 // New returns a guard for the values. A value that is given twice counts once,

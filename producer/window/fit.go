@@ -85,6 +85,11 @@ type ladder struct {
 	out      []Omission // of those that are gone; nil before the first
 	left     int        // how many are not gone
 	total    int
+	replacement
+}
+
+// replacement is the summary that stands for items that are gone.
+type replacement struct {
 	summary  *Item
 	insertAt int // index before which the summary stands
 }

@@ -20,19 +20,29 @@ type Builder struct {
 	ids idtable.Table
 	err error
 
-	log      int
-	record   *pack.Record
-	node     string // evidence id of the record
-	edgeID   int    // edges of the record so far
-	drawn    map[edge]struct{}
-	line     object // the line that is being written
-	spare    object // for one within it
+	current
+	lines
 	tally    tally
 	scope    scopeIDs
 	gaps     gaps
 	windows  windows
 	conflict conservation
 	taken    []takenItem
+}
+
+// current is the record that is being added.
+type current struct {
+	log    int
+	record *pack.Record
+	node   string // evidence id of the record
+	edgeID int    // edges of the record so far
+	drawn  map[edge]struct{}
+}
+
+// lines has room for the lines that are written.
+type lines struct {
+	line  object // the line that is being written
+	spare object // for one within it
 }
 
 // standing is what is known of an id.
@@ -57,7 +67,7 @@ func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
 	if err := validate(h); err != nil {
 		return nil, err
 	}
-	b := &Builder{header: h, drawn: make(map[edge]struct{})}
+	b := &Builder{header: h, current: current{drawn: make(map[edge]struct{})}}
 	for i := range parts {
 		b.lists[i].w = open(parts[i].Part)
 	}

@@ -17,23 +17,36 @@ func (k ThreadKey) Main() bool { return k.Session == k.Thread }
 
 // Thread is the state of one thread while its facts are made.
 type Thread struct {
-	Key       ThreadKey
-	Session   *session
-	source    string
+	Key     ThreadKey
+	Session *session
+	source  string
+	place
+	Untimed  bool  // the log has no times, see the package comment
+	sequence int64 // of the last event
+	Opened   bool
+	met
+	Model   string // of the last answer
+	Log     ItemLog
+	covered *stretch // what the last compaction replaced, for the summary that follows it
+	lineage
+}
+
+// place is where a thread stands: the runs above it, its task and its turn.
+type place struct {
 	ParentRun string // the run that started this one, "" at the root
 	RootRun   string // the first run of the tree, "" when it is unknown
 	Task      string // that the thread works on, "" when it is not told
-	Untimed   bool   // the log has no times, see the package comment
-	sequence  int64  // of the last event
-	Opened    bool
-	seen      hashset.IDSet   // records, by hash of their id
-	Calls     hashset.HashSet // model calls, by hash of their id
-	Turn      string          // the prompt that began the turn
-	Model     string          // of the last answer
-	Log       ItemLog
-	covered   *stretch // what the last compaction replaced, for the summary that follows it
+	Turn      string // the prompt that began the turn
+}
 
-	// The last model call of the prompt cache's lineage.
+// met is what a thread has met of its log.
+type met struct {
+	seen  hashset.IDSet   // records, by hash of their id
+	Calls hashset.HashSet // model calls, by hash of their id
+}
+
+// lineage is the last model call that shares the thread's prompt cache.
+type lineage struct {
 	lastCallTime time.Time // of its last record
 	lastLayers   *layerSizes
 	estimator    string // that counted last
@@ -48,7 +61,7 @@ type session struct {
 func newThread(tool string, key ThreadKey, s *session) *Thread {
 	t := &Thread{
 		Key: key, Session: s, source: "urn:ctxledger:import:" + tool + ":" + url.PathEscape(key.Session),
-		RootRun: key.Session,
+		place: place{RootRun: key.Session},
 	}
 	if !key.Main() {
 		t.source += ":" + url.PathEscape(key.Thread)

@@ -22,12 +22,17 @@ type Writer struct {
 	Report   Report
 	Sessions map[string]*session
 	Threads  map[ThreadKey]*Thread
-	Failed   error             // emit's, which ends the import
-	name     []byte            // of the last fact, room for the next
-	dec      *jsontext.Decoder // of the last document, its buffer for the next
-	line     []byte            // of the last long line, room for the next
-	item     schema.ItemAdded
-	entry    schema.LogAppended
+	Failed   error // emit's, which ends the import
+	room
+}
+
+// room is what one fact or line leaves for the next one to use again.
+type room struct {
+	name  []byte            // of the last fact
+	dec   *jsontext.Decoder // of the last document
+	line  []byte            // the last long line
+	item  schema.ItemAdded
+	entry schema.LogAppended
 }
 
 // tool is the program whose logs a parser reads.
