@@ -190,6 +190,7 @@ func (f *fixture) project() Status {
 func (f *fixture) crash(point string, visit int) {
 	f.t.Helper()
 	p := f.projector()
+	p.config.Log = slog.New(slog.DiscardHandler) // what is left of it outlives the test
 	var dead atomic.Bool
 	p.config.JetStream = mortal{p.config.JetStream, &dead}
 	stopped := make(chan bool)
