@@ -256,6 +256,9 @@ func (b *battle) verified() []verify.Verdict {
 // Whatever the attacker does, the victim's rows, leaves, verdicts and packs are those
 // of a node without it, and what a stream took of an attack is filed under its name.
 func TestATenantCannotHarmAnother(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers: run without -short")
+	}
 	ring, err := proof.NewRing(at)
 	if err != nil {
 		t.Fatal(err)
