@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/deploy"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
@@ -121,7 +121,7 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 		t.Fatal(err)
 	}
 	b.incarnation = stream.CachedInfo().Config.Metadata["ctxledger_incarnation"]
-	if b.ledger, err = ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN()); err != nil {
+	if b.ledger, err = ledger.Open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.ledger.Close() })

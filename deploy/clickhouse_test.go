@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/deploy"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
@@ -29,7 +30,7 @@ import (
 // the writer of the configuration has projected.
 type installation struct {
 	node
-	servers *embedded.Servers
+	servers *embeddedtest.Servers
 	host    string
 }
 
@@ -52,7 +53,7 @@ func install(t *testing.T) *installation {
 			t.Fatal(err)
 		}
 	}
-	in.servers = embedded.StartTest(t, func(c *embedded.Config) { c.Dir, c.SyncAlways = dir, true })
+	in.servers = embeddedtest.Start(t, func(c *embedded.Config) { c.Dir, c.SyncAlways = dir, true })
 	u, err := url.Parse(in.servers.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)

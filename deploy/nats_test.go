@@ -22,7 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/producer"
@@ -324,7 +324,7 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 // events in quarantine.
 func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
 func TestCreateDatabase(t *testing.T) {
 	t.Parallel()
-	s := embedded.StartTest(t, func(c *embedded.Config) { c.NoNATS = true })
+	s := embeddedtest.Start(t, func(c *embedded.Config) { c.NoNATS = true })
 	named := func(dsn, database string) string {
 		u, err := url.Parse(dsn)
 		if err != nil {

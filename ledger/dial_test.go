@@ -9,13 +9,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 // An answer may take longer than the read timeout, as long as something comes.
 func TestALongAnswerIsRead(t *testing.T) {
 	t.Parallel()
-	l, err := open(t.Context(), embedded.SharedClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 500 * time.Millisecond })
+	l, err := open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 500 * time.Millisecond })
 	if err != nil {
 		t.Fatal(err)
 	}

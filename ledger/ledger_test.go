@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
@@ -18,7 +18,7 @@ func TestOpenErrorsKeepThePassword(t *testing.T) {
 	}
 	closed := listener.Addr().String()
 	listener.Close()
-	dsn := embedded.SharedClickHouse(t).ClickHouseDSN()
+	dsn := embeddedtest.ClickHouse(t).ClickHouseDSN()
 	_, host, _ := strings.Cut(dsn, "@")
 	for _, c := range []struct {
 		name, dsn   string

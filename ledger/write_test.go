@@ -15,7 +15,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/ctxledger/ctxledger/ledger/internal/column"
 	"github.com/ctxledger/ctxledger/ledger/internal/row"
@@ -25,15 +25,15 @@ import (
 // migrated returns a ledger on a database of the test's own.
 func migrated(t *testing.T) *Ledger {
 	t.Helper()
-	return opened(t, Migrated.SharedClickHouse(t))
+	return opened(t, Migrated.ClickHouse(t))
 }
 
 func empty(t *testing.T) *Ledger {
 	t.Helper()
-	return opened(t, embedded.SharedClickHouse(t))
+	return opened(t, embeddedtest.ClickHouse(t))
 }
 
-func opened(t *testing.T, s *embedded.Servers) *Ledger {
+func opened(t *testing.T, s *embeddedtest.Servers) *Ledger {
 	t.Helper()
 	l, err := Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
@@ -127,7 +127,7 @@ func TestASequenceGivesATableOneRow(t *testing.T) {
 // is what arrives.
 func TestCompressedOnTheWay(t *testing.T) {
 	t.Parallel()
-	compressed, err := Open(t.Context(), Migrated.SharedClickHouse(t).ClickHouseDSN()+"?compress=lz4")
+	compressed, err := Open(t.Context(), Migrated.ClickHouse(t).ClickHouseDSN()+"?compress=lz4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 
 func TestOtherCutsCollapseUnderFinal(t *testing.T) {
 	t.Parallel()
-	embedded.Smoke(t)
+	embeddedtest.Smoke(t)
 	l := migrated(t)
 	b := goldenBatch(t, uuid.New(), 1)
 	if err := l.WriteRows(t.Context(), b, 1); err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/producer/redact"
@@ -52,7 +52,7 @@ func bySequence(t *testing.T, events []*schema.Event) map[string]int64 {
 
 func TestSequencesAreContiguous(t *testing.T) {
 	t.Parallel()
-	embedded.Smoke(t)
+	embeddedtest.Smoke(t)
 	b := bustest.Start(t)
 	client := newClient(t, b, guarding(t))
 	var wait sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 func exitCode(err error) int {
@@ -35,8 +35,8 @@ var (
 // TestKilledOnce is what the short form of the tests has of the fault matrix.
 func TestKilledOnce(t *testing.T) {
 	t.Parallel()
-	embedded.Smoke(t)
-	s := migrated.StartShared(t)
+	embeddedtest.Smoke(t)
+	s := migrated.Installation(t)
 	f := newFixtureOn(t, s.NATSURL(), s)
 	f.publishMix(0, 60)
 	f.killed(childPoint+"="+pointWritten, childVisit+"=2")

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
@@ -129,7 +130,7 @@ func fill(t *testing.T, dir string) (free func()) {
 func clickhouseDiskFull(t *testing.T) {
 	dir := smallDisk(t, 300)
 	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
-	r := linked(newFixtureOn(t, n.url, c.servers))
+	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
 	r.nats, r.clickhouse = n, c
 	p, read := r.measured()
 	stop := r.follow(p)

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -27,23 +26,7 @@ import (
 func serverWithoutStreams(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	needsServers(t)
-	c := embedded.DefaultConfig(t.TempDir())
-	c.NoClickHouse = true
-	s, err := embedded.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return js
+	return embeddedtest.NATS(t).JetStream(t)
 }
 
 // newFleetFixture is newFixture with the events in n streams.
@@ -53,7 +36,7 @@ func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
 	if _, err := streamio.EnsurePartitions(t.Context(), js, n); err != nil {
 		t.Fatal(err)
 	}
-	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.StartShared(t))
+	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.Installation(t))
 }
 
 func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -112,7 +112,7 @@ func TestMetricsOfAKnownWorkload(t *testing.T) {
 func TestLagWhileTheLedgerIsDown(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
-	s := embedded.StartTest(t)
+	s := embeddedtest.Start(t)
 	f := newFixtureOn(t, s.NATSURL(), s)
 	writer, ofWriter := f.measured()
 	f.follow(writer)

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/decode"
@@ -28,7 +28,7 @@ import (
 // A fixture is one test's own stream and database on real servers.
 type fixture struct {
 	t       testing.TB
-	servers *embedded.Servers
+	servers *embeddedtest.Servers
 	js      jetstream.JetStream
 	ledger  *ledger.Ledger
 	sql     clickhouse.Conn
@@ -42,7 +42,7 @@ type fixture struct {
 
 // migrated has the newest tables and views, which take longer to make than most tests
 // take.
-var migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
+var migrated = embeddedtest.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
 	_, err := shadow.Of(l).Migrate(ctx)
 	return err
 })
@@ -59,11 +59,11 @@ func needsServers(t testing.TB) {
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	needsServers(t)
-	s := migrated.StartShared(t)
+	s := migrated.Installation(t)
 	return newFixtureOn(t, s.NATSURL(), s)
 }
 
-func newFixtureOn(t testing.TB, natsURL string, s *embedded.Servers) *fixture {
+func newFixtureOn(t testing.TB, natsURL string, s *embeddedtest.Servers) *fixture {
 	t.Helper()
 	f := &fixture{t: t, servers: s, unacknowledged: make(map[string]jetstream.PubAckFuture), acknowledged: make(map[uint64]string)}
 	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))

@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
@@ -37,7 +38,7 @@ func kept(t *testing.T, alarmed bool) (k *instance.Keeper, js jetstream.JetStrea
 			t.Fatal(err)
 		}
 	}
-	s := embedded.StartShared(t)
+	s := embeddedtest.Installation(t)
 	nc, err := nats.Connect(s.NATSURL())
 	must(err)
 	t.Cleanup(nc.Close)
@@ -164,7 +165,7 @@ func TestProjectListens(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	data := t.TempDir()
-	embedded.StartTest(t, func(c *embedded.Config) { c.Dir = data })
+	embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = data })
 	if _, stderr, code := ctxledger(t, "migrate", "--data", data); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}

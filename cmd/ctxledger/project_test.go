@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 const oneLog = `{"type":"user","uuid":"u-1","sessionId":"s-1","timestamp":"2026-01-02T03:00:00Z","message":{"role":"user","content":"x"}}` + "\n"
@@ -20,7 +21,7 @@ func TestProjectApartFromUp(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	data := t.TempDir()
-	embedded.StartTest(t, func(c *embedded.Config) { c.Dir = data })
+	embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = data })
 	log := filepath.Join(t.TempDir(), "session.jsonl")
 	if err := os.WriteFile(log, []byte(oneLog), 0o600); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 func readyz(t *testing.T, url string) (code int, body status.Readiness) {
@@ -157,10 +157,10 @@ func killEngine(t *testing.T, data string) {
 func TestUpWithServersThatAreThere(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
-	servers := embedded.StartTest(t)
+	servers := embeddedtest.Start(t)
 	t.Run("both", func(t *testing.T) { upWith(t, servers.NATSURL(), servers.ClickHouseDSN()) })
 	t.Run("NATS only", func(t *testing.T) {
-		upWith(t, embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true }).NATSURL(), "")
+		upWith(t, embeddedtest.NATS(t).NATSURL(), "")
 	})
 }
 
@@ -228,7 +228,7 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	up(t, data)
-	other := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
+	other := embeddedtest.NATS(t)
 	a := cli.App{Flags: cli.GlobalFlags{Data: data, Nats: other.NATSURL()}}
 	if _, err := a.OpenLedger(context.Background()); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("a foreign stream is paired with the instance's tables: %v", err)

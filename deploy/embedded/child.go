@@ -19,7 +19,7 @@ const (
 var mainCalled atomic.Bool
 
 // Main must be the first statement of main and of every TestMain whose process
-// calls Start or one of the test starters. In the engine's child it runs the
+// calls Start, itself or through package embeddedtest. In the engine's child it runs the
 // engine and never returns; anywhere else it returns at once.
 func Main() {
 	mainCalled.Store(true)

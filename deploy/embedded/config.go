@@ -58,9 +58,9 @@ type Config struct {
 	// Log gets what the supervisor and NATS have to say. Nil discards it.
 	Log *slog.Logger
 
-	// removeDir makes the child remove Dir when it ends: for servers that tests
-	// share, which nobody closes.
-	removeDir bool
+	// RemoveDir makes the engine remove Dir when it ends, for servers that nobody
+	// closes. Defaults to false.
+	RemoveDir bool
 }
 
 // DefaultConfig runs both servers on free ports in dir.

@@ -77,7 +77,7 @@ func needEngine(t *testing.T) {
 
 func TestEngineComesBackWithItsData(t *testing.T) {
 	t.Parallel()
-	s := StartTest(t, func(c *Config) { c.NoNATS = true })
+	s := startClickHouse(t)
 	conn := connect(t, s.ClickHouseDSN())
 	mustExec(t, conn, "CREATE TABLE kept (a UInt32) ENGINE = MergeTree ORDER BY a")
 	for round := 1; round <= 3; round++ {
@@ -198,7 +198,7 @@ func messages(t *testing.T, url string) uint64 {
 // to everything. Neither may stop the engine before its parent does.
 func TestSignalsDoNotReachTheEngine(t *testing.T) {
 	t.Parallel()
-	s := StartTest(t, func(c *Config) { c.NoNATS = true })
+	s := startClickHouse(t)
 	pid := s.EnginePID()
 	group, err := syscall.Getpgid(pid)
 	if err != nil || group == syscall.Getpgrp() {
@@ -229,7 +229,7 @@ func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 		master.Close()
 		slave.Close()
 	}
-	s := StartTest(t, func(c *Config) { c.NoNATS = true })
+	s := startClickHouse(t)
 	pid := s.EnginePID()
 	for _, port := range []int{s.engine.tcp, s.engine.http} {
 		for _, bytes := range []string{"", "\n", "GET / HTTP/9\r\n\r\n", "\x00\xff\xfe" + strings.Repeat("garbage", 100), "\x00\x01"} {
@@ -254,7 +254,7 @@ func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 // launch have passed, and the engine itself finds the folder or the port taken.
 func TestEngineEndsBeforeItIsReady(t *testing.T) {
 	t.Parallel()
-	first := StartTest(t, func(c *Config) { c.NoNATS = true })
+	first := startClickHouse(t)
 	taken, err := net.Listen("tcp", address(0))
 	if err != nil {
 		t.Fatal(err)

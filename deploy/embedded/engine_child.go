@@ -72,7 +72,7 @@ func (e *engine) startChild() (*engineChild, error) {
 	cmd.Env = append(cmd.Env, e.creds.environment()...)
 	if e.program.library != "" {
 		cmd.Env = append(cmd.Env, childLibrary+"="+e.program.library)
-		if e.config.removeDir {
+		if e.config.RemoveDir {
 			cmd.Env = append(cmd.Env, childRemoveDir+"="+e.config.Dir)
 		}
 	}

@@ -40,6 +40,17 @@ var (
 	ErrNotRunning = errors.New("no servers run on this data folder")
 )
 
+// Unavailable reports whether err says that no engine can be had on this machine, which
+// is no fault of the program.
+func Unavailable(err error) bool {
+	for _, absent := range []error{ErrNoPin, ErrNoNPM, ErrNoNetwork, ErrNPM, ErrDiskFull} {
+		if errors.Is(err, absent) {
+			return true
+		}
+	}
+	return false
+}
+
 // failure is one sentence for a person, and the sentinel for a program.
 type failure struct {
 	kind     error

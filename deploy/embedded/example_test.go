@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// What a program's main does. In a test, StartTest and StartShared do the rest.
+// What a program's main does. In a test, package embeddedtest does the rest.
 func ExampleStart() {
 	embedded.Main() // first of all; in a test, first of all in TestMain
 

@@ -63,8 +63,9 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		if s.engine, err = startEngine(ctx, c, s.creds); err != nil {
 			return nil, err
 		}
-		if err := s.createDatabase(ctx, c.Database); err != nil {
-			return nil, err
+		// The name has passed validDatabase.
+		if err := newProbe(s.engine.tcp, s.engine.http, s.creds).patient().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+c.Database); err != nil {
+			return nil, fmt.Errorf("create the database %s: %w", c.Database, err)
 		}
 		s.nameDatabase(c.Database)
 		s.addresses.HTTPURL = "http://" + address(s.engine.http)
@@ -73,14 +74,6 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		return nil, fmt.Errorf("write the addresses: %w", err)
 	}
 	return s, nil
-}
-
-func (s *Servers) createDatabase(ctx context.Context, name string) error {
-	// The name has passed validDatabase.
-	if err := s.probe().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+name); err != nil {
-		return fmt.Errorf("create the database %s: %w", name, err)
-	}
-	return nil
 }
 
 func (s *Servers) nameDatabase(name string) {
@@ -109,6 +102,9 @@ func (s *Servers) ReaderDSN() string { return s.addresses.ReaderDSN }
 
 // HTTPURL is where ClickHouse speaks HTTP, without user and password.
 func (s *Servers) HTTPURL() string { return s.addresses.HTTPURL }
+
+// NATSServer is the server itself; nil without NATS.
+func (s *Servers) NATSServer() *server.Server { return s.nats }
 
 // Restarts counts how often ClickHouse had to be started again.
 func (s *Servers) Restarts() int {

@@ -131,7 +131,7 @@ func TestServersAreRealAndKeepTheirData(t *testing.T) {
 
 func TestReaderReadsTheLedgerAndNothingElse(t *testing.T) {
 	t.Parallel()
-	s := SharedClickHouse(t)
+	s := startClickHouse(t)
 	writer, reader := connect(t, s.ClickHouseDSN()), connect(t, s.ReaderDSN())
 	mustExec(t, writer, "CREATE TABLE facts (a UInt32) ENGINE = MergeTree ORDER BY a")
 	mustExec(t, writer, "INSERT INTO facts SELECT number FROM numbers(10)")
@@ -170,7 +170,7 @@ func TestReaderReadsTheLedgerAndNothingElse(t *testing.T) {
 
 func TestNobodyElseSignsIn(t *testing.T) {
 	t.Parallel()
-	s := SharedClickHouse(t)
+	s := startClickHouse(t)
 	host := strings.Split(strings.Split(s.ClickHouseDSN(), "@")[1], "/")[0]
 	for _, who := range []string{"default:", "ctxledger:", "reader:", "ctxledger:wrong", "nobody:x"} {
 		options, err := clickhouse.ParseDSN("clickhouse://" + who + "@" + host + "/default")
@@ -186,7 +186,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 			t.Errorf("%s may sign in to ClickHouse", who)
 		}
 	}
-	if nc, err := nats.Connect(strings.Replace(StartShared(t).NATSURL(), "ctxledger:", "ctxledger:x", 1)); err == nil {
+	if nc, err := nats.Connect(strings.Replace(startTest(t, func(c *Config) { c.NoClickHouse = true }).NATSURL(), "ctxledger:", "ctxledger:x", 1)); err == nil {
 		nc.Close()
 		t.Error("NATS takes a wrong password")
 	}
@@ -194,7 +194,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 
 func TestSecretsAreForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
-	s := StartTest(t)
+	s := startTest(t)
 	for _, name := range []string{credentialsFile, addressesFile, "clickhouse/users.xml", "clickhouse/config.xml", "clickhouse/output.txt"} {
 		info, err := os.Stat(filepath.Join(s.config.Dir, name))
 		if err != nil {
@@ -219,11 +219,11 @@ func TestSecretsAreForTheOwnerOnly(t *testing.T) {
 
 func TestOneServerAlone(t *testing.T) {
 	t.Parallel()
-	only := StartTest(t, func(c *Config) { c.NoClickHouse = true })
+	only := startTest(t, func(c *Config) { c.NoClickHouse = true })
 	if only.NATSURL() == "" || only.ClickHouseDSN() != "" || only.EnginePID() != 0 {
 		t.Errorf("NATS alone gives %+v", only.Addresses())
 	}
-	only = StartTest(t, func(c *Config) { c.NoNATS = true })
+	only = startClickHouse(t)
 	if only.NATSURL() != "" || only.ClickHouseDSN() == "" || only.ReaderDSN() == "" {
 		t.Errorf("ClickHouse alone gives %+v", only.Addresses())
 	}
@@ -237,7 +237,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 	t.Cleanup(func() { taken.Close() })
 	port := taken.Addr().(*net.TCPAddr).Port
-	running := StartTest(t, func(c *Config) { c.NoClickHouse = true })
+	running := startTest(t, func(c *Config) { c.NoClickHouse = true })
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

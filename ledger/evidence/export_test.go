@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
@@ -44,14 +44,14 @@ type fixture struct {
 
 // migrated has the newest tables and views, which take longer to make than most tests
 // take.
-var migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
+var migrated = embeddedtest.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
 	_, err := shadow.Of(l).Migrate(ctx)
 	return err
 })
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), migrated.SharedClickHouse(t).ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), migrated.ClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger/migrate/migratetest"
 )
 
 // empty is a connection to a database of the test's own.
 func empty(t *testing.T) driver.Conn {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(embedded.SharedClickHouse(t).ClickHouseDSN())
+	options, err := clickhouse.ParseDSN(embeddedtest.ClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}

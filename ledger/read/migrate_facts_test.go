@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/migrate/migratetest"
@@ -22,7 +22,7 @@ import (
 // new when they came.
 func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	t.Parallel()
-	newest := embedded.SharedClickHouse(t).ClickHouseDSN()
+	newest := embeddedtest.ClickHouse(t).ClickHouseDSN()
 	want := contents(t, ledgerOfState(t, newest, nil, ""))
 	if want["recorded_events"] == "" || want["scope_records"] == "" {
 		t.Fatalf("the views are %v", slices.Sorted(maps.Keys(want)))
@@ -33,7 +33,7 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 		}
 		t.Run(state.Name, func(t *testing.T) {
 			t.Parallel()
-			got := contents(t, ledgerOfState(t, embedded.SharedClickHouse(t).ClickHouseDSN(), &state, newest))
+			got := contents(t, ledgerOfState(t, embeddedtest.ClickHouse(t).ClickHouseDSN(), &state, newest))
 			for view, rows := range want {
 				if got[view] != rows {
 					t.Errorf("%s has %s (rows and their hash), that of a new ledger %s", view, got[view], rows)

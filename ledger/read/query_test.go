@@ -215,7 +215,7 @@ func TestWindowOfACall(t *testing.T) {
 
 func TestQueryOnlyReads(t *testing.T) {
 	t.Parallel()
-	s := ledgertest.Migrated.SharedClickHouse(t)
+	s := ledgertest.Migrated.ClickHouse(t)
 	writer, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)

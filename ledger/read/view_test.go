@@ -9,7 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
@@ -215,7 +215,7 @@ func ofOneTenant(t *testing.T, l *ledger.Ledger, check, violations string) {
 
 func TestCheckLostRuntimeIDs(t *testing.T) {
 	t.Parallel()
-	s := ledgertest.Migrated.SharedClickHouse(t)
+	s := ledgertest.Migrated.ClickHouse(t)
 	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestSequencesOfDroppedAndRefusedFactsAreKnown(t *testing.T) {
 
 func TestQueryFormatOverHTTP(t *testing.T) {
 	t.Parallel()
-	s := embedded.SharedClickHouse(t)
+	s := embeddedtest.ClickHouse(t)
 	overTCP, err := ledger.Open(t.Context(), s.ReaderDSN())
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
@@ -32,16 +31,8 @@ func (b both) Send(ctx context.Context, messages ...schema.Message) error {
 // event by event.
 func TestRecorderSeesWhatTheStreamGets(t *testing.T) {
 	t.Parallel()
-	servers := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
-	nc, err := nats.Connect(servers.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servers := embeddedtest.NATS(t)
+	js := servers.JetStream(t)
 	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
 		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, AllowDirect: true,
 	})

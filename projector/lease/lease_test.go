@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
@@ -23,16 +22,8 @@ const testKey = "CTX.projection"
 
 func leaseBucket(t *testing.T) jetstream.KeyValue {
 	t.Helper()
-	s := embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := embeddedtest.NATS(t)
+	js := s.JetStream(t)
 	if _, err := EnsureBucket(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}

@@ -5,33 +5,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // emptyServer is a JetStream of the test's own with no stream in it.
 func emptyServer(t *testing.T) jetstream.JetStream {
 	t.Helper()
-	c := embedded.DefaultConfig(t.TempDir())
-	c.NoClickHouse = true
-	s, err := embedded.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return js
+	return embeddedtest.NATS(t).JetStream(t)
 }
 
 func TestEnsurePartitions(t *testing.T) {

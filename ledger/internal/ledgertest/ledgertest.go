@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
@@ -18,7 +18,7 @@ import (
 
 // Migrated has the newest tables and views, which take longer to make than most tests
 // take.
-var Migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
+var Migrated = embeddedtest.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
 	_, err := migrate.Up(ctx, DB(l).Conn)
 	return err
 })
@@ -26,7 +26,7 @@ var Migrated = embedded.TemplateOf(ledger.Open, func(ctx context.Context, l *led
 // Open returns a ledger on a migrated database of the test's own.
 func Open(t *testing.T) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), Migrated.SharedClickHouse(t).ClickHouseDSN())
+	l, err := ledger.Open(t.Context(), Migrated.ClickHouse(t).ClickHouseDSN())
 	if err != nil {
 		t.Fatal(err)
 	}

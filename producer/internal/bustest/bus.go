@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,14 +19,14 @@ import (
 
 // Bus is a NATS server of the test's own with the stream.
 type Bus struct {
-	servers *embedded.Servers
+	servers *embeddedtest.Servers
 	NC      *nats.Conn
 	JS      jetstream.JetStream
 }
 
 func Start(t testing.TB, options ...func(*jetstream.StreamConfig)) *Bus {
 	t.Helper()
-	b := &Bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b := &Bus{servers: embeddedtest.NATS(t)}
 	b.connect(t)
 	stream := jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute}
 	for _, option := range options {
@@ -155,12 +156,12 @@ func Restartable(t *testing.T) (b *Bus, stop, start func()) {
 	dir := t.TempDir()
 	config := embedded.DefaultConfig(dir)
 	config.NoClickHouse = true
-	run := func() *embedded.Servers {
+	run := func() *embeddedtest.Servers {
 		s, err := embedded.Start(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return embeddedtest.Own(s)
 	}
 	b = &Bus{servers: run()}
 	t.Cleanup(func() { b.servers.Close() })
@@ -205,7 +206,7 @@ func (b *Bus) Update(t testing.TB, config jetstream.StreamConfig) {
 // StartPartitions is startBus with the events in several streams.
 func StartPartitions(t testing.TB, n schema.Partitions) *Bus {
 	t.Helper()
-	b := &Bus{servers: embedded.StartTest(t, func(c *embedded.Config) { c.NoClickHouse = true })}
+	b := &Bus{servers: embeddedtest.NATS(t)}
 	b.connect(t)
 	for _, s := range n.EventStreams() {
 		b.CreateStream(t, Partition(s))

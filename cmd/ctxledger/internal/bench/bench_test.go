@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/schema"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 // ledger's tables have by default: otherwise the ratio compares two things.
 func TestRawRestsInTheSameCompression(t *testing.T) {
 	t.Parallel()
-	dsn := embedded.SharedClickHouse(t).ClickHouseDSN()
+	dsn := embeddedtest.ClickHouse(t).ClickHouseDSN()
 	l, err := ledger.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)

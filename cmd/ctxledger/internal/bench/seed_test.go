@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench/mix"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
@@ -44,7 +44,7 @@ var shareOnce sync.Once
 // the small corpus, and a connection to it.
 func seeded(t *testing.T) (dsn string, conn driver.Conn) {
 	t.Helper()
-	dsn = embedded.SharedClickHouse(t).ClickHouseDSN()
+	dsn = embeddedtest.ClickHouse(t).ClickHouseDSN()
 	shareOnce.Do(func() { sharedDSN, _ = InDatabase(dsn, "default") })
 	got, err := smallCorpus()
 	if err != nil {

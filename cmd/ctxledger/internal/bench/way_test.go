@@ -9,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -20,16 +17,8 @@ import (
 // parent that is gone leaves no process behind.
 func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 	t.Parallel()
-	s := embedded.StartShared(t)
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := embeddedtest.Installation(t)
+	js := s.JetStream(t)
 	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +53,7 @@ func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 
 func TestNoSuchWay(t *testing.T) {
 	t.Parallel()
-	s := embedded.StartShared(t)
+	s := embeddedtest.Installation(t)
 	err := FollowWay(t.Context(), WayConfig{Way: "back", NATS: s.NATSURL()}, strings.NewReader(""), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "is no way") {
 		t.Errorf("it ended with %v", err)

@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
@@ -33,16 +31,8 @@ type installation struct {
 // install starts an installation; without project it has no projector.
 func install(t *testing.T, project bool) *installation {
 	t.Helper()
-	s := embedded.StartShared(t)
-	nc, err := nats.Connect(s.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := embeddedtest.Installation(t)
+	js := s.JetStream(t)
 	if _, err := streamio.EnsureStreams(t.Context(), js); err != nil {
 		t.Fatal(err)
 	}

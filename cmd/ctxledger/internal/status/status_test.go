@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
@@ -38,7 +39,7 @@ type running struct {
 	stop func()
 }
 
-func begin(t *testing.T, s *embedded.Servers) running {
+func begin(t *testing.T, s *embeddedtest.Servers) running {
 	t.Helper()
 	nc, err := nats.Connect(s.NATSURL(), nats.MaxReconnects(-1))
 	must(t, err)
@@ -138,7 +139,7 @@ func (r running) scrape(t *testing.T, name string) map[string]float64 {
 // TestFromStandbyToALedgerThatIsDown goes through the states that a probe sees.
 func TestFromStandbyToALedgerThatIsDown(t *testing.T) {
 	t.Parallel()
-	s := embedded.StartTest(t)
+	s := embeddedtest.Start(t)
 	first := begin(t, s)
 	first.await(t, "projects", func(code int, r Readiness) bool {
 		return code == http.StatusOK && r.Streams[schema.EventStream].State == projector.Projecting
@@ -179,7 +180,7 @@ func TestFromStandbyToALedgerThatIsDown(t *testing.T) {
 
 func TestScrape(t *testing.T) {
 	t.Parallel()
-	s := embedded.StartShared(t)
+	s := embeddedtest.Installation(t)
 	r := begin(t, s)
 	nc, err := nats.Connect(s.NATSURL())
 	must(t, err)

@@ -1,4 +1,4 @@
-package embedded
+package embeddedtest
 
 import (
 	"context"
@@ -9,14 +9,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
 // A Template is the database that many tests of a process begin with, where it takes
 // long to make one: it is made once in the shared engine, and each test gets a copy of
-// its own, with the tables, views and rows. Tests that run at once may use it.
+// its own, with the tables, views and rows. Tests that run at once may use it. A nil
+// Template is an empty database.
 type Template struct {
 	migrate func(ctx context.Context, dsn string) error
 	once    sync.Once
@@ -38,39 +40,33 @@ func TemplateOf[C io.Closer](open func(ctx context.Context, dsn string) (C, erro
 	}}
 }
 
-// StartShared is the function of this name, with a copy of the template for an empty
-// database.
-func (t *Template) StartShared(tb testing.TB) *Servers {
+// Installation is the function of this name, with a copy of the template for an empty database.
+func (t *Template) Installation(tb testing.TB) *Servers {
 	tb.Helper()
-	return share(tb, StartTest(tb, func(c *Config) { c.NoClickHouse = true }), t)
+	return share(tb, NATS(tb).Servers, t)
 }
 
-// SharedClickHouse is the function of this name, with a copy of the template for an
-// empty database.
-func (t *Template) SharedClickHouse(tb testing.TB) *Servers {
+// ClickHouse is the function of this name, with a copy of the template for an empty
+// database.
+func (t *Template) ClickHouse(tb testing.TB) *Servers {
 	tb.Helper()
-	return share(tb, &Servers{}, t)
+	return share(tb, &embedded.Servers{}, t)
 }
 
 var madeTemplates atomic.Int64
 
-// copyTo makes a database of an engine that is a copy of the template, or empty
-// without one. It has the very statements of the template's: what BACKUP and RESTORE
-// under another name make of a view is another view, and may not run.
-func (t *Template) copyTo(ctx context.Context, s *Servers, database string) error {
+// copyTo makes a database that is a copy of the template, or empty without one. It has
+// the very statements of the template's: what BACKUP and RESTORE under another name make
+// of a view is another view, and may not run.
+func (t *Template) copyTo(ctx context.Context, conn driver.Conn, dsn, database string) error {
 	if t != nil {
-		if t.once.Do(func() { t.err = t.make(s) }); t.err != nil {
+		if t.once.Do(func() { t.err = t.make(ctx, conn, dsn) }); t.err != nil {
 			return fmt.Errorf("make the template: %w", t.err)
 		}
 	}
-	if err := s.createDatabase(ctx, database); err != nil || t == nil {
+	if err := conn.Exec(ctx, "CREATE DATABASE "+database); err != nil || t == nil {
 		return err
 	}
-	conn, err := clickhouse.Open(s.probe().options)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	for _, statement := range t.create {
 		if err := conn.Exec(ctx, strings.ReplaceAll(statement, t.name+".", database+".")); err != nil {
 			return err
@@ -84,20 +80,13 @@ func (t *Template) copyTo(ctx context.Context, s *Servers, database string) erro
 	return nil
 }
 
-func (t *Template) make(s *Servers) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
+func (t *Template) make(ctx context.Context, conn driver.Conn, dsn string) error {
 	t.name = fmt.Sprintf("ctxledger_template_%d", madeTemplates.Add(1))
-	if err := s.createDatabase(ctx, t.name); err != nil {
+	if err := conn.Exec(ctx, "CREATE DATABASE "+t.name); err != nil {
 		return err
 	}
-	if err := t.migrate(ctx, s.dsnOf(s.addresses.ClickHouseDSN, t.name)); err != nil {
+	if err := t.migrate(ctx, inDatabase(dsn, t.name)); err != nil {
 		return err
 	}
-	conn, err := clickhouse.Open(s.probe().options)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	return conn.QueryRow(ctx, "SELECT groupArray(create_table_query), groupArrayIf(name, total_rows > 0) FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY engine = 'View', name)", t.name).Scan(&t.create, &t.filled)
 }

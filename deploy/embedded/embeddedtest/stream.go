@@ -1,0 +1,90 @@
+package embeddedtest
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// JetStream connects to the NATS server until the test ends.
+func (s *Servers) JetStream(tb testing.TB, options ...nats.Option) jetstream.JetStream {
+	tb.Helper()
+	nc, err := nats.Connect(s.NATSURL(), options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return js
+}
+
+// EmptyStream makes a stream, of a configuration as the JetStream API has it, by
+// restoring an empty one, and returns a function that stores a message in it as of
+// a time of the test's choosing: the one thing of a real server that a test cannot
+// have by waiting. Times must not go back.
+func (s *Servers) EmptyStream(tb testing.TB, config []byte) (store func(subject string, header map[string][]string, data []byte, at time.Time)) {
+	tb.Helper()
+	var c server.StreamConfig
+	if err := json.Unmarshal(config, &c); err != nil {
+		tb.Fatal(err)
+	}
+	meta, err := json.Marshal(server.FileStreamInfo{Created: time.Now().UTC(), StreamConfig: c})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stream, err := s.NATSServer().GlobalAccount().RestoreStream(&c, bytes.NewReader(snapshotOf(tb, server.JetStreamMetaFile, meta)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	messages := stream.Store()
+	return func(subject string, header map[string][]string, data []byte, at time.Time) {
+		tb.Helper()
+		text := []byte("NATS/1.0\r\n")
+		for name, values := range header {
+			for _, value := range values {
+				text = fmt.Appendf(text, "%s: %s\r\n", name, value)
+			}
+		}
+		text = append(text, "\r\n"...)
+		var state server.StreamState
+		messages.FastState(&state)
+		if err := messages.StoreRawMsg(subject, text, data, state.LastSeq+1, at.UnixNano(), 0, true); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// snapshotOf returns what the server takes for a snapshot that has one file: a tar
+// archive in one frame of Snappy, which need not be compressed.
+func snapshotOf(tb testing.TB, name string, content []byte) []byte {
+	tb.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))})
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sum := crc32.Checksum(archive.Bytes(), crc32.MakeTable(crc32.Castagnoli))
+	size := 4 + archive.Len()
+	frame := append([]byte("\xff\x06\x00\x00sNaPpY"), 1, byte(size), byte(size>>8), byte(size>>16))
+	frame = binary.LittleEndian.AppendUint32(frame, (sum>>15|sum<<17)+0xa282ead8)
+	return append(frame, archive.Bytes()...)
+}
