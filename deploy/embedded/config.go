@@ -74,8 +74,8 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// Validate says what is wrong with c, as an ErrConfig, and changes nothing.
-func (c Config) Validate() error {
+// validate says what is wrong with c, as an ErrConfig, and changes nothing.
+func (c Config) validate() error {
 	bad := func(format string, args ...any) error { return fail(ErrConfig, nil, format, args...) }
 	if c.Dir == "" {
 		return bad("no data folder was given: set Config.Dir")

@@ -112,7 +112,7 @@ func TestParentKilled(t *testing.T) {
 	mustExec(t, conn, "CREATE TABLE kept (a UInt32) ENGINE = MergeTree ORDER BY a")
 	mustExec(t, conn, "INSERT INTO kept VALUES (7)")
 	publish(t, h.Addresses.NATSURL, 100)
-	if _, err := Start(t.Context(), DefaultConfig(dir)); !errors.Is(err, ErrFolderInUse) {
+	if _, err := Start(t.Context(), DefaultConfig(dir)); !errors.Is(err, errFolderInUse) {
 		t.Fatalf("a second start on the folder: %v", err)
 	}
 
@@ -273,7 +273,7 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 		e := fresh()
 		e.dir = first.engine.dir
 		_, err := e.launch(t.Context())
-		if !errors.Is(err, ErrFolderInUse) || !strings.Contains(err.Error(), e.dir) {
+		if !errors.Is(err, errFolderInUse) || !strings.Contains(err.Error(), e.dir) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -281,7 +281,7 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 		e := fresh()
 		e.tcp = taken.Addr().(*net.TCPAddr).Port
 		_, err := e.launch(t.Context())
-		if !errors.Is(err, ErrPortInUse) || !strings.Contains(err.Error(), fmt.Sprint(e.tcp)) {
+		if !errors.Is(err, errPortInUse) || !strings.Contains(err.Error(), fmt.Sprint(e.tcp)) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -289,7 +289,7 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 		e := fresh()
 		e.http = taken.Addr().(*net.TCPAddr).Port
 		_, err := e.launch(t.Context())
-		if !errors.Is(err, ErrPortInUse) || !strings.Contains(err.Error(), fmt.Sprint(e.http)) {
+		if !errors.Is(err, errPortInUse) || !strings.Contains(err.Error(), fmt.Sprint(e.http)) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -300,14 +300,14 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := e.launch(t.Context())
-		if !errors.Is(err, ErrEngineStart) || !strings.Contains(err.Error(), "open the ClickHouse library") {
+		if !errors.Is(err, errEngineStart) || !strings.Contains(err.Error(), "open the ClickHouse library") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("no time", func(t *testing.T) {
 		e := fresh()
 		e.config.StartTimeout = time.Millisecond
-		if _, err := e.launch(t.Context()); !errors.Is(err, ErrEngineStart) {
+		if _, err := e.launch(t.Context()); !errors.Is(err, errEngineStart) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -48,7 +48,7 @@ func lockDir(dir string) (*flock.Flock, error) {
 		return nil, fail(ErrConfig, err, "the data folder %s cannot be locked (%v): name one that you may write to", dir, err)
 	}
 	if !got {
-		return nil, fail(ErrFolderInUse, nil, "another ctxledger runs on the data folder %s: stop it, or name another folder", dir)
+		return nil, fail(errFolderInUse, nil, "another ctxledger runs on the data folder %s: stop it, or name another folder", dir)
 	}
 	return lock, nil
 }

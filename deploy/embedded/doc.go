@@ -48,7 +48,7 @@
 // Only Linux on x86-64 with glibc has a pin. The package has three siblings
 // (Linux arm64, macOS arm64, macOS x64), but the registry that was reached when
 // this was written did not carry them, so their checksums could not be taken,
-// and code that nobody checked is not run: there, [ErrNoPin] names the two other
+// and code that nobody checked is not run: there, the error names the two other
 // ways. They use the same code paths, which compile and have not run.
 //
 // Loading the library takes the system's dynamic linker, so that the program is

@@ -96,7 +96,7 @@ func startEngine(ctx context.Context, c Config, creds credentials) (*engine, err
 			break
 		}
 		free := c.ClickHousePort == 0 || c.HTTPPort == 0
-		if !errors.Is(err, ErrPortInUse) || !free || try == portTries {
+		if !errors.Is(err, errPortInUse) || !free || try == portTries {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (e *engine) choosePorts() error {
 
 // launch starts a child and returns it when it is ready, or not at all.
 func (e *engine) launch(ctx context.Context) (*engineChild, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.config.StartTimeout, fail(ErrEngineStart, nil,
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.StartTimeout, fail(errEngineStart, nil,
 		"ClickHouse was not ready after %s: see %s, and how busy this machine is", e.config.StartTimeout, filepath.Join(e.dir, "clickhouse.log")))
 	defer cancel()
 	child, err := e.startChild()
@@ -138,7 +138,7 @@ func (e *engine) launch(ctx context.Context) (*engineChild, error) {
 			return nil, e.exitError(child)
 		case <-e.stopping:
 			child.stop(e.config.StopTimeout)
-			return nil, fail(ErrEngineStart, nil, "ClickHouse was stopped while it started")
+			return nil, fail(errEngineStart, nil, "ClickHouse was stopped while it started")
 		case <-ctx.Done():
 			child.kill()
 			return nil, fmt.Errorf("start ClickHouse: %w", context.Cause(ctx))
@@ -176,11 +176,11 @@ func (e *engine) exitError(c *engineChild) error {
 	case words == "":
 		words = "it printed nothing, and ended with " + c.cmd.ProcessState.String()
 	}
-	return fail(ErrEngineStart, c.err, "ClickHouse ended before it was ready (%s): see %s", words, filepath.Join(e.dir, "clickhouse.log"))
+	return fail(errEngineStart, c.err, "ClickHouse ended before it was ready (%s): see %s", words, filepath.Join(e.dir, "clickhouse.log"))
 }
 
 func (e *engine) folderInUse() error {
-	return fail(ErrFolderInUse, nil, "another ClickHouse runs on %s: stop it, or name another data folder", e.dataDir())
+	return fail(errFolderInUse, nil, "another ClickHouse runs on %s: stop it, or name another data folder", e.dataDir())
 }
 
 // waitForOrphan waits until no engine holds the folder any more.
@@ -198,7 +198,7 @@ func (e *engine) waitForOrphan(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the earlier engine: %w", context.Cause(ctx))
 		case <-e.stopping:
-			return fail(ErrEngineStart, nil, "ClickHouse was stopped while it started")
+			return fail(errEngineStart, nil, "ClickHouse was stopped while it started")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

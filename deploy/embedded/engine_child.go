@@ -85,7 +85,7 @@ func (e *engine) startChild() (*engineChild, error) {
 	c.cmd, c.started = cmd, time.Now()
 	if err := cmd.Start(); err != nil {
 		c.release()
-		return nil, fail(ErrEngineStart, err, "the ClickHouse process cannot be started: %v", err)
+		return nil, fail(errEngineStart, err, "the ClickHouse process cannot be started: %v", err)
 	}
 	go func() {
 		c.err = cmd.Wait()

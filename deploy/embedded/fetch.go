@@ -23,8 +23,8 @@ import (
 // fetches; others wait and use what it got. What an interrupted fetch left is
 // removed by the next. Progress may be nil.
 //
-// Errors: ErrNoPin, ErrNoNPM, ErrNoNetwork (try again), ErrNPM, ErrChecksum,
-// ErrDiskFull, or the context's.
+// An error says what to do. Errors: those that Unavailable reports, that of a library
+// with another checksum, and the context's.
 func Fetch(ctx context.Context, progress Progress) (path string, err error) {
 	return fetchInto(ctx, "", progress)
 }
@@ -32,7 +32,7 @@ func Fetch(ctx context.Context, progress Progress) (path string, err error) {
 func fetchInto(ctx context.Context, cacheDir string, progress Progress) (string, error) {
 	p, ok := pins[platform()]
 	if !ok {
-		return "", fail(ErrNoPin, nil,
+		return "", fail(errNoPin, nil,
 			"no checksum of the ClickHouse library for %s is known to ctxledger, so it downloads none: install a `clickhouse` program (26.6 or newer) on the PATH, or name a library by CTXLEDGER_LIBCHDB", platform())
 	}
 	if cacheDir == "" {
@@ -166,7 +166,7 @@ func (f fetcher) checkSpace() error {
 }
 
 func (f fetcher) diskFull(cause error) error {
-	return fail(ErrDiskFull, cause,
+	return fail(errDiskFull, cause,
 		"the ClickHouse library needs %d bytes (%d MB) free in %s, and there is less: free some space, or set CTXLEDGER_CACHE to a folder on a larger disk",
 		f.spaceNeeded(), f.spaceNeeded()/1e6, f.dir)
 }

@@ -24,7 +24,7 @@ const npmTail = 64 << 10
 func (f fetcher) download(ctx context.Context, work string) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", fail(ErrNoNPM, err,
+		return "", fail(errNoNPM, err,
 			"ClickHouse is fetched once through npm, and npm is not installed: install Node.js with npm, or a `clickhouse` program (26.6 or newer) on the PATH, or name a library by CTXLEDGER_LIBCHDB")
 	}
 	cache, out := filepath.Join(work, "npm"), filepath.Join(work, "pack")
@@ -61,7 +61,7 @@ func (f fetcher) download(ctx context.Context, work string) (string, error) {
 	}
 	tarballs, err := filepath.Glob(filepath.Join(out, "*.tgz"))
 	if err != nil || len(tarballs) != 1 {
-		return "", fail(ErrNPM, err, "`npm pack` ended well and left %d packages instead of one: update npm and try again, or name a library by CTXLEDGER_LIBCHDB", len(tarballs))
+		return "", fail(errNPM, err, "`npm pack` ended well and left %d packages instead of one: update npm and try again, or name a library by CTXLEDGER_LIBCHDB", len(tarballs))
 	}
 	os.RemoveAll(cache) // its copy of the tarball is as large again
 	return tarballs[0], nil
@@ -111,10 +111,10 @@ func (f fetcher) npmError(err error, stdout, stderr []byte) error {
 	case code == "ENOSPC" || bytes.Contains(stderr, []byte("ENOSPC")):
 		return f.diskFull(err)
 	case slices.Contains(network, code):
-		return fail(ErrNoNetwork, err,
+		return fail(errNoNetwork, err,
 			"npm could not reach its registry (%s): check the network and npm's proxy settings and try again, or name a library that is already here by CTXLEDGER_LIBCHDB", code)
 	case code == "E404" || code == "ETARGET":
-		return fail(ErrNPM, err,
+		return fail(errNPM, err,
 			"the registry that npm is set to has no %s@%s (%s): set npm to a registry that has it, or name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, code)
 	case code == "EINTEGRITY":
 		return f.wrongChecksum(err)
@@ -126,7 +126,7 @@ func (f fetcher) npmError(err error, stdout, stderr []byte) error {
 			code = err.Error()
 		}
 	}
-	return fail(ErrNPM, err,
+	return fail(errNPM, err,
 		"npm could not fetch %s@%s (%s): run `npm pack %[1]s@%[2]s` to see why, or name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, code)
 }
 

@@ -127,15 +127,15 @@ func TestFetchFails(t *testing.T) {
 		want   error
 		says   []string
 	}{
-		"wrong checksum":    {packs, wrong, ErrChecksum, []string{"CTXLEDGER_LIBCHDB"}},
-		"cut short":         {`head -c 100 "$PACKAGE" > "$DEST/example.tgz"`, nil, ErrChecksum, nil},
-		"no network":        {`echo '{"error":{"code":"ENOTFOUND","summary":"to secret.host"}}'; exit 1`, nil, ErrNoNetwork, []string{"ENOTFOUND", "network"}},
-		"unknown package":   {`echo '{"error":{"code":"E404"}}'; exit 1`, nil, ErrNPM, []string{"@example/lib@1.0.0"}},
-		"npm breaks":        {`exit 7`, nil, ErrNPM, []string{"exit status 7"}},
-		"npm packs nothing": {`echo '[]'`, nil, ErrNPM, []string{"0 packages"}},
-		"another library":   {packs, func(f *fetcher) { f.pin.member = "package/other.so" }, ErrNPM, []string{"package/other.so"}},
-		"disk full before":  {packs, func(f *fetcher) { f.free = func(string) (uint64, error) { return 1000, nil } }, ErrDiskFull, []string{"bytes", "CTXLEDGER_CACHE"}},
-		"disk full in npm":  {`echo 'npm error ENOSPC: no space' >&2; exit 1`, nil, ErrDiskFull, []string{"bytes"}},
+		"wrong checksum":    {packs, wrong, errChecksum, []string{"CTXLEDGER_LIBCHDB"}},
+		"cut short":         {`head -c 100 "$PACKAGE" > "$DEST/example.tgz"`, nil, errChecksum, nil},
+		"no network":        {`echo '{"error":{"code":"ENOTFOUND","summary":"to secret.host"}}'; exit 1`, nil, errNoNetwork, []string{"ENOTFOUND", "network"}},
+		"unknown package":   {`echo '{"error":{"code":"E404"}}'; exit 1`, nil, errNPM, []string{"@example/lib@1.0.0"}},
+		"npm breaks":        {`exit 7`, nil, errNPM, []string{"exit status 7"}},
+		"npm packs nothing": {`echo '[]'`, nil, errNPM, []string{"0 packages"}},
+		"another library":   {packs, func(f *fetcher) { f.pin.member = "package/other.so" }, errNPM, []string{"package/other.so"}},
+		"disk full before":  {packs, func(f *fetcher) { f.free = func(string) (uint64, error) { return 1000, nil } }, errDiskFull, []string{"bytes", "CTXLEDGER_CACHE"}},
+		"disk full in npm":  {`echo 'npm error ENOSPC: no space' >&2; exit 1`, nil, errDiskFull, []string{"bytes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, runs := fakeNPM(t, c.script)
@@ -154,7 +154,7 @@ func TestFetchFails(t *testing.T) {
 			if strings.Contains(err.Error(), "secret.host") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q is more than one clear sentence", err)
 			}
-			if errors.Is(err, ErrDiskFull) && !strings.Contains(err.Error(), f.dir) {
+			if errors.Is(err, errDiskFull) && !strings.Contains(err.Error(), f.dir) {
 				t.Errorf("%q does not name the folder", err)
 			}
 			if name == "disk full before" && runs() != 0 {
@@ -166,7 +166,7 @@ func TestFetchFails(t *testing.T) {
 	t.Run("no npm", func(t *testing.T) {
 		f, _ := fakeNPM(t, packs)
 		t.Setenv("PATH", t.TempDir())
-		if _, err := f.fetch(t.Context()); !errors.Is(err, ErrNoNPM) || !strings.Contains(err.Error(), "CTXLEDGER_LIBCHDB") {
+		if _, err := f.fetch(t.Context()); !errors.Is(err, errNoNPM) || !strings.Contains(err.Error(), "CTXLEDGER_LIBCHDB") {
 			t.Errorf("got %v", err)
 		}
 		onlyLock(t, f.dir)
@@ -177,7 +177,7 @@ func TestFetchFails(t *testing.T) {
 func TestFetchWordsAFullDisk(t *testing.T) {
 	f, _ := fakeNPM(t, packs)
 	err := f.ioError("unpack the library", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), f.dir) || !strings.Contains(err.Error(), fmt.Sprint(f.spaceNeeded())) {
+	if !errors.Is(err, errDiskFull) || !strings.Contains(err.Error(), f.dir) || !strings.Contains(err.Error(), fmt.Sprint(f.spaceNeeded())) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -222,7 +222,7 @@ func TestFetchWithoutPin(t *testing.T) {
 	t.Cleanup(func() { pins = saved })
 	pins = nil
 	_, err := fetchInto(t.Context(), t.TempDir(), nil)
-	if !errors.Is(err, ErrNoPin) {
+	if !errors.Is(err, errNoPin) {
 		t.Fatalf("got %v", err)
 	}
 	for _, says := range []string{platform(), "CTXLEDGER_LIBCHDB", "`clickhouse`"} {

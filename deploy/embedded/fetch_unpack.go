@@ -32,7 +32,7 @@ func (f fetcher) verify(ctx context.Context, tarball string) error {
 }
 
 func (f fetcher) wrongChecksum(cause error) error {
-	return fail(ErrChecksum, cause,
+	return fail(errChecksum, cause,
 		"what npm gave for %s@%s is not the file that ctxledger was tested with (its sha512 differs), so it was deleted: check which registry npm is set to and try again, or name a library you trust by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version)
 }
 
@@ -51,7 +51,7 @@ func (f fetcher) unpack(ctx context.Context, tarball, to string) (err error) {
 	for {
 		header, err := members.Next()
 		if errors.Is(err, io.EOF) {
-			return fail(ErrNPM, nil, "the package %s@%s holds no %s: name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, f.pin.member)
+			return fail(errNPM, nil, "the package %s@%s holds no %s: name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, f.pin.member)
 		}
 		if err != nil {
 			return f.ioError("read the package", err)

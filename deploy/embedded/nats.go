@@ -47,7 +47,7 @@ func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server
 		NoSigs:                     true,
 	})
 	if err != nil {
-		return nil, fail(ErrNATSStart, err, "the NATS server refused its configuration: %v", err)
+		return nil, fail(errNATSStart, err, "the NATS server refused its configuration: %v", err)
 	}
 	logger := &natsLogger{log: c.log().With("server", "nats"), fatal: make(chan string, 1)}
 	s.SetLoggerV2(logger, false, false, false)
@@ -57,12 +57,12 @@ func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server
 		var err error
 		select {
 		case line := <-logger.fatal:
-			err = fail(ErrNATSStart, nil, "the NATS server did not start on %s: %s", dir, line)
+			err = fail(errNATSStart, nil, "the NATS server did not start on %s: %s", dir, line)
 		case <-ctx.Done():
 			err = fmt.Errorf("start NATS: %w", context.Cause(ctx))
 		default:
 			if time.Now().After(deadline) {
-				err = fail(ErrNATSStart, nil, "the NATS server was not ready after %s: look at its log, and at how busy this machine is", c.StartTimeout)
+				err = fail(errNATSStart, nil, "the NATS server was not ready after %s: look at its log, and at how busy this machine is", c.StartTimeout)
 			}
 		}
 		if err != nil {

@@ -20,7 +20,7 @@ func checkPort(what string, port int) error {
 }
 
 func portInUse(what string, port int, cause error) error {
-	return fail(ErrPortInUse, cause, "port %d for %s cannot be had on this machine: stop what uses it, or choose another port (0 takes a free one)", port, what)
+	return fail(errPortInUse, cause, "port %d for %s cannot be had on this machine: stop what uses it, or choose another port (0 takes a free one)", port, what)
 }
 
 // freePorts returns n different ports that are free now. Another process can

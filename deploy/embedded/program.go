@@ -24,7 +24,7 @@ type program struct {
 func findProgram(ctx context.Context, c Config) (program, error) {
 	if library := os.Getenv("CTXLEDGER_LIBCHDB"); library != "" {
 		if info, err := os.Stat(library); err != nil || !info.Mode().IsRegular() {
-			return program{}, fail(ErrNoEngine, err, "CTXLEDGER_LIBCHDB names %s, which is no readable file: name a libchdb library of version 26.6 or newer, or unset it", library)
+			return program{}, fail(errNoEngine, err, "CTXLEDGER_LIBCHDB names %s, which is no readable file: name a libchdb library of version 26.6 or newer, or unset it", library)
 		}
 		return reexecuted(library)
 	}
@@ -40,13 +40,13 @@ func findProgram(ctx context.Context, c Config) (program, error) {
 
 func reexecuted(library string) (program, error) {
 	if !mainCalled.Load() {
-		return program{}, fail(ErrNoMain, nil, "the ClickHouse engine runs in a second process of this binary: call embedded.Main() first of all in main and in TestMain")
+		return program{}, fail(errNoMain, nil, "the ClickHouse engine runs in a second process of this binary: call embedded.Main() first of all in main and in TestMain")
 	}
 	self := "/proc/self/exe" // stays right when the binary is replaced or removed
 	if runtime.GOOS != "linux" {
 		var err error
 		if self, err = os.Executable(); err != nil {
-			return program{}, fail(ErrEngineStart, err, "the path of this program is not known (%v): put a `clickhouse` program on the PATH", err)
+			return program{}, fail(errEngineStart, err, "the path of this program is not known (%v): put a `clickhouse` program on the PATH", err)
 		}
 	}
 	return program{path: self, name: childName, library: library}, nil
@@ -68,7 +68,7 @@ func findClickHouse(ctx context.Context) (p program, found bool, err error) {
 		return program{path: path, name: path, prefix: []string{"local"}}, true, nil
 	}
 	if named != "" {
-		return program{}, false, fail(ErrNoEngine, err, "CTXLEDGER_CLICKHOUSE names %s, which is no `clickhouse` program of version 26.6 or newer: name another, unset it, or set it to off", named)
+		return program{}, false, fail(errNoEngine, err, "CTXLEDGER_CLICKHOUSE names %s, which is no `clickhouse` program of version 26.6 or newer: name another, unset it, or set it to off", named)
 	}
 	return program{}, false, nil
 }

@@ -26,12 +26,12 @@ func TestFindProgram(t *testing.T) {
 	}{
 		"on the PATH":       {path: recent},
 		"named":             {program: recent, path: recent},
-		"named and too old": {program: old, err: ErrNoEngine},
-		"named and missing": {program: "nowhere", err: ErrNoEngine},
-		"off, and no npm":   {program: "off", err: ErrNoNPM},
+		"named and too old": {program: old, err: errNoEngine},
+		"named and missing": {program: "nowhere", err: errNoEngine},
+		"off, and no npm":   {program: "off", err: errNoNPM},
 		"library first":     {library: recent, program: recent, path: "/proc/self/exe"},
-		"library missing":   {library: filepath.Join(bin, "nothing"), err: ErrNoEngine},
-		"library a folder":  {library: bin, err: ErrNoEngine},
+		"library missing":   {library: filepath.Join(bin, "nothing"), err: errNoEngine},
+		"library a folder":  {library: bin, err: errNoEngine},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("CTXLEDGER_LIBCHDB", c.library)
@@ -52,7 +52,7 @@ func TestFindProgram(t *testing.T) {
 func TestStartWithoutMain(t *testing.T) {
 	mainCalled.Store(false)
 	defer mainCalled.Store(true)
-	if _, err := reexecuted("library"); !errors.Is(err, ErrNoMain) {
+	if _, err := reexecuted("library"); !errors.Is(err, errNoMain) {
 		t.Errorf("got %v", err)
 	}
 }

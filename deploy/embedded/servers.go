@@ -31,10 +31,9 @@ type Servers struct {
 // has the database. The first Start on a machine may fetch the engine, which
 // ctx can end. Nothing is left running when it returns an error.
 //
-// Errors: ErrConfig, ErrFolderInUse, ErrPortInUse, ErrEngineStart,
-// ErrNATSStart, ErrNoMain, ErrNoEngine, and those of Fetch.
+// An error says what to do. Errors: ErrConfig, and those that Unavailable reports.
 func Start(ctx context.Context, c Config) (_ *Servers, err error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	if c.Dir, err = filepath.Abs(c.Dir); err != nil {

@@ -54,7 +54,7 @@ func TestSeedStoresEveryEvent(t *testing.T) {
 	t.Parallel()
 	js := jetStream(t)
 	const n = 2500 // more than two batches
-	got, err := Seed(t.Context(), js, 1, n, nil)
+	got, err := preload(t.Context(), js, 1, n, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,10 @@ type Latency struct {
 }
 
 const (
-	// LowLatencyLinger and LowLatencyRate are the low-latency setting of the
+	// lowLatencyLinger and lowLatencyRate are the low-latency setting of the
 	// projector and the rate that it is asked for.
-	LowLatencyLinger = 20 * time.Millisecond
-	LowLatencyRate   = 2000
+	lowLatencyLinger = 20 * time.Millisecond
+	lowLatencyRate   = 2000
 
 	publishEvery = 20 * time.Millisecond
 	askEvery     = 20 * time.Millisecond
@@ -65,7 +65,7 @@ func loads(drain float64) (list []Latency) {
 	for _, part := range []float64{0.25, 0.5, 0.8} {
 		list = append(list, Latency{Setting: "default", Load: part, Rate: part * drain, Linger: c.Linger.Seconds()})
 	}
-	return append(list, Latency{Setting: "low latency", Rate: LowLatencyRate, Linger: LowLatencyLinger.Seconds()})
+	return append(list, Latency{Setting: "low latency", Rate: lowLatencyRate, Linger: lowLatencyLinger.Seconds()})
 }
 
 // latency publishes at the rate of want for a while, with a projector running

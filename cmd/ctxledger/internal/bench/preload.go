@@ -22,10 +22,10 @@ type Preloaded struct {
 	Subject int     `json:"subject_count"` // distinct subjects
 }
 
-// Seed publishes n events of the mix of a seed into the stream, in atomic
+// preload publishes n events of the mix of a seed into the stream, in atomic
 // batches, and returns when all are stored. The streams are created where they
 // are missing. progress may be nil.
-func Seed(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progress Progress) (Preloaded, error) {
+func preload(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progress Progress) (Preloaded, error) {
 	p := Preloaded{Events: n, Seed: seed}
 	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
 		return p, err

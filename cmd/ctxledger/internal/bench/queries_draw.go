@@ -20,17 +20,17 @@ import (
 type Scope string
 
 const (
-	// ScopeTurn is what a query cannot do without: a turn, an item, two calls.
-	ScopeTurn Scope = "turn"
-	// ScopeSession is one session, without its tenant.
-	ScopeSession Scope = "session"
-	// ScopeTenant is one tenant, of its last 30 days where the query knows days.
-	ScopeTenant Scope = "tenant 30 days"
-	// ScopeAll is everything.
-	ScopeAll Scope = "everything"
+	// scopeTurn is what a query cannot do without: a turn, an item, two calls.
+	scopeTurn Scope = "turn"
+	// scopeSession is one session, without its tenant.
+	scopeSession Scope = "session"
+	// scopeTenant is one tenant, of its last 30 days where the query knows days.
+	scopeTenant Scope = "tenant 30 days"
+	// scopeAll is everything.
+	scopeAll Scope = "everything"
 )
 
-func (s Scope) narrow() bool { return s == ScopeTurn || s == ScopeSession }
+func (s Scope) narrow() bool { return s == scopeTurn || s == scopeSession }
 
 const (
 	barTurn    = 50 * time.Millisecond  // the window of a turn, and why something is not in it
@@ -43,11 +43,11 @@ const (
 // while reading a session takes less than what is asked for a report.
 func barOf(query string, scope Scope) time.Duration {
 	switch {
-	case scope == ScopeAll:
+	case scope == scopeAll:
 		return barAll
-	case scope == ScopeTurn && (query == "window" || query == "why"):
+	case scope == scopeTurn && (query == "window" || query == "why"):
 		return barTurn
-	case scope == ScopeSession && query == "sessions":
+	case scope == scopeSession && query == "sessions":
 		return barSummary
 	}
 	return barTenant
@@ -128,11 +128,11 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 		arguments, problem := d.required(required)
 		switch {
 		case !slices.ContainsFunc(required, func(p queries.Parameter) bool { return p.Name == "session_id" }):
-			add(ScopeAll, arguments, problem) // it looks through all sessions
+			add(scopeAll, arguments, problem) // it looks through all sessions
 		case len(required) == 1:
-			add(ScopeSession, arguments, problem)
+			add(scopeSession, arguments, problem)
 		default:
-			add(ScopeTurn, arguments, problem)
+			add(scopeTurn, arguments, problem)
 		}
 		return list
 	}
@@ -141,7 +141,7 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 		for _, t := range d.turns {
 			arguments = append(arguments, map[string]string{"session_id": t.session})
 		}
-		add(ScopeSession, arguments, nil)
+		add(scopeSession, arguments, nil)
 	}
 	if has["tenant"] {
 		var arguments []map[string]string
@@ -152,9 +152,9 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 			}
 			arguments = append(arguments, one)
 		}
-		add(ScopeTenant, arguments, nil)
+		add(scopeTenant, arguments, nil)
 	}
-	add(ScopeAll, []map[string]string{{}}, nil)
+	add(scopeAll, []map[string]string{{}}, nil)
 	return list
 }
 
@@ -225,7 +225,7 @@ func (d drawn) commands(wanted func(name string) bool) (list []questions) {
 		if !wanted(c.name) {
 			continue
 		}
-		one := questions{name: "ctxledger " + c.name, scope: ScopeTurn, bar: time.Duration(c.windows) * barTurn}
+		one := questions{name: "ctxledger " + c.name, scope: scopeTurn, bar: time.Duration(c.windows) * barTurn}
 		for _, t := range d.turns {
 			one.samples = append(one.samples, []asked{{command: func(ctx context.Context, l *ledger.Ledger) (int, error) { return c.ask(t, ctx, l) }}})
 		}

@@ -40,7 +40,7 @@ func TestEveryQueryIsAsked(t *testing.T) {
 			}
 		}
 		needs := slices.ContainsFunc(q.Parameters, func(p queries.Parameter) bool { return p.Required })
-		if _, all := scopes[ScopeAll]; len(scopes) == 0 || !needs && !all {
+		if _, all := scopes[scopeAll]; len(scopes) == 0 || !needs && !all {
 			t.Errorf("%s is asked in %v", q.Name, scopes)
 		}
 		for scope, f := range scopes {
@@ -127,7 +127,7 @@ func TestFailedQueryIsOverTheBar(t *testing.T) {
 	defer l.Close()
 	a := asker{config: DefaultQueriesConfig(), ledger: l, conn: conn}
 	ask := func(sql string) QueryFigures {
-		return a.ask(t.Context(), questions{name: "q", scope: ScopeAll, bar: barAll, samples: [][]asked{{{query: queries.Query{Name: "q", SQL: sql}}}}})
+		return a.ask(t.Context(), questions{name: "q", scope: scopeAll, bar: barAll, samples: [][]asked{{{query: queries.Query{Name: "q", SQL: sql}}}}})
 	}
 	if f := ask("SELECT * FROM not_there"); !f.Over || !strings.Contains(f.Error, "not_there") {
 		t.Errorf("%+v", f)

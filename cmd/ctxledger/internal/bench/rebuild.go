@@ -54,13 +54,13 @@ func RunRebuild(ctx context.Context, c Config) (r RebuildReport, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	r.Machine = s.machine()
-	if r.Stream, err = Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
+	if r.Stream, err = preload(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
 		return r, err
 	}
 	var drains, rebuilds []Round
 	for i := range c.Rounds {
 		c.progress("draining and rebuilding", int64(2*i), int64(2*c.Rounds))
-		drain, l, err := s.drainRound(ctx, DrainWay, c, "")
+		drain, l, err := s.drainRound(ctx, drainWay, c, "")
 		if err != nil {
 			return r, err
 		}
@@ -91,7 +91,7 @@ func (s *servers) rebuildRound(ctx context.Context, c Config, profile string) (R
 	if err != nil {
 		return Round{}, RebuildSteps{}, err
 	}
-	round, found, err := s.measure(ctx, WayConfig{Way: RebuildWay, ClickHouse: dsn, Events: c.Events, Profile: profile})
+	round, found, err := s.measure(ctx, WayConfig{Way: rebuildWay, ClickHouse: dsn, Events: c.Events, Profile: profile})
 	if err != nil {
 		return round, found.Rebuilt, fmt.Errorf("rebuild: %w", err)
 	}

@@ -94,11 +94,11 @@ func (r *Report) writeStorage(w io.Writer) {
 	for _, t := range s.Tables {
 		var largest []string
 		for _, c := range t.Columns {
-			if share := PerEvent(c.Bytes, n); share >= leastShown {
+			if share := perEvent(c.Bytes, n); share >= leastShown {
 				largest = append(largest, fmt.Sprintf("%s %.1f", c.Column, share))
 			}
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%s\n", t.Table, t.PartsMade, t.PartsLeft, t.Rows, PerEvent(t.Bytes, n), strings.Join(largest, ", "))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%s\n", t.Table, t.PartsMade, t.PartsLeft, t.Rows, perEvent(t.Bytes, n), strings.Join(largest, ", "))
 	}
 	fmt.Fprintln(w)
 }

@@ -85,7 +85,7 @@ func (s *servers) rawRound(ctx context.Context, n int) (r Round, err error) {
 }
 
 // drainRound projects the stream into a fresh ledger, which it leaves open; way is
-// DrainWay or UnloggedWay.
+// drainWay or unloggedWay.
 func (s *servers) drainRound(ctx context.Context, way string, c Config, profile string) (r Round, l *ledger.Ledger, err error) {
 	fresh, dsn, err := s.freshLedger(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	r.Machine = s.machine()
-	if r.Stream, err = Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
+	if r.Stream, err = preload(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
 		return r, err
 	}
 	l, err := s.rounds(ctx, c, &r)
@@ -82,7 +82,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 			return nil, err
 		}
 		c.progress("copying and draining", int64(3*i+1), int64(3*c.Rounds))
-		bare, l, err := s.drainRound(ctx, UnloggedWay, c, "")
+		bare, l, err := s.drainRound(ctx, unloggedWay, c, "")
 		if err == nil {
 			err = l.Close()
 		}
@@ -95,7 +95,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 		if last {
 			profile = c.Profile
 		}
-		drain, l, err := s.drainRound(ctx, DrainWay, c, profile)
+		drain, l, err := s.drainRound(ctx, drainWay, c, profile)
 		if err != nil {
 			return nil, err
 		}

@@ -124,10 +124,10 @@ func soakLedger(ctx context.Context, s *servers, c SoakConfig, r *Soak) (*ledger
 		l, _, err := s.freshLedger(ctx)
 		return l, err
 	}
-	if _, err := Seed(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
+	if _, err := preload(ctx, s.js, c.Seed, c.Events, c.Progress); err != nil {
 		return nil, err
 	}
-	drain, l, err := s.drainRound(ctx, DrainWay, c.Config, "")
+	drain, l, err := s.drainRound(ctx, drainWay, c.Config, "")
 	r.Drain, r.Rate = drain.PerSecond, drain.PerSecond/2
 	return l, err
 }

@@ -42,8 +42,8 @@ type Column struct {
 	Plain  uint64 `json:"plain_bytes"`
 }
 
-// PerEvent is a number of bytes over the events of a run.
-func PerEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
+// perEvent is a number of bytes over the events of a run.
+func perEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
 
 // parts reads what the drain made, right after it.
 func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
@@ -67,7 +67,7 @@ func measureStorage(ctx context.Context, s *servers, events int, parts map[strin
 		return st, err
 	}
 	for _, t := range settled {
-		st.BytesSettled += PerEvent(t.Bytes, events)
+		st.BytesSettled += perEvent(t.Bytes, events)
 		name := clickhouse.Context(ctx, clickhouse.WithParameters(clickhouse.Parameters{"table": t.Table}))
 		if err := s.admin.Exec(name, statement("optimize")); err != nil {
 			return st, fmt.Errorf("merge %s: %w", t.Table, err)
@@ -80,7 +80,7 @@ func measureStorage(ctx context.Context, s *servers, events int, parts map[strin
 		t := &st.Tables[i]
 		t.PartsMade, t.PartsLeft = parts[t.Table].PartsMade, parts[t.Table].PartsLeft
 		st.PartsMade, st.PartsLeft = st.PartsMade+t.PartsMade, st.PartsLeft+t.PartsLeft
-		st.Bytes += PerEvent(t.Bytes, events)
+		st.Bytes += perEvent(t.Bytes, events)
 		if !slices.Contains([]string{"events", "commits", "migrations"}, t.Table) {
 			st.DerivedRows += float64(t.Rows) / float64(events)
 		}

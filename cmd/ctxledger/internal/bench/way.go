@@ -25,9 +25,9 @@ import (
 // has left.
 const (
 	RawWay      = "raw"
-	UnloggedWay = "unlogged" // a drain without the transparency log
-	DrainWay    = "drain"
-	RebuildWay  = "rebuild"
+	unloggedWay = "unlogged" // a drain without the transparency log
+	drainWay    = "drain"
+	rebuildWay  = "rebuild"
 )
 
 // WayConfig says what one way is to do.
@@ -113,14 +113,14 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			found.Inserts, err = rawCopy(ctx, js, conn, projector.DefaultConfig(nil, nil), c.Events)
 			return found, err
 		}, conn.Close, nil
-	case DrainWay, UnloggedWay:
+	case drainWay, unloggedWay:
 		l, err := ledger.Open(ctx, c.ClickHouse)
 		if err != nil {
 			return nil, nil, err
 		}
 		pc := projector.DefaultConfig(js, l)
 		pc.UntilCaughtUp, pc.Keys = true, mix.Keys
-		if c.Way == DrainWay {
+		if c.Way == drainWay {
 			pc.Ring = mix.Ring
 		}
 		p, err := projector.New(pc)
@@ -131,7 +131,7 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			err := p.Run(ctx)
 			return wayEnded{Status: p.Status()}, err
 		}, l.Close, nil
-	case RebuildWay:
+	case rebuildWay:
 		l, err := ledger.Open(ctx, c.ClickHouse)
 		if err != nil {
 			return nil, nil, err
@@ -142,7 +142,7 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			return wayEnded{Rebuilt: stepsOf(done)}, err
 		}, l.Close, nil
 	}
-	return nil, nil, fmt.Errorf("%q is no way: want %s, %s, %s or %s", c.Way, RawWay, UnloggedWay, DrainWay, RebuildWay)
+	return nil, nil, fmt.Errorf("%q is no way: want %s, %s, %s or %s", c.Way, RawWay, unloggedWay, drainWay, rebuildWay)
 }
 
 // profiled writes a CPU profile of what to a file, unless its name is empty.

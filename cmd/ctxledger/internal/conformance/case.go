@@ -22,10 +22,10 @@ type Case struct {
 	Checks []Check // those of every case first
 }
 
-// UnknownCaseError names a case that there is not.
-type UnknownCaseError struct{ Name string }
+// unknownCaseError names a case that there is not.
+type unknownCaseError struct{ Name string }
 
-func (e *UnknownCaseError) Error() string {
+func (e *unknownCaseError) Error() string {
 	var names []string
 	for _, c := range catalogue {
 		names = append(names, c.Name)
@@ -45,12 +45,12 @@ func Cases() []Case {
 }
 
 // Select returns the named cases in the order of [Cases], or all when there is
-// no name. The error is an [*UnknownCaseError].
+// no name. The error has the name that is unknown.
 func Select(names ...string) ([]Case, error) {
 	all := Cases()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Case) bool { return c.Name == name }) {
-			return nil, &UnknownCaseError{name}
+			return nil, &unknownCaseError{name}
 		}
 	}
 	if len(names) == 0 {

@@ -129,8 +129,8 @@ func TestRunSaysThatNothingProjects(t *testing.T) {
 	t.Parallel()
 	i := install(t, false)
 	i.Patience = 100 * time.Millisecond
-	if _, err := Run(t.Context(), i.Target, nil); !errors.Is(err, ErrNotProjected) {
-		t.Errorf("error %v, want ErrNotProjected", err)
+	if _, err := Run(t.Context(), i.Target, nil); !errors.Is(err, errNotProjected) {
+		t.Errorf("error %v, want errNotProjected", err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestCheckSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if passed, failed, absent := clean.Counts(); !clean.Pass || passed != 4 || failed != 0 || absent != 11 || clean.Tenant != DefaultTenant {
+	if passed, failed, absent := clean.Counts(); !clean.Pass || passed != 4 || failed != 0 || absent != 11 || clean.Tenant != defaultTenant {
 		t.Errorf("%d passed, %d failed, %d absent, tenant %q", passed, failed, absent, clean.Tenant)
 	}
 	if i.Cases, err = Select("ACTX-AR-GOV-001"); err != nil {

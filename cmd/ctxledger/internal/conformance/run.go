@@ -17,15 +17,15 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// DefaultTenant is whose sessions the suite records unless told otherwise.
-const DefaultTenant = "conformance"
+// defaultTenant is whose sessions the suite records unless told otherwise.
+const defaultTenant = "conformance"
 
-// DefaultPatience is how long a projector may make no progress.
-const DefaultPatience = 15 * time.Second
+// defaultPatience is how long a projector may make no progress.
+const defaultPatience = 15 * time.Second
 
-// ErrNotProjected means that events wait in the stream and nothing projects
+// errNotProjected means that events wait in the stream and nothing projects
 // them: start a projector and run again.
-var ErrNotProjected = errors.New("the events are in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`, then this again")
+var errNotProjected = errors.New("the events are in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`, then this again")
 
 // Target is the installation that the suite runs against.
 type Target struct {
@@ -33,12 +33,12 @@ type Target struct {
 	JetStream jetstream.JetStream
 	// Ledger reads its tables. A user who can only read will do. Required.
 	Ledger *ledger.Ledger
-	// Tenant whose sessions are recorded. Defaults to DefaultTenant.
+	// Tenant whose sessions are recorded. Defaults to "conformance".
 	Tenant string
 	// Cases to run. Defaults to all.
 	Cases []Case
 	// Patience bounds the wait for a projector that makes no progress. Defaults
-	// to DefaultPatience.
+	// to 15 s.
 	Patience time.Duration
 }
 
@@ -46,8 +46,8 @@ type Target struct {
 // conformance-<uuid>, waits until the installation's projector has committed
 // them, and checks the rows. It changes nothing else, and may run at any time,
 // also beside another run. progress, which may be nil, is told how many checks
-// are done. The error is one of the servers, or [ErrNotProjected]; that a case
-// fails stands in the report.
+// are done. The error is one of the servers, or says that nothing projects the
+// events. The report has the cases that failed.
 func Run(ctx context.Context, t Target, progress func(done, total int)) (Report, error) {
 	r, err := newRun(ctx, t, progress)
 	if err != nil {
@@ -93,13 +93,13 @@ func (r *run) report() Report {
 
 func (t Target) withDefaults() Target {
 	if t.Tenant == "" {
-		t.Tenant = DefaultTenant
+		t.Tenant = defaultTenant
 	}
 	if t.Cases == nil {
 		t.Cases = Cases()
 	}
 	if t.Patience == 0 {
-		t.Patience = DefaultPatience
+		t.Patience = defaultPatience
 	}
 	return t
 }
@@ -158,7 +158,7 @@ func (r *run) publish(ctx context.Context, later bool) error {
 	}
 	committed, err := streamio.AwaitCommit(ctx, r.JetStream, r.Ledger, last, r.Patience, nil)
 	if err == nil && !committed {
-		err = ErrNotProjected
+		err = errNotProjected
 	}
 	return err
 }

@@ -51,14 +51,14 @@ type Progress struct {
 	Waiting   string          `json:"waiting,omitempty"` // the step that is tried again, and for whom
 }
 
-// Liveness is the body of /healthz.
-type Liveness struct {
+// liveness is the body of /healthz.
+type liveness struct {
 	Alive bool     `json:"alive"`
 	Stuck []string `json:"stuck,omitempty"` // streams whose projector has work and makes no step
 }
 
-// Ready asks both servers and every projector.
-func (p Process) Ready(ctx context.Context) Readiness {
+// ready asks both servers and every projector.
+func (p Process) ready(ctx context.Context) Readiness {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,9 +94,9 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Reasons = append(r.Reasons, reason)
 }
 
-// Alive asks no server.
-func (p Process) Alive() Liveness {
-	var l Liveness
+// alive asks no server.
+func (p Process) alive() liveness {
+	var l liveness
 	for _, one := range p.Projectors() {
 		if one.Health().Stuck {
 			l.Stuck = append(l.Stuck, one.Stream())
@@ -106,15 +106,15 @@ func (p Process) Alive() Liveness {
 	return l
 }
 
-// Handler serves the three.
-func Handler(p Process) http.Handler {
+// handler serves the three.
+func handler(p Process) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		l := p.Alive()
+		l := p.alive()
 		answer(w, l.Alive, l)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		state := p.Ready(r.Context())
+		state := p.ready(r.Context())
 		answer(w, state.Ready, state)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
@@ -123,7 +123,7 @@ func Handler(p Process) http.Handler {
 
 // Serve answers on a listener until the returned server is closed.
 func Serve(l net.Listener, p Process) *http.Server {
-	server := &http.Server{Handler: Handler(p), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: handler(p), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(l) // its only end is Close
 	return server
 }

@@ -51,7 +51,7 @@ func Compare(before, after Window) Difference {
 	d := Difference{Before: before, After: after, Adjacent: after.Previous != "" && after.Previous == before.Call}
 	pairs := match(before.Blocks, after.Blocks)
 	d.list(pairs, stay(pairs))
-	d.reckon(pairs)
+	d.cacheCost(pairs)
 	return d
 }
 

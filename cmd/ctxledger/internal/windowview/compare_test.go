@@ -33,8 +33,7 @@ func windowOf(call string, words ...string) windowview.Window {
 		}
 		w.Blocks = append(w.Blocks, b)
 	}
-	w.Reckon()
-	return w
+	return windowview.WithTotals(w)
 }
 
 func told(d windowview.Difference) (list []string) {

@@ -41,7 +41,7 @@ func (d Difference) Draw(out io.Writer, s Style) error {
 }
 
 func (w Window) heading() string {
-	tokens, unknown := w.Sum()
+	tokens, unknown := w.total()
 	text := fmt.Sprintf("turn %s, call %s of session %s: %s, %s tokens", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session, ui.Plural(len(w.Blocks), "block"), ui.Thousands(tokens))
 	if unknown > 0 {
 		text += fmt.Sprintf(" and %s of unknown size", ui.Plural(unknown, "block"))

@@ -30,7 +30,7 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	}
 	fmt.Fprintf(out, "%s\n\n", ui.Wrap(title, s.Width, 0, "  "))
 	layers := w.layers()
-	total, _ := w.Sum()
+	total, _ := w.total()
 	size := total
 	if w.Max != nil {
 		size = max(total, *w.Max)
@@ -81,7 +81,7 @@ func (w Window) account() (lines [][2]string) {
 	add := func(name, format string, args ...any) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
 	}
-	total, unknown := w.Sum()
+	total, unknown := w.total()
 	estimated := ui.Thousands(total) + " tokens"
 	if unknown > 0 {
 		estimated = fmt.Sprintf("at least %s, %s of unknown size", estimated, ui.Plural(unknown, "block"))

@@ -23,8 +23,7 @@ func example() windowview.Window {
 			{Position: 4, Layer: "user", Role: "user", Name: "hello", Tokens: new(int64(70)), New: new(true), Injected: new(false)},
 		},
 	}
-	w.Reckon()
-	return w
+	return windowview.WithTotals(w)
 }
 
 type drawn interface {

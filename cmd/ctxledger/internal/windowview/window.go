@@ -64,8 +64,8 @@ type Window struct {
 	Blocks          []Block   `json:"blocks"` // in order
 }
 
-// Sum adds up what the blocks hold, and counts those of unknown size.
-func (w Window) Sum() (tokens int64, unknown int) {
+// total adds up what the blocks hold, and counts those of unknown size.
+func (w Window) total() (tokens int64, unknown int) {
 	for _, b := range w.Blocks {
 		if b.Tokens == nil {
 			unknown++
@@ -76,16 +76,17 @@ func (w Window) Sum() (tokens int64, unknown int) {
 	return tokens, unknown
 }
 
-// Reckon fills what follows from the blocks and the bill.
-func (w *Window) Reckon() {
-	tokens, unknown := w.Sum()
+// WithTotals returns the window with the numbers that follow from its blocks and the bill.
+func WithTotals(w Window) Window {
+	tokens, unknown := w.total()
 	if len(w.Blocks) == 0 || unknown > 0 {
-		return
+		return w
 	}
 	w.Estimated = &tokens
 	if w.Billed != nil {
 		w.Unattributed = new(*w.Billed - tokens)
 	}
+	return w
 }
 
 // what names a block for a person.

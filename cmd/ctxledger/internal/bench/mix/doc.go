@@ -14,7 +14,7 @@
 // Within a session everything hangs together: sequences are contiguous, items
 // exist before they are chosen, a call's records name each other, an envelope
 // seals its turn. A type that neither the demo nor an import brings about comes
-// once in a while, in turn; see [Measured].
+// once in a while, in turn; see measured.go.
 //
 // The package is pure: it knows no clock, no network and no global randomness.
 package mix

@@ -2,8 +2,8 @@ package mix
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// Measure is how often a type came in real streams, and how long its data was.
-type Measure struct {
+// measure is how often a type came in real streams, and how long its data was.
+type measure struct {
 	Type schema.Type
 	// LiveShare and ImportedShare are events of the type in a thousand.
 	LiveShare, ImportedShare float64
@@ -12,13 +12,13 @@ type Measure struct {
 	LiveBytes, ImportedBytes int
 }
 
-// Measured is what the ratios are made after. Live are the 630 events of one
+// measured is what the ratios are made after. Live are the 630 events of one
 // `ctxledger demo`, a scripted agent that works over real files; imported are
 // the 1,753 facts of `ctxledger import claude-code` over three real sessions
 // with 211 model calls. The stream stored 833 and 959 bytes of headers and
 // subject an event beside the data, which was 945 and 670 bytes long in the
 // mean. Types that are not listed came in neither.
-var Measured = []Measure{
+var measured = []measure{
 	{schema.TypeItemAdded, 182.5, 436.4, 457, 627},
 	{schema.TypeLogAppended, 163.5, 436.4, 390, 547},
 	{schema.TypeInjectionApplied, 90.5, 0, 552, 0},

@@ -78,7 +78,7 @@ func TestRatiosAreTheMeasured(t *testing.T) {
 		s := of[e.EventType()]
 		of[e.EventType()] = sum{s.n + 1, s.bytes + len(e.Data)}
 	}
-	compare := func(kind string, m Measure, of map[schema.Type]sum, share float64, length int) {
+	compare := func(kind string, m measure, of map[schema.Type]sum, share float64, length int) {
 		total := 0
 		for _, s := range of {
 			total += s.n
@@ -96,7 +96,7 @@ func TestRatiosAreTheMeasured(t *testing.T) {
 			t.Errorf("%s %s: %.0f bytes in the mean, measured were %d", kind, m.Type, mean, length)
 		}
 	}
-	for _, m := range Measured {
+	for _, m := range measured {
 		compare("live", m, live, m.LiveShare, m.LiveBytes)
 		compare("imported", m, imported, m.ImportedShare, m.ImportedBytes)
 	}

@@ -128,8 +128,7 @@ func ReadWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) 
 	if size != nil {
 		addSize(&w, *size)
 	}
-	w.Reckon()
-	return w, nil
+	return windowview.WithTotals(w), nil
 }
 
 func blockOf(b turn.Block) windowview.Block {

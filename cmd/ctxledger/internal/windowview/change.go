@@ -75,9 +75,9 @@ func became(a, b Block) string {
 	return Kept
 }
 
-// reckon does the arithmetic of the prompt cache, which holds for a window of one
+// cacheCost does the arithmetic of the prompt cache, which holds for a window of one
 // target: the provider sees one prompt.
-func (d *Difference) reckon(pairs []int) {
+func (d *Difference) cacheCost(pairs []int) {
 	common := 0
 	for common < len(pairs) && pairs[common] == common && became(d.Before.Blocks[common], d.After.Blocks[common]) == Kept {
 		common++
