@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,30 +39,22 @@ type engine struct {
 	tcp, http int
 
 	restarts atomic.Int64
-	ending
-
-	mu    sync.Mutex
-	child *engineChild // guarded by mu; the latest
-}
-
-// ending is how an engine is stopped, once.
-type ending struct {
-	stopOnce sync.Once
-	stopping chan struct{} // closed by stop
-	done     chan error    // how the last child ended, from supervise, once
-	stopErr  error
+	stopping chan struct{}               // closed by stop
+	done     chan error                  // how the last child ended, from supervise, once
+	child    atomic.Pointer[engineChild] // the latest
 }
 
 func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
 
 func newEngine(c Config, creds credentials, p program) *engine {
 	return &engine{
-		config:  c,
-		dir:     filepath.Join(c.Dir, "clickhouse"),
-		creds:   creds,
-		program: p,
-		log:     c.log().With("server", "clickhouse"),
-		ending:  ending{stopping: make(chan struct{}), done: make(chan error, 1)},
+		config:   c,
+		dir:      filepath.Join(c.Dir, "clickhouse"),
+		creds:    creds,
+		program:  p,
+		log:      c.log().With("server", "clickhouse"),
+		stopping: make(chan struct{}),
+		done:     make(chan error, 1),
 	}
 }
 
@@ -92,7 +83,7 @@ func startEngine(ctx context.Context, c Config, creds credentials) (*engine, err
 		}
 		child, err := e.launch(ctx)
 		if err == nil {
-			e.child = child
+			e.child.Store(child)
 			break
 		}
 		free := c.ClickHousePort == 0 || c.HTTPPort == 0
@@ -100,7 +91,7 @@ func startEngine(ctx context.Context, c Config, creds credentials) (*engine, err
 			return nil, err
 		}
 	}
-	go e.supervise(e.child)
+	go e.supervise(e.child.Load())
 	return e, nil
 }
 
@@ -237,9 +228,7 @@ func (e *engine) supervise(child *engineChild) {
 			return
 		}
 		child = next
-		e.mu.Lock()
-		e.child = child
-		e.mu.Unlock()
+		e.child.Store(child)
 		e.restarts.Add(1)
 		e.log.Info("ClickHouse is ready again")
 	}
@@ -266,11 +255,8 @@ func (e *engine) relaunch(backoff *time.Duration) (*engineChild, error) {
 	}
 }
 
-// stop ends the engine in order, bounded by StopTimeout.
+// stop ends the engine in order, bounded by StopTimeout. It is called once.
 func (e *engine) stop() error {
-	e.stopOnce.Do(func() {
-		close(e.stopping)
-		e.stopErr = <-e.done
-	})
-	return e.stopErr
+	close(e.stopping)
+	return <-e.done
 }

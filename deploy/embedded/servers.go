@@ -119,9 +119,7 @@ func (s *Servers) EnginePID() int {
 	if s.engine == nil {
 		return 0
 	}
-	s.engine.mu.Lock()
-	defer s.engine.mu.Unlock()
-	return s.engine.child.cmd.Process.Pid
+	return s.engine.child.Load().cmd.Process.Pid
 }
 
 // Close stops both servers in order and frees the folder. It takes at most
