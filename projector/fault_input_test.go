@@ -109,7 +109,7 @@ func (f *fixture) timeless() (store func(subject string, header map[string][]str
 	config, err := json.Marshal(f.stream().CachedInfo().Config)
 	f.must(err)
 	f.must(f.js.DeleteStream(f.t.Context(), schema.EventStream))
-	return f.servers.EmptyStream(f.t, config)
+	return emptyStream(f.t, f.servers, config)
 }
 
 // Messages around midnight and around the end of a month, by the stream's time:

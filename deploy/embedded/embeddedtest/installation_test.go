@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -85,20 +84,5 @@ func TestDatabaseGoesWithItsTest(t *testing.T) {
 	err := open(t, ClickHouse(t).ClickHouseDSN()).QueryRow(t.Context(), "SELECT count() FROM system.databases WHERE name = ?", database).Scan(&left)
 	if err != nil || left != 0 {
 		t.Errorf("%d of %q are left: %v", left, database, err)
-	}
-}
-
-func TestEmptyStreamTakesTheTestsTime(t *testing.T) {
-	t.Parallel()
-	s := NATS(t)
-	at := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
-	s.EmptyStream(t, []byte(`{"name":"S","subjects":["s"],"storage":"file","num_replicas":1,"max_msgs":-1,"max_bytes":-1,"max_msgs_per_subject":-1,"max_consumers":-1,"max_msg_size":-1}`))("s", nil, []byte("x"), at)
-	stream, err := s.JetStream(t).Stream(t.Context(), "S")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := stream.GetMsg(t.Context(), 1)
-	if err != nil || !m.Time.Equal(at) || string(m.Data) != "x" {
-		t.Errorf("%+v %v", m, err)
 	}
 }

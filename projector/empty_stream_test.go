@@ -1,4 +1,4 @@
-package embeddedtest
+package projector
 
 import (
 	"archive/tar"
@@ -11,30 +11,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
-// JetStream connects to the NATS server until the test ends.
-func (s *Servers) JetStream(tb testing.TB, options ...nats.Option) jetstream.JetStream {
-	tb.Helper()
-	nc, err := nats.Connect(s.NATSURL(), options...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return js
-}
-
-// EmptyStream makes a stream, of a configuration as the JetStream API has it, by
+// emptyStream makes a stream, of a configuration as the JetStream API has it, by
 // restoring an empty one, and returns a function that stores a message in it as of
 // a time of the test's choosing: the one thing of a real server that a test cannot
 // have by waiting. Times must not go back.
-func (s *Servers) EmptyStream(tb testing.TB, config []byte) (store func(subject string, header map[string][]string, data []byte, at time.Time)) {
+func emptyStream(tb testing.TB, s *embeddedtest.Servers, config []byte) (store func(subject string, header map[string][]string, data []byte, at time.Time)) {
 	tb.Helper()
 	var c server.StreamConfig
 	if err := json.Unmarshal(config, &c); err != nil {
