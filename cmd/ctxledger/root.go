@@ -54,9 +54,8 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 			}
 			return a.Flags.Complete(cmd)
 		},
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cli.Group(root)
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError("%w (see `%s --help`)", err, cmd.CommandPath())

@@ -206,7 +206,7 @@ func TestReportOfUnknownFigures(t *testing.T) {
 	if !regexp.MustCompile(`raw copy +0 +0 +\? +\? +\?`).MatchString(table.String()) {
 		t.Errorf("the table has no question marks:\n%s", &table)
 	}
-	if err := r.WriteJSON(&text); err != nil {
+	if err := json.MarshalWrite(&text, &r); err != nil {
 		t.Fatal(err)
 	}
 	var found struct {

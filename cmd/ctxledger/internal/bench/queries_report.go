@@ -4,19 +4,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// WriteJSON writes the report as one JSON object.
-func (r *QueriesReport) WriteJSON(w io.Writer) error {
-	if err := json.MarshalWrite(w, r, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
 
 // WriteTable writes the report for people.
 func (r *QueriesReport) WriteTable(out io.Writer) error {

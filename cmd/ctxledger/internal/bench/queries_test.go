@@ -73,7 +73,7 @@ func TestEveryQueryIsAsked(t *testing.T) {
 	if err := r.WriteTable(&table); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.WriteJSON(&text); err != nil {
+	if err := json.MarshalWrite(&text, &r); err != nil {
 		t.Fatal(err)
 	}
 	var found QueriesReport

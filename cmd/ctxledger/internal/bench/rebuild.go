@@ -102,9 +102,6 @@ func (s *servers) rebuildRound(ctx context.Context, c Config, profile string) (R
 	return round, found.Rebuilt, nil
 }
 
-// WriteJSON writes the report as one JSON object.
-func (r *RebuildReport) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
-
 // WriteTable writes the report for people.
 func (r *RebuildReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

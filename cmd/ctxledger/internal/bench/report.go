@@ -5,21 +5,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
-
-func writeJSON(w io.Writer, report any) error {
-	if err := json.MarshalWrite(w, report, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
 
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {

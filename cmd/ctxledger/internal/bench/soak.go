@@ -299,9 +299,6 @@ func (w *soakWatch) take(now time.Time, seen int) {
 	w.sample, w.began, w.counts, w.most, w.table = millis{}, now, seen, 0, ""
 }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Soak) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
-
 // WriteTable writes the report for people.
 func (r *Soak) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -99,6 +100,23 @@ func (r Answer) Count(column string) int64 {
 func (r Answer) Moment(column string) time.Time {
 	v, _ := r[column].(time.Time)
 	return v
+}
+
+// A Report is what a command prints as a table, or as one JSON object.
+type Report interface {
+	WriteTable(w io.Writer) error
+}
+
+// PrintReport writes a report in the form that -o says.
+func (a *App) PrintReport(report Report, output string) error {
+	if output != "json" {
+		return report.WriteTable(a.Out)
+	}
+	if err := json.MarshalWrite(a.Out, report, jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out)
+	return err
 }
 
 // PrintJSON writes one JSON value and a line break.

@@ -52,8 +52,16 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// KnownCommand refuses an argument of a command that only has subcommands.
-func KnownCommand(cmd *cobra.Command, args []string) error {
+// Group makes cmd a command that only has subcommands.
+func Group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = knownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// knownCommand refuses an argument of a command that only has subcommands.
+func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UsageError("unknown command %q%s", strings.Join(append([]string{cmd.CommandPath()}, args[0]), " "), suggestions(cmd, args[0]))
 	}

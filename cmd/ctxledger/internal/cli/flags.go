@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // GlobalFlags are the settings of every command. A flag wins over the
@@ -59,7 +61,27 @@ func (g *GlobalFlags) Register(root *cobra.Command) {
 	f.StringVar(&g.logFormat, "log-format", logText, "how to log: text, or json for a line of JSON each")
 }
 
-// Complete fills what no flag gave from the environment and the settings file.
+// outputForms annotates -o with the forms that it takes.
+const outputForms = "ctxledger.output"
+
+// OutputFlag registers -o, the form of what a command prints: one of forms, of which
+// the first is the default. Complete refuses others.
+func OutputFlag(f *pflag.FlagSet, output *string, help string, forms ...string) {
+	f.StringVarP(output, "output", "o", forms[0], help)
+	_ = f.SetAnnotation("output", outputForms, forms) // the flag is there
+}
+
+func checkOutput(flag *pflag.Flag) error {
+	if flag == nil || flag.Annotations[outputForms] == nil || slices.Contains(flag.Annotations[outputForms], flag.Value.String()) {
+		return nil
+	}
+	forms := flag.Annotations[outputForms]
+	last := len(forms) - 1
+	return UsageError("-o %q: want %s or %s", flag.Value.String(), strings.Join(forms[:last], ", "), forms[last])
+}
+
+// Complete fills what no flag gave from the environment and the settings file, and
+// refuses a form of output that the command does not have.
 func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 	file, err := readSettings(g.config)
 	if err != nil {
@@ -96,7 +118,7 @@ func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 	if g.logFormat != logText && g.logFormat != logJSON {
 		return UsageError("--log-format %q is none: use %s or %s", g.logFormat, logText, logJSON)
 	}
-	return nil
+	return checkOutput(cmd.Flags().Lookup("output"))
 }
 
 func fromEnvironment(name string) (string, error) {

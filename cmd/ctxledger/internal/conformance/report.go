@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Report says what became of every case.
@@ -64,15 +61,6 @@ func (r *Report) Counts() (passed, failed, absent int) {
 		}
 	}
 	return passed, failed, absent
-}
-
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(w io.Writer) error {
-	if err := json.MarshalWrite(w, r, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
 }
 
 // WriteTable writes a line a case, and below one that fails what was expected

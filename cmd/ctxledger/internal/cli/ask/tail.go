@@ -36,9 +36,6 @@ subject and its session; -o json prints whole CloudEvents.`,
   ctxledger tail -o json | jq .type`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flags.output != "table" && flags.output != "json" {
-				return cli.UsageError("-o %q: want table or json", flags.output)
-			}
 			l, err := a.OpenReader(cmd.Context())
 			if err != nil {
 				return cli.Quietly(cmd.Context(), err)
@@ -52,7 +49,7 @@ subject and its session; -o json prints whole CloudEvents.`,
 	f.StringVar(&flags.filter.Session, "session", "", "only this session")
 	f.StringVar(&flags.filter.Type, "type", "", "only event types that begin so, such as context.selection")
 	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier sequences of each stream to look back over first, and facts to show of them")
-	f.StringVarP(&flags.output, "output", "o", "table", "table, or json for CloudEvents as JSON lines")
+	cli.OutputFlag(f, &flags.output, "table, or json for CloudEvents as JSON lines", "table", "json")
 	f.BoolVar(&flags.noFollow, "no-follow", false, "stop at the newest")
 	return cmd
 }

@@ -54,7 +54,7 @@ reached, 1 when nothing projects the events.`,
 	f.StringArrayVar(&flags.cases, "case", nil, "only this case; may be repeated")
 	f.StringVar(&flags.session, "session", "", "check this session, which a runtime recorded, and publish nothing")
 	f.StringVar(&flags.tenant, "tenant", "", `tenant to record for (default "conformance"), or of --session (default: the one that has it)`)
-	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &flags.output, "table or json", "table", "json")
 	_ = cmd.RegisterFlagCompletionFunc("case", completeCase) // the flag exists
 	return cmd
 }
@@ -68,9 +68,6 @@ func completeCase(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 }
 
 func runConformance(ctx context.Context, a *cli.App, flags conformanceFlags) error {
-	if flags.output != "table" && flags.output != "json" {
-		return cli.UsageError("-o %q: want table or json", flags.output)
-	}
 	cases, err := conformance.Select(flags.cases...)
 	if err != nil {
 		return cli.WithCode(cli.ExitUsage, err)
@@ -85,11 +82,7 @@ func runConformance(ctx context.Context, a *cli.App, flags conformanceFlags) err
 	if err != nil {
 		return err
 	}
-	write := report.WriteTable
-	if flags.output == "json" {
-		write = report.WriteJSON
-	}
-	if err := write(a.Out); err != nil {
+	if err := a.PrintReport(&report, flags.output); err != nil {
 		return err
 	}
 	if !report.Pass {

@@ -16,7 +16,7 @@ import (
 )
 
 func SchemaCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "schema",
 		Short: "Show the event contract, and check events against it",
 		Long: `Show the event contract: the types of facts that the ledger takes, each with its
@@ -26,10 +26,7 @@ a server.`,
 		Example: `  ctxledger schema list
   ctxledger schema show context.selection.completed
   ctxledger schema validate events.ndjson`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	},
 		&cobra.Command{
 			Use: "list", Short: "List the event types", Args: cli.NoArgs,
 			Example: `  ctxledger schema list`,
@@ -57,7 +54,6 @@ code and field; the exit code is 3 if there is any.`,
 			},
 		},
 	)
-	return cmd
 }
 
 func listTypes(a *cli.App) error {

@@ -1,10 +1,8 @@
 package measure
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -15,18 +13,14 @@ import (
 )
 
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:     "bench",
 		Short:   "Measure ctxledger on this machine",
 		Example: `  ctxledger bench projector`,
-		Args:    cli.KnownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	},
 		benchProjectorCommand(a), benchRebuildCommand(a), benchSoakCommand(a), benchSeedCommand(a), benchQueriesCommand(a),
 		benchServeCommand(a), benchWayCommand(a),
 	)
-	return cmd
 }
 
 type benchFlags struct {
@@ -75,7 +69,12 @@ the files of the last; it is removed at the end.`,
   ctxledger bench projector -o json >bench.json
   ctxledger bench projector --profile drain.pprof && go tool pprof -top drain.pprof`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return benchProjector(cmd.Context(), a, c, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return benchmark(a, &c, flags, func() error { return c.Validate() }, func() (cli.Report, error) {
+				report, err := bench.Run(cmd.Context(), c)
+				return &report, err
+			})
+		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.Events, "events", c.Events, "how many events to preload")
@@ -90,27 +89,11 @@ the files of the last; it is removed at the end.`,
 // register adds the flags that every benchmark with servers of its own has.
 func (f *benchFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.keep, "keep", "", "use this folder for the servers' data and keep it; what an earlier run left there is replaced")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "table or json")
-}
-
-func benchProjector(ctx context.Context, a *cli.App, c bench.Config, flags benchFlags) error {
-	return benchmark(a, &c, flags, func() error { return c.Validate() }, func() (benchReport, error) {
-		report, err := bench.Run(ctx, c)
-		return &report, err
-	})
-}
-
-// benchReport is what a benchmark prints.
-type benchReport interface {
-	WriteJSON(w io.Writer) error
-	WriteTable(w io.Writer) error
+	cli.OutputFlag(cmd.Flags(), &f.output, "table or json", "table", "json")
 }
 
 // benchmark runs one in a folder of its own and prints its report.
-func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() error, run func() (benchReport, error)) (err error) {
-	if flags.output != "table" && flags.output != "json" {
-		return cli.UsageError("-o %q: want table or json", flags.output)
-	}
+func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() error, run func() (cli.Report, error)) (err error) {
 	c.Dir = flags.keep
 	if c.Dir == "" {
 		if c.Dir, err = os.MkdirTemp("", "ctxledger-bench-"); err != nil {
@@ -129,10 +112,7 @@ func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() er
 	if err != nil {
 		return err
 	}
-	if flags.output == "json" {
-		return report.WriteJSON(a.Out)
-	}
-	return report.WriteTable(a.Out)
+	return a.PrintReport(report, flags.output)
 }
 
 // stepBar is a progress bar whose title is the step under way.

@@ -50,14 +50,11 @@ as it takes.`,
 	f.IntVar(&c.Samples, "samples", c.Samples, "about how many turns and sessions to ask")
 	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask what is about a tenant or everything")
 	f.DurationVar(&c.MaxTime, "max-time", c.MaxTime, "end a query after this long")
-	f.StringVarP(&output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
 }
 
 func benchQueries(ctx context.Context, a *cli.App, c bench.QueriesConfig, database, output string) (err error) {
-	if output != "table" && output != "json" {
-		return cli.UsageError("-o %q: want table or json", output)
-	}
 	if err := c.Validate(); err != nil {
 		return cli.UsageError("%w", err)
 	}
@@ -79,8 +76,5 @@ func benchQueries(ctx context.Context, a *cli.App, c bench.QueriesConfig, databa
 		return err
 	}
 	err = cli.Interrupted(ctx, err, "the figures are of what was asked until then")
-	if output == "json" {
-		return errors.Join(err, report.WriteJSON(a.Out))
-	}
-	return errors.Join(err, report.WriteTable(a.Out))
+	return errors.Join(err, a.PrintReport(&report, output))
 }

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench"
@@ -27,7 +25,12 @@ benchmark fails.`,
   ctxledger bench rebuild --events 500000 --rounds 1 -o json
   ctxledger bench rebuild --profile rebuild.pprof && go tool pprof -top rebuild.pprof`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return benchRebuild(cmd.Context(), a, c, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return benchmark(a, &c, flags, func() error { return c.Validate() }, func() (cli.Report, error) {
+				report, err := bench.RunRebuild(cmd.Context(), c)
+				return &report, err
+			})
+		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.Events, "events", c.Events, "how many events to preload")
@@ -36,11 +39,4 @@ benchmark fails.`,
 	f.StringVar(&c.Profile, "profile", "", "write a CPU profile of the last rebuild to this file")
 	flags.register(cmd)
 	return cmd
-}
-
-func benchRebuild(ctx context.Context, a *cli.App, c bench.Config, flags benchFlags) error {
-	return benchmark(a, &c, flags, func() error { return c.Validate() }, func() (benchReport, error) {
-		report, err := bench.RunRebuild(ctx, c)
-		return &report, err
-	})
 }

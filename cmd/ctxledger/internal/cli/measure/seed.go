@@ -48,14 +48,11 @@ as it takes.`,
 	f.IntVar(&c.Days, "days", c.Days, "about how many days the events span")
 	f.BoolVar(&quick, "quick", false, "multiply rows in ClickHouse instead of publishing every event")
 	f.IntVar(&c.Base, "base", c.Base, "how many events to project and multiply with --quick")
-	f.StringVarP(&output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
 }
 
 func benchSeed(ctx context.Context, a *cli.App, c bench.SeedConfig, quick bool, output string) (err error) {
-	if output != "table" && output != "json" {
-		return cli.UsageError("-o %q: want table or json", output)
-	}
 	if err := c.Validate(); err != nil {
 		return cli.UsageError("%w", err)
 	}

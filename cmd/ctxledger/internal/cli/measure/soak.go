@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/bench"
@@ -28,7 +26,12 @@ and is removed at the end.`,
 		Example: `  ctxledger bench soak
   ctxledger bench soak --rate 5000 --duration 2m -o json >soak.json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return benchSoak(cmd.Context(), a, c, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return benchmark(a, &c.Config, flags, func() error { return c.Validate() }, func() (cli.Report, error) {
+				report, err := bench.RunSoak(cmd.Context(), c)
+				return &report, err
+			})
+		},
 	}
 	f := cmd.Flags()
 	f.Float64Var(&c.Rate, "rate", 0, "events a second (default: half of what a drain makes)")
@@ -37,11 +40,4 @@ and is removed at the end.`,
 	f.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the events")
 	flags.register(cmd)
 	return cmd
-}
-
-func benchSoak(ctx context.Context, a *cli.App, c bench.SoakConfig, flags benchFlags) error {
-	return benchmark(a, &c.Config, flags, func() error { return c.Validate() }, func() (benchReport, error) {
-		report, err := bench.RunSoak(ctx, c)
-		return &report, err
-	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func DeployCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "deploy",
 		Short: "Configuration of a production node and its tenants",
 		Long: `Print the configuration of a NATS or a ClickHouse server for a node of its own, or
@@ -33,14 +33,10 @@ nothing.`,
 		Example: `  ctxledger deploy nats --tenant acme
   ctxledger deploy nats --tenant acme --tenant zeta --host nats.internal --out node
   ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	},
 		deployServerCommand(a, "nats", "Configuration of NATS: limits, durability, an account for each tenant", deploy.NATS()),
 		deployServerCommand(a, "clickhouse", "Configuration of ClickHouse: memory, parts, a writer and readers", deploy.ClickHouse()),
 	)
-	return cmd
 }
 
 func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *cobra.Command {

@@ -22,10 +22,8 @@ Every digest names its key; old keys stay after a rotation. Secrets are never
 printed: back up the folder "keys" of the data folder.`,
 		Example: `  ctxledger keys list
   ctxledger keys rotate --tenant acme`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
+	list := &cobra.Command{
 		Use: "list", Short: "List the keys of every tenant, without secrets", Args: cli.NoArgs,
 		Example: `  ctxledger keys list`,
 		RunE: func(*cobra.Command, []string) error {
@@ -35,7 +33,7 @@ printed: back up the folder "keys" of the data folder.`,
 			}
 			return printKeys(a, rings...)
 		},
-	})
+	}
 	var tenant string
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Make a new key the tenant's current one", Args: cli.NoArgs,
@@ -52,8 +50,7 @@ printed: back up the folder "keys" of the data folder.`,
 		},
 	}
 	rotate.Flags().StringVar(&tenant, "tenant", schema.DefaultTenant, "whose key")
-	cmd.AddCommand(rotate)
-	return cmd
+	return cli.Group(cmd, list, rotate)
 }
 
 func printKeys(a *cli.App, rings ...schema.KeyRing) error {

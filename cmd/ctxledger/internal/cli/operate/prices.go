@@ -43,8 +43,6 @@ func PricesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "prices", Short: "What tokens cost: tell it, or list it", Long: pricesHelp,
 		Example: "  ctxledger prices import prices.csv\n  ctxledger prices list\n  ctxledger query model-costs",
-		Args:    cli.KnownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var output string
 	list := &cobra.Command{
@@ -67,8 +65,7 @@ func PricesCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return importPrices(cmd.Context(), a, args[0], replace) },
 	}
 	load.Flags().BoolVar(&replace, "replace", false, "take away every price that the file does not have")
-	cmd.AddCommand(list, load)
-	return cmd
+	return cli.Group(cmd, list, load)
 }
 
 // importPrices stores the prices of a file, all of them or, if one is wrong, none.

@@ -26,7 +26,7 @@ import (
 )
 
 func QuarantineCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List, show and replay what was refused",
 		Long: `A message that is wrong in itself is not projected. It is kept with its exact
@@ -39,11 +39,7 @@ recorded events that today's rules would quarantine.`,
 		Example: `  ctxledger quarantine list --since 24h
   ctxledger quarantine show 17
   ctxledger quarantine replay 17 fixed.json`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(quarantineListCommand(a), quarantineShowCommand(a), quarantineReplayCommand(a), quarantinePreviewCommand(a))
-	return cmd
+	}, quarantineListCommand(a), quarantineShowCommand(a), quarantineReplayCommand(a), quarantinePreviewCommand(a))
 }
 
 func quarantineListCommand(a *cli.App) *cobra.Command {
@@ -121,9 +117,6 @@ CloudEvent in JSON, to be fixed and replayed.`,
   ctxledger quarantine show 17 --event >fixed.json`,
 		Args: oneSequence,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "table" && output != "json" {
-				return cli.UsageError("-o %q: want table or json", output)
-			}
 			if raw && (event || output == "json") || event && output == "json" {
 				return cli.UsageError("want one of --raw, --event and -o json")
 			}
@@ -157,7 +150,7 @@ CloudEvent in JSON, to be fixed and replayed.`,
 	f.StringVar(&stream, "incarnation", "", "the stream's, where several streams had such a sequence")
 	f.BoolVar(&raw, "raw", false, "only the exact bytes")
 	f.BoolVar(&event, "event", false, "only the event, in the JSON format of CloudEvents")
-	f.StringVarP(&output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
 }
 

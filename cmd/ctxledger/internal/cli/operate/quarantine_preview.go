@@ -25,13 +25,10 @@ nothing, and does not find what the stream no longer has.`,
 		Example: `  ctxledger quarantine preview
   ctxledger quarantine preview -o csv >suspects.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" && output != "csv" {
-				return cli.UsageError("-o %q: want table, json or csv", output)
-			}
 			return previewQuarantine(cmd.Context(), a, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, json or csv")
+	cli.OutputFlag(cmd.Flags(), &output, "table, json or csv", "table", "json", "csv")
 	return cmd
 }
 

@@ -48,9 +48,6 @@ cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
   ctxledger rebuild --accept`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flags.output != "table" && flags.output != "json" {
-				return cli.UsageError("-o %q: want table or json", flags.output)
-			}
 			if flags.compareOnly && flags.accept {
 				return cli.UsageError("--compare-only swaps nothing: leave --accept away")
 			}
@@ -61,7 +58,7 @@ cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
 	f.BoolVar(&flags.compareOnly, "compare-only", false, "only compare; exit code 4 where the tables differ")
 	f.BoolVar(&flags.compareOnly, "dry-run", false, "the same as --compare-only")
 	f.BoolVar(&flags.accept, "accept", false, "swap although the tables differ")
-	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &flags.output, "table or json", "table", "json")
 	return cmd
 }
 

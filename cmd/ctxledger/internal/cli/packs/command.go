@@ -6,7 +6,7 @@ import (
 )
 
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "evidence",
 		Short: "Export evidence packs, and verify them offline",
 		Long: `An evidence pack is a folder or a zip with the facts of a turn, a run or a session:
@@ -16,9 +16,5 @@ files. Who has it and the log's public key needs nothing else to check it.`,
 		Example: `  ctxledger evidence export --turn turn_7 --out pack
   ctxledger evidence export --session s_42 --out s_42.zip --zip
   ctxledger evidence verify pack --key ledger.pub`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(evidenceExportCommand(a), evidenceVerifyCommand(a))
-	return cmd
+	}, evidenceExportCommand(a), evidenceVerifyCommand(a))
 }

@@ -64,15 +64,12 @@ log with a copy that the ledger's owner does not hold.`,
 	}
 	cmd.Flags().StringArrayVar(&flags.keys, "key", nil, "public key of the ledger, or a file with some, one a line; repeatable")
 	cmd.Flags().StringArrayVar(&flags.tenantKeys, "tenant-key", nil, "key file of the tenant, from the folder keys of its data folder; repeatable")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "text", "text or json")
+	cli.OutputFlag(cmd.Flags(), &flags.output, "text or json", "text", "json")
 	cmd.Flags().IntVar(&flags.faults, "faults", 20, "how many faults of a question are listed; all are counted")
 	return cmd
 }
 
 func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags) error {
-	if flags.output != "text" && flags.output != "json" {
-		return cli.UsageError("-o %q: want text or json", flags.output)
-	}
 	if flags.faults < 1 {
 		return cli.UsageError("--faults %d: want 1 or more", flags.faults)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "proof",
 		Short: "Keys, signed heads and witnesses of the transparency log",
 		Long: `Every event has a leaf in a Merkle tree, the transparency log of its stream. Its
@@ -35,11 +35,7 @@ A head is a note as of c2sp.org/tlog-checkpoint, signed with Ed25519.`,
   ctxledger proof checkpoint --out head
   ctxledger proof consistency 1000 head
   ctxledger proof witness --state /mnt/elsewhere/witness --key ledger.pub`,
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(proofKeygenCommand(a), proofCheckpointCommand(a), proofConsistencyCommand(a), proofWitnessCommand(a))
-	return cmd
+	}, proofKeygenCommand(a), proofCheckpointCommand(a), proofConsistencyCommand(a), proofWitnessCommand(a))
 }
 
 func proofKeygenCommand(a *cli.App) *cobra.Command {
@@ -59,9 +55,6 @@ salt follows from it.`,
 		Example: `  ctxledger proof keygen > ledger.pub
   ctxledger proof keygen --rotate -o json`,
 		RunE: func(*cobra.Command, []string) error {
-			if output != "table" && output != "json" {
-				return cli.UsageError("-o %q: want table or json", output)
-			}
 			ring, err := keyfile.OpenRing(a.Flags.Data)
 			if err == nil && rotate {
 				ring, err = keyfile.RotateRing(a.Flags.Data)
@@ -77,7 +70,7 @@ salt follows from it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&rotate, "rotate", false, "make a new signing key")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, which is a public key a line, or json")
+	cli.OutputFlag(cmd.Flags(), &output, "table, which is a public key a line, or json", "table", "json")
 	return cmd
 }
 
@@ -107,9 +100,6 @@ none of them has signed it.`,
   ctxledger proof checkpoint --out head --key ledger.pub
   ctxledger proof checkpoint -o note | mail -s head auditor@example.org`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" && output != "note" {
-				return cli.UsageError("-o %q: want table, json or note", output)
-			}
 			known, err := Verifiers(a, key)
 			if err != nil {
 				return err
@@ -132,7 +122,7 @@ none of them has signed it.`,
 	f.StringVar(&stream, "stream", schema.EventStream, "whose log: a stream of events")
 	f.StringVar(&key, "key", "", "file with the public keys (default: those of the data folder)")
 	f.StringVar(&out, "out", "", "file to write the signed head to, too")
-	f.StringVarP(&output, "output", "o", "table", "table, json, or note for the signed head itself")
+	cli.OutputFlag(f, &output, "table, json, or note for the signed head itself", "table", "json", "note")
 	return cmd
 }
 

@@ -33,9 +33,6 @@ The JSON has the hashes of the proof, for who checks it without the ledger.`,
 		Example: `  ctxledger proof consistency head.monday head.tuesday
   ctxledger proof consistency 1000 head -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "table" && output != "json" {
-				return cli.UsageError("-o %q: want table or json", output)
-			}
 			return withReader(cmd.Context(), a, func(l *ledger.Ledger) error {
 				return consistency(cmd.Context(), a, l, args, stream, key, output)
 			})
@@ -44,7 +41,7 @@ The JSON has the hashes of the proof, for who checks it without the ledger.`,
 	f := cmd.Flags()
 	f.StringVar(&stream, "stream", schema.EventStream, "whose log, where A and B are sizes")
 	f.StringVar(&key, "key", "", "file with the public keys (default: those of the data folder)")
-	f.StringVarP(&output, "output", "o", "table", "table or json")
+	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
 }
 
