@@ -23,6 +23,7 @@ import (
 // everything else to stderr.
 func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
 	a := &cli.App{In: in, Out: out, Err: stderr}
+	defer a.Close()
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(in)

@@ -233,17 +233,16 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 	if _, err := a.OpenLedger(context.Background()); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("a foreign stream is paired with the instance's tables: %v", err)
 	}
-	nc, _, err := a.ConnectNATS()
-	if err != nil || nc.ConnectedUrlRedacted() != cli.Redacted(other.NATSURL()) {
-		t.Fatalf("connected to %v, %v", nc, err)
+	js, err := a.ConnectNATS()
+	if err != nil || js.Conn().ConnectedUrlRedacted() != cli.Redacted(other.NATSURL()) {
+		t.Fatalf("connected to %v, %v", js, err)
 	}
-	nc.Close()
-	if nc, _, err = a.ConnectNATS(serve.Outlasting...); err != nil || nc.Opts.MaxReconnect >= 0 || nc.Opts.PingInterval > 5*time.Second {
-		t.Errorf("a projector waits for %d reconnects and asks every %s whether the server lives: %v", nc.Opts.MaxReconnect, nc.Opts.PingInterval, err)
+	if js, err = a.ConnectNATS(serve.Outlasting...); err != nil || js.Conn().Opts.MaxReconnect >= 0 || js.Conn().Opts.PingInterval > 5*time.Second {
+		t.Errorf("a projector waits for %d reconnects and asks every %s whether the server lives: %v", js.Conn().Opts.MaxReconnect, js.Conn().Opts.PingInterval, err)
 	}
-	nc.Close()
+	a.Close()
 	a = cli.App{Flags: cli.GlobalFlags{Data: data, Clickhouse: "clickhouse://127.0.0.1:1/x"}}
-	if _, _, err := a.ConnectNATS(); cli.ExitCode(err) != cli.ExitUnreachable {
+	if _, err := a.ConnectNATS(); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("the instance's stream is paired with foreign tables: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/queries"
+	"github.com/go-json-experiment/json"
 )
 
 // TestEveryQueryIsAsked runs the benchmark over a small corpus: each query of the

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,15 @@ type App struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Flags    GlobalFlags
+
+	opened []func() // each closes a connection
+}
+
+// Close closes the connections that the command has opened, the newest first.
+func (a *App) Close() {
+	for _, end := range slices.Backward(a.opened) {
+		end()
+	}
 }
 
 // Log returns a logger to standard error, as the flags say.

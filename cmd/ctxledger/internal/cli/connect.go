@@ -47,28 +47,28 @@ func (a *App) Addresses() (found embedded.Addresses, err error) {
 	return found, nil
 }
 
-// ConnectNATS connects to JetStream. The caller closes the connection.
-func (a *App) ConnectNATS(options ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+// ConnectNATS connects to JetStream until Close.
+func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 	found, err := a.Addresses()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if found.NATSURL == "" && a.Flags.natsContext == "" {
-		return nil, nil, WithCode(ExitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs"))
+		return nil, WithCode(ExitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs"))
 	}
 	if !a.NamesNATS() {
 		options = append(options, nats.NoReconnect()) // an instance that ends comes back on another port
 	}
 	nc, err := a.DialNATS(found.NATSURL, options...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	a.opened = append(a.opened, nc.Close)
 	js, err := jetstream.New(nc)
 	if err != nil {
-		nc.Close()
-		return nil, nil, fmt.Errorf("use JetStream: %w", err)
+		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return nc, js, nil
+	return js, nil
 }
 
 // DialNATS connects to the server at address, or to that of the context that
@@ -99,22 +99,26 @@ func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, erro
 // and not look into them, as that of a tenant of `deploy nats`.
 func PublishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
 
-// OpenLedger connects to ClickHouse as the writer.
+// OpenLedger connects to ClickHouse as the writer until Close.
 func (a *App) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
-	found, err := a.Addresses()
-	if err != nil {
-		return nil, err
-	}
-	return OpenDSN(ctx, found.ClickHouseDSN)
+	return a.open(ctx, func(found embedded.Addresses) string { return found.ClickHouseDSN })
 }
 
-// OpenReader connects as a user who can only read, where there is one.
+// OpenReader connects as a user who can only read, where there is one, until Close.
 func (a *App) OpenReader(ctx context.Context) (*ledger.Ledger, error) {
+	return a.open(ctx, func(found embedded.Addresses) string { return found.ReaderDSN })
+}
+
+func (a *App) open(ctx context.Context, dsn func(embedded.Addresses) string) (*ledger.Ledger, error) {
 	found, err := a.Addresses()
 	if err != nil {
 		return nil, err
 	}
-	return OpenDSN(ctx, found.ReaderDSN)
+	l, err := OpenDSN(ctx, dsn(found))
+	if err == nil {
+		a.opened = append(a.opened, func() { l.Close() })
+	}
+	return l, err
 }
 
 func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
@@ -207,7 +211,7 @@ func KeysIn(data string) func() ([]schema.KeyRing, error) {
 	return func() ([]schema.KeyRing, error) { return keyfile.List(data) }
 }
 
-// OpenMigrated opens a ledger whose tables are up to date.
+// OpenMigrated connects to a ledger whose tables are up to date, until Close.
 func OpenMigrated(ctx context.Context, a *App) (*ledger.Ledger, error) {
 	l, err := a.OpenLedger(ctx)
 	if err != nil {
@@ -217,11 +221,7 @@ func OpenMigrated(ctx context.Context, a *App) (*ledger.Ledger, error) {
 	if err == nil && len(pending) > 0 {
 		err = errors.New("the tables are not up to date: run `ctxledger migrate`")
 	}
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
+	return l, err
 }
 
 // KeysOf returns the keys of a tenant that a data folder has.

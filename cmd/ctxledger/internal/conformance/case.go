@@ -22,15 +22,13 @@ type Case struct {
 	Checks []Check // those of every case first
 }
 
-// unknownCaseError names a case that there is not.
-type unknownCaseError struct{ Name string }
-
-func (e *unknownCaseError) Error() string {
+// unknownCase is the error for a name that no case has.
+func unknownCase(name string) error {
 	var names []string
 	for _, c := range catalogue {
 		names = append(names, c.Name)
 	}
-	return fmt.Sprintf("there is no case %q; there are %s", e.Name, strings.Join(names, ", "))
+	return fmt.Errorf("there is no case %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // Cases returns all cases, in the order of seed 001.
@@ -50,7 +48,7 @@ func Select(names ...string) ([]Case, error) {
 	all := Cases()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Case) bool { return c.Name == name }) {
-			return nil, &unknownCaseError{name}
+			return nil, unknownCase(name)
 		}
 	}
 	if len(names) == 0 {

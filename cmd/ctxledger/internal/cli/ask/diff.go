@@ -106,7 +106,6 @@ func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	second, err := findWindow(ctx, a, l, &after)
 	if err != nil {
 		return err

@@ -185,7 +185,6 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	result, err := turn.Query(ctx, l, asked, given, limits)
 	if err != nil {
 		return queryExit(err)

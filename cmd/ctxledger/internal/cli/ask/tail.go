@@ -40,7 +40,6 @@ subject and its session; -o json prints whole CloudEvents.`,
 			if err != nil {
 				return cli.Quietly(cmd.Context(), err)
 			}
-			defer l.Close()
 			return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
 		},
 	}

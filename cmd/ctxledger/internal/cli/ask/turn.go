@@ -147,7 +147,6 @@ func CompleteTurn(a *cli.App) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer l.Close()
 		session, _ := cmd.Flags().GetString("session")
 		found, _ := TurnFlags{Turn: typed, Session: session}.ask(ctx, l, "window-turns")
 		var names []string

@@ -64,7 +64,6 @@ func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p pro
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	if err := findTurn(ctx, a, l, &flags); err != nil {
 		return err
 	}

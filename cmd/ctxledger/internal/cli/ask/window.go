@@ -56,7 +56,6 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	if err := findTurn(ctx, a, l, &flags); err != nil {
 		return err
 	}

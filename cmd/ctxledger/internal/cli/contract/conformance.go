@@ -99,16 +99,14 @@ func counted(n int, one, many string) string {
 }
 
 func recordCases(ctx context.Context, a *cli.App, target conformance.Target) (conformance.Report, error) {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return conformance.Report{}, err
 	}
-	defer nc.Close()
 	l, err := a.OpenReader(ctx)
 	if err != nil {
 		return conformance.Report{}, err
 	}
-	defer l.Close()
 	target.JetStream, target.Ledger = js, l
 	bar := conformanceBar(a)
 	defer bar.Done()
@@ -120,7 +118,6 @@ func checkSession(ctx context.Context, a *cli.App, target conformance.Target, se
 	if err != nil {
 		return conformance.Report{}, err
 	}
-	defer l.Close()
 	target.Ledger = l
 	bar := conformanceBar(a)
 	defer bar.Done()

@@ -84,11 +84,10 @@ func benchSeed(ctx context.Context, a *cli.App, c bench.SeedConfig, quick bool, 
 }
 
 func seedStream(ctx context.Context, a *cli.App, c bench.SeedConfig) (bench.Seeded, error) {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return bench.Seeded{}, err
 	}
-	defer nc.Close()
 	return bench.SeedStream(ctx, c, js)
 }
 

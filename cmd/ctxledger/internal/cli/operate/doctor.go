@@ -142,11 +142,10 @@ func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
 		return []finding{{what: "servers", state: "none run on this data folder: start them with `ctxledger up`"}}
 	}
 	var findings []finding
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err == nil {
-		defer nc.Close()
-		findings = append(findings, finding{what: "nats", state: nc.ConnectedUrlRedacted() + ", version " + nc.ConnectedServerVersion()}, checkStream(ctx, js))
-		findings = append(findings, checkAccounts(ctx, a, nc, js, secrets)...)
+		findings = append(findings, finding{what: "nats", state: js.Conn().ConnectedUrlRedacted() + ", version " + js.Conn().ConnectedServerVersion()}, checkStream(ctx, js))
+		findings = append(findings, checkAccounts(ctx, a, js, secrets)...)
 	} else {
 		findings = append(findings, finding{what: "nats", err: err})
 	}
@@ -154,7 +153,6 @@ func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
 	if err != nil {
 		return append(findings, finding{what: "clickhouse", err: err})
 	}
-	defer l.Close()
 	version, err := l.Version()
 	findings = append(findings, finding{"clickhouse", "version " + version, err})
 	tables := checkTables(ctx, l)

@@ -23,8 +23,8 @@ import (
 
 // checkAccounts says what the account of this connection and those in a folder of
 // secrets may do beyond what their role needs.
-func checkAccounts(ctx context.Context, a *cli.App, nc *nats.Conn, js jetstream.JetStream, secrets string) []finding {
-	own := natsAccount{nc: nc}
+func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secrets string) []finding {
+	own := natsAccount{nc: js.Conn()}
 	if err := own.identify(ctx); err != nil {
 		return []finding{{what: "accounts", state: "the server does not tell whose connection this is: " + err.Error()}}
 	}
@@ -41,7 +41,7 @@ func checkAccounts(ctx context.Context, a *cli.App, nc *nats.Conn, js jetstream.
 	if secrets == "" {
 		return findings
 	}
-	return append(findings, checkSecrets(ctx, a, nc.ConnectedAddr(), secrets)...)
+	return append(findings, checkSecrets(ctx, a, js.Conn().ConnectedAddr(), secrets)...)
 }
 
 const tenantSecret = "nats-tenant-"

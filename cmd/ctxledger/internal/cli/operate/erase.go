@@ -76,16 +76,14 @@ minutes.`,
 }
 
 func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseFlags) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	l, err := cli.OpenMigrated(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	e := erasure.Erasure{
 		JetStream: js, Ledger: l, Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs, Log: a.Log(),
 	}

@@ -48,11 +48,10 @@ What was projected stays in the tables and still tells repeated events.`,
 			if err := CheckPartitions(partitions); err != nil {
 				return err
 			}
-			nc, js, err := a.ConnectNATS()
+			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
 			}
-			defer nc.Close()
 			created, err := streamio.EnsurePartitions(cmd.Context(), js, schema.Partitions(partitions))
 			for _, name := range created {
 				fmt.Fprintf(a.Out, "created %s\n", name)
@@ -70,7 +69,6 @@ What was projected stays in the tables and still tells repeated events.`,
 			if err != nil {
 				return err
 			}
-			defer l.Close()
 			applied, err := shadow.Of(l).Migrate(cmd.Context())
 			for _, name := range applied {
 				fmt.Fprintf(a.Out, "applied %s\n", name)

@@ -82,7 +82,6 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	if err := read.Of(l).ImportPrices(ctx, prices, replace); err != nil {
 		return err
 	}

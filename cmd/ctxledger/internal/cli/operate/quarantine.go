@@ -124,7 +124,6 @@ CloudEvent in JSON, to be fixed and replayed.`,
 			if err != nil {
 				return err
 			}
-			defer l.Close()
 			r, err := findRefusal(cmd.Context(), l, args[0], stream)
 			if err != nil {
 				return err

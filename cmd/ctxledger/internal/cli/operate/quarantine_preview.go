@@ -33,16 +33,14 @@ nothing, and does not find what the stream no longer has.`,
 }
 
 func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	l, err := cli.OpenMigrated(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "reading the stream")
 	var found previewRows
 	err = quarantine.Preview(ctx, js, l, a.Log(), bar.Set, func(r ledger.Refusal) error {

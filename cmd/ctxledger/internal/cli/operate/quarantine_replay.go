@@ -53,16 +53,14 @@ replayed or was refused again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			nc, js, err := a.ConnectNATS()
+			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
 			}
-			defer nc.Close()
 			l, err := cli.OpenMigrated(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			defer l.Close()
 			r := replayer{app: a, js: js, ledger: l}
 			switch {
 			case code != "":

@@ -63,16 +63,14 @@ cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
 }
 
 func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	l, err := cli.OpenMigrated(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	keys := cli.KeysIn(a.Flags.Data)
 	if _, err := keys(); err != nil {
 		return err

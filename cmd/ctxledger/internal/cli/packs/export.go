@@ -82,7 +82,6 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	scope, err := findScope(ctx, a, l, flags)
 	if err != nil {
 		return err
@@ -276,11 +275,10 @@ const exporterSource = "urn:ctxledger:export:"
 
 // recordExport publishes that the pack was made.
 func recordExport(ctx context.Context, a *cli.App, scope pack.Scope, made export) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	return PublishExport(ctx, js, scope, made)
 }
 

@@ -178,7 +178,6 @@ func withReader(ctx context.Context, a *cli.App, do func(*ledger.Ledger) error) 
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	return do(l)
 }
 

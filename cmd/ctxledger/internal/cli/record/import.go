@@ -108,11 +108,10 @@ context facts by type.`,
 }
 
 func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []string, flags importFlags) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	before, err := streamio.ReadLastSequences(ctx, js)
 	blind := cli.PublishOnly(err)
 	if err != nil && !blind {
@@ -281,7 +280,6 @@ func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	const patience = 15 * time.Second
 	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "stored in the stream; projecting")
 	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, bar.Set)

@@ -65,11 +65,10 @@ const MaxLine = 8 * schema.MaxEventBytes
 const publishLinger = 200 * time.Millisecond
 
 func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
-	nc, js, err := a.ConnectNATS()
+	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !cli.PublishOnly(err) {
 		return err
 	}

@@ -104,16 +104,14 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if listener != nil {
 		defer listener.Close()
 	}
-	nc, js, err := a.ConnectNATS(Outlasting...)
+	js, err := a.ConnectNATS(Outlasting...)
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	l, err := cli.OpenMigrated(ctx, a)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	defer l.Close()
 	keys := cli.KeysIn(a.Flags.Data)
 	if _, err := keys(); err != nil {
 		return err
@@ -141,7 +139,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	}
 	if listener != nil {
 		defer status.Serve(listener, status.Process{
-			Projectors: projectorsOf(&k), NATS: nc.IsConnected, ClickHouse: l.Ping, Metrics: status.NewRegistry(c.Metrics),
+			Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: l.Ping, Metrics: status.NewRegistry(c.Metrics),
 		}).Close()
 	}
 	err = k.Run(ctx)
@@ -186,7 +184,6 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	done, err := recheck.Rechecker{
 		Ledger: l, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
 		Found: func(r privacy.Reintroduction) {
