@@ -70,6 +70,9 @@ func gone(pid int) error {
 
 func needEngine(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs servers: run without -short")
+	}
 	if _, err := findProgram(t.Context(), DefaultConfig(t.TempDir())); err != nil {
 		giveUp(t, err)
 	}
