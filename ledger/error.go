@@ -58,7 +58,7 @@ func NotMigrated(err error) bool {
 	return NoTable(err) || hasCode(err, chsql.CodeUnknownIdentifier, chsql.CodeNoSuchColumn)
 }
 
-// gone reports whether err says that the table or its database is not there.
+// NoTable reports whether err says that the table or its database is not there.
 func NoTable(err error) bool { return hasCode(err, chsql.CodeUnknownTable, chsql.CodeUnknownDatabase) }
 
 // AccessDenied reports whether err says that the user may not do it.

@@ -106,7 +106,7 @@ func (s *sender) done(client *ch.Client, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// take returns a free connection or a new one, to the first address that
+// Take returns a free connection or a new one, to the first address that
 // answers.
 func (s *sender) Take(ctx context.Context) (*ch.Client, error) {
 	s.mu.Lock()

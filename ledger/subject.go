@@ -63,7 +63,7 @@ func (s Subject) String() string {
 // IsZero reports whether s names nothing.
 func (s Subject) IsZero() bool { return s == Subject{} }
 
-// keptTypes are of events that stay whatever is erased. A redaction has no content, and
+// KeptTypes are of events that stay whatever is erased. A redaction has no content, and
 // without it the value that it withholds could come back; the others are about the
 // ledger.
 var KeptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
@@ -86,7 +86,7 @@ func (s Subject) Covers(e *schema.Event) bool {
 	return s.Kind == subjectItem && strings.HasPrefix(string(e.EventType()), ItemTypes) && e.Subject == s.ID
 }
 
-// itemTypes begin the types of an item's versions.
+// ItemTypes begin the types of an item's versions.
 const ItemTypes = "context.item."
 
 // CoversRefused reports whether a refused message is of the subject: by its attributes

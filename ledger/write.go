@@ -146,7 +146,7 @@ func (l *Ledger) insert(ctx context.Context, b column.Table, r Range, rules Rule
 	})
 }
 
-// insertBlock stores rows in one block.
+// InsertBlock stores rows in one block.
 func (l *Ledger) InsertBlock(ctx context.Context, b column.Table, id string, settings []ch.Setting) error {
 	if err := l.sender.insert(ctx, b, id, settings); err != nil {
 		return fmt.Errorf("insert into %s: %w", b.Table, err)

@@ -91,7 +91,7 @@ func (c *Call) checkIDs(items []window.Item) error {
 	return nil
 }
 
-// hide is [Client.hideError].
+// hide is [withheld.hideError].
 func (c *Call) hide(err error) error { return c.turn.run.client.withheld.hideError(err) }
 
 // Assemble records the plan's window as ordered blocks for the model and

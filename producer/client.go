@@ -257,7 +257,7 @@ func NewClient(c Config, t publish.Transport) (*Client, error) {
 //
 // The client writes schema version and event type into fact and keeps no
 // reference to it. Errors: schema.Violations for a fact that the contract
-// refuses, [*WithheldError], [nats.ErrMaxPayload], [ErrQueueFull]; none of
+// refuses, [*WithheldError], [nats.ErrMaxPayload], [publish.ErrQueueFull]; none of
 // their texts holds a withheld value. Config.WhenFull may have it wait for room,
 // or drop the fact: then there is no error, the sequence is used up, and the
 // stream gets a record of the loss.
@@ -364,7 +364,7 @@ func (c *Client) Flush(ctx context.Context) error {
 }
 
 // Err says why the oldest recorded facts are not in the stream yet, or nil; see
-// [Publisher.Err].
+// [publish.Publisher.Err].
 func (c *Client) Err() error { return c.transport.Err() }
 
 // Source is the CloudEvents source of this client's events.

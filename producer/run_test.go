@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// facts decodes the stream's facts of one type.
+// factsOf decodes the stream's facts of one type.
 func factsOf[F schema.Fact](t *testing.T, b *bustest.Bus) (list []F) {
 	t.Helper()
 	for _, e := range b.Events(t) {

@@ -218,7 +218,7 @@
 // the stream. Looked at are the payload, the subject and the names and values of
 // headers: as they came, and with the escapes of JSON (three layers), percent
 // encoding and the base64 of a structured event taken off. Values below
-// [schema.FingerprintPrefix] bytes have no fingerprint; other encodings, other
+// [fingerprint.Prefix] bytes have no fingerprint; other encodings, other
 // cases and values split over two fields are not found.
 //
 // What is kept of such a message is not to give the value away: neither the

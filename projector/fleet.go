@@ -49,7 +49,7 @@ var errSurplus = errors.New("another projector is to have the stream")
 const minBatchMessages, minBatchBytes = 1000, 1 << 20
 
 // NewFleet checks the configuration, in which Stream must be empty; it does not
-// connect. Partitions are those that [ReadPartitions] returned.
+// connect. Partitions are those that [streamio.ReadPartitions] returned.
 func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

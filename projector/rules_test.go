@@ -58,7 +58,7 @@ func (f *fixture) ensureRules() []string {
 	return changed
 }
 
-// facts returns what one rule takes otherwise than the other: forged events, one
+// contested returns what one rule takes otherwise than the other: forged events, one
 // without a tenant, and two tenants' events of one source and id.
 func contested(first int) []schema.Message {
 	forged, nobodys, another := projectortest.Event(first, 0), projectortest.Event(first+1, 0), projectortest.Event(first+2, 1)

@@ -200,7 +200,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// trimSpace removes the white space that JSON allows around a value.
+// TrimSpace removes the white space that JSON allows around a value.
 func TrimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
 
 // FromCloudEvent takes over an event of the official SDK. Extension values

@@ -182,7 +182,7 @@ func ctxledger(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), err.String(), code
 }
 
-// ask runs a query of the command line and returns its rows.
+// askCLI runs a query of the command line and returns its rows.
 func askCLI(t *testing.T, data string, args ...string) (list []map[string]any) {
 	t.Helper()
 	stdout, stderr, code := ctxledger(t, append([]string{"query", "--data", data, "-o", "json"}, args...)...)

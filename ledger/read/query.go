@@ -62,7 +62,7 @@ type Rows interface {
 // statement, and never become part of its text.
 //
 // The error is one sentence that says what to do. It wraps [ErrReadOnly],
-// [ErrLimit], [ErrNotMigrated], [ErrUnreachable] or [ErrStatement].
+// [ErrLimit], [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement].
 func (l Reader) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *Result) Values() []any {
 	return values
 }
 
-// Err returns what ended the rows early, explained as by [Ledger.Query].
+// Err returns what ended the rows early, explained as by [Reader.Query].
 func (r *Result) Err() error {
 	if r.err != nil {
 		return queryError(r.err, r.limits)

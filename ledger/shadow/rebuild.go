@@ -58,7 +58,7 @@ func (l Live) Beside(ctx context.Context) (*Set, error) {
 // Database returns the name of the database that the set is in.
 func (b *Set) Database() string { return b.name }
 
-// besideState is the newest row of rebuild_state.
+// setState is the newest row of rebuild_state.
 type setState struct {
 	name       string
 	ids        map[string]uuid.UUID // carried: the streams; swapping: the rebuilt tables

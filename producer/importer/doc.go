@@ -24,7 +24,7 @@
 //
 // An importer invents nothing. What a log does not say is absent from the
 // fact, never 0 or "". It keeps native ids, stores no text unless asked to
-// ([Options.StoreText]), and holds ids, positions and counts in memory, never
+// ([model.Options.StoreText]), and holds ids, positions and counts in memory, never
 // text, so that memory does not grow with the size of the log's content. Logs of
 // lines are read line by line, documents element by element.
 //
@@ -33,7 +33,7 @@
 // record, call and tool call. For a step of an agent (a call, its answer, a tool's
 // result) of one OpenHands run that nothing condenses that is about 0.5 kB, measured
 // over 126,799 steps; what a run needed is given back at its end. Beside it stand
-// one line or element, as long as it is, up to [Options.MaxLineBytes], and its
+// one line or element, as long as it is, up to [model.Options.MaxLineBytes], and its
 // values. A process that imported 1 GB without token counts took, at its peak, 94
 // to 103 MB for Claude Code, 100 MB for Codex with lines out of order (2.6 million
 // of them), 109 MB for OpenHands and 127 MB for SWE-agent, whose log is one window.
@@ -42,7 +42,7 @@
 //
 // Event ids are UUIDs of version 5 over the tenant, the session, the record's
 // own id and the kind of fact; nothing comes from a clock, a file name or a
-// random source. The same log with the same [Options] therefore gives the same
+// random source. The same log with the same [model.Options] therefore gives the same
 // bytes, and importing a log that has grown gives the earlier events again,
 // byte for byte, and then the new ones. There are two exceptions, each with an
 // id of its own so that both versions are kept and no bytes conflict:
@@ -89,8 +89,8 @@
 // # What each record becomes
 //
 // Facts of all formats but Claude Code's say the native type in metadata
-// record_type. What is dropped is counted in [Report.Ignored], and a type that
-// is not listed is a [Problem].
+// record_type. What is dropped is counted in [model.Report.Ignored], and a type that
+// is not listed is a [model.Problem].
 //
 // The package comments of claudecode, codex, openhands and sweagent have a table
 // each.
@@ -105,7 +105,7 @@
 //
 // # Bad input
 //
-// A line that cannot be read is reported as a [Problem] and the lines around
+// A line that cannot be read is reported as a [model.Problem] and the lines around
 // it are imported. Of a document that ends early, what stands before its end is
 // imported. Only a failing reader, a failing emit and a cancelled
 // context end an import early.

@@ -16,7 +16,7 @@ import (
 
 // Import imports a log of the format, as the format's own function does. For
 // FormatAuto it looks at the log first; one of no format is a problem of the
-// report, with [ReasonUnknownFormat], and no error.
+// report, with [model.ReasonUnknownFormat], and no error.
 func Import(ctx context.Context, f model.Format, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	if f == model.FormatAuto {
 		found, looked, err := Detect(r)

@@ -5,7 +5,7 @@
 //	… the runtime works with client …
 //	plan := producertest.One[*schema.SelectionCompleted](t, rec.Events().Turn("turn-1"))
 //
-// A [Recorder] is a [producer.Transport] in the process: it reads each message as
+// A [Recorder] is a [publish.Transport] in the process: it reads each message as
 // the projector would, holds it to the contract, and keeps the decoded fact. What
 // it keeps is what a stream would hold; nothing else of the SDK is replaced.
 //

@@ -124,7 +124,7 @@ func (r *Recorder) Err() error {
 // Fail makes the recorder behave, from now on, as if the stream were away for
 // the reason err; nil ends that. As with a real stream, facts are still taken
 // and it is Seal, Missing and Flush that return err. With an error that wraps
-// [producer.ErrQueueFull] facts are refused, too, and not kept.
+// [publish.ErrQueueFull] facts are refused, too, and not kept.
 func (r *Recorder) Fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -80,7 +80,7 @@ type waiting struct {
 	bytes   int
 }
 
-// NewPublisher publishes through js. A batch is sent when 1,000 events wait,
+// New publishes through js. A batch is sent when 1,000 events wait,
 // when linger has passed since the first of them, or by Flush.
 //
 // With a linger, Publish never waits and a try that failed is repeated until
@@ -93,7 +93,7 @@ func New(js jetstream.JetStream, linger time.Duration) *Publisher {
 	return NewWith(js, Options{Linger: linger, MaxQueued: DefaultMaxQueued})
 }
 
-// newPublisher publishes through js as the options say.
+// NewWith publishes through js as the options say.
 func NewWith(js jetstream.JetStream, options Options) *Publisher {
 	p := &Publisher{worker: newWorker(), sender: newRoute(js), options: options}
 	if options.ReplaceRefused {

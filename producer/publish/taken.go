@@ -86,6 +86,8 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 	return false
 }
 
-// TakenIDs is [Client.TakenIDs] of a publisher. Events that an earlier process has
-// published count, too, where the account may not look into the stream.
+// TakenIDs counts the events that were acknowledged as duplicates of other messages when
+// they were sent for the first time. They were sent again under random ids. Events that
+// an earlier process has published count, too, where the account may not look into the
+// stream.
 func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }

@@ -17,7 +17,7 @@ import (
 // stops at its first error. It looks at each message by itself: what another message
 // decides, such as a conflict of ids or a withheld value, is not looked at. It
 // changes nothing. A refusal has the tenant of the subject; the event of the message
-// is in its bytes. Nil discards the log; told is as in [AwaitCommit].
+// is in its bytes. Nil discards the log; told is as in [streamio.AwaitCommit].
 func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

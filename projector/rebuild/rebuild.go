@@ -109,7 +109,8 @@ type Rebuilt struct {
 }
 
 // Run rebuilds. Only one runs at a time; another waits. It may be run again after
-// whatever end. Errors: [ErrDiffer]; [ErrEventsExpired] and [ErrStreamForked] where
+// whatever end. Errors: [ErrDiffer]; [streamio.ErrEventsExpired] and
+// [streamio.ErrStreamForked] where
 // a stream changed meanwhile, then what was rebuilt is dropped.
 func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	began := time.Now()

@@ -15,10 +15,10 @@ import (
 	"math/bits"
 )
 
-// ErrFingerprintKey says that a key cannot make fingerprints. It is permanent.
+// ErrKey says that a key cannot make fingerprints. It is permanent.
 var ErrKey = errors.New("fingerprints need a tenant key with an id and a secret")
 
-// FingerprintPrefix is how many bytes the rolling hash of a [Fingerprint]
+// Prefix is how many bytes the rolling hash of a [schema.Fingerprint]
 // covers, and the least length of a value that has a fingerprint.
 const Prefix = 8
 
@@ -41,8 +41,8 @@ const Prefix = 8
 // arithmetic, but each step has to wait for the one before.
 type Hasher struct{ get func() *material }
 
-// fingerprintKeys is what a key gives for fingerprints. Immutable. It is kept
-// behind a function for the reason given at [Key].
+// material is what a key gives for fingerprints. Immutable. It is kept
+// behind a function for the reason given at [schema.Key].
 type material struct {
 	id     string
 	secret []byte
@@ -50,10 +50,10 @@ type material struct {
 	table [Prefix][256]uint64
 }
 
-// fingerprintPrime is p.
+// prime is p.
 const prime = 1<<61 - 1
 
-// NewFingerprinter returns a fingerprinter for the tenant key. The error is
+// New returns a fingerprinter for the tenant key. The error is
 // [ErrKey] for the zero Key.
 func New(k schema.Key) (Hasher, error) {
 	secret := k.Derive("fingerprint")

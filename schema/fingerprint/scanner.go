@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// FingerprintMatch is a place in a text where a fingerprinted value stands.
+// Match is a place in a text where a fingerprinted value stands.
 type Match struct {
 	Fingerprint int // index in the order in which they were given
 	Start, End  int // byte offsets
 }
 
-// FingerprintScanner recognises fingerprinted values in texts. Make one with
+// Scanner recognises fingerprinted values in texts. Make one with
 // [Hasher.Scanner]. Scanning is safe for concurrent use; Add is not.
 type Scanner struct {
 	get    func() *material

@@ -20,7 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// StandardKind names a document of the Agent Context standard, in the words
+// Kind names a document of the Agent Context standard, in the words
 // that the standard has for its objects.
 type Kind string
 
@@ -37,15 +37,15 @@ const (
 	Missing    Kind = "missing_context"
 )
 
-// standardVersion is the schema_version of the standard whose shape the
+// version is the schema_version of the standard whose shape the
 // documents have. A fact's own schema_version is that of its data.
 const version = "0.1.0"
 
-// ErrNoStandardShape means that the other standard has no document for a fact
+// ErrNoShape means that the other standard has no document for a fact
 // of this type. It is no fault of the event: skip it.
 var ErrNoShape = errors.New("no document of the standard has the shape of this fact")
 
-// StandardDocument returns the record that e's fact is about as a document of
+// Document returns the record that e's fact is about as a document of
 // the Agent Context standard. The same event gives the same bytes.
 //
 // A fact has a document when it says that something is the case: an envelope,
@@ -73,8 +73,8 @@ var ErrNoShape = errors.New("no document of the standard has the shape of this f
 // envelope's scope that the standard does not list; and {"value": …} around
 // freshness and validation that are neither text nor object.
 //
-// The event must meet the contract: else the error is the [Violations] that
-// [Validate] reports, or [ErrUnknownType].
+// The event must meet the contract: else the error is the [schema.Violations] that
+// [schema.Validate] reports, or [schema.ErrUnknownType].
 func Document(e *schema.Event) (Kind, []byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
@@ -83,7 +83,7 @@ func Document(e *schema.Event) (Kind, []byte, error) {
 	return DocumentOf(e, fact)
 }
 
-// StandardDocumentOf is [Document] for an event of which [Validate]
+// DocumentOf is [Document] for an event of which [schema.Validate]
 // returned this fact and nothing against it.
 func DocumentOf(e *schema.Event, fact schema.Fact) (Kind, []byte, error) {
 	kind, r, err := documentRecord(e, fact)
@@ -94,7 +94,7 @@ func DocumentOf(e *schema.Event, fact schema.Fact) (Kind, []byte, error) {
 	return kind, document, err
 }
 
-// StandardSources returns the sources of e's item as documents of the Agent
+// Sources returns the sources of e's item as documents of the Agent
 // Context standard (context_source_ref), in the item's order; none for a fact
 // of another type. A source known only by its URI has that as its source_id. A
 // source that has neither is left to the item's own document: it could not be
@@ -109,7 +109,7 @@ func Sources(e *schema.Event) ([][]byte, error) {
 	return SourcesOf(e, fact)
 }
 
-// StandardSourcesOf is [Sources] for an event of which [Validate] returned
+// SourcesOf is [Sources] for an event of which [schema.Validate] returned
 // this fact and nothing against it.
 func SourcesOf(e *schema.Event, fact schema.Fact) ([][]byte, error) {
 	records, err := sourceRecords(e, fact)

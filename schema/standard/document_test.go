@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// standardFiles are the files of the Agent Context standard by the kind of
+// schemaFiles are the files of the Agent Context standard by the kind of
 // document that they describe.
 var schemaFiles = map[Kind]string{
 	Envelope: "context-envelope", Surface: "context-surface", Item: "context-item",

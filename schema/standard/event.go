@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// StandardEvent returns e as an event document of the Agent Context standard.
+// Event returns e as an event document of the Agent Context standard.
 // The same event gives the same bytes, and nothing of it is lost, so that its
-// [Event.Digest] can be worked out again: data, the last member, holds the
+// [schema.Event.Digest] can be worked out again: data, the last member, holds the
 // bytes of the event's data as they came, every correlation id stands at the top level by
 // the name that it has in tables, and metadata holds every other CloudEvents
 // attribute in its canonical string form (sequence, traceparent, extensions
@@ -19,7 +19,7 @@ import (
 //
 // An event of a type that this version does not know is exported all the same,
 // if its data is an object. Any other fault of the event is an error, the
-// [Violations] that [Validate] reports.
+// [schema.Violations] that [schema.Validate] reports.
 func Event(e *schema.Event) ([]byte, error) {
 	_, found := schema.Validate(e)
 	found = slices.DeleteFunc(found, func(v *schema.Violation) bool { return v.Code == schema.CodeUnknownType })

@@ -9,7 +9,7 @@ import (
 // envelopeScopes are the scopes that the standard lists; it allows no other.
 var envelopeScopes = []string{"turn", "task", "session", "tool_invocation", "review", "handoff", "custom"}
 
-// standardRecord maps a fact to the record that it states.
+// documentRecord maps a fact to the record that it states.
 func documentRecord(e *schema.Event, fact schema.Fact) (Kind, record, error) {
 	var kind Kind
 	var finish func(record)
@@ -89,7 +89,7 @@ func finishCompaction(r record, c *schema.Compaction) {
 	r.require("method")
 }
 
-// standardSources maps the sources of an item that can be referred to.
+// sourceRecords maps the sources of an item that can be referred to.
 func sourceRecords(e *schema.Event, fact schema.Fact) (records []record, err error) {
 	var item *schema.Item
 	switch f := fact.(type) {

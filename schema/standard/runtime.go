@@ -27,8 +27,8 @@ var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "t
 // ctxledger has an id for (tenant, agent, context, …) is in correlation.
 //
 // The profile wants runtime, session, thread, turn and sequence of every such
-// event. For an event that lacks some the error is a [Violations] with one of
-// [CodeRequired] for each: it cannot be expressed. An event that does not meet
+// event. For an event that lacks some the error is a [schema.Violations] with one of
+// [schema.CodeRequired] for each: it cannot be expressed. An event that does not meet
 // the contract is refused as [Document] refuses it.
 func RuntimeEvent(e *schema.Event) ([]byte, error) {
 	fact, err := e.Accepted()

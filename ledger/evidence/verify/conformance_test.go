@@ -13,7 +13,7 @@ import (
 
 // The cases of Agent Evidence about packs, by their names.
 
-// read reads a document of a pack.
+// documentOf reads a document of a pack.
 func documentOf(r *rig, path string) (members map[string]any) {
 	r.t.Helper()
 	r.must(json.Unmarshal(r.read(path), &members))

@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// block is what one table gets of a batch, column by column. It is sent as one,
+// Block is what one table gets of a batch, column by column. It is sent as one,
 // and reset for the next batch.
 type Block struct {
 	Rows    int
@@ -18,7 +18,7 @@ type Block struct {
 	Input   proto.Input
 }
 
-// tableBlock is a block and the table that it is for.
+// Table is a block and the table that it is for.
 type Table struct {
 	Table string
 	*Block
@@ -27,13 +27,13 @@ type Table struct {
 // Of returns the block with the table that it is for.
 func (b *Block) Of(table string) Table { return Table{table, b} }
 
-// blockColumn is a column and where its values are in a row struct.
+// BlockColumn is a column and where its values are in a row struct.
 type BlockColumn struct {
 	column
 	offset uintptr
 }
 
-// rowsOf is a block of rows of one struct, whose fields have the columns' names
+// Rows is a block of rows of one struct, whose fields have the columns' names
 // in their ch tags. The zero value is empty and has no columns yet. Not safe for
 // concurrent use.
 type Rows[R any] struct {
@@ -41,7 +41,7 @@ type Rows[R any] struct {
 	row R
 }
 
-// add appends a row. It keeps nothing that the row refers to.
+// Add appends a row. It keeps nothing that the row refers to.
 func (r *Rows[R]) Add(row R) {
 	if r.Columns == nil {
 		r.Shape(reflect.TypeFor[R]())
@@ -51,7 +51,7 @@ func (r *Rows[R]) Add(row R) {
 	r.row = *new(R)
 }
 
-// blockOf returns a block of rows.
+// TableOf returns a block of rows.
 func TableOf[R any](table string, rows ...R) Table {
 	b := new(Rows[R])
 	for _, row := range rows {
@@ -60,7 +60,7 @@ func TableOf[R any](table string, rows ...R) Table {
 	return Table{table, &b.Block}
 }
 
-// shape gives the block the columns of a row struct.
+// Shape gives the block the columns of a row struct.
 func (b *Block) Shape(row reflect.Type) {
 	for _, c := range ColumnsOf(row) {
 		made := newColumn(c.Of)
@@ -69,7 +69,7 @@ func (b *Block) Shape(row reflect.Type) {
 	}
 }
 
-// take appends the row that row points to, of the type that the block was shaped
+// Take appends the row that row points to, of the type that the block was shaped
 // by.
 func (b *Block) Take(row unsafe.Pointer) {
 	for i := range b.Columns {
@@ -79,7 +79,7 @@ func (b *Block) Take(row unsafe.Pointer) {
 	b.Rows++
 }
 
-// reset empties the block and keeps its room.
+// Reset empties the block and keeps its room.
 func (b *Block) Reset() {
 	b.Rows = 0
 	for i := range b.Columns {
@@ -87,7 +87,7 @@ func (b *Block) Reset() {
 	}
 }
 
-// sent is the statement that sends the block, and its columns, without those that
+// Sent is the statement that sends the block, and its columns, without those that
 // the server fills as well by itself: most are, in a block of few rows, and each
 // costs it as much as many values.
 func (b Table) Sent() (statement string, input proto.Input) {
@@ -108,7 +108,7 @@ type rowColumn struct {
 	Offset uintptr
 }
 
-// columnsOf reads the ch tags of a row struct. The fields of an embedded
+// ColumnsOf reads the ch tags of a row struct. The fields of an embedded
 // schema.Correlation take their names from [schema.CorrelationFields], which
 // has the same order.
 func ColumnsOf(row reflect.Type) []rowColumn {

@@ -88,7 +88,7 @@ func (i *inferred) infer(kind proto.ColumnType, fits ...proto.ColumnType) error 
 	return nil
 }
 
-// fixedColumn holds values that all have the same width.
+// FixedColumn holds values that all have the same width.
 type FixedColumn struct {
 	inferred
 	base  proto.ColumnType

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// pick returns a block of the rows that take names, in their order. The two share
+// Pick returns a block of the rows that take names, in their order. The two share
 // nothing.
 func (b *Block) Pick(take []bool) *Block {
 	picked := &Block{}

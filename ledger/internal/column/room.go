@@ -1,6 +1,6 @@
 package column
 
-// shapeLike gives the block the columns of another one, and as much room.
+// ShapeLike gives the block the columns of another one, and as much room.
 func (b *Block) ShapeLike(o *Block) {
 	for i, c := range o.Columns {
 		made := c.column.alike()

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// numbers returns the values of a column of numbers or times.
+// Numbers returns the values of a column of numbers or times.
 func (b *Block) Numbers(name string) []uint64 {
 	for i, c := range b.Input {
 		if c.Name != name {
@@ -22,7 +22,7 @@ func (b *Block) Numbers(name string) []uint64 {
 	return nil
 }
 
-// texts returns the values of a column of text.
+// Texts returns the values of a column of text.
 func (b *Block) Texts(name string) []string {
 	for i, c := range b.Input {
 		if c.Name != name {
@@ -40,7 +40,7 @@ func (b *Block) Texts(name string) []string {
 	return nil
 }
 
-// ids returns the values of a column of ids, of which each is two numbers.
+// Ids returns the values of a column of ids, of which each is two numbers.
 func (b *Block) Ids(name string) []uuid.UUID {
 	halves := b.Numbers(name)
 	ids := make([]uuid.UUID, len(halves)/2)

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonText encodes free-form members; nothing encodes as the empty string.
+// JSONText encodes free-form members; nothing encodes as the empty string.
 func JSONText(v any) string {
 	m, plain := v.(map[string]any)
 	if !plain {

@@ -28,7 +28,7 @@ func anyJSON(deep int) *rapid.Generator[any] {
 	return rapid.OneOf(kinds...)
 }
 
-// jsonText writes what the encoder does, and nothing where that fails.
+// JSONText writes what the encoder does, and nothing where that fails.
 func TestJSONTextIsTheEncoders(t *testing.T) {
 	t.Parallel()
 	check := func(t rapid.TB, value any) {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// eventRow is a row of the table events: all attributes and the data.
+// EventRow is a row of the table events: all attributes and the data.
 type EventRow struct {
 	Head
 	Subject            string            `ch:"subject"`
@@ -31,7 +31,7 @@ type EventRow struct {
 	TenantAbsent       bool              `ch:"tenant_absent"`  // the event had no tenant; the column tenant has the default one
 }
 
-// textOf returns bytes as text, which it aliases.
+// TextOf returns bytes as text, which it aliases.
 func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Event turns the row back into the event that it was made from.
@@ -57,7 +57,7 @@ func (r *EventRow) Event() *schema.Event {
 	return e
 }
 
-// quarantineRow is a row of the table quarantine: a message that was refused,
+// QuarantineRow is a row of the table quarantine: a message that was refused,
 // with its exact bytes.
 type QuarantineRow struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
@@ -75,7 +75,7 @@ type QuarantineRow struct {
 	Codes         []string  `ch:"codes"`
 }
 
-// duplicateRow is a row of the table duplicates: an event whose identity was
+// DuplicateRow is a row of the table duplicates: an event whose identity was
 // in the ledger already.
 type DuplicateRow struct {
 	Incarnation      uuid.UUID `ch:"incarnation"`
@@ -89,7 +89,7 @@ type DuplicateRow struct {
 	FirstSeq         uint64    `ch:"first_seq"`
 }
 
-// commitRow is a row of the table commits.
+// CommitRow is a row of the table commits.
 type CommitRow struct {
 	Incarnation       uuid.UUID         `ch:"incarnation"`
 	First             uint64            `ch:"first_seq"`

@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// redactionRow is a row of the table redactions.
+// RedactionRow is a row of the table redactions.
 type RedactionRow struct {
 	Head
 	RecordID            string   `ch:"record_id"`
@@ -35,7 +35,7 @@ func NewRedactionRow(h Head, f *schema.RedactionApplied) RedactionRow {
 	return row
 }
 
-// missingRow is a row of the table missing: one step in the life of a gap.
+// MissingRow is a row of the table missing: one step in the life of a gap.
 type MissingRow struct {
 	Head
 	Change            string   `ch:"change"`

@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// itemRow is a row of the table items: one version of a context item.
+// ItemRow is a row of the table items: one version of a context item.
 type ItemRow struct {
 	Head
 	Change          string   `ch:"change"`
@@ -48,7 +48,7 @@ func NewItemRow(h Head, change string, c *schema.Common, i *schema.Item) ItemRow
 	return row
 }
 
-// logItemRow is a row of the table log_items.
+// LogItemRow is a row of the table log_items.
 type LogItemRow struct {
 	Head
 	LogItemID     string `ch:"log_item_id"`

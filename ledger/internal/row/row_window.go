@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// windowRow is a row of the table windows: a budget, a rung of the pressure
+// WindowRow is a row of the table windows: a budget, a rung of the pressure
 // ladder or a usage record. The segment arrays run over segments or layers,
 // the truncated arrays over truncated items.
 type WindowRow struct {
@@ -100,7 +100,7 @@ func UsageRow(h Head, f *schema.UsageRecorded) WindowRow {
 	return row
 }
 
-// callRow is a row of the table calls: what the provider billed.
+// CallRow is a row of the table calls: what the provider billed.
 type CallRow struct {
 	Head
 	CallID               string   `ch:"call_id"`

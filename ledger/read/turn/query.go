@@ -81,16 +81,16 @@ func columnType(t reflect.Type) string {
 	return strings.ToUpper(t.Kind().String()[:1]) + t.Kind().String()[1:]
 }
 
-// Columns implements [ledger.Rows].
+// Columns implements [read.Rows].
 func (r *list) Columns() []read.ResultColumn { return r.columns }
 
-// Next implements [ledger.Rows].
+// Next implements [read.Rows].
 func (r *list) Next() bool {
 	r.next++
 	return r.next <= r.rows.Len()
 }
 
-// Values implements [ledger.Rows].
+// Values implements [read.Rows].
 func (r *list) Values() []any {
 	row, values := r.rows.Index(r.next-1), make([]any, len(r.fields))
 	for i, field := range r.fields {
@@ -106,8 +106,8 @@ func (r *list) Values() []any {
 	return values
 }
 
-// Err implements [ledger.Rows].
+// Err implements [read.Rows].
 func (r *list) Err() error { return nil }
 
-// Close implements [ledger.Rows].
+// Close implements [read.Rows].
 func (r *list) Close() error { return nil }

@@ -26,7 +26,7 @@ type codexLine struct {
 // codexPayload is what a line wraps.
 type codexPayload interface{ Read(c *jsonscan.Cursor) bool }
 
-// Read reads one line, as [DecodeRecord] does. An object is read on the way into what
+// Read reads one line, as [model.DecodeRecord] does. An object is read on the way into what
 // target returns for the line's type, where the type stands before it and nothing is
 // wrong with the line.
 func (l *codexLine) Read(text []byte, last bool, target func(kind string) codexPayload) error {

@@ -281,7 +281,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 
 var errTrailing = errors.New("text after the value")
 
-// TwiceDocuments reads a log of documents two times, as [Writer.twice] does.
+// TwiceDocuments reads a log of documents two times, as [Writer.Twice] does.
 func (w *Writer) TwiceDocuments(ctx context.Context, r io.ReadSeeker, index, facts func(d *Document) error) error {
 	size, ok, err := w.sizeOf(r)
 	if err != nil || !ok {

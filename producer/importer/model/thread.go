@@ -94,7 +94,7 @@ func (t *Thread) ids(tool, tenant, toolCall string) schema.Correlation {
 func HashOf(s string) uint64 { return Folded(maphash.String(HashSeed, s)) }
 
 // Folded makes 63 bits of a hash that are not 0: 0 stands for what is absent,
-// and the first bit for what is a number, see [IDSet].
+// and the first bit for what is a number, see [hashset.IDSet].
 func Folded(hash uint64) uint64 { return max(hash>>1, 1) }
 
 // HashOfID is hashOf for an id that may be absent, which is 0.

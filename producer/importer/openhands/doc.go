@@ -25,5 +25,5 @@
 //
 // OpenHands keeps a conversation in a folder, one event a file: events/0.json and
 // so on, from 1.0 on events/event-00000-<id>.json beside base_state.json. Such a
-// folder is one log, see [Files], whose first line is that state.
+// folder is one log, see [importer.Files], whose first line is that state.
 package openhands

@@ -132,7 +132,7 @@ func soakLedger(ctx context.Context, s *servers, c SoakConfig, r *Soak) (*ledger
 	return l, err
 }
 
-// soak publishes, watches when events are queryable, and samples.
+// publishFor publishes, watches when events are queryable, and samples.
 func publishFor(ctx context.Context, s *servers, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
 	pc := projector.DefaultConfig(s.js, l)
 	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log

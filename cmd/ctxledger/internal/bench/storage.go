@@ -45,7 +45,7 @@ type Column struct {
 // perEvent is a number of bytes over the events of a run.
 func perEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
 
-// parts reads what the drain made, right after it.
+// tableParts reads what the drain made, right after it.
 func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
 	found := make(map[string]Table)
 	err := scan(ctx, s.admin, "parts", func(rows driver.Rows) error {
@@ -59,7 +59,7 @@ func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
 	return found, err
 }
 
-// storage merges every table to one part a month and weighs it.
+// measureStorage merges every table to one part a month and weighs it.
 func measureStorage(ctx context.Context, s *servers, events int, parts map[string]Table) (Storage, error) {
 	var st Storage
 	settled, err := tableSizes(ctx, s)

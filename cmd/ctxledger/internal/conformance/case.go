@@ -59,7 +59,7 @@ func Select(names ...string) ([]Case, error) {
 
 func commonChecks() []Check { return parseChecks(readFile(sqlFiles, "sql/common.sql")) }
 
-// read returns an embedded file. A missing one is a programming error.
+// readFile returns an embedded file. A missing one is a programming error.
 func readFile(files embed.FS, name string) string {
 	text, err := files.ReadFile(name)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *HashSet) Add(hash uint64) bool {
 	return s.few.Add(hash)
 }
 
-// hashShift leaves the 8 bits behind the first one, which no [HashOf] has.
+// hashShift leaves the 8 bits behind the first one, which no hash of package model has.
 const hashShift = 63 - 8
 
 func (s *HashSet) Has(hash uint64) bool {

@@ -33,7 +33,7 @@ type queryFlags struct {
 	maxMemory uint64
 }
 
-// withDefaults asks within the default limits, for commands that have no flags for
+// Named asks within the default limits, for commands that have no flags for
 // others.
 func Named(params []string, output string) queryFlags {
 	limits := read.DefaultLimits()

@@ -171,7 +171,7 @@ func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 	return config
 }
 
-// upAddresses tells where everything is, servers that were named included.
+// runUpAddresses tells where everything is, servers that were named included.
 func runUpAddresses(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
 	base := "http://" + health.String()
 	found := UpAddresses{Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
