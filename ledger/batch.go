@@ -38,9 +38,9 @@ func (r Range) Same(o Range) bool {
 type Batch struct {
 	Range
 	facts
-	quarantine column.Rows[row.QuarantineRow]
-	duplicates column.Rows[row.DuplicateRow]
-	replays    column.Rows[row.ReplayRow]
+	quarantine column.Rows[row.Quarantined]
+	duplicates column.Rows[row.Duplicate]
+	replays    column.Rows[row.Replay]
 	logHashes  column.Rows[logRow]
 	// Rules are those that the rows were made by. The zero value is NewestRules.
 	Rules Rules
@@ -50,17 +50,17 @@ type Batch struct {
 
 // facts are the rows that follow from events.
 type facts struct {
-	events       column.Rows[row.EventRow]
-	scopes       column.Rows[row.ScopeRow]
-	items        column.Rows[row.ItemRow]
-	decisions    column.Rows[row.DecisionRow]
-	windows      column.Rows[row.WindowRow]
-	placements   column.Rows[row.PlacementRow]
-	replacements column.Rows[row.ReplacementRow]
-	redactions   column.Rows[row.RedactionRow]
-	missing      column.Rows[row.MissingRow]
-	calls        column.Rows[row.CallRow]
-	logItems     column.Rows[row.LogItemRow]
+	events       column.Rows[row.Event]
+	scopes       column.Rows[row.Scope]
+	items        column.Rows[row.Item]
+	decisions    column.Rows[row.Decision]
+	windows      column.Rows[row.Window]
+	placements   column.Rows[row.Placement]
+	replacements column.Rows[row.Replacement]
+	redactions   column.Rows[row.Redaction]
+	missing      column.Rows[row.Missing]
+	calls        column.Rows[row.Call]
+	logItems     column.Rows[row.LogItem]
 }
 
 // tables lists the blocks in the order in which they are written. Events come
@@ -118,89 +118,89 @@ func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Der
 	h.Tenant = d.Tenant
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
-		b.scopes.Add(row.RunRow(h, f))
+		b.scopes.Add(row.Run(h, f))
 	case *schema.GrantIssued:
-		b.scopes.Add(row.GrantRow(h, "issued", &f.Common, &f.Grant))
+		b.scopes.Add(row.Grant(h, "issued", &f.Common, &f.Grant))
 	case *schema.GrantNarrowed:
-		b.scopes.Add(row.GrantRow(h, "narrowed", &f.Common, &f.Grant))
+		b.scopes.Add(row.Grant(h, "narrowed", &f.Common, &f.Grant))
 	case *schema.GrantDenied:
-		b.scopes.Add(row.GrantRow(h, "denied", &f.Common, &f.Grant))
+		b.scopes.Add(row.Grant(h, "denied", &f.Common, &f.Grant))
 	case *schema.ResourceResolved:
-		b.scopes.Add(row.ResourceRow(h, "resolved", &f.Common, &f.Resource))
+		b.scopes.Add(row.Resource(h, "resolved", &f.Common, &f.Resource))
 	case *schema.ResourceAccessed:
-		b.scopes.Add(row.AccessRow(h, f))
+		b.scopes.Add(row.Access(h, f))
 	case *schema.ScratchpadLoaded:
-		b.scopes.Add(row.ScratchpadRow(h, "loaded", &f.Common, &f.Scratchpad))
+		b.scopes.Add(row.Scratchpad(h, "loaded", &f.Common, &f.Scratchpad))
 	case *schema.ScratchpadWritten:
-		b.scopes.Add(row.ScratchpadRow(h, "written", &f.Common, &f.Scratchpad))
+		b.scopes.Add(row.Scratchpad(h, "written", &f.Common, &f.Scratchpad))
 	case *schema.EnvelopeCreated:
-		b.scopes.Add(row.EnvelopeRow(h, f))
+		b.scopes.Add(row.Envelope(h, f))
 	case *schema.SurfaceCreated:
-		b.decisions.Add(row.SurfaceRow(h, "created", &f.Common, &f.Surface))
+		b.decisions.Add(row.Surface(h, "created", &f.Common, &f.Surface))
 	case *schema.SurfaceUpdated:
-		b.decisions.Add(row.SurfaceRow(h, "updated", &f.Common, &f.Surface))
+		b.decisions.Add(row.Surface(h, "updated", &f.Common, &f.Surface))
 	case *schema.SelectionStarted:
-		b.decisions.Add(row.SelectionRow(h, "started", &f.Common, &f.Selection))
+		b.decisions.Add(row.Selection(h, "started", &f.Common, &f.Selection))
 	case *schema.SelectionCompleted:
-		b.decisions.Add(row.DecidedRow(h, f))
+		b.decisions.Add(row.Decided(h, f))
 	case *schema.ItemAdded:
-		b.items.Add(row.NewItemRow(h, "added", &f.Common, &f.Item))
+		b.items.Add(row.NewItem(h, "added", &f.Common, &f.Item))
 	case *schema.ItemUpdated:
-		b.items.Add(row.NewItemRow(h, "updated", &f.Common, &f.Item))
+		b.items.Add(row.NewItem(h, "updated", &f.Common, &f.Item))
 	case *schema.ItemRemoved:
-		b.items.Add(row.ItemRow{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: row.JSONText(f.Metadata)})
+		b.items.Add(row.Item{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: row.JSONText(f.Metadata)})
 	case *schema.ErasureApplied:
 		if s, err := ParseSubject(f.ErasedSubject); err == nil && s.Kind == subjectItem {
-			b.items.Add(row.ItemRow{
+			b.items.Add(row.Item{
 				Head: h, Change: expired, ItemID: s.ID, RedactionState: expired, RedactionReason: f.Reason,
 				PolicyRefs: schema.RefIDs(f.PolicyRefs), Reason: f.Reason, Metadata: row.JSONText(f.Metadata),
 			})
 		}
 	case *schema.LogAppended:
-		b.logItems.Add(row.NewLogItemRow(h, f))
+		b.logItems.Add(row.NewLogItem(h, f))
 	case *schema.BudgetApplied:
-		b.windows.Add(row.BudgetRow(h, f))
+		b.windows.Add(row.Budget(h, f))
 	case *schema.PressureApplied:
-		b.windows.Add(row.PressureRow(h, f))
+		b.windows.Add(row.Pressure(h, f))
 	case *schema.UsageRecorded:
-		b.windows.Add(row.UsageRow(h, f))
-		b.calls.Add(row.NewCallRow(h, f))
+		b.windows.Add(row.Usage(h, f))
+		b.calls.Add(row.NewCall(h, f))
 	case *schema.AssemblyCreated:
-		b.placements.Add(row.AssemblyRow(h, f))
+		b.placements.Add(row.Assembly(h, f))
 	case *schema.InjectionApplied:
-		b.placements.Add(row.InjectionRow(h, "injection", &f.Common, &f.Injection))
+		b.placements.Add(row.Injection(h, "injection", &f.Common, &f.Injection))
 	case *schema.InjectionRemoved:
-		b.placements.Add(row.RemovalRow(h, f))
+		b.placements.Add(row.Removal(h, f))
 	case *schema.ElisionApplied:
-		b.replacements.Add(row.ElisionRow(h, "applied", &f.Common, &f.Elision))
+		b.replacements.Add(row.Elision(h, "applied", &f.Common, &f.Elision))
 	case *schema.ElisionReloaded:
-		b.replacements.Add(row.ElisionRow(h, "reloaded", &f.Common, &f.Elision))
+		b.replacements.Add(row.Elision(h, "reloaded", &f.Common, &f.Elision))
 	case *schema.CompactionStarted:
-		b.replacements.Add(row.CompactionRow(h, "started", &f.Common, &f.Compaction))
+		b.replacements.Add(row.Compaction(h, "started", &f.Common, &f.Compaction))
 	case *schema.CompactionCompleted:
-		b.replacements.Add(row.CompactionRow(h, "completed", &f.Common, &f.Compaction))
+		b.replacements.Add(row.Compaction(h, "completed", &f.Common, &f.Compaction))
 	case *schema.CompactionFailed:
-		b.replacements.Add(row.CompactionRow(h, "failed", &f.Common, &f.Compaction))
+		b.replacements.Add(row.Compaction(h, "failed", &f.Common, &f.Compaction))
 	case *schema.CompactionDiscarded:
-		b.replacements.Add(row.CompactionRow(h, "discarded", &f.Common, &f.Compaction))
+		b.replacements.Add(row.Compaction(h, "discarded", &f.Common, &f.Compaction))
 	case *schema.SummaryCreated:
-		b.replacements.Add(row.SummaryRow(h, "created", &f.Common, &f.Summary))
+		b.replacements.Add(row.Summary(h, "created", &f.Common, &f.Summary))
 	case *schema.SummaryRefreshed:
-		b.replacements.Add(row.SummaryRow(h, "refreshed", &f.Common, &f.Summary))
+		b.replacements.Add(row.Summary(h, "refreshed", &f.Common, &f.Summary))
 	case *schema.RedactionApplied:
-		b.redactions.Add(row.NewRedactionRow(h, f))
+		b.redactions.Add(row.NewRedaction(h, f))
 	case *schema.MissingDetected:
-		b.missing.Add(row.NewMissingRow(h, "detected", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissing(h, "detected", &f.Common, &f.Missing))
 	case *schema.MissingRequested:
-		b.missing.Add(row.NewMissingRow(h, "requested", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissing(h, "requested", &f.Common, &f.Missing))
 	case *schema.MissingResolved:
-		b.missing.Add(row.NewMissingRow(h, "resolved", &f.Common, &f.Missing))
+		b.missing.Add(row.NewMissing(h, "resolved", &f.Common, &f.Missing))
 	}
 }
 
 // AddDuplicate records that an event of the tenant was in the ledger already, as first.
 func (b *Batch) AddDuplicate(e *schema.Event, tenant string, at, first Position) {
-	b.duplicates.Add(row.DuplicateRow{
+	b.duplicates.Add(row.Duplicate{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
 		Tenant: tenant, SessionID: e.SessionID, Source: e.Source, EventID: e.ID,
 		FirstIncarnation: first.Incarnation, FirstSeq: first.StreamSeq,
@@ -225,7 +225,7 @@ func NewBatch(like *Batch) *Batch {
 // AddReplay records that the message at replays the refused one at of, whose
 // time is not looked at. What became of the replay is told by the other rows.
 func (b *Batch) AddReplay(tenant string, at, of Position) {
-	b.replays.Add(row.ReplayRow{
+	b.replays.Add(row.Replay{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
 		Tenant: tenant, OfIncarnation: of.Incarnation, OfSeq: of.StreamSeq,
 	})
@@ -242,15 +242,15 @@ type Position struct {
 func headOf(e *schema.Event, at Position) row.Head {
 	return row.Head{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
-		EventTime: e.Time, EventID: e.ID, Source: e.Source, EventType: row.RowEventType(e),
+		EventTime: e.Time, EventID: e.ID, Source: e.Source, EventType: row.EventType(e),
 		Sequence: e.Sequence, Correlation: e.Correlation,
 	}
 }
 
 // newEventRow returns the row of an event, whose data it aliases, as it does what is
 // derived.
-func newEventRow(e *schema.Event, at Position, d *Derived) row.EventRow {
-	row := row.EventRow{
+func newEventRow(e *schema.Event, at Position, d *Derived) row.Event {
+	row := row.Event{
 		Head: headOf(e, at), Subject: e.Subject,
 		DataContentType: e.DataContentType, DataSchema: e.DataSchema,
 		PartitionKey: e.PartitionKey, CorrelationID: e.CorrelationID, CausationID: e.CausationID,

@@ -86,7 +86,7 @@ func TestBlocksHoldTheirRows(t *testing.T) {
 					filler.fill(made.Elem())
 				}
 				setKey(made.Elem(), incarnation, uint64(len(want)), at)
-				if commit, ok := made.Interface().(*row.CommitRow); ok {
+				if commit, ok := made.Interface().(*row.Commit); ok {
 					commit.WriterRules = uint32(NewestRules) // or the table refuses it
 				}
 				want = append(want, made)
@@ -124,7 +124,7 @@ func setKey(made reflect.Value, incarnation uuid.UUID, seq uint64, at time.Time)
 			f.SetString(strings.Repeat(string(rune('a'+seq%26)), length))
 		}
 	}
-	if f := made.FieldByName("Digest"); f.IsValid() && (made.Type() == reflect.TypeFor[row.EventRow]() || made.Type() == reflect.TypeFor[row.CommitRow]()) {
+	if f := made.FieldByName("Digest"); f.IsValid() && (made.Type() == reflect.TypeFor[row.Event]() || made.Type() == reflect.TypeFor[row.Commit]()) {
 		f.SetString(strings.Repeat(string(rune('a'+seq%26)), 32))
 	}
 }

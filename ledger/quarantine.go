@@ -66,7 +66,7 @@ func (b *Batch) AddRefused(m Refused, at Position) { b.AddRefusal(RefusalOf(m, a
 // AddRefusal is AddRefused for a message that was refused before and that the
 // stream no longer has.
 func (b *Batch) AddRefusal(r Refusal) {
-	b.quarantine.Add(row.QuarantineRow{
+	b.quarantine.Add(row.Quarantined{
 		Incarnation: r.Incarnation, StreamSeq: r.StreamSeq, RecordedAt: r.RecordedAt, Tenant: r.Tenant, Source: r.Source, EventID: r.EventID,
 		StreamSubject: r.Subject, Header: headerText(r.Header), Data: string(r.Data), Code: r.Code, Pointer: r.Pointer, Reason: r.Reason, Codes: r.Codes,
 	})

@@ -113,7 +113,7 @@ var sayings = map[string]func(b *column.Block) []string{
 	"duplicates": func(b *column.Block) []string {
 		firsts := b.Numbers("first_seq")
 		says := make([]string, len(firsts))
-		for i, id := range b.Ids("first_incarnation") {
+		for i, id := range b.IDs("first_incarnation") {
 			says[i] = id.String() + ":" + chsql.Number(firsts[i])
 		}
 		return says

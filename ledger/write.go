@@ -84,7 +84,7 @@ func among(all, some []uint64) []bool {
 // Commit stores the row of commits that makes the range count. Every row of
 // the batch must be stored. It may be repeated like WriteRows.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
-	commit := column.TableOf("commits", row.CommitRow{
+	commit := column.TableOf("commits", row.Commit{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,
 		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),

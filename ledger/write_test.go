@@ -195,7 +195,7 @@ type rowType struct {
 }
 
 func rowTypes() []rowType {
-	list := []rowType{{"commits", reflect.TypeFor[row.CommitRow]()}}
+	list := []rowType{{"commits", reflect.TypeFor[row.Commit]()}}
 	tables := Tables()
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Batch]()) {
 		if strings.HasPrefix(field.Type.Name(), "Rows[") {

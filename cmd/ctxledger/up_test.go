@@ -229,7 +229,7 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 	data := t.TempDir()
 	up(t, data)
 	other := embeddedtest.NATS(t)
-	a := cli.App{Flags: cli.GlobalFlags{Data: data, Nats: other.NATSURL()}}
+	a := cli.App{Flags: cli.GlobalFlags{Data: data, NATS: other.NATSURL()}}
 	if _, err := a.OpenLedger(context.Background()); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("a foreign stream is paired with the instance's tables: %v", err)
 	}
@@ -241,7 +241,7 @@ func TestNamedServerIsNotPairedWithAnInstance(t *testing.T) {
 		t.Errorf("a projector waits for %d reconnects and asks every %s whether the server lives: %v", js.Conn().Opts.MaxReconnect, js.Conn().Opts.PingInterval, err)
 	}
 	a.Close()
-	a = cli.App{Flags: cli.GlobalFlags{Data: data, Clickhouse: "clickhouse://127.0.0.1:1/x"}}
+	a = cli.App{Flags: cli.GlobalFlags{Data: data, ClickHouse: "clickhouse://127.0.0.1:1/x"}}
 	if _, err := a.ConnectNATS(); cli.ExitCode(err) != cli.ExitUnreachable {
 		t.Errorf("the instance's stream is paired with foreign tables: %v", err)
 	}

@@ -23,7 +23,7 @@ func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string
 	defer rows.Close()
 	var list []schema.Fact
 	for rows.Next() {
-		var r row.EventRow
+		var r row.Event
 		c := &r.Correlation
 		err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)
 		if err != nil {

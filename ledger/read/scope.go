@@ -208,7 +208,7 @@ func (c *leafCursor) find(e *Logged) error {
 }
 
 func scanLogged(rows driver.Rows, e *Logged) error {
-	var r row.EventRow
+	var r row.Event
 	c := &r.Correlation
 	err := rows.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
 		&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,

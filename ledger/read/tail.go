@@ -53,7 +53,7 @@ func (l Reader) EventsAfter(ctx context.Context, incarnation uuid.UUID, after, l
 	defer rows.Close()
 	var list []Projected
 	for rows.Next() {
-		var r row.EventRow
+		var r row.Event
 		c := &r.Correlation
 		err := rows.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
 			&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,

@@ -27,7 +27,7 @@ const (
 // sender stores batches in the stream, in order, one after the other. It is for
 // one goroutine at a time.
 type sender struct {
-	JS       jetstream.JetStream
+	js       jetstream.JetStream
 	subject  string // one of the stream's filters; "" is all subjects
 	stream   string // its name, "" until it is known
 	acked    uint64 // the stream sequence that was acknowledged last
@@ -45,7 +45,7 @@ type sender struct {
 func (s *sender) try(batch []*nats.Msg, again bool) error {
 	up, stop := context.WithTimeout(context.Background(), connectTimeout)
 	defer stop()
-	if err := connected(up, s.JS.Conn()); err != nil {
+	if err := connected(up, s.js.Conn()); err != nil {
 		return err
 	}
 	s.retries = again
@@ -73,7 +73,7 @@ func (s *sender) store(ctx context.Context, batch []*nats.Msg) error {
 	}
 	batch, lost := s.refusals.replaceKnown(batch)
 	err := s.publish(ctx, batch)
-	if s.refusals.possible(err, s.JS.Conn()) {
+	if s.refusals.possible(err, s.js.Conn()) {
 		err = s.publishSingly(ctx, batch)
 	}
 	if err == nil {
@@ -94,7 +94,7 @@ func (s *sender) publish(ctx context.Context, batch []*nats.Msg) error {
 		return err
 	}
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
-		ack, err := jetstreamext.PublishMsgBatch(ctx, s.JS, batch)
+		ack, err := jetstreamext.PublishMsgBatch(ctx, s.js, batch)
 		switch {
 		case err == nil:
 			s.acknowledged(ack.Stream, ack.Sequence)
@@ -149,7 +149,7 @@ func (s *sender) publishOne(ctx context.Context, m *nats.Msg) (*jetstream.PubAck
 	for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
 		m.Header.Del(header)
 	}
-	ack, err := s.JS.PublishMsg(ctx, m)
+	ack, err := s.js.PublishMsg(ctx, m)
 	if err != nil || !ack.Duplicate {
 		return ack, err
 	}

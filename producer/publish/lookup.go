@@ -19,7 +19,7 @@ import (
 // reports whether it did. It is best effort: where the server does not say, that
 // look is longer.
 func (s *sender) locate() bool {
-	if s.located || !s.JS.Conn().IsConnected() {
+	if s.located || !s.js.Conn().IsConnected() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
@@ -35,13 +35,13 @@ func (s *sender) locate() bool {
 // find returns the stream with its state as of now.
 func (s *sender) find(ctx context.Context) (jetstream.Stream, error) {
 	if s.stream == "" {
-		name, err := s.JS.StreamNameBySubject(ctx, cmp.Or(s.subject, schema.AllSubjects))
+		name, err := s.js.StreamNameBySubject(ctx, cmp.Or(s.subject, schema.AllSubjects))
 		if err != nil {
 			return nil, err
 		}
 		s.stream = name
 	}
-	stream, err := s.JS.Stream(ctx, s.stream)
+	stream, err := s.js.Stream(ctx, s.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s.stream = "" // another may have taken its place
 	}

@@ -43,11 +43,11 @@ func TestTriedAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b := bustest.Start(t, bustest.Forgetful)
-			s := &sender{JS: b.JS}
+			s := &sender{js: b.JS}
 			if err := s.try(batchOf(t, "before"), false); err != nil {
 				t.Fatal(err)
 			}
-			other := &sender{JS: b.JS}
+			other := &sender{js: b.JS}
 			if len(test.stored) > 0 {
 				if err := other.publishSingly(t.Context(), batchOf(t, test.stored...)); err != nil {
 					t.Fatal(err)
@@ -76,7 +76,7 @@ func TestTriedAgain(t *testing.T) {
 func TestStreamOfAnotherAge(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t, bustest.Forgetful)
-	s := &sender{JS: b.JS}
+	s := &sender{js: b.JS}
 	for _, id := range bustest.Numbered(10) {
 		if err := s.try(batchOf(t, id), false); err != nil {
 			t.Fatal(err)

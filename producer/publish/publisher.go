@@ -140,7 +140,7 @@ func (p *Publisher) Publish(ctx context.Context, e *schema.Event) error {
 // Send is Publish for the messages of events that are known to be valid: all or
 // none.
 func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error {
-	most, total := p.sender.JS.Conn().MaxPayload(), 0
+	most, total := p.sender.js.Conn().MaxPayload(), 0
 	list := make([]waiting, len(messages))
 	for i, m := range messages {
 		list[i].message = &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}

@@ -73,7 +73,7 @@ func TestBatchErrors(t *testing.T) {
 	}
 	// The messages of a batch that failed are used again.
 	for range 2 {
-		if err := (&sender{JS: b.JS}).publish(t.Context(), first); err != nil {
+		if err := (&sender{js: b.JS}).publish(t.Context(), first); err != nil {
 			t.Error(err)
 		}
 	}

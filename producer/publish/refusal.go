@@ -135,7 +135,7 @@ func (r *refusals) replaceKnown(batch []*nats.Msg) (replaced []*nats.Msg, lost i
 // settle publishes the record of the loss of m, which failed with err, or
 // returns err.
 func (r *refusals) settle(ctx context.Context, s *sender, m *nats.Msg, err error) (*jetstream.PubAck, error) {
-	reason := r.reason(ctx, s.JS, m, err)
+	reason := r.reason(ctx, s.js, m, err)
 	if reason == "" {
 		return nil, err
 	}

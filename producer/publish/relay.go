@@ -112,7 +112,7 @@ func (r *relay) store(ctx context.Context, bound time.Duration) Stored {
 	switch {
 	case r.sent >= target:
 		return InStream
-	case r.err != nil || !r.sender.JS.Conn().IsConnected():
+	case r.err != nil || !r.sender.js.Conn().IsConnected():
 		return InOutbox
 	}
 	if r.until(ctx, func() bool { return r.sent >= target }) != nil {

@@ -18,7 +18,7 @@ import (
 // batch holds for one stream is stored as a whole or not at all. It is for one
 // goroutine at a time.
 type route struct {
-	JS       jetstream.JetStream
+	js       jetstream.JetStream
 	refusals *refusals // shared by all senders; nil leaves what is refused to the caller
 	taken    takenIDs
 	senders  []*sender // of the partitions, in order
@@ -27,7 +27,7 @@ type route struct {
 	stored   []bool    // by partition: it has its part of the batch that was tried last
 }
 
-func newRoute(js jetstream.JetStream) *route { return &route{JS: js} }
+func newRoute(js jetstream.JetStream) *route { return &route{js: js} }
 
 // try is [sender.try] for every stream that the batch has messages for, at the
 // same time. With an error, that of the first stream which failed, others may have
@@ -96,12 +96,12 @@ func (r *route) find(again bool) error {
 	}
 	up, stop := context.WithTimeout(context.Background(), connectTimeout)
 	defer stop()
-	if err := connected(up, r.JS.Conn()); err != nil {
+	if err := connected(up, r.js.Conn()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	n, err := findPartitions(ctx, r.JS)
+	n, err := findPartitions(ctx, r.js)
 	switch {
 	case err == nil:
 		r.known = true
@@ -117,7 +117,7 @@ func (r *route) find(again bool) error {
 	}
 	r.senders = make([]*sender, n)
 	for i := range r.senders {
-		r.senders[i] = &sender{JS: r.JS, subject: n.Stream(i).Subjects[0], refusals: r.refusals, taken: &r.taken, acked: r.marked, located: r.marked > 0}
+		r.senders[i] = &sender{js: r.js, subject: n.Stream(i).Subjects[0], refusals: r.refusals, taken: &r.taken, acked: r.marked, located: r.marked > 0}
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream
 		own.Header[name] = values
 	}
 	own.Header.Set(schema.MsgIDHeader, uuid.NewString())
-	return s.JS.PublishMsg(ctx, own)
+	return s.js.PublishMsg(ctx, own)
 }
 
 // isStored reports whether an acknowledged message is certainly m. An account that may
@@ -75,14 +75,14 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 	}
 	ctx, cancel := context.WithTimeout(ctx, soloTimeout)
 	defer cancel()
-	stream, err := s.JS.Stream(ctx, ack.Stream)
+	stream, err := s.js.Stream(ctx, ack.Stream)
 	if err == nil {
 		var first *jetstream.RawStreamMsg
 		if first, err = stream.GetMsg(ctx, ack.Sequence); err == nil {
 			return first.Subject == m.Subject && bytes.Equal(first.Data, m.Data)
 		}
 	}
-	s.blind = PublishOnly(err) || timedOut(err) && denied(s.JS.Conn()) != nil
+	s.blind = PublishOnly(err) || timedOut(err) && denied(s.js.Conn()) != nil
 	return false
 }
 

@@ -40,8 +40,8 @@ func (b *Block) Texts(name string) []string {
 	return nil
 }
 
-// Ids returns the values of a column of ids, of which each is two numbers.
-func (b *Block) Ids(name string) []uuid.UUID {
+// IDs returns the values of a column of ids, of which each is two numbers.
+func (b *Block) IDs(name string) []uuid.UUID {
 	halves := b.Numbers(name)
 	ids := make([]uuid.UUID, len(halves)/2)
 	for i := range ids {

@@ -25,7 +25,7 @@ type Head struct {
 
 // RowEventType is the standard's name for a type of ours, and the CloudEvents
 // type as it came for any other.
-func RowEventType(e *schema.Event) string {
+func EventType(e *schema.Event) string {
 	if t := e.EventType(); t != "" {
 		return string(t)
 	}

@@ -19,29 +19,29 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-func (a *App) NamesNATS() bool { return a.Flags.Nats != "" || a.Flags.natsContext != "" }
+func (a *App) NamesNATS() bool { return a.Flags.NATS != "" || a.Flags.natsContext != "" }
 
 // Addresses returns where the servers are: as given, or those of the instance
 // that `up` runs on the data folder. A server that was named is never paired
 // with an instance that has one of its own: one's stream would go into the
 // other's tables.
 func (a *App) Addresses() (found embedded.Addresses, err error) {
-	given := embedded.Addresses{NATSURL: a.Flags.Nats, ClickHouseDSN: a.Flags.Clickhouse, ReaderDSN: a.Flags.Clickhouse}
-	if a.NamesNATS() && a.Flags.Clickhouse != "" {
+	given := embedded.Addresses{NATSURL: a.Flags.NATS, ClickHouseDSN: a.Flags.ClickHouse, ReaderDSN: a.Flags.ClickHouse}
+	if a.NamesNATS() && a.Flags.ClickHouse != "" {
 		return given, nil
 	}
 	found, err = embedded.Find(a.Flags.Data)
-	if errors.Is(err, embedded.ErrNotRunning) && (a.NamesNATS() || a.Flags.Clickhouse != "") {
+	if errors.Is(err, embedded.ErrNotRunning) && (a.NamesNATS() || a.Flags.ClickHouse != "") {
 		return given, nil // the command may need only the server that was named
 	}
 	switch {
 	case err != nil:
 		return found, err
-	case a.NamesNATS() && found.NATSURL != "", a.Flags.Clickhouse != "" && found.ClickHouseDSN != "":
+	case a.NamesNATS() && found.NATSURL != "", a.Flags.ClickHouse != "" && found.ClickHouseDSN != "":
 		return given, nil
 	case a.NamesNATS():
 		found.NATSURL = given.NATSURL
-	case a.Flags.Clickhouse != "":
+	case a.Flags.ClickHouse != "":
 		found.ClickHouseDSN, found.ReaderDSN, found.HTTPURL = given.ClickHouseDSN, given.ReaderDSN, ""
 	}
 	return found, nil
@@ -75,7 +75,7 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 // was named. No password gets into the error.
 func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, error) {
 	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second)}, options...)
-	if a.Flags.natsContext != "" && a.Flags.Nats == "" {
+	if a.Flags.natsContext != "" && a.Flags.NATS == "" {
 		nc, _, err := natscontext.Connect(a.Flags.natsContext, options...)
 		if err != nil {
 			return nil, WithCode(ExitUnreachable, fmt.Errorf("NATS cannot be reached by the context %q: %w; `nats context ls` lists the contexts", a.Flags.natsContext, err))
@@ -94,10 +94,6 @@ func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, erro
 	}
 	return nc, nil
 }
-
-// PublishOnly reports whether err says that the account may publish to the streams
-// and not look into them, as that of a tenant of `deploy nats`.
-func PublishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
 
 // OpenLedger connects to ClickHouse as the writer until Close.
 func (a *App) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
@@ -199,7 +195,7 @@ func Quietly(ctx context.Context, err error) error {
 }
 
 // FetchProgress shows how far the fetch of the engine is, on a terminal only.
-func FetchProgress(a *App) embedded.Progress {
+func (a *App) FetchProgress() embedded.Progress {
 	if !IsTerminal(a.Err) {
 		return nil
 	}
@@ -212,7 +208,7 @@ func KeysIn(data string) func() ([]schema.KeyRing, error) {
 }
 
 // OpenMigrated connects to a ledger whose tables are up to date, until Close.
-func OpenMigrated(ctx context.Context, a *App) (*ledger.Ledger, error) {
+func (a *App) OpenMigrated(ctx context.Context) (*ledger.Ledger, error) {
 	l, err := a.OpenLedger(ctx)
 	if err != nil {
 		return nil, err

@@ -20,9 +20,9 @@ import (
 // GlobalFlags are the settings of every command. A flag wins over the
 // environment, and that over ctxledger.yaml.
 type GlobalFlags struct {
-	Nats        string
+	NATS        string
 	natsContext string
-	Clickhouse  string
+	ClickHouse  string
 	Data        string
 	dataGiven   bool // by a flag, the environment or the settings file
 	config      string
@@ -51,9 +51,9 @@ var settings = []struct{ flag, env string }{
 
 func (g *GlobalFlags) Register(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&g.Nats, "nats", "", "NATS address, nats://host:4222 (CTXLEDGER_NATS_URL)")
+	f.StringVar(&g.NATS, "nats", "", "NATS address, nats://host:4222 (CTXLEDGER_NATS_URL)")
 	f.StringVar(&g.natsContext, "nats-context", "", "a context of the nats command line (CTXLEDGER_NATS_CONTEXT)")
-	f.StringVar(&g.Clickhouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
+	f.StringVar(&g.ClickHouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
 	f.StringVar(&g.Data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
 	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error, like --log-level debug")

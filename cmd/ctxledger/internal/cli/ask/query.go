@@ -237,11 +237,11 @@ func queryParquet(ctx context.Context, a *cli.App, sql string, given map[string]
 // httpReader returns the reader's address over HTTP: as given, or that of the
 // running instance.
 func httpReader(a *cli.App) (string, error) {
-	if a.Flags.Clickhouse != "" {
-		if !strings.HasPrefix(a.Flags.Clickhouse, "http") {
+	if a.Flags.ClickHouse != "" {
+		if !strings.HasPrefix(a.Flags.ClickHouse, "http") {
 			return "", cli.UsageError("-o parquet needs an http:// address of ClickHouse, which the server can write Parquet over")
 		}
-		return a.Flags.Clickhouse, nil
+		return a.Flags.ClickHouse, nil
 	}
 	found, err := a.Addresses()
 	if err != nil {

@@ -104,7 +104,7 @@ func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() er
 	if err := validate(); err != nil {
 		return cli.UsageError("%w", err)
 	}
-	c.Fetch, c.Log = cli.FetchProgress(a), a.Log()
+	c.Fetch, c.Log = a.FetchProgress(), a.Log()
 	bar := benchBar(a)
 	c.Progress = bar.set
 	report, err := run()
@@ -158,7 +158,7 @@ func benchWayCommand(a *cli.App) *cobra.Command {
 		Example: `  ctxledger bench way --way drain --events 1000`,
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.NATS, c.ClickHouse = a.Flags.Nats, a.Flags.Clickhouse
+			c.NATS, c.ClickHouse = a.Flags.NATS, a.Flags.ClickHouse
 			if c.Way != bench.RawWay {
 				cli.SaveMemory() // as `ctxledger project` does
 			}

@@ -112,7 +112,7 @@ func writerOrStart(ctx context.Context, a *cli.App) (dsn string, stop func() err
 		return "", nil, err
 	}
 	c := embedded.DefaultConfig(a.Flags.Data)
-	c.NoNATS, c.Progress, c.Log = true, cli.FetchProgress(a), a.Log()
+	c.NoNATS, c.Progress, c.Log = true, a.FetchProgress(), a.Log()
 	servers, err := embedded.Start(ctx, c)
 	if err != nil {
 		return "", nil, err

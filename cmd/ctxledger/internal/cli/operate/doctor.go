@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -102,7 +103,7 @@ func checkEngine(ctx context.Context, a *cli.App) finding {
 	library := os.Getenv("CTXLEDGER_LIBCHDB")
 	program, err := exec.LookPath(cmp.Or(named, "clickhouse"))
 	switch {
-	case a.Flags.Clickhouse != "":
+	case a.Flags.ClickHouse != "":
 		f.state = "not needed: a server is named"
 	case library != "":
 		f.state = "the library " + library + ", which CTXLEDGER_LIBCHDB names"
@@ -176,7 +177,7 @@ func checkTables(ctx context.Context, l *ledger.Ledger) finding {
 
 func checkStream(ctx context.Context, js jetstream.JetStream) finding {
 	heads, err := streamio.ReadLastSequences(ctx, js)
-	if cli.PublishOnly(err) {
+	if publish.PublishOnly(err) {
 		return finding{what: "stream", state: "this account publishes and may not look into it; whether there is one, the first event shows"}
 	}
 	name := schema.EventStream
@@ -191,7 +192,7 @@ func checkStream(ctx context.Context, js jetstream.JetStream) finding {
 func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
 	f := finding{what: "projector"}
 	last, err := streamio.ReadLastSequences(ctx, js)
-	if cli.PublishOnly(err) {
+	if publish.PublishOnly(err) {
 		f.state = "not this account's to check"
 		return f
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -31,7 +32,7 @@ func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secr
 	var findings []finding
 	_, err := streamio.ReadPartitions(ctx, js)
 	switch {
-	case cli.PublishOnly(err):
+	case publish.PublishOnly(err):
 		findings = append(findings, own.checkTenant(ctx, own.tenant()))
 	case secrets == "":
 		findings = append(findings, finding{what: "accounts", state: own.name() + " is the operator's; --secrets names the folder with those of the tenants, to check them"})
@@ -177,7 +178,7 @@ func (n *natsAccount) checkTenant(ctx context.Context, tenant string) finding {
 		}
 	}
 	if js, err := jetstream.New(n.nc); err == nil {
-		if _, err := js.Stream(ctx, schema.EventStream); !cli.PublishOnly(err) && !timedOut(err) {
+		if _, err := js.Stream(ctx, schema.EventStream); !publish.PublishOnly(err) && !timedOut(err) {
 			more = append(more, "looks into the streams")
 		}
 	}

@@ -80,7 +80,7 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 	if err != nil {
 		return err
 	}
-	l, err := cli.OpenMigrated(ctx, a)
+	l, err := a.OpenMigrated(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
 	if err != nil {
 		return err
 	}
-	l, err := cli.OpenMigrated(ctx, a)
+	l, err := a.OpenMigrated(ctx)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ replayed or was refused again.`,
 			if err != nil {
 				return err
 			}
-			l, err := cli.OpenMigrated(cmd.Context(), a)
+			l, err := a.OpenMigrated(cmd.Context())
 			if err != nil {
 				return err
 			}

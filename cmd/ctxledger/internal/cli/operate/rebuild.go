@@ -67,7 +67,7 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := cli.OpenMigrated(ctx, a)
+	l, err := a.OpenMigrated(ctx)
 	if err != nil {
 		return err
 	}

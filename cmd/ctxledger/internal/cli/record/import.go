@@ -113,7 +113,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		return err
 	}
 	before, err := streamio.ReadLastSequences(ctx, js)
-	blind := cli.PublishOnly(err)
+	blind := publish.PublishOnly(err)
 	if err != nil && !blind {
 		return err
 	}

@@ -69,7 +69,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !cli.PublishOnly(err) {
+	if _, err := streamio.ReadPartitions(ctx, js); err != nil && !publish.PublishOnly(err) {
 		return err
 	}
 	p := publication{publisher: publish.New(js, publishLinger), refuse: func(line int, v *schema.Violation) {

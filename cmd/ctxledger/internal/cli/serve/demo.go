@@ -53,7 +53,7 @@ func runDemo(ctx context.Context, a *cli.App, sources fs.FS, keep string) (err e
 		defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	}
 	c := embedded.DefaultConfig(data)
-	c.Progress, c.Log = cli.FetchProgress(a), a.Log()
+	c.Progress, c.Log = a.FetchProgress(), a.Log()
 	ring, err := cli.RingIn(data)
 	if err != nil {
 		return err

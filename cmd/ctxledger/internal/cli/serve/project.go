@@ -108,7 +108,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return err
 	}
-	l, err := cli.OpenMigrated(ctx, a)
+	l, err := a.OpenMigrated(ctx)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
@@ -180,7 +180,7 @@ func ListenStatus(address string) (net.Listener, error) {
 }
 
 func runRecheck(ctx context.Context, a *cli.App) error {
-	l, err := cli.OpenMigrated(ctx, a)
+	l, err := a.OpenMigrated(ctx)
 	if err != nil {
 		return err
 	}

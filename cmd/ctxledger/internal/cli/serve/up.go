@@ -86,7 +86,7 @@ type UpAddresses struct {
 }
 
 func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
-	c.Progress, c.Log = cli.FetchProgress(a), a.Log()
+	c.Progress, c.Log = a.FetchProgress(), a.Log()
 	if _, err := cli.KeysIn(c.Dir)(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	if err := printAddresses(a, runUpAddresses(a, i, listener.Addr(), c.Dir), asJSON); err != nil {
+	if err := printAddresses(a, addressesOf(a, i, listener.Addr(), c.Dir), asJSON); err != nil {
 		return err
 	}
 	for {
@@ -163,16 +163,16 @@ func listenHealth(port int) (net.Listener, error) {
 func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 	config := instance.Config{Embedded: c, Keys: cli.KeysIn(c.Dir), Log: c.Log}
 	if a.NamesNATS() {
-		config.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return a.DialNATS(a.Flags.Nats, options...) }
+		config.ConnectNATS = func(options ...nats.Option) (*nats.Conn, error) { return a.DialNATS(a.Flags.NATS, options...) }
 	}
-	if a.Flags.Clickhouse != "" {
-		config.ClickHouse = func(ctx context.Context) (*ledger.Ledger, error) { return cli.OpenDSN(ctx, a.Flags.Clickhouse) }
+	if a.Flags.ClickHouse != "" {
+		config.ClickHouse = func(ctx context.Context) (*ledger.Ledger, error) { return cli.OpenDSN(ctx, a.Flags.ClickHouse) }
 	}
 	return config
 }
 
-// runUpAddresses tells where everything is, servers that were named included.
-func runUpAddresses(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
+// addressesOf tells where everything is, servers that were named included.
+func addressesOf(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
 	base := "http://" + health.String()
 	found := UpAddresses{Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
@@ -180,10 +180,10 @@ func runUpAddresses(a *cli.App, i *instance.Instance, health net.Addr, data stri
 	}
 	found.PID = os.Getpid()
 	if a.NamesNATS() {
-		found.NATSURL = cmp.Or(a.Flags.Nats, i.NATS.ConnectedUrl())
+		found.NATSURL = cmp.Or(a.Flags.NATS, i.NATS.ConnectedUrl())
 	}
-	if a.Flags.Clickhouse != "" {
-		found.ClickHouseDSN, found.ReaderDSN = a.Flags.Clickhouse, a.Flags.Clickhouse
+	if a.Flags.ClickHouse != "" {
+		found.ClickHouseDSN, found.ReaderDSN = a.Flags.ClickHouse, a.Flags.ClickHouse
 	}
 	return found
 }
@@ -214,7 +214,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		return err
 	}
 	finding := "other commands find it by the data folder"
-	if a.NamesNATS() || a.Flags.Clickhouse != "" {
+	if a.NamesNATS() || a.Flags.ClickHouse != "" {
 		finding = "give other commands the same --nats and --clickhouse"
 	}
 	fmt.Fprintf(a.Out, "ctxledger is ready; %s\n", finding)

@@ -8,7 +8,7 @@ import (
 
 // DecisionRow is a row of the table decisions: a surface or a selection. The
 // arrays from ItemRefs on run over the candidates in parallel.
-type DecisionRow struct {
+type Decision struct {
 	Head
 	RecordKind    string               `ch:"record_kind"`
 	RecordID      string               `ch:"record_id"`
@@ -36,29 +36,29 @@ type DecisionRow struct {
 	Metadata      string               `ch:"metadata"`
 }
 
-func SurfaceRow(h Head, verb string, c *schema.Common, s *schema.Surface) DecisionRow {
-	return DecisionRow{
+func Surface(h Head, verb string, c *schema.Common, s *schema.Surface) Decision {
+	return Decision{
 		Head: h, RecordKind: "surface_" + verb, RecordID: s.SurfaceID, SurfaceID: s.SurfaceID, SurfaceKind: s.SurfaceKind,
 		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: JSONText(c.Metadata),
 	}
 }
 
-func SelectionRow(h Head, verb string, c *schema.Common, s *schema.Selection) DecisionRow {
-	return DecisionRow{
+func Selection(h Head, verb string, c *schema.Common, s *schema.Selection) Decision {
+	return Decision{
 		Head: h, RecordKind: "selection_" + verb, RecordID: s.SelectionID, SurfaceID: s.SurfaceID, CallID: s.CallID,
 		Query: s.Query, Intent: s.Intent, Actor: s.ActorRef.ID(), Model: s.ModelRef.ID(), Part: s.Part, Parts: s.Parts,
 		CandidateRefs: schema.RefIDs(s.Candidates), Metadata: JSONText(c.Metadata),
 	}
 }
 
-func DecidedRow(h Head, f *schema.SelectionCompleted) DecisionRow {
-	row := SelectionRow(h, "completed", &f.Common, &f.Selection)
+func Decided(h Head, f *schema.SelectionCompleted) Decision {
+	row := Selection(h, "completed", &f.Common, &f.Selection)
 	row.Policy, row.Rationale, row.BudgetRef = f.Policy.ID(), f.Rationale, f.BudgetRef.ID()
 	row.addCandidates(f.Selected, f.Omitted)
 	return row
 }
 
-func (r *DecisionRow) addCandidates(selected, omitted []schema.Candidate) {
+func (r *Decision) addCandidates(selected, omitted []schema.Candidate) {
 	list := slices.Concat(selected, omitted)
 	r.Outcomes = slices.Concat(slices.Repeat([]string{"selected"}, len(selected)), slices.Repeat([]string{"omitted"}, len(omitted)))
 	r.ItemRefs = each(list, func(c *schema.Candidate) string { return c.ItemRef.ID() })

@@ -7,7 +7,7 @@ import (
 )
 
 // ReplayRow is a row of the table replays: a message that replays a refused one.
-type ReplayRow struct {
+type Replay struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
 	StreamSeq     uint64    `ch:"stream_seq"`
 	RecordedAt    time.Time `ch:"recorded_at"`

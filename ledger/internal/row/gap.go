@@ -3,7 +3,7 @@ package row
 import "github.com/ctxledger/ctxledger/schema"
 
 // RedactionRow is a row of the table redactions.
-type RedactionRow struct {
+type Redaction struct {
 	Head
 	RecordID            string   `ch:"record_id"`
 	CallID              string   `ch:"call_id"`
@@ -22,8 +22,8 @@ type RedactionRow struct {
 	Metadata            string   `ch:"metadata"`
 }
 
-func NewRedactionRow(h Head, f *schema.RedactionApplied) RedactionRow {
-	row := RedactionRow{
+func NewRedaction(h Head, f *schema.RedactionApplied) Redaction {
+	row := Redaction{
 		Head: h, RecordID: f.RedactionID, CallID: f.CallID, TargetRef: f.TargetRef.ID(), RedactionState: string(f.RedactionState),
 		Method: f.Method, RedactedFields: f.RedactedFields, Reason: f.Reason, PolicyRefs: schema.RefIDs(f.PolicyRefs),
 		Actor: f.ActorRef.ID(), ReplacementRef: f.ReplacementRef.ID(), Metadata: JSONText(f.Metadata),
@@ -36,7 +36,7 @@ func NewRedactionRow(h Head, f *schema.RedactionApplied) RedactionRow {
 }
 
 // MissingRow is a row of the table missing: one step in the life of a gap.
-type MissingRow struct {
+type Missing struct {
 	Head
 	Change            string   `ch:"change"`
 	MissingID         string   `ch:"missing_id"`
@@ -57,8 +57,8 @@ type MissingRow struct {
 	Metadata          string   `ch:"metadata"`
 }
 
-func NewMissingRow(h Head, change string, c *schema.Common, m *schema.Missing) MissingRow {
-	return MissingRow{
+func NewMissing(h Head, change string, c *schema.Common, m *schema.Missing) Missing {
+	return Missing{
 		Head: h, Change: change, MissingID: m.MissingID, Scope: m.Scope, CallID: m.CallID, Question: m.Question,
 		NeededFor: m.NeededFor, Severity: string(m.Severity), CandidateSources: JSONText(m.CandidateSources),
 		CandidateItemRefs: schema.RefIDs(m.CandidateItemRefs), BlockedActions: m.BlockedActions, RequestedFrom: m.RequestedFrom.ID(),

@@ -3,7 +3,7 @@ package row
 import "github.com/ctxledger/ctxledger/schema"
 
 // ItemRow is a row of the table items: one version of a context item.
-type ItemRow struct {
+type Item struct {
 	Head
 	Change          string   `ch:"change"`
 	ItemID          string   `ch:"item_id"`
@@ -33,8 +33,8 @@ type ItemRow struct {
 	Metadata        string   `ch:"metadata"`
 }
 
-func NewItemRow(h Head, change string, c *schema.Common, i *schema.Item) ItemRow {
-	row := ItemRow{
+func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
+	row := Item{
 		Head: h, Change: change, ItemID: i.ItemID, ContextKind: i.ContextKind, Title: i.Title,
 		ContentMode: string(i.ContentMode), ContentRef: i.ContentRef.ID(), ContentDigest: i.ContentDigest,
 		MimeType: i.MimeType, Language: i.Language, TokenEstimate: i.TokenEstimate, Estimator: i.Estimator,
@@ -49,7 +49,7 @@ func NewItemRow(h Head, change string, c *schema.Common, i *schema.Item) ItemRow
 }
 
 // LogItemRow is a row of the table log_items.
-type LogItemRow struct {
+type LogItem struct {
 	Head
 	LogItemID     string `ch:"log_item_id"`
 	LogID         string `ch:"log_id"`
@@ -67,8 +67,8 @@ type LogItemRow struct {
 	Metadata      string `ch:"metadata"`
 }
 
-func NewLogItemRow(h Head, f *schema.LogAppended) LogItemRow {
-	return LogItemRow{
+func NewLogItem(h Head, f *schema.LogAppended) LogItem {
+	return LogItem{
 		Head: h, LogItemID: f.LogItemID, LogID: f.LogID, Position: f.Position, ItemType: f.ItemType, Role: f.Role,
 		Name: f.Name, CallID: f.CallID, Status: f.Status, ItemRef: f.ItemRef.ID(), ParentRef: f.ParentRef.ID(),
 		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: JSONText(f.Metadata),

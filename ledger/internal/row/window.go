@@ -5,7 +5,7 @@ import "github.com/ctxledger/ctxledger/schema"
 // WindowRow is a row of the table windows: a budget, a rung of the pressure
 // ladder or a usage record. The segment arrays run over segments or layers,
 // the truncated arrays over truncated items.
-type WindowRow struct {
+type Window struct {
 	Head
 	RecordKind          string   `ch:"record_kind"`
 	RecordID            string   `ch:"record_id"`
@@ -52,8 +52,8 @@ type WindowRow struct {
 	Metadata            string   `ch:"metadata"`
 }
 
-func BudgetRow(h Head, f *schema.BudgetApplied) WindowRow {
-	row := WindowRow{
+func Budget(h Head, f *schema.BudgetApplied) Window {
+	row := Window{
 		Head: h, RecordKind: "budget", RecordID: f.BudgetID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
 		Target: f.Target, MaxTokens: f.MaxTokens, MaxBytes: f.MaxBytes, MaxItems: f.MaxItems, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
 		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
@@ -74,8 +74,8 @@ func BudgetRow(h Head, f *schema.BudgetApplied) WindowRow {
 	return row
 }
 
-func PressureRow(h Head, f *schema.PressureApplied) WindowRow {
-	return WindowRow{
+func Pressure(h Head, f *schema.PressureApplied) Window {
+	return Window{
 		Head: h, RecordKind: "pressure", RecordID: f.PressureID, CallID: f.CallID, Model: f.Model,
 		Step: f.Step, StepName: f.Name, Policy: f.Policy, Outcome: string(f.Outcome),
 		TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, LimitTokens: f.LimitTokens,
@@ -83,8 +83,8 @@ func PressureRow(h Head, f *schema.PressureApplied) WindowRow {
 	}
 }
 
-func UsageRow(h Head, f *schema.UsageRecorded) WindowRow {
-	row := WindowRow{
+func Usage(h Head, f *schema.UsageRecorded) Window {
+	row := Window{
 		Head: h, RecordKind: "usage", RecordID: f.CallID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
 		SystemTokens: f.SystemTokens, ToolsTokens: f.ToolsTokens, HistoryTokens: f.HistoryTokens, TotalTokens: f.TotalTokens,
 		WindowFirst: f.WindowFirst, WindowNext: f.WindowNext, Metadata: JSONText(f.Metadata),
@@ -101,7 +101,7 @@ func UsageRow(h Head, f *schema.UsageRecorded) WindowRow {
 }
 
 // CallRow is a row of the table calls: what the provider billed.
-type CallRow struct {
+type Call struct {
 	Head
 	CallID               string   `ch:"call_id"`
 	Model                string   `ch:"model"`
@@ -130,9 +130,9 @@ type CallRow struct {
 	Metadata             string   `ch:"metadata"`
 }
 
-func NewCallRow(h Head, f *schema.UsageRecorded) CallRow {
+func NewCall(h Head, f *schema.UsageRecorded) Call {
 	u := f.Usage
-	row := CallRow{
+	row := Call{
 		Head: h, CallID: f.CallID, Model: f.Model,
 		UncachedInput: u.UncachedInput, CacheRead: u.CacheRead, CacheWrite5m: u.CacheWrite5m, CacheWrite1h: u.CacheWrite1h,
 		CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning, EstimatedTokens: f.TotalTokens,

@@ -4,7 +4,7 @@ import "github.com/ctxledger/ctxledger/schema"
 
 // ScopeRow is a row of the table scopes: a run context, a grant, a resource,
 // a scratchpad or an envelope.
-type ScopeRow struct {
+type Scope struct {
 	Head
 	RecordKind        string   `ch:"record_kind"`
 	RecordID          string   `ch:"record_id"`
@@ -50,8 +50,8 @@ type ScopeRow struct {
 	Metadata          string   `ch:"metadata"`
 }
 
-func RunRow(h Head, f *schema.ScopeOpened) ScopeRow {
-	return ScopeRow{
+func Run(h Head, f *schema.ScopeOpened) Scope {
+	return Scope{
 		Head: h, RecordKind: "run", RecordID: f.RunID, ScopeKind: f.ScopeKind,
 		ParentThreadID: f.ParentThreadID, ThreadOverridden: f.ThreadOverridden, Depth: f.Depth, MaxDepth: f.MaxDepth,
 		Tags: f.Tags, InheritedTags: f.InheritedTags,
@@ -61,8 +61,8 @@ func RunRow(h Head, f *schema.ScopeOpened) ScopeRow {
 	}
 }
 
-func GrantRow(h Head, verb string, c *schema.Common, g *schema.Grant) ScopeRow {
-	row := ScopeRow{
+func Grant(h Head, verb string, c *schema.Common, g *schema.Grant) Scope {
+	row := Scope{
 		Head: h, RecordKind: "grant_" + verb, RecordID: g.GrantID, Grants: g.Grants, Effective: g.Effective,
 		Inherited: g.Inherited, Issuer: g.Issuer, Rule: g.Rule, Code: g.Code, Reason: g.Reason, Metadata: JSONText(c.Metadata),
 	}
@@ -72,28 +72,28 @@ func GrantRow(h Head, verb string, c *schema.Common, g *schema.Grant) ScopeRow {
 	return row
 }
 
-func ResourceRow(h Head, verb string, c *schema.Common, r *schema.Resource) ScopeRow {
-	return ScopeRow{
+func Resource(h Head, verb string, c *schema.Common, r *schema.Resource) Scope {
+	return Scope{
 		Head: h, RecordKind: "resource_" + verb, RecordID: r.BindingID, ResourceName: r.Name, ResourceKind: r.ResourceKind,
 		DeclaredMode: r.DeclaredMode, EffectiveMode: r.EffectiveMode, Tools: r.Tools, Metadata: JSONText(c.Metadata),
 	}
 }
 
-func AccessRow(h Head, f *schema.ResourceAccessed) ScopeRow {
-	row := ResourceRow(h, "accessed", &f.Common, &f.Resource)
+func Access(h Head, f *schema.ResourceAccessed) Scope {
+	row := Resource(h, "accessed", &f.Common, &f.Resource)
 	row.Operation, row.Path, row.MatchedGrant, row.Allowed = f.Operation, f.Path, f.MatchedGrant, &f.Allowed
 	return row
 }
 
-func ScratchpadRow(h Head, verb string, c *schema.Common, s *schema.Scratchpad) ScopeRow {
-	return ScopeRow{
+func Scratchpad(h Head, verb string, c *schema.Common, s *schema.Scratchpad) Scope {
+	return Scope{
 		Head: h, RecordKind: "scratchpad_" + verb, RecordID: s.ScratchpadID, ContextIDs: s.ContextIDs,
 		EntryCount: s.EntryCount, Tokens: s.Tokens, Metadata: JSONText(c.Metadata),
 	}
 }
 
-func EnvelopeRow(h Head, f *schema.EnvelopeCreated) ScopeRow {
-	row := ScopeRow{
+func Envelope(h Head, f *schema.EnvelopeCreated) Scope {
+	row := Scope{
 		Head: h, RecordKind: "envelope", RecordID: f.ContextID, ScopeKind: f.Scope, Lifecycle: string(f.Lifecycle),
 		Metadata: JSONText(f.Metadata),
 	}

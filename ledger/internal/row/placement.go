@@ -4,7 +4,7 @@ import "github.com/ctxledger/ctxledger/schema"
 
 // PlacementRow is a row of the table placements: an assembly, an injection or
 // a removal. The block arrays run over an assembly's blocks.
-type PlacementRow struct {
+type Placement struct {
 	Head
 	RecordKind      string     `ch:"record_kind"`
 	RecordID        string     `ch:"record_id"`
@@ -37,8 +37,8 @@ type PlacementRow struct {
 	Metadata        string     `ch:"metadata"`
 }
 
-func AssemblyRow(h Head, f *schema.AssemblyCreated) PlacementRow {
-	row := PlacementRow{
+func Assembly(h Head, f *schema.AssemblyCreated) Placement {
+	row := Placement{
 		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
 		Metadata: JSONText(f.Metadata),
@@ -55,8 +55,8 @@ func AssemblyRow(h Head, f *schema.AssemblyCreated) PlacementRow {
 	return row
 }
 
-func InjectionRow(h Head, kind string, c *schema.Common, i *schema.Injection) PlacementRow {
-	return PlacementRow{
+func Injection(h Head, kind string, c *schema.Common, i *schema.Injection) Placement {
+	return Placement{
 		Head: h, RecordKind: kind, RecordID: i.InjectionID, CallID: i.CallID, AssemblyID: i.AssemblyID, Target: i.Target,
 		InjectionPoint: string(i.InjectionPoint), InjectionKind: i.InjectionKind, AttachedTo: i.AttachedTo.ID(), Ephemeral: i.Ephemeral,
 		PersonaFrom: i.PersonaFrom, PersonaTo: i.PersonaTo, CueItemRef: i.CueItemRef.ID(), ItemRefs: schema.RefIDs(i.ItemRefs),
@@ -64,8 +64,8 @@ func InjectionRow(h Head, kind string, c *schema.Common, i *schema.Injection) Pl
 	}
 }
 
-func RemovalRow(h Head, f *schema.InjectionRemoved) PlacementRow {
-	row := InjectionRow(h, "removal", &f.Common, &f.Injection)
+func Removal(h Head, f *schema.InjectionRemoved) Placement {
+	row := Injection(h, "removal", &f.Common, &f.Injection)
 	row.ReplacedBy, row.RemovedByPass = f.ReplacedBy.ID(), f.RemovedByPass
 	return row
 }

@@ -4,7 +4,7 @@ import "github.com/ctxledger/ctxledger/schema"
 
 // ReplacementRow is a row of the table replacements: a compaction, an elision
 // pass or a summary. The elided arrays run over the elided items.
-type ReplacementRow struct {
+type Replacement struct {
 	Head
 	RecordKind            string   `ch:"record_kind"`
 	Change                string   `ch:"change"`
@@ -56,8 +56,8 @@ type ReplacementRow struct {
 	Metadata              string   `ch:"metadata"`
 }
 
-func CompactionRow(h Head, change string, c *schema.Common, f *schema.Compaction) ReplacementRow {
-	row := ReplacementRow{
+func Compaction(h Head, change string, c *schema.Common, f *schema.Compaction) Replacement {
+	row := Replacement{
 		Head: h, RecordKind: "compaction", Change: change, RecordID: f.CompactionID, CallID: f.CallID, Scope: f.Scope,
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), SummaryRef: f.SummaryRef.ID(), Method: string(f.Method), Trigger: string(f.Trigger),
 		Coverage: JSONText(f.Coverage), LossNotes: f.LossNotes, Validation: JSONText(f.Validation), ReplacementPolicy: f.ReplacementPolicy,
@@ -74,8 +74,8 @@ func CompactionRow(h Head, change string, c *schema.Common, f *schema.Compaction
 	return row
 }
 
-func ElisionRow(h Head, change string, c *schema.Common, f *schema.Elision) ReplacementRow {
-	row := ReplacementRow{
+func Elision(h Head, change string, c *schema.Common, f *schema.Elision) Replacement {
+	row := Replacement{
 		Head: h, RecordKind: "elision", Change: change, RecordID: f.PassID, CallID: f.CallID, Policy: f.Policy, Trigger: f.Trigger,
 		Level: string(f.Level), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, TokensSaved: f.TokensSaved,
 		FirstChangedPosition: f.FirstChangedPosition, Metadata: JSONText(c.Metadata),
@@ -90,8 +90,8 @@ func ElisionRow(h Head, change string, c *schema.Common, f *schema.Elision) Repl
 	return row
 }
 
-func SummaryRow(h Head, change string, c *schema.Common, f *schema.Summary) ReplacementRow {
-	return ReplacementRow{
+func Summary(h Head, change string, c *schema.Common, f *schema.Summary) Replacement {
+	return Replacement{
 		Head: h, RecordKind: "summary", Change: change, RecordID: f.SummaryID, SummaryRef: f.SummaryID, SummaryKind: f.SummaryKind,
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), ContentRef: f.ContentRef.ID(), ContentDigest: f.ContentDigest, Tokens: f.Tokens,
 		CoversThroughPosition: f.CoversThroughPosition, LossNotes: f.LossNotes, OpenQuestions: f.OpenQuestions,

@@ -10,7 +10,7 @@ import (
 )
 
 // EventRow is a row of the table events: all attributes and the data.
-type EventRow struct {
+type Event struct {
 	Head
 	Subject            string            `ch:"subject"`
 	DataContentType    string            `ch:"data_content_type"`
@@ -35,7 +35,7 @@ type EventRow struct {
 func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Event turns the row back into the event that it was made from.
-func (r *EventRow) Event() *schema.Event {
+func (r *Event) Event() *schema.Event {
 	e := &schema.Event{
 		ID: r.EventID, Source: r.Source, Type: r.EventType, Subject: r.Subject, Time: r.EventTime.UTC(),
 		DataContentType: r.DataContentType, DataSchema: r.DataSchema, Correlation: r.Correlation, Sequence: r.Sequence,
@@ -59,7 +59,7 @@ func (r *EventRow) Event() *schema.Event {
 
 // QuarantineRow is a row of the table quarantine: a message that was refused,
 // with its exact bytes.
-type QuarantineRow struct {
+type Quarantined struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
 	StreamSeq     uint64    `ch:"stream_seq"`
 	RecordedAt    time.Time `ch:"recorded_at"`
@@ -77,7 +77,7 @@ type QuarantineRow struct {
 
 // DuplicateRow is a row of the table duplicates: an event whose identity was
 // in the ledger already.
-type DuplicateRow struct {
+type Duplicate struct {
 	Incarnation      uuid.UUID `ch:"incarnation"`
 	StreamSeq        uint64    `ch:"stream_seq"`
 	RecordedAt       time.Time `ch:"recorded_at"`
@@ -90,7 +90,7 @@ type DuplicateRow struct {
 }
 
 // CommitRow is a row of the table commits.
-type CommitRow struct {
+type Commit struct {
 	Incarnation       uuid.UUID         `ch:"incarnation"`
 	First             uint64            `ch:"first_seq"`
 	Last              uint64            `ch:"last_seq"`
