@@ -28,11 +28,6 @@ func migrated(t *testing.T) *Ledger {
 	return opened(t, Migrated.ClickHouse(t))
 }
 
-func empty(t *testing.T) *Ledger {
-	t.Helper()
-	return opened(t, embeddedtest.ClickHouse(t))
-}
-
 func opened(t *testing.T, s *embeddedtest.Servers) *Ledger {
 	t.Helper()
 	l, err := Open(t.Context(), s.ClickHouseDSN())

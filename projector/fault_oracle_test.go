@@ -15,8 +15,6 @@ import (
 // its rows twice, views may not.
 type stretch struct{ first, last uint64 }
 
-var everything = stretch{1, 1 << 62}
-
 // faultless is the oracle of the fault matrix, called when the ledger is level
 // and no projector runs. It asks whether
 //

@@ -22,7 +22,7 @@ func goldenEvent(t testing.TB, kind Type) *Event {
 	return e
 }
 
-// compactJSON returns text in its shortest form with sorted names.
+// canonicalJSON returns text in its shortest form with sorted names.
 func canonicalJSON(t testing.TB, text []byte) string {
 	t.Helper()
 	v := jsontext.Value(bytes.Clone(text))

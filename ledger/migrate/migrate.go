@@ -77,6 +77,15 @@ func upOnce(ctx context.Context, conn driver.Conn, r *release) ([]string, error)
 	return applied, d.setComments(ctx, r.views)
 }
 
+// Check returns why Up would refuse the database, nil where it would not.
+func Check(ctx context.Context, conn driver.Conn) error {
+	d, err := look(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return current().refuse(d)
+}
+
 // Pending returns what Up would apply, in the words of Up. Of a database of a later
 // version nothing is pending.
 func Pending(ctx context.Context, conn driver.Conn) ([]string, error) {

@@ -21,5 +21,5 @@ type Tables struct {
 	sql    chsql.DB
 }
 
-// PrivacyOf returns the Privacy of a ledger.
+// Of returns the Privacy of a ledger.
 func Of(l *ledger.Ledger) Tables { return Tables{l, l.SQL(files)} }

@@ -25,5 +25,5 @@ type Reader struct {
 	sql    chsql.DB
 }
 
-// ReaderOf returns the reader of a ledger.
+// Of returns the reader of a ledger.
 func Of(l *ledger.Ledger) Reader { return Reader{l, l.SQL(files)} }

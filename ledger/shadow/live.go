@@ -21,12 +21,16 @@ type Live struct {
 	sql    chsql.DB
 }
 
-// LiveOf returns the live set of a ledger.
+// Of returns the live set of a ledger.
 func Of(l *ledger.Ledger) Live { return Live{l, l.SQL(files)} }
 
 // Migrate brings the database to the newest state and returns what it applied; see
-// [migrate.Up]. A swap that a rebuild was cut off in is finished first.
+// [migrate.Up]. A swap that a rebuild was cut off in is finished first, unless the
+// database is not this version's to change.
 func (l Live) Migrate(ctx context.Context) ([]string, error) {
+	if err := migrate.Check(ctx, l.sql.Conn); err != nil {
+		return nil, err
+	}
 	if _, err := l.FinishSwap(ctx); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package shadow
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -76,6 +77,35 @@ func TestSwappedSetIsWholeWhereverItIsCutOff(t *testing.T) {
 		if _, err := Of(live).Migrate(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestALaterVersionsSwapIsLeftAlone: a version that does not know the database does not
+// finish a swap in it either.
+func TestALaterVersionsSwapIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	live, set, _, _ := rebuiltBeside(t)
+	steps := 2
+	func() {
+		defer func() { recover() }()
+		_ = set.Swap(t.Context(), func(string) {
+			if steps--; steps == 0 {
+				panic("cut off")
+			}
+		})
+	}()
+	if err := ledgertest.DB(live).Conn.Exec(t.Context(), "INSERT INTO migrations (version, name) VALUES (9999, '9999_later')"); err != nil {
+		t.Fatal(err)
+	}
+	before := ledgertest.Counts(t, live)
+	if _, err := Of(live).Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "change 9999") {
+		t.Errorf("migrated a database of a later version: %v", err)
+	}
+	if got := ledgertest.Counts(t, live); !reflect.DeepEqual(got, before) {
+		t.Errorf("the tables hold %v, before %v", got, before)
+	}
+	if finished, err := Of(live).FinishSwap(t.Context()); !finished || err != nil {
+		t.Errorf("the swap was finished before: %v, %v", finished, err)
 	}
 }
 

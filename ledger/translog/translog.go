@@ -16,5 +16,5 @@ var files embed.FS
 // heads. It is safe for concurrent use.
 type Logs struct{ sql chsql.DB }
 
-// TranslogOf returns the transparency logs of a ledger.
+// Of returns the transparency logs of a ledger.
 func Of(l *ledger.Ledger) Logs { return Logs{l.SQL(files)} }

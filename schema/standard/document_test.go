@@ -154,7 +154,7 @@ func documentsOf(t testing.TB, e *schema.Event) map[string][]byte {
 	return documents
 }
 
-// validStandard holds a document to the public schema of its kind.
+// valid holds a document to the public schema of its kind.
 func (s standards) valid(t testing.TB, name string, document []byte) {
 	t.Helper()
 	schema := s.runtime

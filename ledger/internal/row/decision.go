@@ -6,7 +6,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// DecisionRow is a row of the table decisions: a surface or a selection. The
+// Decision is a row of the table decisions: a surface or a selection. The
 // arrays from ItemRefs on run over the candidates in parallel.
 type Decision struct {
 	Head

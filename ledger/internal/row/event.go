@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// EventRow is a row of the table events: all attributes and the data.
+// Event is a row of the table events: all attributes and the data.
 type Event struct {
 	Head
 	Subject            string            `ch:"subject"`
@@ -57,7 +57,7 @@ func (r *Event) Event() *schema.Event {
 	return e
 }
 
-// QuarantineRow is a row of the table quarantine: a message that was refused,
+// Quarantined is a row of the table quarantine: a message that was refused,
 // with its exact bytes.
 type Quarantined struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
@@ -75,7 +75,7 @@ type Quarantined struct {
 	Codes         []string  `ch:"codes"`
 }
 
-// DuplicateRow is a row of the table duplicates: an event whose identity was
+// Duplicate is a row of the table duplicates: an event whose identity was
 // in the ledger already.
 type Duplicate struct {
 	Incarnation      uuid.UUID `ch:"incarnation"`
@@ -89,7 +89,7 @@ type Duplicate struct {
 	FirstSeq         uint64    `ch:"first_seq"`
 }
 
-// CommitRow is a row of the table commits.
+// Commit is a row of the table commits.
 type Commit struct {
 	Incarnation       uuid.UUID         `ch:"incarnation"`
 	First             uint64            `ch:"first_seq"`

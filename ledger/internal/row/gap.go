@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// RedactionRow is a row of the table redactions.
+// Redaction is a row of the table redactions.
 type Redaction struct {
 	Head
 	RecordID            string   `ch:"record_id"`
@@ -35,7 +35,7 @@ func NewRedaction(h Head, f *schema.RedactionApplied) Redaction {
 	return row
 }
 
-// MissingRow is a row of the table missing: one step in the life of a gap.
+// Missing is a row of the table missing: one step in the life of a gap.
 type Missing struct {
 	Head
 	Change            string   `ch:"change"`

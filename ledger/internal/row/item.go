@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// ItemRow is a row of the table items: one version of a context item.
+// Item is a row of the table items: one version of a context item.
 type Item struct {
 	Head
 	Change          string   `ch:"change"`
@@ -48,7 +48,7 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 	return row
 }
 
-// LogItemRow is a row of the table log_items.
+// LogItem is a row of the table log_items.
 type LogItem struct {
 	Head
 	LogItemID     string `ch:"log_item_id"`

@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// PlacementRow is a row of the table placements: an assembly, an injection or
+// Placement is a row of the table placements: an assembly, an injection or
 // a removal. The block arrays run over an assembly's blocks.
 type Placement struct {
 	Head

@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// ReplacementRow is a row of the table replacements: a compaction, an elision
+// Replacement is a row of the table replacements: a compaction, an elision
 // pass or a summary. The elided arrays run over the elided items.
 type Replacement struct {
 	Head

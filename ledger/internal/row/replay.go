@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ReplayRow is a row of the table replays: a message that replays a refused one.
+// Replay is a row of the table replays: a message that replays a refused one.
 type Replay struct {
 	Incarnation   uuid.UUID `ch:"incarnation"`
 	StreamSeq     uint64    `ch:"stream_seq"`

@@ -23,7 +23,7 @@ type Head struct {
 	schema.Correlation
 }
 
-// RowEventType is the standard's name for a type of ours, and the CloudEvents
+// EventType is the standard's name for a type of ours, and the CloudEvents
 // type as it came for any other.
 func EventType(e *schema.Event) string {
 	if t := e.EventType(); t != "" {

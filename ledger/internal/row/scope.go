@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// ScopeRow is a row of the table scopes: a run context, a grant, a resource,
+// Scope is a row of the table scopes: a run context, a grant, a resource,
 // a scratchpad or an envelope.
 type Scope struct {
 	Head

@@ -2,7 +2,7 @@ package row
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// WindowRow is a row of the table windows: a budget, a rung of the pressure
+// Window is a row of the table windows: a budget, a rung of the pressure
 // ladder or a usage record. The segment arrays run over segments or layers,
 // the truncated arrays over truncated items.
 type Window struct {
@@ -100,7 +100,7 @@ func Usage(h Head, f *schema.UsageRecorded) Window {
 	return row
 }
 
-// CallRow is a row of the table calls: what the provider billed.
+// Call is a row of the table calls: what the provider billed.
 type Call struct {
 	Head
 	CallID               string   `ch:"call_id"`
