@@ -2,7 +2,6 @@ package jsonscan
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,10 +13,14 @@ import (
 // refuses is what [json.Unmarshal] does with [Streamed]. Its methods begin at a value
 // and end behind it; the spans that it gives are parts of the text.
 type Cursor struct {
-	text   []byte
-	at     int
-	syntax *syntax // checks what is read, and that no name stands twice; nil where it is known
-	words  *words  // nil for none
+	text []byte
+	at   int
+}
+
+// ReadLine reads a line by read. It returns false for a line that is not valid, and for
+// one that read refuses: the strict decoder finds the reason.
+func ReadLine(line []byte, read func(c *Cursor) bool) bool {
+	return jsontext.Value(line).IsValid(Lenient) && Decode(line, read)
 }
 
 // Decode reads the object in value by read. It returns false where the value is none,
@@ -31,51 +34,34 @@ func Decode(value []byte, read func(c *Cursor) bool) bool {
 // Members calls each for every member of an object, which must read or skip the value,
 // until it returns false. It returns false then, and where the value is no object.
 func (c *Cursor) Members(each func(name []byte) bool) bool {
-	if c.Next() != '{' || !c.syntax.enter() {
+	if c.Next() != '{' {
 		return false
 	}
-	first, marks := c.syntax.mark(), uint64(0)
 	for n := 0; ; n++ {
 		c.at++
 		if c.space() == '}' && n == 0 {
 			break
 		}
-		from := c.at
-		name, hash, plain := c.plainName()
-		switch {
-		case c.syntax != nil:
-			if !plain || !c.syntax.isNew(hash, first, &marks) {
-				return false
-			}
-		case !plain || !utf8.Valid(name):
-			c.at = from
-			name, _ = c.Value().Text()
-		}
-		if c.space() != ':' {
-			return false
-		}
-		c.at++
+		name, _ := c.Value().Text()
+		c.space()
+		c.at++ // the colon
 		c.space()
 		if !each(name) {
 			return false
 		}
-		if end := c.space(); end == '}' {
+		if c.space() == '}' {
 			break
-		} else if end != ',' {
-			return false
 		}
 	}
 	c.at++
-	c.syntax.leave(first)
 	return true
 }
 
 // Elements is members for an array.
 func (c *Cursor) Elements(each func() bool) bool {
-	if c.Next() != '[' || !c.syntax.enter() {
+	if c.Next() != '[' {
 		return false
 	}
-	first := c.syntax.mark()
 	for n := 0; ; n++ {
 		c.at++
 		if c.space() == ']' && n == 0 {
@@ -84,14 +70,11 @@ func (c *Cursor) Elements(each func() bool) bool {
 		if !each() {
 			return false
 		}
-		if end := c.space(); end == ']' {
+		if c.space() == ']' {
 			break
-		} else if end != ',' {
-			return false
 		}
 	}
 	c.at++
-	c.syntax.leave(first)
 	return true
 }
 
@@ -116,9 +99,6 @@ func (c *Cursor) space() byte {
 
 // Skip goes behind the value.
 func (c *Cursor) Skip() bool {
-	if c.syntax != nil {
-		return c.syntax.Value(c)
-	}
 	for depth := 0; ; {
 		switch c.text[c.at] {
 		case '"':
@@ -155,52 +135,45 @@ func (c *Cursor) quoted() {
 	c.at++
 }
 
-// Value is the value, nil where it is none.
+// Value is the value.
 func (c *Cursor) Value() Span {
 	from := c.at
-	if !c.Skip() {
-		return nil
-	}
+	c.Skip()
 	return c.text[from:c.at:c.at]
 }
 
 // Span reads a value of any form.
 func (c *Cursor) Span(at *Span) bool {
 	*at = c.Value()
-	return *at != nil
+	return true
 }
 
 // Into reads a value of any form that the type of what at points to has.
 func (c *Cursor) Into(at any) bool {
-	value := c.Value()
-	return value != nil && json.Unmarshal(value, at, Streamed) == nil
+	return json.Unmarshal(c.Value(), at, Streamed) == nil
 }
 
 // Text reads a string, or null. A value of another form leaves at what it was.
 func (c *Cursor) Text(at *string) bool {
 	value := c.Value()
-	switch {
-	case value == nil || value[0] != '"' && value[0] != 'n':
+	if value[0] != '"' && value[0] != 'n' {
 		return false
-	case c.words != nil && len(value) <= maxWord:
-		*at = c.words.Text(value)
-	default:
-		*at = TextOf(value)
 	}
+	*at = TextOf(value)
 	return true
 }
 
 // SkipText is string for a member that nobody asks for.
 func (c *Cursor) SkipText() bool {
 	value := c.Value()
-	return value != nil && (value[0] == '"' || value[0] == 'n')
+	return value[0] == '"' || value[0] == 'n'
 }
 
 // Bool reads true or false, or null.
 func (c *Cursor) Bool(at *bool) bool {
 	value := c.Value()
 	*at = string(value) == "true"
-	return value != nil && (value[0] == 't' || value[0] == 'f' || value[0] == 'n')
+	return value[0] == 't' || value[0] == 'f' || value[0] == 'n'
 }
 
 // Count reads a whole number, or null.

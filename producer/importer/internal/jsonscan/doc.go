@@ -1,6 +1,5 @@
 // Package jsonscan reads members of JSON records faster than by reflection.
 //
-// A [Cursor] walks over a value. With syntax it checks the text while it reads, and
-// gives up on whatever is rare: then the strict decoder decides, see [ReadLine].
-// Without syntax the text is known to be valid.
+// A decoder has checked the text: [ReadLine] checks a line, and [Decode] takes a value
+// that is known to be valid. A [Cursor] then walks over the value without a second check.
 package jsonscan

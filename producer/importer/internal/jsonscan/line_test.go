@@ -10,18 +10,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// lined are lines that are read without a decoder, and those about which it has to be
-// asked.
+// lined are lines, and whether they are read.
 var lined = map[string]bool{
 	`{}`: true, "{ \"a\" :\t1 , \"b\":[ ] }": true, `{"a":[1,-2.5e3,0,-0.1E+9,true,false,null,"]",{"b":["}"]}],"c":[[],[[]],{}]}`: true,
 	`{"a":"\"\\\/\b\f\n\r\t\u00e9\ud800","b":"é"}`: true, `{"12345678":1,"123456789":2,"1234567":3,"":4}`: true, `{"a":{"a":1},"b":{"a":2}}`: true,
-
 	`{"a":1,"a":2}`: false, `{"b":[{"a":1,"c":2,"a":2}]}`: false, `{"cache_read_input_tokens":1,"cache_read_input_tokens":2}`: false,
-	`{"\u0061":1}`: false, `{"a":01}`: false, `{"a":1.}`: false, `{"a":-}`: false, `{"a":1e}`: false, `{"a":+1}`: false, `{"a":tru}`: false,
+	`{"\u0061":1}`: true, `{"a":01}`: false, `{"a":1.}`: false, `{"a":-}`: false, `{"a":1e}`: false, `{"a":+1}`: false, `{"a":tru}`: false,
 	`{"a":"\x"}`: false, `{"a":"\u00g0"}`: false, "{\"a\":\"\x1f\"}": false, "{\"a\x00\":1}": false, `{"a":"b}`: false, `{"a"`: false, `{"a":"\`: false, `{"a":"\u12`: false,
 	`{"a":1,}`: false, `{,"a":1}`: false, `{"a":[1,]}`: false, `{"a":[,1]}`: false, `{"a" 1}`: false, `{"a":1 "b":2}`: false, `{"a":[1 2]}`: false, `{"a":1]`: false, `{a:1}`: false,
 	`{} {}`: false, `[]`: false, `null`: false, ``: false,
-	`{"a":` + strings.Repeat("[", syntaxDepth) + strings.Repeat("]", syntaxDepth) + `}`: false,
+	`{"a":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: false,
 }
 
 func TestReadLine(t *testing.T) {
@@ -30,13 +28,6 @@ func TestReadLine(t *testing.T) {
 		if got := ReadLine([]byte(text), func(c *Cursor) bool { return c.Members(func([]byte) bool { return c.Skip() }) }); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-	}
-	many := `{`
-	for n := range syntaxNames {
-		many += `"` + strings.Repeat("n", n+1) + `":0,`
-	}
-	if !ReadLine([]byte(many[:len(many)-1]+`}`), (*Cursor).Skip) || ReadLine([]byte(many+`"last":0}`), (*Cursor).Skip) {
-		t.Error("as many names as there is room for are read, and not one more")
 	}
 }
 
@@ -70,18 +61,4 @@ func FuzzReadLine(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestWords: a text is what it was before there were words.
-func TestWords(t *testing.T) {
-	t.Parallel()
-	var w words
-	for range 2 {
-		for _, value := range []string{`null`, `""`, `"user"`, `"usar"`, `"a\\n"`, `"a\n"`, `"\\"`, "\"\xff\"", `"é"`, `"\u0075ser"`,
-			`"\\nvaxx"`, `"\nvaxx"`} { // with one place, the first is what the second says without its escape
-			if got, want := w.Text(Span(value)), TextOf(Span(value)); got != want {
-				t.Errorf("%s: %q, want %q", value, got, want)
-			}
-		}
-	}
 }
