@@ -10,23 +10,16 @@ import (
 )
 
 // LastCommit returns the newest committed range of a stream, and false when
-// there is none. It is the only checkpoint.
+// there is none. Nothing else says how far a stream is projected.
 func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, bool, error) {
-	rows, err := l.sql.Query(ctx, "last_commit", chsql.Params{"incarnation": incarnation.String()})
-	if err != nil {
-		return Range{}, false, fmt.Errorf("read last commit: %w", err)
-	}
-	defer rows.Close()
 	r := Range{Incarnation: incarnation}
-	if !rows.Next() {
-		return r, false, rows.Err()
-	}
 	var digest string
-	if err := rows.Scan(&r.First, &r.Last, &r.Messages, &digest, &r.RecordedAt); err != nil {
+	found, err := l.sql.First(ctx, "last_commit", chsql.Params{"incarnation": incarnation.String()}, &r.First, &r.Last, &r.Messages, &digest, &r.RecordedAt)
+	if err != nil {
 		return r, false, fmt.Errorf("read last commit: %w", err)
 	}
 	copy(r.Digest[:], digest)
-	return r, true, rows.Err()
+	return r, found, nil
 }
 
 // Commit is a row of commits: a range that counts, and how many rows it has in
@@ -41,41 +34,31 @@ type Commit struct {
 // the sequence first, newest first, at most limit.
 func (l *Ledger) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]Commit, error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "first": chsql.Number(first), "limit": chsql.Number(uint64(limit))}
-	rows, err := l.sql.Query(ctx, "commits_before", params)
-	if err != nil {
-		return nil, fmt.Errorf("read commits: %w", err)
-	}
-	defer rows.Close()
 	var list []Commit
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "commits_before", params) {
 		c := Commit{Range: Range{Incarnation: incarnation}}
 		var digest, root string
-		if err := rows.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows, &root); err != nil {
+		if err := row.Scan(&c.First, &c.Last, &c.Messages, &digest, &c.RecordedAt, &c.Epoch, &c.Rows, &root); err != nil {
 			return nil, fmt.Errorf("read commits: %w", err)
 		}
 		copy(c.Digest[:], digest)
 		copy(c.Root[:], root)
 		list = append(list, c)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // Committed returns the last committed sequence of every stream that anything was
 // committed of, by incarnation.
 func (l *Ledger) Committed(ctx context.Context) (map[uuid.UUID]uint64, error) {
-	rows, err := l.sql.Query(ctx, "committed", nil)
-	if err != nil {
-		return nil, fmt.Errorf("read commits: %w", err)
-	}
-	defer rows.Close()
 	streams := make(map[uuid.UUID]uint64)
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "committed", nil) {
 		var incarnation uuid.UUID
 		var last uint64
-		if err := rows.Scan(&incarnation, &last); err != nil {
+		if err := row.Scan(&incarnation, &last); err != nil {
 			return nil, fmt.Errorf("read commits: %w", err)
 		}
 		streams[incarnation] = last
 	}
-	return streams, rows.Err()
+	return streams, nil
 }

@@ -22,22 +22,17 @@ type Known struct {
 // Lookup returns every event whose identity hash is among identities. Hashes
 // collide; the caller compares tenant, source and id.
 func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, error) {
-	rows, err := l.sql.Query(ctx, "lookup_identities", chsql.Params{"identities": chsql.Numbers(identities)})
-	if err != nil {
-		return nil, fmt.Errorf("look up identities: %w", err)
-	}
-	defer rows.Close()
 	var found []Known
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "lookup_identities", chsql.Params{"identities": chsql.Numbers(identities)}) {
 		var k Known
 		var digest string
-		if err := rows.Scan(&k.Tenant, &k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
+		if err := row.Scan(&k.Tenant, &k.Source, &k.EventID, &k.Position.Incarnation, &k.Position.StreamSeq, &k.Position.RecordedAt, &digest); err != nil {
 			return nil, fmt.Errorf("look up identities: %w", err)
 		}
 		copy(k.Digest[:], digest)
 		found = append(found, k)
 	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // Identities calls add with the identity hash of every event in the ledger that
@@ -71,21 +66,16 @@ type Trace struct {
 // message of which it has no row is left out.
 func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) {
 	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last)}
-	rows, err := l.sql.Query(ctx, "traces", params)
-	if err != nil {
-		return nil, fmt.Errorf("read what is held of a range: %w", err)
-	}
-	defer rows.Close()
 	traces := make(map[uint64]Trace)
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "traces", params) {
 		var seq uint64
 		var t Trace
 		var digest string
-		if err := rows.Scan(&seq, &t.RecordedAt, &digest); err != nil {
+		if err := row.Scan(&seq, &t.RecordedAt, &digest); err != nil {
 			return nil, fmt.Errorf("read what is held of a range: %w", err)
 		}
 		copy(t.Digest[:], digest)
 		traces[seq] = t
 	}
-	return traces, rows.Err()
+	return traces, nil
 }

@@ -36,20 +36,12 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 			"table": table, "incarnation": oldest.Incarnation.String(), "first": chsql.Number(oldest.First), "last": chsql.Number(newest.Last),
 			"firsts": chsql.Numbers(firsts), "from": chsql.Time(oldest.RecordedAt),
 		}
-		rows, err := l.sql.Query(ctx, "held", params)
-		if err != nil {
-			return nil, fmt.Errorf("count rows of %s: %w", table, err)
-		}
-		for rows.Next() {
+		for row := range l.sql.Rows(ctx, "held", params) {
 			var first, n uint64
-			if err := rows.Scan(&first, &n); err != nil {
-				rows.Close()
+			if err := row.Scan(&first, &n); err != nil {
 				return nil, fmt.Errorf("count rows of %s: %w", table, err)
 			}
 			held[at[first]][table] = n
-		}
-		if err := rows.Close(); err != nil {
-			return nil, fmt.Errorf("count rows of %s: %w", table, err)
 		}
 	}
 	return held, nil

@@ -55,20 +55,15 @@ type RecordedRules struct {
 // of the versions. Versions before [EnvelopeRules] count as those.
 func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]RecordedRules, error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "oldest": chsql.Number(uint64(EnvelopeRules))}
-	rows, err := l.sql.Query(ctx, "recorded_rules", params)
-	if err != nil {
-		return nil, fmt.Errorf("read the rules of the commits: %w", err)
-	}
-	defer rows.Close()
 	var list []RecordedRules
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "recorded_rules", params) {
 		var r RecordedRules
 		var version uint32
-		if err := rows.Scan(&version, &r.First, &r.Projected, &r.Last); err != nil {
+		if err := row.Scan(&version, &r.First, &r.Projected, &r.Last); err != nil {
 			return nil, fmt.Errorf("read the rules of the commits: %w", err)
 		}
 		r.Rules = Rules(version)
 		list = append(list, r)
 	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -28,35 +28,22 @@ type Erasable struct {
 // then for the repeats of them and of events that no table has any more. An empty tenant
 // is all.
 func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, visit func(Erasable)) error {
-	rows, err := l.sql.Query(ctx, "erasable_events", parametersOf(s, tenant))
-	if err != nil {
-		return fmt.Errorf("find events: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "erasable_events", parametersOf(s, tenant)) {
 		var e Erasable
 		r := &e.Record
-		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID, &r.ItemID); err != nil {
+		if err := row.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &r.SessionID, &e.Leaf, &e.Kept, &r.Source, &r.SourceSequence, &r.RunID, &r.TurnID, &r.ItemID); err != nil {
 			return fmt.Errorf("find events: %w", err)
 		}
 		visit(e)
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("find events: %w", err)
-	}
-	repeats, err := l.sql.Query(ctx, "erasable_repeats", parametersOf(s, tenant))
-	if err != nil {
-		return fmt.Errorf("find repeated events: %w", err)
-	}
-	defer repeats.Close()
-	for repeats.Next() {
+	for row := range l.sql.Rows(ctx, "erasable_repeats", parametersOf(s, tenant)) {
 		e := Erasable{First: new(ledger.Position)}
-		if err := repeats.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &e.First.Incarnation, &e.First.StreamSeq); err != nil {
+		if err := row.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Tenant, &e.First.Incarnation, &e.First.StreamSeq); err != nil {
 			return fmt.Errorf("find repeated events: %w", err)
 		}
 		visit(e)
 	}
-	return repeats.Err()
+	return nil
 }
 
 // ErasableRefusals calls visit for the refused messages of a subject: those that read as
@@ -65,25 +52,17 @@ func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, v
 func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant string, visit func(ledger.Refusal)) error {
 	params := parametersOf(s, tenant)
 	params["code"], params["subject_rules"] = string(schema.CodeIDConflict), chsql.Number(uint64(ledger.SubjectRules))
-	rows, err := l.sql.Query(ctx, "erasable_conflicts", params)
-	if err != nil {
-		return fmt.Errorf("find refused events: %w", err)
-	}
-	defer rows.Close()
 	type place struct {
 		incarnation uuid.UUID
 		sequence    uint64
 	}
 	conflicts := make(map[place]bool)
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "erasable_conflicts", params) {
 		var at place
-		if err := rows.Scan(&at.incarnation, &at.sequence); err != nil {
+		if err := row.Scan(&at.incarnation, &at.sequence); err != nil {
 			return fmt.Errorf("find refused events: %w", err)
 		}
 		conflicts[at] = true
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("find refused events: %w", err)
 	}
 	return read.Of(l.ledger).Refusals(ctx, read.RefusalFilter{}, func(r ledger.Refusal) error {
 		mine := tenant == "" || r.Tenant == tenant

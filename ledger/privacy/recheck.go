@@ -50,17 +50,12 @@ func FingerprintSet(list []Withheld) string {
 // Pass when there was none.
 func (l Tables) LastRecheck(ctx context.Context, tenant, fingerprints string) (Recheck, error) {
 	r := Recheck{Tenant: tenant, Fingerprints: fingerprints}
-	rows, err := l.sql.Query(ctx, "last_recheck", chsql.Params{"tenant": tenant, "fingerprints": fingerprints})
+	params := chsql.Params{"tenant": tenant, "fingerprints": fingerprints}
+	_, err := l.sql.First(ctx, "last_recheck", params, &r.Pass, &r.Place.Session, &r.Place.Incarnation, &r.Place.StreamSeq, &r.Events, &r.Found, &r.Finished)
 	if err != nil {
 		return r, fmt.Errorf("read re-checks: %w", err)
 	}
-	defer rows.Close()
-	if rows.Next() {
-		if err := rows.Scan(&r.Pass, &r.Place.Session, &r.Place.Incarnation, &r.Place.StreamSeq, &r.Events, &r.Found, &r.Finished); err != nil {
-			return r, fmt.Errorf("read re-checks: %w", err)
-		}
-	}
-	return r, rows.Err()
+	return r, nil
 }
 
 // EventText is an event as far as it is text that a value can stand in.
@@ -77,17 +72,13 @@ type EventText struct {
 // EventTexts calls visit for every event of a tenant after a place, in the order
 // of places, and stops at the first error. It holds a block of events at a time.
 func (l Tables) EventTexts(ctx context.Context, tenant string, after Place, visit func(EventText) error) error {
-	rows, err := l.sql.Query(ctx, "event_texts", chsql.Params{
+	answer := l.sql.Rows(ctx, "event_texts", chsql.Params{
 		"tenant": tenant, "session": after.Session, "incarnation": after.Incarnation.String(), "after": chsql.Number(after.StreamSeq),
 		"shortest": strconv.Itoa(fingerprint.Prefix),
 	})
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for row := range answer {
 		var e EventText
-		err := rows.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Place.Session, &e.Turn, &e.Type, &e.Record, &e.Data, &e.Attributes)
+		err := row.Scan(&e.Incarnation, &e.StreamSeq, &e.RecordedAt, &e.Place.Session, &e.Turn, &e.Type, &e.Record, &e.Data, &e.Attributes)
 		if err != nil {
 			return fmt.Errorf("read events: %w", err)
 		}
@@ -96,7 +87,7 @@ func (l Tables) EventTexts(ctx context.Context, tenant string, after Place, visi
 			return err
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // Reintroduction is an event that holds a value which a redaction withholds, a

@@ -26,21 +26,16 @@ type Withheld struct {
 // stream, so all are returned.
 func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
-	rows, err := l.sql.Query(ctx, "withheld", params)
-	if err != nil {
-		return nil, fmt.Errorf("read fingerprints: %w", err)
-	}
-	defer rows.Close()
 	var list []Withheld
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "withheld", params) {
 		var w Withheld
 		f := &w.Fingerprint
-		if err := rows.Scan(&w.Tenant, &f.KeyID, &f.Length, &f.PrefixHash, &f.HMAC, &w.RedactionID, &w.PolicyRef); err != nil {
+		if err := row.Scan(&w.Tenant, &f.KeyID, &f.Length, &f.PrefixHash, &f.HMAC, &w.RedactionID, &w.PolicyRef); err != nil {
 			return nil, fmt.Errorf("read fingerprints: %w", err)
 		}
 		list = append(list, w)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // Reintroduced returns where in a range messages were refused because they held
@@ -49,18 +44,13 @@ func (l Tables) Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Posi
 	params := chsql.Params{
 		"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last), "code": string(schema.CodeReintroduced),
 	}
-	rows, err := l.sql.Query(ctx, "reintroduced", params)
-	if err != nil {
-		return nil, fmt.Errorf("read quarantine: %w", err)
-	}
-	defer rows.Close()
 	var list []ledger.Position
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "reintroduced", params) {
 		p := ledger.Position{Incarnation: r.Incarnation}
-		if err := rows.Scan(&p.StreamSeq, &p.RecordedAt); err != nil {
+		if err := row.Scan(&p.StreamSeq, &p.RecordedAt); err != nil {
 			return nil, fmt.Errorf("read quarantine: %w", err)
 		}
 		list = append(list, p)
 	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -16,16 +16,11 @@ func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string
 	params := chsql.Params{
 		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": asOf, "ids": chsql.Texts(ids),
 	}
-	rows, err := l.sql.Query(ctx, "inline_contents", params)
-	if err != nil {
-		return nil, fmt.Errorf("read contents: %w", err)
-	}
-	defer rows.Close()
 	var list []schema.Fact
-	for rows.Next() {
+	for answer := range l.sql.Rows(ctx, "inline_contents", params) {
 		var r row.Event
 		c := &r.Correlation
-		err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)
+		err := answer.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)
 		if err != nil {
 			return nil, fmt.Errorf("read contents: %w", err)
 		}
@@ -35,5 +30,5 @@ func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string
 		}
 		list = append(list, fact)
 	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -148,17 +148,12 @@ func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) 
 
 // Prices returns every price, by model, bucket, currency and beginning.
 func (l Reader) Prices(ctx context.Context) ([]Price, error) {
-	rows, err := l.sql.Query(ctx, "prices", nil)
-	if err != nil {
-		return nil, fmt.Errorf("read the prices: %w", err)
-	}
-	defer rows.Close()
 	var list []Price
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "prices", nil) {
 		var p Price
 		var bucket string
 		var until *time.Time
-		if err := rows.Scan(&p.Model, &bucket, &p.PerMillion, &p.Currency, &p.ValidFrom, &until, &p.Source); err != nil {
+		if err := row.Scan(&p.Model, &bucket, &p.PerMillion, &p.Currency, &p.ValidFrom, &until, &p.Source); err != nil {
 			return nil, fmt.Errorf("read the prices: %w", err)
 		}
 		p.Bucket = Bucket(bucket)
@@ -167,5 +162,5 @@ func (l Reader) Prices(ctx context.Context) ([]Price, error) {
 		}
 		list = append(list, p)
 	}
-	return list, rows.Err()
+	return list, nil
 }

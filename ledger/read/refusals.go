@@ -28,18 +28,14 @@ func (l Reader) Refusals(ctx context.Context, f RefusalFilter, visit func(ledger
 	if f.Last == 0 {
 		f.Last = math.MaxUint64
 	}
-	rows, err := l.sql.Query(ctx, "refusals", chsql.Params{
+	answer := l.sql.Rows(ctx, "refusals", chsql.Params{
 		"incarnation": f.Incarnation.String(), "first": chsql.Number(f.First), "last": chsql.Number(f.Last),
 		"code": f.Code, "tenant": f.Tenant, "replayed": strconv.FormatBool(!f.Waiting),
 	})
-	if err != nil {
-		return fmt.Errorf("read quarantine: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for row := range answer {
 		var r ledger.Refusal
 		var header, data string
-		if err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.Tenant, &r.Source, &r.EventID, &r.Subject, &header, &data,
+		if err := row.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.Tenant, &r.Source, &r.EventID, &r.Subject, &header, &data,
 			&r.Code, &r.Pointer, &r.Reason, &r.Codes); err != nil {
 			return fmt.Errorf("read quarantine: %w", err)
 		}
@@ -52,9 +48,6 @@ func (l Reader) Refusals(ctx context.Context, f RefusalFilter, visit func(ledger
 		if err := visit(r); err != nil {
 			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read quarantine: %w", err)
 	}
 	return nil
 }
@@ -73,18 +66,13 @@ func (l Reader) Replays(ctx context.Context, of ledger.Refusal) ([]Replay, error
 	params := chsql.Params{
 		"incarnation": of.Incarnation.String(), "sequence": chsql.Number(of.StreamSeq), "tenant": chsql.Text(of.Tenant),
 	}
-	rows, err := l.sql.Query(ctx, "replays", params)
-	if err != nil {
-		return nil, fmt.Errorf("read replays: %w", err)
-	}
-	defer rows.Close()
 	var list []Replay
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "replays", params) {
 		var r Replay
-		if err := rows.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.Outcome); err != nil {
+		if err := row.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.Outcome); err != nil {
 			return nil, fmt.Errorf("read replays: %w", err)
 		}
 		list = append(list, r)
 	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -43,20 +43,15 @@ type ScopePlace struct {
 func (l Reader) ScopePlaces(ctx context.Context, s Scope, limit int) ([]ScopePlace, error) {
 	params := s.parameters()
 	params["limit"], params["erasure"] = strconv.Itoa(limit), string(schema.TypeErasureApplied)
-	rows, err := l.sql.Query(ctx, "scope_places", params)
-	if err != nil {
-		return nil, fmt.Errorf("look for the scope: %w", err)
-	}
-	defer rows.Close()
 	var list []ScopePlace
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "scope_places", params) {
 		var p ScopePlace
-		if err := rows.Scan(&p.Tenant, &p.Session, &p.Events, &p.First, &p.Last); err != nil {
+		if err := row.Scan(&p.Tenant, &p.Session, &p.Events, &p.First, &p.Last); err != nil {
 			return nil, fmt.Errorf("look for the scope: %w", err)
 		}
 		list = append(list, p)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // ScopeLog says how much of a scope is in one stream incarnation.
@@ -69,20 +64,15 @@ type ScopeLog struct {
 // ScopeLogs returns the stream incarnations that have events of a scope, the oldest
 // first.
 func (l Reader) ScopeLogs(ctx context.Context, s Scope) ([]ScopeLog, error) {
-	rows, err := l.sql.Query(ctx, "scope_logs", s.parameters())
-	if err != nil {
-		return nil, fmt.Errorf("look for the scope: %w", err)
-	}
-	defer rows.Close()
 	var list []ScopeLog
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "scope_logs", s.parameters()) {
 		var log ScopeLog
-		if err := rows.Scan(&log.Incarnation, &log.Events, &log.Last); err != nil {
+		if err := row.Scan(&log.Incarnation, &log.Events, &log.Last); err != nil {
 			return nil, fmt.Errorf("look for the scope: %w", err)
 		}
 		list = append(list, log)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // Logged is an event with its place in the transparency log.

@@ -36,17 +36,12 @@ type ErasureFact struct {
 func (l Reader) ScopeErased(ctx context.Context, s Scope) ([]ErasedEvent, error) {
 	params := s.parameters()
 	params["type"] = string(schema.TypeErasureApplied)
-	rows, err := l.sql.Query(ctx, "scope_erased", params)
-	if err != nil {
-		return nil, fmt.Errorf("look for erased events: %w", err)
-	}
-	defer rows.Close()
 	var list []ErasedEvent
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "scope_erased", params) {
 		var e ErasedEvent
 		var index uint64
 		var leaf string
-		if err := rows.Scan(&e.Incarnation, &e.StreamSeq, &index, &leaf, &e.ErasureID, &e.Fact.Incarnation, &e.Fact.StreamSeq, &e.Fact.Session); err != nil {
+		if err := row.Scan(&e.Incarnation, &e.StreamSeq, &index, &leaf, &e.ErasureID, &e.Fact.Incarnation, &e.Fact.StreamSeq, &e.Fact.Session); err != nil {
 			return nil, fmt.Errorf("look for erased events: %w", err)
 		}
 		if len(leaf) != tlog.HashSize {
@@ -55,5 +50,5 @@ func (l Reader) ScopeErased(ctx context.Context, s Scope) ([]ErasedEvent, error)
 		e.Index, e.Leaf = int64(index), tlog.Hash([]byte(leaf))
 		list = append(list, e)
 	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -25,16 +25,11 @@ func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]sc
 		return nil, err
 	}
 	params["erasure"] = string(schema.TypeErasureApplied)
-	rows, err := l.sql.Query(ctx, "scope_outside", params)
-	if err != nil {
-		return nil, fmt.Errorf("look beside the scope: %w", err)
-	}
-	defer rows.Close()
 	var list []schema.SequenceRanges
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "scope_outside", params) {
 		var source string
 		var n int64
-		if err := rows.Scan(&source, &n); err != nil {
+		if err := row.Scan(&source, &n); err != nil {
 			return nil, fmt.Errorf("look beside the scope: %w", err)
 		}
 		for len(sealed) > 0 && (sealed[0].source < source || sealed[0].source == source && sealed[0].last < n) {
@@ -44,19 +39,14 @@ func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]sc
 			list = addSequence(list, source, n)
 		}
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // sealedRanges returns what seals name, by source in rising order and without overlap.
 func (l Reader) sealedRanges(ctx context.Context, params chsql.Params) (list []sequenceRange, err error) {
-	rows, err := l.sql.Query(ctx, "scope_sealed", params)
-	if err != nil {
-		return nil, fmt.Errorf("look for the seals of the scope: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "scope_sealed", params) {
 		var r sequenceRange
-		if err := rows.Scan(&r.source, &r.first, &r.last); err != nil {
+		if err := row.Scan(&r.source, &r.first, &r.last); err != nil {
 			return nil, fmt.Errorf("look for the seals of the scope: %w", err)
 		}
 		if i := len(list) - 1; i >= 0 && list[i].source == r.source && r.first <= list[i].last {
@@ -65,7 +55,7 @@ func (l Reader) sealedRanges(ctx context.Context, params chsql.Params) (list []s
 		}
 		list = append(list, r)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // addSequence adds the next sequence to lists in rising order.

@@ -46,16 +46,11 @@ func (l Reader) EventsAfter(ctx context.Context, incarnation uuid.UUID, after, l
 		"incarnation": incarnation.String(), "after": chsql.Number(after), "last": chsql.Number(last), "limit": strconv.Itoa(limit),
 		"tenant": f.Tenant, "session": f.Session, "type": f.Type,
 	}
-	rows, err := l.sql.Query(ctx, "events_after", params)
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	defer rows.Close()
 	var list []Projected
-	for rows.Next() {
+	for answer := range l.sql.Rows(ctx, "events_after", params) {
 		var r row.Event
 		c := &r.Correlation
-		err := rows.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
+		err := answer.Scan(&r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &r.Sequence,
 			&c.Tenant, &c.Agent, &c.ResourceID, &c.RuntimeID, &c.SessionID, &c.ThreadID, &c.TurnID, &c.TaskID, &c.RunID, &c.AttemptID,
 			&c.StepID, &c.ToolCallID, &c.ActionID, &c.EvidenceID, &c.ContextID, &c.ParentRunID, &c.RootRunID, &r.Subject, &r.Data)
 		if err != nil {
@@ -63,5 +58,5 @@ func (l Reader) EventsAfter(ctx context.Context, incarnation uuid.UUID, after, l
 		}
 		list = append(list, Projected{ledger.Position{Incarnation: incarnation, StreamSeq: r.StreamSeq, RecordedAt: r.RecordedAt}, r.Event()})
 	}
-	return list, rows.Err()
+	return list, nil
 }

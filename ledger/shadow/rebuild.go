@@ -3,7 +3,6 @@ package shadow
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,18 +95,8 @@ func (b *Set) state(ctx context.Context) (s setState, err error) {
 	if there, err := b.Exists(ctx); err != nil || !there {
 		return s, err
 	}
-	rows, err := b.live.sql.Query(ctx, "state", b.params(nil))
-	if ledger.NoTable(err) {
-		return s, nil // dropped meanwhile
-	}
-	if err != nil {
-		return s, fmt.Errorf("read the state of the rebuilt set: %w", err)
-	}
-	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(&s.name, &s.ids, &s.migrations)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
+	_, err = b.live.sql.First(ctx, "state", b.params(nil), &s.name, &s.ids, &s.migrations)
+	if err != nil && !ledger.NoTable(err) { // a table that was dropped meanwhile has no state
 		return s, fmt.Errorf("read the state of the rebuilt set: %w", err)
 	}
 	return s, nil

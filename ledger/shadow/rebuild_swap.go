@@ -89,21 +89,16 @@ type tableName struct{ database, name string }
 
 // find returns where the tables of both sets are, by their UUIDs.
 func (b *Set) find(ctx context.Context) (map[uuid.UUID]tableName, error) {
-	rows, err := b.live.sql.Query(ctx, "tables", b.params(nil))
-	if err != nil {
-		return nil, fmt.Errorf("list the tables: %w", err)
-	}
-	defer rows.Close()
 	found := make(map[uuid.UUID]tableName)
-	for rows.Next() {
+	for row := range b.live.sql.Rows(ctx, "tables", b.params(nil)) {
 		var at tableName
 		var id uuid.UUID
-		if err := rows.Scan(&at.database, &at.name, &id); err != nil {
+		if err := row.Scan(&at.database, &at.name, &id); err != nil {
 			return nil, fmt.Errorf("list the tables: %w", err)
 		}
 		found[id] = at
 	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // finish exchanges what is not yet exchanged, and drops the replaced tables.

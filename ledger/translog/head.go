@@ -49,23 +49,18 @@ func (l Logs) LastHead(ctx context.Context, incarnation uuid.UUID, most int64) (
 // NewestHeads returns the newest head of the log of each stream that has one, the
 // one recorded last first. They are not verified.
 func (l Logs) NewestHeads(ctx context.Context) ([]SignedHead, error) {
-	rows, err := l.sql.Query(ctx, "newest_checkpoints", nil)
-	if err != nil {
-		return nil, fmt.Errorf("read the heads of the log: %w", err)
-	}
-	defer rows.Close()
 	var list []SignedHead
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, "newest_checkpoints", nil) {
 		var h SignedHead
 		var size uint64
 		var note string
-		if err := rows.Scan(&h.Incarnation, &size, &note, &h.RecordedAt); err != nil {
+		if err := row.Scan(&h.Incarnation, &size, &note, &h.RecordedAt); err != nil {
 			return nil, fmt.Errorf("read the heads of the log: %w", err)
 		}
 		h.Size, h.Note = int64(size), []byte(note)
 		list = append(list, h)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // LeafIndex returns the place of an event in the log of its stream, and false where it

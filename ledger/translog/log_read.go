@@ -2,7 +2,6 @@ package translog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,15 +74,10 @@ func (l Logs) LogTiles(ctx context.Context, incarnation uuid.UUID) tlog.TileRead
 
 // hashes asks a question whose answer is a column of hashes.
 func (l Logs) hashes(ctx context.Context, name string, params chsql.Params) ([]tlog.Hash, error) {
-	rows, err := l.sql.Query(ctx, name, params)
-	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", err)
-	}
-	defer rows.Close()
 	var list []tlog.Hash
-	for rows.Next() {
+	for row := range l.sql.Rows(ctx, name, params) {
 		var text string
-		if err := rows.Scan(&text); err != nil {
+		if err := row.Scan(&text); err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
 		if len(text) != tlog.HashSize {
@@ -91,7 +85,7 @@ func (l Logs) hashes(ctx context.Context, name string, params chsql.Params) ([]t
 		}
 		list = append(list, tlog.Hash([]byte(text)))
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // Leaf is a leaf of a stream's log.
@@ -105,20 +99,13 @@ func (l Logs) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uin
 	found := make(map[uint64]Leaf)
 	for part := range slices.Chunk(sequences, chsql.MostValues) {
 		params := chsql.Params{"incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
-		rows, err := l.sql.Query(ctx, "leaves", params)
-		if err != nil {
-			return nil, fmt.Errorf("read the log: %w", err)
-		}
-		for rows.Next() {
+		for row := range l.sql.Rows(ctx, "leaves", params) {
 			var sequence uint64
 			var hash, tenant string
-			if err = rows.Scan(&sequence, &hash, &tenant); err != nil {
-				break
+			if err := row.Scan(&sequence, &hash, &tenant); err != nil {
+				return nil, fmt.Errorf("read the log: %w", err)
 			}
 			found[sequence] = Leaf{tlog.Hash([]byte(hash)), tenant}
-		}
-		if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
-			return nil, fmt.Errorf("read the log: %w", err)
 		}
 	}
 	return found, nil

@@ -5,6 +5,7 @@ package chsql
 import (
 	"context"
 	"io/fs"
+	"iter"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -33,6 +34,42 @@ func (db DB) Text(name string) string {
 // Query runs the statement of a file and returns its rows, which the caller closes.
 func (db DB) Query(ctx context.Context, name string, params Params) (driver.Rows, error) {
 	return db.Conn.Query(with(ctx, params), db.Text(name))
+}
+
+// Row is a row of an answer, or the error with which the answer ended.
+type Row struct {
+	rows driver.Rows
+	err  error
+}
+
+// Scan reads the columns of the row. A loop over [DB.Rows] calls it for each row, since
+// it returns the errors of the statement, too.
+func (r Row) Scan(into ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.rows.Scan(into...)
+}
+
+// Rows runs the statement of a file when the loop begins, and closes its answer when the
+// loop ends.
+func (db DB) Rows(ctx context.Context, name string, params Params) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		rows, err := db.Query(ctx, name, params)
+		if err != nil {
+			yield(Row{err: err})
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if !yield(Row{rows: rows}) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Row{err: err})
+		}
+	}
 }
 
 // First reads the first row of a statement's answer, and reports whether there is one.

@@ -18,13 +18,41 @@ type codexIndex struct {
 	uncounted  hashset.List[codexBare] // calls of a session that has none so far
 	open       codexCall               // none where its line is 0
 	afterInput bool
-	lastUser   int               // line of a user message that no event has claimed
-	claim      bool              // an event has claimed the next one
-	claims     int               // events that claim
-	unclaimed  hashset.NumberSet // lines of the session's other user messages
-	newest     int               // line of the newest item
-	held       int               // line of a message that the log ends with, before an event could claim it
+	claims     codexClaims
+	newest     int // line of the newest item
+	held       int // line of a message that the log ends with, before an event could claim it
 }
+
+// codexClaims pairs the user messages of a session with the events that claim them: a
+// user typed those messages.
+type codexClaims struct {
+	last      int               // line of a user message that no event has claimed
+	next      bool              // an event has claimed the next one
+	events    int               // events that claim
+	unclaimed hashset.NumberSet // lines of the session's other user messages
+}
+
+func (c *codexClaims) message(line int) {
+	if c.next {
+		c.last, c.next = 0, false
+		return
+	}
+	c.last = line
+	c.unclaimed.Add(uint64(line))
+}
+
+func (c *codexClaims) event() {
+	c.events++
+	if c.last == 0 {
+		c.next = true
+		return
+	}
+	c.unclaimed.Remove(uint64(c.last))
+	c.last = 0
+}
+
+// endTurn leaves a message and an event of the turn without the other.
+func (c *codexClaims) endTurn() { c.last, c.next = 0, false }
 
 // codexBare is a call without counts.
 type codexBare struct {
@@ -60,11 +88,7 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 	case class == codexInput:
 		x.afterInput = true
 		if e.item.Type == "message" && e.item.Role == "user" {
-			if x.lastUser = number; x.claim {
-				x.lastUser, x.claim = 0, false
-			} else {
-				x.unclaimed.Add(uint64(number))
-			}
+			x.claims.message(number)
 		}
 	case class == codexOutput && !e.replay:
 		begins := x.open.line == 0
@@ -81,16 +105,10 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 func (x *codexIndex) event(e *codexEntry, number int) {
 	switch e.event.Type {
 	case "user_message":
-		x.claims++
-		if x.lastUser > 0 {
-			x.unclaimed.Remove(uint64(x.lastUser))
-			x.lastUser = 0
-		} else {
-			x.claim = true
-		}
+		x.claims.event()
 	case "task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted":
 		x.settle()
-		x.lastUser, x.claim = 0, false
+		x.claims.endTurn()
 	case "token_count":
 		count, problem := x.meter.Read(e.event.Info, e.replay)
 		if problem != nil {
@@ -140,13 +158,13 @@ func (x *codexIndex) End() {
 	for _, c := range x.uncounted.All() {
 		x.calls.Add(&codexCall{line: c.line})
 	}
-	if x.claims > 0 {
-		x.untyped.AddAll(x.unclaimed)
-		if x.lastUser > 0 && x.lastUser == x.newest {
-			x.held = x.lastUser
+	if x.claims.events > 0 {
+		x.untyped.AddAll(x.claims.unclaimed)
+		if x.claims.last > 0 && x.claims.last == x.newest {
+			x.held = x.claims.last
 		}
 	}
-	x.claims, x.unclaimed, x.lastUser, x.claim = 0, nil, 0, false
+	x.claims = codexClaims{}
 	x.uncounted, x.counted, x.afterInput = hashset.List[codexBare]{}, false, false
 }
 

@@ -21,16 +21,21 @@ type ohRun struct {
 	head     ohHead
 	cost     *float64           // accumulated
 	total    *completion.Tokens // accumulated
-	counts   hashset.List[completion.PackedTokens]
-	costs    hashset.List[float64] // NaN for none
-	answers  hashset.List[ohAnswer]
-	events   int
-	seen     hashset.HashSet // responses, empty after link
-	loose    bool            // the document is an event; the log has one a line
-	linked   bool
-	state    bool         // what the events used stands in the state of their conversation, see [ohRun.stats]
-	id       string       // of that conversation
-	rest     ohBackground // calls after the last answer
+	ohAnswers
+	events int
+	loose  bool   // the document is an event; the log has one a line
+	state  bool   // what the events used stands in the state of their conversation, see [ohRun.stats]
+	id     string // of that conversation
+}
+
+// ohAnswers are the answers of a run and the counts of its calls. [ohRun.link] joins them.
+type ohAnswers struct {
+	counts  hashset.List[completion.PackedTokens]
+	costs   hashset.List[float64] // NaN for none
+	answers hashset.List[ohAnswer]
+	seen    hashset.HashSet // responses, empty after link
+	linked  bool
+	rest    ohBackground // calls after the last answer
 }
 
 // ohHead is the metadata of a run.
@@ -291,7 +296,7 @@ func (run *ohRun) link() {
 
 // places finds the counts by the hashes of their responses, and gives each its
 // cost.
-func (run *ohRun) places() map[uint64]int {
+func (run *ohAnswers) places() map[uint64]int {
 	place := make(map[uint64]int, run.counts.Len())
 	for i, c := range run.counts.All() {
 		if run.costs.Len() == run.counts.Len() {
@@ -308,7 +313,7 @@ func (run *ohRun) places() map[uint64]int {
 }
 
 // background lists the counts of calls without an event.
-func (run *ohRun) background(b ohBackground) (calls []*completion.Tokens) {
+func (run *ohAnswers) background(b ohBackground) (calls []*completion.Tokens) {
 	for i := b.from; i < b.to; i++ {
 		if c := run.counts.At(i); !b.named || c.Response != "" {
 			calls = append(calls, c.Unpack())
