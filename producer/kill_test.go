@@ -178,7 +178,10 @@ func recordTurns(client *Client, random *rand.Rand, session string) {
 // batch that was sent before a kill is known by being looked for, or not at all.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	const rounds = 100
+	rounds := 100
+	if testing.Short() {
+		rounds = 10
+	}
 	seed := rand.Uint64()
 	if text := os.Getenv(childSeed); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)

@@ -128,6 +128,7 @@ func fill(t *testing.T, dir string) (free func()) {
 }
 
 func clickhouseDiskFull(t *testing.T) {
+	needsServers(t)
 	dir := smallDisk(t, 300)
 	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
 	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
