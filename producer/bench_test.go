@@ -92,7 +92,7 @@ func BenchmarkPlanFacts(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		facts.PlanFacts("c1", "gpt-5", items, plan)
+		facts.PlanFacts(facts.Call{ID: "c1", Model: "gpt-5"}, items, plan)
 	}
 }
 

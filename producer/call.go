@@ -57,10 +57,21 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, fitErr
 	}
-	if err := c.turn.Record(ctx, facts.PlanFacts(c.id, c.turn.model.Name, items, plan)...); err != nil {
+	if err := c.turn.Record(ctx, facts.PlanFacts(c.about(), items, plan)...); err != nil {
 		return plan, errors.Join(fitErr, err)
 	}
 	return plan, fitErr
+}
+
+// about is what the facts of the call's plans share.
+func (c *Call) about() facts.Call {
+	model := c.turn.model.Name
+	return facts.Call{ID: c.id, Model: model, Estimator: c.turn.run.estimator(model)}
+}
+
+// estimator names what counts the tokens of a model.
+func (r *RunContext) estimator(model string) string {
+	return r.client.config.Counter.Count(model, "").Estimator
 }
 
 // plan plans the window and records nothing. Any error but a *window.LimitError
@@ -137,7 +148,7 @@ func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.Provid
 // beside what the item log holds.
 func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
 	f := facts.UsageFact(call, model, plan)
-	f.Estimator = r.client.config.Counter.Count(model, "").Estimator
+	f.Estimator = r.estimator(model)
 	f.LineageID = facts.LineageKey(r.depth(), r.IDs.ThreadID, r.IDs.RunID)
 	held := r.log.stretch(plan.Window)
 	f.WindowFirst, f.WindowNext = held.first, &held.next

@@ -28,7 +28,7 @@ func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy w
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, errors.Join(fitErr, l.giveUp(ctx))
 	}
-	facts := facts.PlanFacts(c.id, c.turn.model.Name, items, plan)
+	facts := facts.PlanFacts(c.about(), items, plan)
 	if fitErr != nil || !l.stands(plan) {
 		return plan, errors.Join(fitErr, c.turn.Record(ctx, facts...), l.giveUp(ctx))
 	}

@@ -42,8 +42,8 @@ func sum(items []window.Item) (n int64) {
 
 // checkFacts holds the facts of one plan to all that they must be.
 func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan window.Plan) {
-	list := facts.PlanFacts("c1", "gpt-5", items, plan)
-	again := encoded(t, facts.PlanFacts("c1", "gpt-5", items, plan))
+	list := facts.PlanFacts(facts.Call{ID: "c1", Model: "gpt-5"}, items, plan)
+	again := encoded(t, facts.PlanFacts(facts.Call{ID: "c1", Model: "gpt-5"}, items, plan))
 	if !slices.EqualFunc(encoded(t, list), again, bytes.Equal) {
 		t.Fatalf("the same plan gives other list")
 	}

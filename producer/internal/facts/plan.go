@@ -10,29 +10,33 @@ import (
 // Target is the standard's word for the model itself as a receiver.
 const Target = "model"
 
+// Call is the model call that a plan was made for. Estimator names what counted
+// the tokens of the plan.
+type Call struct{ ID, Model, Estimator string }
+
 // PlanFacts says what a plan means: the surface that was chosen from, the
 // decision, the rungs that were climbed, and the budget, each in as many parts
 // as its size needs. It is pure: the same plan gives the same facts.
-func PlanFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
+func PlanFacts(call Call, candidates []window.Item, plan window.Plan) []schema.Fact {
 	var facts []schema.Fact
 	chunks := Chunk(ItemRefs(candidates), MaxPartBytes, RefBytes)
 	for i, refs := range chunks {
 		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: PartOf(i, len(chunks))}, Surface: schema.Surface{
-			SurfaceID: "surface:" + call, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
+			SurfaceID: "surface:" + call.ID, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
 		}})
 	}
-	facts = append(facts, selectionFacts(call, model, candidates, plan)...)
+	facts = append(facts, selectionFacts(call, candidates, plan)...)
 	if plan.Pressed {
 		for _, rung := range plan.Steps {
-			facts = append(facts, pressureFacts(call, model, plan, rung)...)
+			facts = append(facts, pressureFacts(call, plan, rung)...)
 		}
 	}
-	return append(facts, budgetFacts(call, model, plan)...)
+	return append(facts, budgetFacts(call, plan)...)
 }
 
 // selectionFacts puts the decision on each candidate into the part that has the
 // candidate, so that candidates = selected + omitted holds in every part.
-func selectionFacts(call, model string, candidates []window.Item, plan window.Plan) []schema.Fact {
+func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []schema.Fact {
 	omitted := make(map[string]*window.Omission, len(plan.Omitted))
 	for i, o := range plan.Omitted {
 		omitted[o.ID] = &plan.Omitted[i]
@@ -48,8 +52,8 @@ func selectionFacts(call, model string, candidates []window.Item, plan window.Pl
 	facts := make([]schema.Fact, len(chunks))
 	for i, part := range chunks {
 		f := &schema.SelectionCompleted{
-			Selection: schema.Selection{SelectionID: "selection:" + call, SurfaceID: "surface:" + call, CallID: call, ModelRef: schema.Ref(model), Candidates: ItemRefs(part)},
-			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call), Selected: make([]schema.Candidate, 0, len(part)),
+			Selection: schema.Selection{SelectionID: "selection:" + call.ID, SurfaceID: "surface:" + call.ID, CallID: call.ID, ModelRef: schema.Ref(call.Model), Candidates: ItemRefs(part)},
+			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call.ID), Selected: make([]schema.Candidate, 0, len(part)),
 		}
 		if len(chunks) > 1 {
 			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
@@ -78,7 +82,7 @@ func ItemRefs(items []window.Item) []schema.Ref {
 	return refs
 }
 
-func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []schema.Fact {
+func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact {
 	refs := schema.Refs(rung.Dropped...)
 	if len(refs) == 0 { // a summary's sources are among the dropped
 		for _, r := range rung.Replaced {
@@ -90,8 +94,8 @@ func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []sch
 	for i, refs := range chunks {
 		f := &schema.PressureApplied{
 			Common:     schema.Common{Metadata: PartOf(i, len(chunks))},
-			PressureID: fmt.Sprintf("pressure:%s:%d", call, rung.Number), CallID: call, Step: new(int64(rung.Number)), Name: string(rung.Step),
-			Policy: "pressure_ladder", Model: model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
+			PressureID: fmt.Sprintf("pressure:%s:%d", call.ID, rung.Number), CallID: call.ID, Step: new(int64(rung.Number)), Name: string(rung.Step),
+			Policy: "pressure_ladder", Model: call.Model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
 		}
 		if i == 0 {
 			f.Reason, f.LimitTokens = rung.Note, new(int64(plan.Limit))
@@ -105,9 +109,9 @@ func pressureFacts(call, model string, plan window.Plan, rung window.Rung) []sch
 // budgetFacts lists what is in each segment of the window where one event holds
 // it. Where not, the items are in the assembly, and the segments have their
 // sizes alone; what was shortened comes in parts.
-func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
+func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 	f := &schema.BudgetApplied{
-		BudgetID: "budget:" + call, CallID: call, Target: Target, Model: model,
+		BudgetID: "budget:" + call.ID, CallID: call.ID, Target: Target, Model: call.Model, Estimator: call.Estimator,
 		MaxTokens: new(int64(plan.Budget.MaxTokens)), ReservedTokens: new(int64(plan.Budget.ReservedOutput)),
 		EstimatedTokens: new(int64(plan.TokensBefore)), ActualTokens: new(int64(plan.TokensAfter)), ActualItems: new(int64(len(plan.Window))),
 	}
@@ -137,7 +141,7 @@ func budgetFacts(call, model string, plan window.Plan) []schema.Fact {
 	f.TruncationRecords = truncated[0]
 	for i, records := range truncated[1:] {
 		facts = append(facts, &schema.BudgetApplied{
-			Common: schema.Common{Metadata: PartOf(i+1, len(truncated))}, BudgetID: f.BudgetID, CallID: call, Target: Target, Model: model,
+			Common: schema.Common{Metadata: PartOf(i+1, len(truncated))}, BudgetID: f.BudgetID, CallID: call.ID, Target: Target, Model: call.Model,
 			TruncationRecords: records,
 		})
 	}
