@@ -66,13 +66,11 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 // about is what the facts of the call's plans share.
 func (c *Call) about() facts.Call {
 	model := c.turn.model.Name
-	return facts.Call{ID: c.id, Model: model, Estimator: c.turn.run.estimator(model)}
+	return facts.Call{ID: c.id, Model: model, Estimator: c.turn.run.client.estimator(model)}
 }
 
 // estimator names what counts the tokens of a model.
-func (r *RunContext) estimator(model string) string {
-	return r.client.config.Counter.Count(model, "").Estimator
-}
+func (c *Client) estimator(model string) string { return c.config.Counter.Count(model, "").Estimator }
 
 // plan plans the window and records nothing. Any error but a *window.LimitError
 // means that there is no plan to record.
@@ -148,7 +146,7 @@ func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.Provid
 // beside what the item log holds.
 func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
 	f := facts.UsageFact(call, model, plan)
-	f.Estimator = r.estimator(model)
+	f.Estimator = r.client.estimator(model)
 	f.LineageID = facts.LineageKey(r.depth(), r.IDs.ThreadID, r.IDs.RunID)
 	held := r.log.stretch(plan.Window)
 	f.WindowFirst, f.WindowNext = held.first, &held.next

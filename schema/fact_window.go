@@ -17,12 +17,12 @@ type Segment struct {
 	Order    *int64 `json:"order,omitempty"`     // 0 is first in the window
 }
 
-// Truncation records one item that was shortened to fit.
+// Truncation records one item that was shortened or taken out to fit.
 type Truncation struct {
 	ItemRef      Ref    `json:"item_ref"`                // the item
-	Strategy     string `json:"strategy,omitempty"`      // how it was shortened
+	Strategy     string `json:"strategy,omitempty"`      // how it was shortened or taken out
 	TokensBefore *int64 `json:"tokens_before,omitempty"` // tokens before
-	TokensAfter  *int64 `json:"tokens_after,omitempty"`  // tokens left
+	TokensAfter  *int64 `json:"tokens_after,omitempty"`  // tokens left; 0 where it is not in the window
 	Reason       string `json:"reason,omitempty"`        // why, for people
 }
 
@@ -45,7 +45,7 @@ type BudgetApplied struct {
 	ActualItems       *int64           `json:"actual_items,omitempty"`            // items put into the window
 	OverflowStrategy  OverflowStrategy `json:"overflow_strategy,omitempty"`       // what was done with what did not fit
 	WindowSegments    []Segment        `json:"window_segments,omitempty"`         // the parts of the window, in order
-	TruncationRecords []Truncation     `json:"truncation_records,omitempty"`      // items that were shortened to fit
+	TruncationRecords []Truncation     `json:"truncation_records,omitempty"`      // items that were shortened or taken out to fit
 }
 
 func (*BudgetApplied) EventType() Type    { return TypeBudgetApplied }

@@ -61,7 +61,7 @@ func Joined(a, b map[string]any) map[string]any {
 func RefBytes(r schema.Ref) int { return TextBytes(string(r)) }
 
 func truncationBytes(t schema.Truncation) int {
-	return truncatedBytes + RefBytes(t.ItemRef)
+	return truncatedBytes + RefBytes(t.ItemRef) + TextBytes(t.Reason)
 }
 
 // TextBytes is what a string takes in JSON, with quotes and a comma, or more.

@@ -115,12 +115,7 @@ func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 		MaxTokens: new(int64(plan.Budget.MaxTokens)), ReservedTokens: new(int64(plan.Budget.ReservedOutput)),
 		EstimatedTokens: new(int64(plan.TokensBefore)), ActualTokens: new(int64(plan.TokensAfter)), ActualItems: new(int64(len(plan.Window))),
 	}
-	switch {
-	case plan.TokensAfter > plan.Limit:
-		f.OverflowStrategy = schema.OverflowReject
-	case plan.Pressed:
-		f.OverflowStrategy = schema.OverflowSummarizeLowPriority
-	}
+	f.OverflowStrategy = strategy(plan)
 	bytes := 0
 	f.WindowSegments = segments(plan)
 	for i, s := range f.WindowSegments {
@@ -149,22 +144,6 @@ func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 		f.Metadata = Joined(f.Metadata, PartOf(0, len(truncated)))
 	}
 	return facts
-}
-
-func Truncations(plan window.Plan) (list []schema.Truncation) {
-	for _, rung := range plan.Steps {
-		if rung.Step != window.CompactToolOutputs {
-			continue
-		}
-		for _, r := range rung.Replaced {
-			for _, id := range r.Of {
-				list = append(list, schema.Truncation{
-					ItemRef: schema.Ref(id), Strategy: string(rung.Step), TokensBefore: new(int64(r.Before)), TokensAfter: new(int64(r.After)),
-				})
-			}
-		}
-	}
-	return list
 }
 
 // segments groups the window by layer, in the order in which layers first
