@@ -27,7 +27,7 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	a := arrival{facts: r.redact(&c, hits)}
 	count := r.client.config.Counter.Count(model, text)
 	item := r.client.item(c, text, count)
-	a.item = c.planned(count)
+	a.item = c.planned(count, item.ContentDigest)
 	a.facts = append(a.facts, &schema.ItemAdded{Common: schema.Common{PolicyRefs: schema.Refs(c.PolicyRefs...)}, Item: item})
 	if itemType != "" {
 		a.entry = &schema.LogAppended{

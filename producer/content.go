@@ -66,9 +66,10 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 }
 
 // planned is the item as plans see it.
-func (c Content) planned(count window.Count) window.Item {
+func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
 		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Reads: c.Reads,
+		Digest: digest, Redaction: string(c.Redaction),
 	}
 	if c.ToolCallID != "" {
 		item.CallIDs = []string{c.ToolCallID}

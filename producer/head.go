@@ -30,7 +30,7 @@ func (c *Call) InjectHead(ctx context.Context, items []window.Item, head window.
 	if err != nil {
 		return items, head, err
 	}
-	next, change, err := head.Inject(window.Injection{Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens})
+	next, change, err := head.Inject(a.injection(kind))
 	if err != nil {
 		return items, head, c.hide(err)
 	}
@@ -61,8 +61,11 @@ func (c *Call) SetPersona(ctx context.Context, items []window.Item, head window.
 	if err != nil {
 		return items, head, err
 	}
-	next, change, err := head.SetPersona(
-		window.Injection{Ref: a.item.ID, Tokens: a.item.Tokens, Persona: persona}, window.Cue{Ref: message.item.ID, Tokens: message.item.Tokens})
+	in := a.injection(window.PersonaKind)
+	in.Persona = persona
+	next, change, err := head.SetPersona(in, window.Cue{
+		Ref: message.item.ID, Tokens: message.item.Tokens, Digest: message.item.Digest, Redaction: message.item.Redaction,
+	})
 	if err != nil {
 		return items, head, c.hide(err)
 	}
@@ -91,6 +94,11 @@ func (c *Call) arriveAtHead(content Content, kind window.Kind) (arrival, error) 
 	return c.turn.run.arrive(c.turn.model.Name, content)
 }
 
+// injection is the arrival as the head attaches it.
+func (a arrival) injection(kind string) window.Injection {
+	return window.Injection{Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens, Digest: a.item.Digest, Redaction: a.item.Redaction}
+}
+
 // headFacts says what a transition of the head did. An injection's id is made of
 // the message that it is attached to, so that an item which moves on is another
 // injection each time, and what is removed names the one that was applied.
@@ -117,6 +125,7 @@ func headInjection(call string, in window.Injection) schema.Injection {
 		InjectionID: "inject:" + in.AttachedTo + ":" + in.Ref, CallID: call, Target: facts.Target,
 		InjectionPoint: schema.InjectUserMessageAppendix, InjectionKind: in.Kind, ItemRefs: schema.Refs(in.Ref),
 		AttachedTo: schema.Ref(in.AttachedTo), Ephemeral: true, PersonaTo: in.Persona, Tokens: new(int64(in.Tokens)),
+		Digest: in.Digest, RedactionState: schema.RedactionState(in.Redaction),
 	}
 }
 
@@ -125,5 +134,6 @@ func cueFact(call string, in window.Injection, cue window.Cue) *schema.Injection
 		InjectionID: "inject:" + in.AttachedTo + ":" + cue.Ref, CallID: call, Target: facts.Target, InjectionPoint: schema.InjectMessageHistory,
 		InjectionKind: "persona_cue", ItemRefs: schema.Refs(cue.Ref), AttachedTo: schema.Ref(in.AttachedTo),
 		PersonaFrom: cue.From, PersonaTo: cue.To, CueItemRef: schema.Ref(cue.Ref), Tokens: new(int64(cue.Tokens)),
+		Digest: cue.Digest, RedactionState: schema.RedactionState(cue.Redaction),
 	}}
 }

@@ -36,6 +36,7 @@ func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy w
 	if err != nil {
 		return plan, errors.Join(err, l.open.giveUp(ctx, l.summary, err))
 	}
+	plan.Window[slices.IndexFunc(plan.Window, func(it window.Item) bool { return it.ID == l.arrival.item.ID })] = l.arrival.item
 	about := append([]schema.Fact{l.open.created(l.arrival, l.summary), done}, facts...)
 	return plan, l.open.end(func() error { return c.turn.enter(ctx, []arrival{l.arrival}, about...) })
 }

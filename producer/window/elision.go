@@ -155,7 +155,7 @@ func (p *Pass) apply(items []Item, cuts []*Cut) {
 		})
 		p.TokensBefore += it.Tokens
 		if cut.StubTokens > 0 {
-			it.Kind, it.Tokens = KindStub, cut.StubTokens
+			it.Kind, it.Tokens, it.Digest = KindStub, cut.StubTokens, ""
 			p.Window = append(p.Window, it)
 		}
 	}

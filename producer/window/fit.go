@@ -159,7 +159,9 @@ func (l *ladder) window() []Item {
 		}
 		if !l.gone[i] {
 			out = append(out, l.items[i])
-			out[len(out)-1].Tokens = l.tokens[i]
+			if last := &out[len(out)-1]; last.Tokens != l.tokens[i] {
+				last.Tokens, last.Digest = l.tokens[i], ""
+			}
 		}
 	}
 	ownCallIDs(out)

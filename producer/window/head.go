@@ -8,6 +8,8 @@ type Injection struct {
 	Kind       string // e.g. "persona", "clock"; at most one of a kind is current
 	Ref        string // item id
 	Tokens     int
+	Digest     string // keyed digest of the content; empty is unknown
+	Redaction  string // how much of the content is withheld, as in [Item]
 	AttachedTo string // item id of the user message; filled in by Head
 	Persona    string // the persona's name, for the kind PersonaKind
 	// Superseded is true for one that a newer of its kind replaced and that
@@ -32,6 +34,9 @@ type Cue struct {
 	From   string // the persona before
 	To     string // the persona from now on
 	Tokens int
+
+	Digest    string // keyed digest of the content; empty is unknown
+	Redaction string // how much of the content is withheld, as in [Item]
 }
 
 // HeadChange is what one transition did, in the order: removed, cue, injected.

@@ -46,6 +46,12 @@ type Item struct {
 	// share one, also over several others, stay or go together.
 	CallIDs []string
 
+	// Digest is the keyed digest of the content; empty is unknown. A stub has none:
+	// its content is another.
+	Digest string
+	// Redaction is the standard's word for how much of the content is withheld.
+	Redaction string
+
 	// Excluded says why the runtime left the item out before planning, e.g.
 	// PolicyBlocked. Empty means that it is a candidate for the window.
 	Excluded Reason

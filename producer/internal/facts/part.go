@@ -20,7 +20,7 @@ const MaxPartBytes = schema.MaxEventBytes * 3 / 4
 const (
 	candidateBytes  = 96
 	segmentBytes    = 128
-	blockBytes      = 160
+	blockBytes      = 192
 	truncatedBytes  = 112
 	ElidedBytes     = 160
 	largestEscape   = len(`\u0000`)

@@ -14,6 +14,7 @@ func Blocks(call string, plan window.Plan) []schema.Block {
 		list[i] = schema.Block{
 			Block: "block:" + call + ":" + strconv.Itoa(i), ItemRefs: schema.Refs(item.ID), Position: new(int64(i)),
 			Layer: item.Layer, Role: item.Role, Tokens: new(int64(item.Tokens)), Visibility: []string{"model"},
+			Digest: item.Digest, RedactionState: schema.RedactionState(item.Redaction),
 		}
 	}
 	return list
@@ -33,7 +34,8 @@ func AssemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
 // AssemblyParts are the facts of an assembly. Positions go on from part to part.
 func AssemblyParts(call string, plan window.Plan) []*schema.AssemblyCreated {
 	chunks := Chunk(Blocks(call, plan), MaxPartBytes, func(b schema.Block) int {
-		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role)
+		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role) +
+			TextBytes(b.Digest) + TextBytes(string(b.RedactionState))
 	})
 	list := make([]*schema.AssemblyCreated, len(chunks))
 	for i, part := range chunks {
@@ -60,12 +62,32 @@ func InjectionFact(call string, asm *schema.AssemblyCreated, point schema.Inject
 	if known {
 		f.Tokens = &tokens
 	}
+	f.RedactionState, f.Digest = asWhole(asm.OrderedBlocks)
 	if len(Chunk(asm.SourceItemRefs, MaxPartBytes, RefBytes)) == 1 {
 		f.ItemRefs = asm.SourceItemRefs
 	} else {
 		f.Metadata = map[string]any{"item_refs": "of_assembly"}
 	}
 	return f
+}
+
+// asWhole is the redaction state that all blocks share, and the digest where
+// there is one block. States that differ, and a part that is redacted, are no state
+// of the whole: the blocks have them.
+func asWhole(blocks []schema.Block) (state schema.RedactionState, digest string) {
+	if len(blocks) == 0 {
+		return "", ""
+	}
+	state = blocks[0].RedactionState
+	for _, b := range blocks[1:] {
+		if b.RedactionState != state {
+			return "", ""
+		}
+	}
+	if len(blocks) == 1 {
+		digest = blocks[0].Digest
+	}
+	return state, digest
 }
 
 // AsFacts are the parts of one record.
