@@ -139,7 +139,11 @@ func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.Provid
 	run := c.turn.run
 	f := run.usage(c.id, c.turn.model.Name, plan)
 	f.Usage, f.AssemblyID = billed, c.assembly
-	return run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
+	err := run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
+	if err == nil {
+		run.account.bill(billed)
+	}
+	return err
 }
 
 // usage is the record of a call: what was really sent, by layer and by use,

@@ -7,12 +7,15 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Limits are what a run may spend, by name: a budget is a limit. The names and
 // units are the runtime's own, but for those below; what has no name here has no
 // limit. Recording enforces none of them except [LimitWindow]: a runtime asks
-// [Limits.Check] where it spends.
+// [Limits.Check] where it spends, or [RunContext.Reserve] before it spends.
 type Limits map[string]float64
 
 // LimitWindow is the most tokens, prompt and reserved output together, that the
@@ -106,4 +109,160 @@ func (l Limits) bound(m Model) Model {
 		m.Window.MaxTokens = int(most)
 	}
 	return m
+}
+
+// Spending is what a run has used so far, with the runs below it. It is a copy.
+type Spending struct {
+	Calls int64 // model calls whose usage was recorded
+	// Usage is what providers billed for these calls. A bucket that no call reported is
+	// nil.
+	Usage    schema.ProviderUsage
+	Spent    map[string]float64 // by the name of a limit, as reservations were settled
+	Reserved map[string]float64 // held by reservations that are open
+}
+
+// Spending returns what the run and the runs below it have used so far. It counts what
+// this process recorded since the run was opened.
+//
+// Source: seed 000 (usage and cost handles).
+func (r *RunContext) Spending() Spending {
+	a := r.account
+	a.book.Lock()
+	defer a.book.Unlock()
+	s := Spending{Calls: a.calls, Usage: SumUsage(a.usage)}
+	s.Spent, s.Reserved = maps.Clone(a.spent), maps.Clone(a.reserved)
+	return s
+}
+
+// Reserve holds amounts, by the names of limits, before they are spent. An amount counts
+// for the run and for every run above it, and all amounts are held or none. Runs may
+// reserve at once. A name without a limit is only counted.
+//
+// The error is an [*ExceededError] where an amount does not fit into what a run of the
+// chain has left, and an [*InvalidError] for a negative amount. A repeated run id is no
+// matter: an account belongs to the RunContext.
+//
+// Source: seed 000 (limits), shared/vectors/tinyagents.json, T044 to T046.
+func (r *RunContext) Reserve(amounts Limits) (*Reservation, error) {
+	if err := amounts.Validate(); err != nil {
+		return nil, err
+	}
+	a := r.account
+	a.book.Lock()
+	defer a.book.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		for run := a; run != nil; run = run.above {
+			if err := run.limits.Check(name, run.spent[name]+run.reserved[name]+amounts[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	a.hold(amounts)
+	return &Reservation{account: a, amounts: maps.Collect(maps.All(amounts))}, nil
+}
+
+// A Reservation holds amounts until it is settled or released. The first of both counts,
+// and later calls do nothing, so that a caller can defer Release. It is safe for
+// concurrent use.
+type Reservation struct {
+	account *account
+	amounts Limits // nil once it has ended
+}
+
+// Settle replaces what is held by what was really used. All of that counts, also where it
+// is more than was reserved. The error is an [*ExceededError] where a limit is exceeded
+// now, and an [*InvalidError], with the reservation still open, for a negative amount.
+func (v *Reservation) Settle(used Limits) error {
+	if err := used.Validate(); err != nil {
+		return err
+	}
+	a := v.account
+	a.book.Lock()
+	defer a.book.Unlock()
+	if v.amounts == nil {
+		return nil
+	}
+	v.end()
+	a.pay(used)
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		for run := a; run != nil; run = run.above {
+			if err := run.limits.Check(name, run.spent[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Release gives back what is held: an answer came from a cache, or the call failed.
+func (v *Reservation) Release() {
+	v.account.book.Lock()
+	defer v.account.book.Unlock()
+	v.end()
+}
+
+func (v *Reservation) end() {
+	if v.amounts != nil {
+		v.account.release(v.amounts)
+		v.amounts = nil
+	}
+}
+
+// account has what one run and the runs below it have used. The lock is one for all runs
+// below a root.
+type account struct {
+	book            *sync.Mutex
+	above           *account // nil for a root
+	limits          Limits
+	calls           int64
+	usage           schema.ProviderUsage
+	spent, reserved map[string]float64
+	open            int // reservations
+}
+
+func newAccount(above *account, limits Limits) *account {
+	a := &account{book: new(sync.Mutex), above: above, limits: limits, spent: make(map[string]float64), reserved: make(map[string]float64)}
+	if above != nil {
+		a.book = above.book
+	}
+	return a
+}
+
+// hold, release and pay count for the run and all above it. The lock is held.
+func (a *account) hold(amounts Limits) {
+	for ; a != nil; a = a.above {
+		a.open++
+		for name, n := range amounts {
+			a.reserved[name] += n
+		}
+	}
+}
+
+func (a *account) release(amounts Limits) {
+	for ; a != nil; a = a.above {
+		for name, n := range amounts {
+			a.reserved[name] -= n
+		}
+		if a.open--; a.open == 0 {
+			clear(a.reserved) // and with it what rounding has left
+		}
+	}
+}
+
+func (a *account) pay(used Limits) {
+	for ; a != nil; a = a.above {
+		for name, n := range used {
+			a.spent[name] += n
+		}
+	}
+}
+
+// bill counts a call whose usage was recorded.
+func (a *account) bill(usage schema.ProviderUsage) {
+	a.book.Lock()
+	defer a.book.Unlock()
+	for ; a != nil; a = a.above {
+		a.calls++
+		a.usage = SumUsage(a.usage, usage)
+	}
 }
