@@ -141,7 +141,7 @@ func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.Provid
 	f.Usage, f.AssemblyID = billed, c.assembly
 	err := run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
 	if err == nil {
-		run.account.bill(billed)
+		run.Account.bill(billed)
 	}
 	return err
 }

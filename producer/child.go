@@ -100,7 +100,7 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 		return nil, err
 	}
 	child := *r
-	child.calls, child.account = new(facts.Lineage), newAccount(r.account, limits)
+	child.calls, child.Account = new(facts.Lineage), newAccount(r.Account, limits)
 	child.parentThread, child.ancestors = r.IDs.ThreadID, append(slices.Clone(r.ancestors), r.IDs.RunID)
 	child.limits, child.stores, child.bindings, child.modes = limits, stores, bindings, modes
 	child.configurableKeys = union(r.configurableKeys, c.ConfigurableKeys)

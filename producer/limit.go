@@ -15,7 +15,7 @@ import (
 // Limits are what a run may spend, by name: a budget is a limit. The names and
 // units are the runtime's own, but for those below; what has no name here has no
 // limit. Recording enforces none of them except [LimitWindow]: a runtime asks
-// [Limits.Check] where it spends, or [RunContext.Reserve] before it spends.
+// [Limits.Check] where it spends, or [Account.Reserve] before it spends.
 type Limits map[string]float64
 
 // LimitWindow is the most tokens, prompt and reserved output together, that the
@@ -111,6 +111,19 @@ func (l Limits) bound(m Model) Model {
 	return m
 }
 
+// An Account counts what a run and the runs below it have used, and holds what they
+// reserve. It belongs to one [RunContext], and lasts as long as the process. It is safe for
+// concurrent use.
+type Account struct {
+	book            *sync.Mutex // one for all runs below a root
+	above           *Account    // nil for a root
+	limits          Limits
+	calls           int64
+	usage           schema.ProviderUsage
+	spent, reserved map[string]float64
+	open            int // reservations
+}
+
 // Spending is what a run has used so far, with the runs below it. It is a copy.
 type Spending struct {
 	Calls int64 // model calls whose usage was recorded
@@ -121,12 +134,10 @@ type Spending struct {
 	Reserved map[string]float64 // held by reservations that are open
 }
 
-// Spending returns what the run and the runs below it have used so far. It counts what
-// this process recorded since the run was opened.
+// Spending returns what the run and the runs below it have used since the run was opened.
 //
 // Source: seed 000 (usage and cost handles).
-func (r *RunContext) Spending() Spending {
-	a := r.account
+func (a *Account) Spending() Spending {
 	a.book.Lock()
 	defer a.book.Unlock()
 	s := Spending{Calls: a.calls, Usage: SumUsage(a.usage)}
@@ -139,15 +150,13 @@ func (r *RunContext) Spending() Spending {
 // reserve at once. A name without a limit is only counted.
 //
 // The error is an [*ExceededError] where an amount does not fit into what a run of the
-// chain has left, and an [*InvalidError] for a negative amount. A repeated run id is no
-// matter: an account belongs to the RunContext.
+// chain has left, and an [*InvalidError] for a negative amount.
 //
 // Source: seed 000 (limits), shared/vectors/tinyagents.json, T044 to T046.
-func (r *RunContext) Reserve(amounts Limits) (*Reservation, error) {
+func (a *Account) Reserve(amounts Limits) (*Reservation, error) {
 	if err := amounts.Validate(); err != nil {
 		return nil, err
 	}
-	a := r.account
 	a.book.Lock()
 	defer a.book.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
@@ -165,7 +174,7 @@ func (r *RunContext) Reserve(amounts Limits) (*Reservation, error) {
 // and later calls do nothing, so that a caller can defer Release. It is safe for
 // concurrent use.
 type Reservation struct {
-	account *account
+	account *Account
 	amounts Limits // nil once it has ended
 }
 
@@ -208,20 +217,8 @@ func (v *Reservation) end() {
 	}
 }
 
-// account has what one run and the runs below it have used. The lock is one for all runs
-// below a root.
-type account struct {
-	book            *sync.Mutex
-	above           *account // nil for a root
-	limits          Limits
-	calls           int64
-	usage           schema.ProviderUsage
-	spent, reserved map[string]float64
-	open            int // reservations
-}
-
-func newAccount(above *account, limits Limits) *account {
-	a := &account{book: new(sync.Mutex), above: above, limits: limits, spent: make(map[string]float64), reserved: make(map[string]float64)}
+func newAccount(above *Account, limits Limits) *Account {
+	a := &Account{book: new(sync.Mutex), above: above, limits: limits, spent: make(map[string]float64), reserved: make(map[string]float64)}
 	if above != nil {
 		a.book = above.book
 	}
@@ -229,7 +226,7 @@ func newAccount(above *account, limits Limits) *account {
 }
 
 // hold, release and pay count for the run and all above it. The lock is held.
-func (a *account) hold(amounts Limits) {
+func (a *Account) hold(amounts Limits) {
 	for ; a != nil; a = a.above {
 		a.open++
 		for name, n := range amounts {
@@ -238,7 +235,7 @@ func (a *account) hold(amounts Limits) {
 	}
 }
 
-func (a *account) release(amounts Limits) {
+func (a *Account) release(amounts Limits) {
 	for ; a != nil; a = a.above {
 		for name, n := range amounts {
 			a.reserved[name] -= n
@@ -249,7 +246,7 @@ func (a *account) release(amounts Limits) {
 	}
 }
 
-func (a *account) pay(used Limits) {
+func (a *Account) pay(used Limits) {
 	for ; a != nil; a = a.above {
 		for name, n := range used {
 			a.spent[name] += n
@@ -258,7 +255,7 @@ func (a *account) pay(used Limits) {
 }
 
 // bill counts a call whose usage was recorded.
-func (a *account) bill(usage schema.ProviderUsage) {
+func (a *Account) bill(usage schema.ProviderUsage) {
 	a.book.Lock()
 	defer a.book.Unlock()
 	for ; a != nil; a = a.above {

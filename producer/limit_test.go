@@ -17,19 +17,19 @@ import (
 )
 
 // A run asks before it spends, and says what it used.
-func ExampleRunContext_Reserve() {
+func ExampleAccount_Reserve() {
 	client, _ := producer.NewClient(producer.Config{}, new(producertest.Recorder)) // a runtime has producer.Connect
 	run, _ := client.Open(context.Background(), producer.Run{Session: "s_42", Limits: producer.Limits{"output_tokens": 100}})
-	call, err := run.Reserve(producer.Limits{"output_tokens": 80})
+	call, err := run.Account.Reserve(producer.Limits{"output_tokens": 80})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer call.Release() // where the model fails
-	_, err = run.Reserve(producer.Limits{"output_tokens": 30})
+	_, err = run.Account.Reserve(producer.Limits{"output_tokens": 30})
 	fmt.Println(err)
 	err = call.Settle(producer.Limits{"output_tokens": 55})
-	fmt.Println(run.Spending().Spent["output_tokens"], err)
+	fmt.Println(run.Account.Spending().Spent["output_tokens"], err)
 	// Output:
 	// limit exceeded: output_tokens is 110, and the limit 100
 	// 55 <nil>
@@ -69,16 +69,16 @@ func TestSpendingOfARunAndThoseBelowIt(t *testing.T) {
 		calls         int64
 		input, output int64
 	}{"root": {root, 3, 111, 222}, "first": {first, 2, 110, 220}, "below": {below, 1, 100, 200}} {
-		s := c.run.Spending()
+		s := c.run.Account.Spending()
 		if s.Calls != c.calls || *s.Usage.UncachedInput != c.input || *s.Usage.Output != c.output || s.Usage.CacheRead != nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 		*s.Usage.Output = -1 // a copy
 	}
-	if s := second.Spending(); s.Calls != 0 || s.Usage.Output != nil {
+	if s := second.Account.Spending(); s.Calls != 0 || s.Usage.Output != nil {
 		t.Errorf("a sibling: %+v", s)
 	}
-	if n := *root.Spending().Usage.Output; n != 222 {
+	if n := *root.Account.Spending().Usage.Output; n != 222 {
 		t.Errorf("a copy changed the account: %d", n)
 	}
 }
@@ -121,7 +121,7 @@ func TestReservations(t *testing.T) {
 				if ofChild {
 					left = min(left, 6-spentChild-heldChild)
 				}
-				r, err := run.Reserve(producer.Limits{"n": amount})
+				r, err := run.Account.Reserve(producer.Limits{"n": amount})
 				if err == nil != (amount <= left) && (amount > left+rounding || amount < left-rounding) {
 					rt.Fatalf("reserve %v of %v: %v", amount, left, err)
 				}
@@ -153,7 +153,7 @@ func TestReservations(t *testing.T) {
 		for _, o := range list {
 			o.Release()
 		}
-		if s := root.Spending(); len(s.Reserved) != 0 || s.Spent["n"] < spent-1e-9 || s.Spent["n"] > spent+1e-9 {
+		if s := root.Account.Spending(); len(s.Reserved) != 0 || s.Spent["n"] < spent-1e-9 || s.Spent["n"] > spent+1e-9 {
 			rt.Fatalf("%+v, spent %v", s, spent)
 		}
 	})
@@ -172,7 +172,7 @@ func TestRunsReserveAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait.Go(func() {
-			if r, err := child.Reserve(producer.Limits{"calls": 1, "tokens": 10}); err == nil {
+			if r, err := child.Account.Reserve(producer.Limits{"calls": 1, "tokens": 10}); err == nil {
 				got <- r
 			} else if !errors.Is(err, producer.ErrLimit) {
 				t.Error(err)
@@ -180,7 +180,7 @@ func TestRunsReserveAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if s := root.Spending(); len(got) != 17 || s.Reserved["calls"] != 17 || s.Reserved["tokens"] != 170 {
+	if s := root.Account.Spending(); len(got) != 17 || s.Reserved["calls"] != 17 || s.Reserved["tokens"] != 170 {
 		t.Errorf("%d got it, %+v", len(got), s)
 	}
 }
@@ -195,18 +195,18 @@ func TestReservationsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, amounts := range []producer.Limits{{"a": -1}, {"": 1}} {
-		if _, err := run.Reserve(amounts); !errors.Is(err, producer.ErrInvalid) {
+		if _, err := run.Account.Reserve(amounts); !errors.Is(err, producer.ErrInvalid) {
 			t.Errorf("%v: %v", amounts, err)
 		}
 	}
 	var exceeded *producer.ExceededError
-	if _, err := child.Reserve(producer.Limits{"a": 1, "b": 2, "new": 1}); !errors.As(err, &exceeded) || exceeded.Name != "b" || exceeded.Actual != 2 {
+	if _, err := child.Account.Reserve(producer.Limits{"a": 1, "b": 2, "new": 1}); !errors.As(err, &exceeded) || exceeded.Name != "b" || exceeded.Actual != 2 {
 		t.Errorf("above the parent's: %v", err)
 	}
-	if s := run.Spending(); len(s.Reserved) > 0 {
+	if s := run.Account.Spending(); len(s.Reserved) > 0 {
 		t.Errorf("held %v", maps.Clone(s.Reserved))
 	}
-	held, err := child.Reserve(nil)
+	held, err := child.Account.Reserve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestReservationsThatAreRefused(t *testing.T) {
 	if err := held.Settle(producer.Limits{"a": 3}); !errors.As(err, &exceeded) || exceeded.Actual != 3 {
 		t.Errorf("settled above the limit: %v", err)
 	}
-	if s := run.Spending(); s.Spent["a"] != 3 {
+	if s := run.Account.Spending(); s.Spent["a"] != 3 {
 		t.Errorf("what was really used counts: %+v", s)
 	}
 }

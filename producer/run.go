@@ -65,7 +65,7 @@ type RunContext struct {
 	inheritedMetadata map[string]any // encoded, see snapshot
 	log               *itemLog
 	calls             *facts.Lineage // whose prompt cache the run's calls share
-	account           *account
+	Account           *Account       // what the run and those below it use
 }
 
 // Open records a root run, the grants it was given and the resources it
@@ -131,7 +131,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 		client: c, maxDepth: r.MaxDepth, grants: grants, bindings: bindings, modes: modes, limits: limits,
 		stores: union(nil, r.Stores), configurableKeys: union(nil, r.ConfigurableKeys),
 		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: log, calls: &log.root,
-		account: newAccount(nil, limits),
+		Account: newAccount(nil, limits),
 		IDs: schema.Correlation{
 			Agent: r.Agent, ResourceID: r.ResourceID, SessionID: r.Session, ThreadID: r.Thread, RunID: id, RootRunID: id,
 		},

@@ -373,7 +373,7 @@ func tinyUsage(t *testing.T, c tinyCase) {
 			t.Fatal(err)
 		}
 	}
-	got := run.Spending()
+	got := run.Account.Spending()
 	if total := *got.Usage.UncachedInput + *got.Usage.Output; total != want.Total+want.Tokens || want.Calls > 0 && got.Calls != want.Calls {
 		t.Errorf("%d tokens in %d calls, want %+v", total, got.Calls, want)
 	}
@@ -395,19 +395,19 @@ func tinyBudget(t *testing.T, c tinyCase) {
 	run := opened(t, client, producer.Run{Session: "s", Limits: producer.Limits{"tokens": in.Max}})
 	spend := func(i int) error {
 		t.Helper()
-		r, err := run.Reserve(producer.Limits{"tokens": 1})
+		r, err := run.Account.Reserve(producer.Limits{"tokens": 1})
 		if err != nil {
 			t.Fatalf("refused before spend %d: %v", i, err)
 		}
 		return r.Settle(producer.Limits{"tokens": in.Spends[i][0] + in.Spends[i][1]})
 	}
-	if err := spend(0); err != nil || run.Spending().Spent["tokens"] < in.Warn*run.Limits()["tokens"] {
-		t.Errorf("%v, %+v", err, run.Spending())
+	if err := spend(0); err != nil || run.Account.Spending().Spent["tokens"] < in.Warn*run.Limits()["tokens"] {
+		t.Errorf("%v, %+v", err, run.Account.Spending())
 	}
-	if err := spend(1); !errors.Is(err, producer.ErrLimit) || run.Spending().Spent["tokens"] != 13 {
-		t.Errorf("%v, %+v", err, run.Spending())
+	if err := spend(1); !errors.Is(err, producer.ErrLimit) || run.Account.Spending().Spent["tokens"] != 13 {
+		t.Errorf("%v, %+v", err, run.Account.Spending())
 	}
-	if _, err := run.Reserve(producer.Limits{"tokens": 1}); !errors.Is(err, producer.ErrLimit) {
+	if _, err := run.Account.Reserve(producer.Limits{"tokens": 1}); !errors.Is(err, producer.ErrLimit) {
 		t.Errorf("past the limit: %v", err)
 	}
 }
@@ -418,15 +418,15 @@ func tinyOversized(t *testing.T, c tinyCase) {
 	}](t, c.Input).Max
 	client, _ := producertest.New(t)
 	run := opened(t, client, producer.Run{Session: "s", Limits: producer.Limits{"input": most}})
-	if _, err := run.Reserve(producer.Limits{"input": float64(window.EstimateChars(strings.Repeat("long ", 10)))}); !errors.Is(err, producer.ErrLimit) {
+	if _, err := run.Account.Reserve(producer.Limits{"input": float64(window.EstimateChars(strings.Repeat("long ", 10)))}); !errors.Is(err, producer.ErrLimit) {
 		t.Errorf("an oversized prompt: %v", err)
 	}
-	r, err := run.Reserve(producer.Limits{"input": float64(window.EstimateChars("hi"))})
-	if err != nil || run.Spending().Reserved["input"] != 1 {
-		t.Fatalf("%v, %+v", err, run.Spending())
+	r, err := run.Account.Reserve(producer.Limits{"input": float64(window.EstimateChars("hi"))})
+	if err != nil || run.Account.Spending().Reserved["input"] != 1 {
+		t.Fatalf("%v, %+v", err, run.Account.Spending())
 	}
-	if err := r.Settle(producer.Limits{"input": 1}); err != nil || run.Spending().Spent["input"] != 1 || len(run.Spending().Reserved) != 0 {
-		t.Errorf("%v, %+v", err, run.Spending())
+	if err := r.Settle(producer.Limits{"input": 1}); err != nil || run.Account.Spending().Spent["input"] != 1 || len(run.Account.Spending().Reserved) != 0 {
+		t.Errorf("%v, %+v", err, run.Account.Spending())
 	}
 }
 
@@ -437,16 +437,16 @@ func tinyReleased(t *testing.T, _ tinyCase) {
 	run := opened(t, client, producer.Run{ID: "r", Session: "s", Limits: producer.Limits{"tokens": 5}})
 	again := opened(t, client, producer.Run{ID: "r", Session: "s", Limits: producer.Limits{"tokens": 5}})
 	for range 3 {
-		r, err := run.Reserve(producer.Limits{"tokens": 5})
+		r, err := run.Account.Reserve(producer.Limits{"tokens": 5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(again.Spending().Reserved) != 0 {
-			t.Errorf("held by another run of the same id: %+v", again.Spending())
+		if len(again.Account.Spending().Reserved) != 0 {
+			t.Errorf("held by another run of the same id: %+v", again.Account.Spending())
 		}
 		r.Release()
 	}
-	if s := run.Spending(); len(s.Reserved) != 0 || len(s.Spent) != 0 {
+	if s := run.Account.Spending(); len(s.Reserved) != 0 || len(s.Spent) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
