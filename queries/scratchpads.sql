@@ -1,0 +1,29 @@
+-- What was read from scratchpads and written to them?
+-- Section: What was withheld, granted or missing?
+--
+-- Parameters:
+--   tenant      String  id    = ''                only this tenant; '' is all
+--   session_id  String  id    = ''                only this session; '' is all
+--   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+--   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+-- Columns:
+--   tenant         id      the tenant
+--   session_id     id      the session
+--   run_id         id      the run
+--   turn_id        id      the turn
+--   event_time     time    when
+--   operation      text    loaded or written
+--   scratchpad_id  id      the read or the write
+--   context_ids    id      the scratchpads
+--   entries        count   entries; NULL if not known
+--   tokens         tokens  of the entries; NULL if not known
+SELECT
+    tenant, session_id, run_id, turn_id, event_time, substring(record_kind, 12) AS operation,
+    record_id AS scratchpad_id, context_ids, entry_count AS entries, tokens
+FROM scope_records
+WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+    AND record_kind IN ('scratchpad_loaded', 'scratchpad_written')
+ORDER BY event_time DESC, tenant, session_id, stream_seq
+LIMIT {limit:UInt32}
