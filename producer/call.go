@@ -40,7 +40,9 @@ func (c *Call) ID() string { return c.id }
 
 // Fit plans the call's window and records how it came about: the surface, the
 // selection, each rung of the pressure ladder if it had to be climbed, and the
-// budget; what one event cannot hold, in parts. The rungs are all recorded, also
+// budget; what one event cannot hold, in parts. Tool outputs that the ladder
+// shortened are also recorded as an elision, which holds for later calls until
+// one of them sends the whole item: go on with the plan's Window. The rungs are all recorded, also
 // those that were skipped or not enough; where the request fits at once, no rung
 // was stood on, and the budget alone says what was estimated (seed 000). The
 // work may be nil; one that panics, takes too long or gives nothing usable is
@@ -57,10 +59,8 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, fitErr
 	}
-	if err := c.turn.Record(ctx, facts.PlanFacts(c.about(), items, plan)...); err != nil {
-		return plan, errors.Join(fitErr, err)
-	}
-	return plan, fitErr
+	told := c.tell(items, plan)
+	return plan, errors.Join(fitErr, told.recorded(c.turn.Record(ctx, told.facts...)))
 }
 
 // about is what the facts of the call's plans share.

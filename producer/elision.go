@@ -22,8 +22,8 @@ func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 		return nil
 	}
 	id := nth("elision:"+c.id, c.passes)
-	facts := facts.AsFacts(elisionParts(id, c.id, pass, c.turn.run.log.position))
-	if err := c.turn.Record(ctx, append(facts, headFacts(c.id, id, pass.Moved)...)...); err != nil {
+	list := facts.AsFacts(facts.ElisionParts(id, c.id, pass, c.turn.run.log.position))
+	if err := c.turn.Record(ctx, append(list, headFacts(c.id, id, pass.Moved)...)...); err != nil {
 		return err
 	}
 	c.passes++
@@ -34,28 +34,27 @@ func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 // and why, such as "model_request". The error is an [*InvalidError] for an item
 // that the pass did not elide, or for none.
 func (c *Call) Reload(ctx context.Context, pass window.Pass, trigger string, items ...string) error {
-	f := &schema.ElisionReloaded{Elision: schema.Elision{
-		PassID: nth("reload:"+c.id, c.reloads), CallID: c.id, Policy: pass.Policy, Trigger: trigger,
-		TokensBefore: new(int64(0)), TokensAfter: new(int64(0)),
-	}}
-	for _, id := range items {
+	whole := make([]window.Elided, len(items))
+	for i, id := range items {
 		at := slices.IndexFunc(pass.Elided, func(e window.Elided) bool { return e.ID == id })
 		if at < 0 {
 			return invalid("reloaded item", "is not one that the pass elided")
 		}
-		e := pass.Elided[at]
-		e.Before, e.Stub = e.Stub, e.Before
-		f.ElidedItemRefs = append(f.ElidedItemRefs, elidedItem(e, c.turn.run.log.position))
-		*f.TokensBefore, *f.TokensAfter = *f.TokensBefore+int64(e.Before), *f.TokensAfter+int64(e.Stub)
+		whole[i] = pass.Elided[at]
 	}
-	if len(f.ElidedItemRefs) == 0 {
+	if len(whole) == 0 {
 		return invalid("reloaded item", "must be named")
 	}
-	if err := c.turn.Record(ctx, f); err != nil {
+	if err := c.turn.Record(ctx, facts.AsFacts(facts.ReloadedParts(c.reload(pass.Policy, trigger), whole, c.turn.run.log.position))...); err != nil {
 		return err
 	}
 	c.reloads++
 	return nil
+}
+
+// reload is what the parts of the call's next reload share.
+func (c *Call) reload(policy, trigger string) schema.Elision {
+	return schema.Elision{PassID: nth("reload:"+c.id, c.reloads), CallID: c.id, Policy: policy, Trigger: trigger}
 }
 
 // BillOf returns what a provider billed for a call's input, for
@@ -77,51 +76,94 @@ func nth(id string, before int) string {
 	return id + ":" + strconv.Itoa(before+1)
 }
 
-// elisionParts says what a pass shortened; position finds an item in the item
-// log. What was saved stands in each part for its own items.
-func elisionParts(id, call string, pass window.Pass, position func(id string) *int64) []*schema.ElisionApplied {
-	if len(pass.Elided) == 0 {
-		return nil
+// sentWhole is the trigger of a reload that the runtime made by sending a
+// shortened item in full again.
+const sentWhole = "sent_whole"
+
+// A shortening is what the ladder did to tool outputs that the thread's earlier
+// calls sent otherwise: it holds for later calls, until an item is sent whole.
+type shortening struct {
+	stubs []window.Elided // shortened now, and not in the same way before
+	whole []window.Elided // shortened before, and sent in full now
+}
+
+// shortened compares a plan with what earlier plans of the thread shortened. A
+// plan that does not fit is not sent, and changes nothing.
+func (l *itemLog) shortened(plan window.Plan) (s shortening) {
+	if plan.TokensAfter > plan.Limit {
+		return s
 	}
-	chunks := facts.Chunk(pass.Elided, facts.MaxPartBytes, func(e window.Elided) int {
-		return facts.ElidedBytes + facts.TextBytes(e.ID) + facts.TextBytes(e.ReloadRef) + facts.TextBytes(e.CallID)
-	})
-	list := make([]*schema.ElisionApplied, len(chunks))
-	for i, part := range chunks {
-		f := &schema.ElisionApplied{Common: schema.Common{Metadata: facts.PartOf(i, len(chunks))}, Elision: schema.Elision{
-			PassID: id, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
-			FirstChangedPosition: new(int64(pass.FirstChanged)),
-		}}
-		if i == 0 {
-			f.Metadata = facts.Joined(f.Metadata, map[string]any{"planned": planned(pass)})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range plan.Shortened() {
+		e.Index, e.Position = 0, 0 // places of one window
+		if l.stubs[e.ID] != e {
+			s.stubs = append(s.stubs, e)
 		}
-		before, after := int64(0), int64(0)
-		for _, e := range part {
-			before, after = before+int64(e.Before), after+int64(e.Stub)
-			f.ElidedItemRefs = append(f.ElidedItemRefs, elidedItem(e, position))
+	}
+	for _, it := range plan.Window {
+		if e, was := l.stubs[it.ID]; was && it.Kind != window.KindStub && it.Tokens != e.Stub {
+			s.whole = append(s.whole, e)
 		}
-		f.TokensBefore, f.TokensAfter, f.TokensSaved = &before, &after, new(before-after)
-		list[i] = f
+	}
+	return s
+}
+
+// carry remembers a shortening that is recorded.
+func (l *itemLog) carry(s shortening) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stubs == nil {
+		l.stubs = make(map[string]window.Elided)
+	}
+	for _, e := range s.stubs {
+		l.stubs[e.ID] = e
+	}
+	for _, e := range s.whole {
+		delete(l.stubs, e.ID)
+	}
+}
+
+// shorten makes the facts of a shortening: an elision, and a reload.
+func (c *Call) shorten(s shortening) (list []schema.Fact) {
+	if len(s.stubs) > 0 {
+		level := s.stubs[0].Level
+		for _, e := range s.stubs {
+			if e.Level != level {
+				level = window.Hybrid
+			}
+		}
+		list = facts.AsFacts(facts.ElidedParts(schema.Elision{
+			PassID: nth("elision:"+c.id, c.passes), CallID: c.id, Policy: facts.PressurePolicy, Trigger: string(schema.TriggerTokenPressure),
+			Level: schema.ElisionLevel(level),
+		}, s.stubs, c.turn.run.log.position))
+	}
+	if len(s.whole) > 0 {
+		list = append(list, facts.AsFacts(facts.ReloadedParts(c.reload(facts.PressurePolicy, sentWhole), s.whole, c.turn.run.log.position))...)
 	}
 	return list
 }
 
-func elidedItem(e window.Elided, position func(id string) *int64) schema.Elided {
-	return schema.Elided{
-		ItemRef: schema.Ref(e.ID), ToolCallID: e.CallID, Position: position(e.ID), Level: schema.ElisionLevel(e.Level),
-		TokensBefore: new(int64(e.Before)), TokensAfter: new(int64(e.Stub)), ReloadRef: schema.Ref(e.ReloadRef),
-	}
+// told is what a plan gives to record, and what holds once it is recorded.
+type told struct {
+	call  *Call
+	short shortening
+	facts []schema.Fact
 }
 
-// planned is a pass's cost as it was known before anything was applied.
-func planned(pass window.Pass) map[string]any {
-	cost := map[string]any{
-		"window_tokens_before": pass.TokensBefore, "window_tokens_after": pass.TokensAfter,
-		"recomputed_tokens": pass.Penalty, "saved_tokens_per_call": pass.SavedPerCall,
-		"cache_read_rate": pass.Rates.Read, "cache_write_rate": pass.Rates.Write,
+func (c *Call) tell(items []window.Item, plan window.Plan) told {
+	t := told{call: c, short: c.turn.run.log.shortened(plan)}
+	t.facts = append(facts.PlanFacts(c.about(), items, plan), c.shorten(t.short)...)
+	return t
+}
+
+// recorded is called with the error of recording the facts, and returns it.
+func (t told) recorded(err error) error {
+	if err != nil {
+		return err
 	}
-	if calls, pays := pass.BreakEven(); pays {
-		cost["break_even_calls"] = calls
-	}
-	return cost
+	t.call.turn.run.log.carry(t.short)
+	t.call.passes += min(1, len(t.short.stubs))
+	t.call.reloads += min(1, len(t.short.whole))
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -28,17 +27,17 @@ func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy w
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, errors.Join(fitErr, l.giveUp(ctx))
 	}
-	facts := facts.PlanFacts(c.about(), items, plan)
+	told := c.tell(items, plan)
 	if fitErr != nil || !l.stands(plan) {
-		return plan, errors.Join(fitErr, c.turn.Record(ctx, facts...), l.giveUp(ctx))
+		return plan, errors.Join(fitErr, told.recorded(c.turn.Record(ctx, told.facts...)), l.giveUp(ctx))
 	}
 	_, done, err := l.open.completed(l.arrival, l.summary)
 	if err != nil {
 		return plan, errors.Join(err, l.open.giveUp(ctx, l.summary, err))
 	}
 	plan.Window[slices.IndexFunc(plan.Window, func(it window.Item) bool { return it.ID == l.arrival.item.ID })] = l.arrival.item
-	about := append([]schema.Fact{l.open.created(l.arrival, l.summary), done}, facts...)
-	return plan, l.open.end(func() error { return c.turn.enter(ctx, []arrival{l.arrival}, about...) })
+	about := append([]schema.Fact{l.open.created(l.arrival, l.summary), done}, told.facts...)
+	return plan, told.recorded(l.open.end(func() error { return c.turn.enter(ctx, []arrival{l.arrival}, about...) }))
 }
 
 // ladder is what the runtime's functions came to in one plan.

@@ -15,11 +15,12 @@ type threadKey struct{ session, thread string }
 
 // itemLog numbers the entries of one thread's append-only item log, from 0.
 type itemLog struct {
-	mu        sync.Mutex       // held while an entry is recorded, so that order is position
-	next      int64            // the next entry's position
-	tokens    int64            // of all entries so far
-	positions map[string]int64 // the newest entry, by item id
-	root      facts.Lineage    // of the calls that root runs make on the thread
+	mu        sync.Mutex               // held while an entry is recorded, so that order is position
+	next      int64                    // the next entry's position
+	tokens    int64                    // of all entries so far
+	positions map[string]int64         // the newest entry, by item id
+	root      facts.Lineage            // of the calls that root runs make on the thread
+	stubs     map[string]window.Elided // what the ladder shortened and nobody sent whole since, by item id
 }
 
 // append hands the next position to record and uses it up if that succeeds.
@@ -75,7 +76,7 @@ func (l *itemLog) stretch(items []window.Item) stretch {
 func (l *itemLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.positions = nil
+	l.positions, l.stubs = nil, nil
 }
 
 // log returns the one item log of a thread, which all its runs share.

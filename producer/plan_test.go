@@ -253,7 +253,7 @@ func TestElisionInParts(t *testing.T) {
 	if err != nil || len(pass.Elided) < 900 {
 		t.Fatal(err, len(pass.Elided))
 	}
-	parts := elisionParts("elision:c1", "c1", pass, new(itemLog).position)
+	parts := facts.ElisionParts("elision:c1", "c1", pass, new(itemLog).position)
 	encoded(t, parts)
 	n, saved := 0, int64(0)
 	for i, part := range parts {
@@ -266,7 +266,7 @@ func TestElisionInParts(t *testing.T) {
 	if n != len(pass.Elided) || saved != int64(pass.SavedPerCall) {
 		t.Errorf("%d items and %d tokens, not %d and %d", n, saved, len(pass.Elided), pass.SavedPerCall)
 	}
-	if len(elisionParts("elision:c1", "c1", window.Pass{}, nil)) != 0 {
+	if len(facts.ElisionParts("elision:c1", "c1", window.Pass{}, nil)) != 0 {
 		t.Error("a pass that did nothing is a fact")
 	}
 }

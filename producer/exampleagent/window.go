@@ -44,7 +44,7 @@ func (a *Agent) shorten(_ context.Context, r window.Request) ([]window.Replaceme
 	var list []window.Replacement
 	for _, it := range r.Window {
 		if it.Reads != "" && slices.Contains(r.Source, it.ID) {
-			list = append(list, window.Replacement{Of: []string{it.ID}, After: a.tokens(stub(it))})
+			list = append(list, window.Replacement{Of: []string{it.ID}, After: a.tokens(stub(it)), ReloadRef: "file:" + it.Reads})
 		}
 	}
 	return list, nil

@@ -160,7 +160,7 @@ func (l *ladder) window() []Item {
 		if !l.gone[i] {
 			out = append(out, l.items[i])
 			if last := &out[len(out)-1]; last.Tokens != l.tokens[i] {
-				last.Tokens, last.Digest = l.tokens[i], ""
+				last.Kind, last.Tokens, last.Digest = KindStub, l.tokens[i], ""
 			}
 		}
 	}

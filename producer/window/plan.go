@@ -16,8 +16,9 @@ type Plan struct {
 	// Pressed is true when the ladder had to run. Steps are listed either way.
 	Pressed bool
 	Steps   []Rung
-	// Window holds the items to send, in order. A compacted tool result has its
-	// new size; a summary stands where the first item that it replaces stood.
+	// Window holds the items to send, in order. A compacted tool result is of
+	// KindStub and has its new size; a summary stands where the first item that it
+	// replaces stood.
 	Window []Item
 	// Omitted holds every candidate that is not in Window, in candidate order.
 	Omitted []Omission
@@ -52,6 +53,9 @@ type Replacement struct {
 	Layer  string   // of the summary; empty is that of the first item that it stands for
 	Before int      // tokens of what it stands for
 	After  int      // tokens of itself
+	// ReloadRef is where a tool output can be read again; empty is unknown. A
+	// summary has none.
+	ReloadRef string
 }
 
 // Selected returns the candidates that are in the window, in order. With the
@@ -72,6 +76,36 @@ func (p Plan) Selected() []string {
 		}
 	}
 	return out
+}
+
+// Shortened returns the tool outputs of the window that step 4 compacted, in
+// window order. Index and Position are places in Window. What a later step took
+// out is not among them.
+func (p Plan) Shortened() (list []Elided) {
+	stubs := map[string]Replacement{}
+	for _, rung := range p.Steps {
+		if rung.Step == CompactToolOutputs {
+			for _, r := range rung.Replaced {
+				stubs[r.Of[0]] = r
+			}
+		}
+	}
+	position := 0
+	for i := range p.Window {
+		it := &p.Window[i]
+		if r, ok := stubs[it.ID]; ok {
+			level := Simple
+			if r.ReloadRef != "" {
+				level = Offloaded
+			}
+			list = append(list, Elided{
+				ID: it.ID, CallID: it.onlyCall(), Index: i, Position: position,
+				Before: r.Before, Stub: r.After, Level: level, ReloadRef: r.ReloadRef,
+			})
+		}
+		position += it.Tokens
+	}
+	return list
 }
 
 // OmittedTokens returns the sum of the omitted candidates' sizes.

@@ -86,6 +86,9 @@ type Policy struct {
 	// CompactStubTokens is the size of a fixed stub that stands for a tool
 	// output. 0 means that the runtime's [Work] compacts.
 	CompactStubTokens int
+	// CompactReloadRef names where a tool output can be read again. A reference
+	// of the [Work]'s own replaces it. Nil means that there is none.
+	CompactReloadRef func(Item) string
 }
 
 // DefaultPolicy returns all five steps in the seed's order, run when the request

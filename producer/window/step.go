@@ -10,8 +10,8 @@ import (
 // Work is what only the runtime can do: write a summary, shorten tool outputs.
 // For SummarizeMessages it returns one Replacement, whose ID is a new item's;
 // for CompactToolOutputs up to one per source item, named by Of[0]. It fills ID,
-// After, Layer if it likes and, for compaction, Of; the rest is the planner's. A replacement
-// without a size, or that is not smaller than what it stands for, or that came
+// After, Layer if it likes and, for compaction, Of and ReloadRef; the rest is the
+// planner's. A replacement without a size, or that is not smaller than what it stands for, or that came
 // twice, is not applied.
 //
 // Work runs synchronously. A panic in it becomes the step's outcome; stopping
@@ -242,6 +242,9 @@ func (l *ladder) compact(rung *Rung) {
 			continue
 		}
 		r.Of, r.Before = []string{l.items[i].ID}, l.tokens[i]
+		if reload := l.policy.CompactReloadRef; r.ReloadRef == "" && reload != nil {
+			r.ReloadRef = reload(l.items[i])
+		}
 		l.total -= l.tokens[i] - r.After
 		l.tokens[i] = r.After
 		rung.Replaced = append(rung.Replaced, r)

@@ -22,7 +22,7 @@ const (
 	segmentBytes    = 128
 	blockBytes      = 192
 	truncatedBytes  = 112
-	ElidedBytes     = 160
+	elidedBytes     = 160
 	largestEscape   = len(`\u0000`)
 	quotesAndCommas = len(`"",`)
 )

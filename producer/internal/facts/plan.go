@@ -10,6 +10,9 @@ import (
 // Target is the standard's word for the model itself as a receiver.
 const Target = "model"
 
+// PressurePolicy names the ladder of seed 000 as what decided.
+const PressurePolicy = "pressure_ladder"
+
 // Call is the model call that a plan was made for. Estimator names what counted
 // the tokens of the plan.
 type Call struct{ ID, Model, Estimator string }
@@ -53,7 +56,7 @@ func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []sch
 	for i, part := range chunks {
 		f := &schema.SelectionCompleted{
 			Selection: schema.Selection{SelectionID: "selection:" + call.ID, SurfaceID: "surface:" + call.ID, CallID: call.ID, ModelRef: schema.Ref(call.Model), Candidates: ItemRefs(part)},
-			Policy:    "pressure_ladder", BudgetRef: schema.Ref("budget:" + call.ID), Selected: make([]schema.Candidate, 0, len(part)),
+			Policy:    PressurePolicy, BudgetRef: schema.Ref("budget:" + call.ID), Selected: make([]schema.Candidate, 0, len(part)),
 		}
 		if len(chunks) > 1 {
 			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
@@ -95,7 +98,7 @@ func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact 
 		f := &schema.PressureApplied{
 			Common:     schema.Common{Metadata: PartOf(i, len(chunks))},
 			PressureID: fmt.Sprintf("pressure:%s:%d", call.ID, rung.Number), CallID: call.ID, Step: new(int64(rung.Number)), Name: string(rung.Step),
-			Policy: "pressure_ladder", Model: call.Model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
+			Policy: PressurePolicy, Model: call.Model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
 		}
 		if i == 0 {
 			f.Reason, f.LimitTokens = rung.Note, new(int64(plan.Limit))

@@ -50,7 +50,10 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 	case *schema.ItemAdded:
 		n.item(e, f, say)
 	case *schema.ElisionApplied:
-		planned, _ := f.Metadata["planned"].(map[string]any)
+		planned, isPass := f.Metadata["planned"].(map[string]any)
+		if !isPass {
+			return // the ladder shortened them, and its own fact says so
+		}
 		say("elided %s of earlier turns: %d tokens saved on each call, %v computed again once",
 			items(len(f.ElidedItemRefs)), *f.TokensSaved, planned["recomputed_tokens"])
 	case *schema.PressureApplied:
