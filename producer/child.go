@@ -17,6 +17,7 @@ type Child struct {
 	ID     string // defaults to a UUIDv7
 	Thread string // defaults to the parent's
 	Agent  string // defaults to the parent's
+	Place  Place  // what it leaves empty is the parent's
 	// Grants asks for part of the parent's grants; the zero value inherits.
 	Grants grant.Request
 	// Resources are those that the child's manifest declares; none is inherited,
@@ -104,6 +105,7 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 	child.parentThread, child.ancestors = r.IDs.ThreadID, append(slices.Clone(r.ancestors), r.IDs.RunID)
 	child.limits, child.stores, child.bindings, child.modes = limits, stores, bindings, modes
 	child.configurableKeys = union(r.configurableKeys, c.ConfigurableKeys)
+	child.IDs = c.Place.in(r.IDs)
 	child.IDs.RunID, child.IDs.ParentRunID = id, r.IDs.RunID
 	if c.Agent != "" {
 		child.IDs.Agent = c.Agent
@@ -137,6 +139,8 @@ func inheritedFields(parent, child *RunContext, asked Child) []string {
 		{"thread_id", child.IDs.ThreadID == parent.IDs.ThreadID},
 		{"agent", asked.Agent == "" && parent.IDs.Agent != ""},
 		{"resource_id", parent.IDs.ResourceID != ""},
+		{"task_id", parent.IDs.TaskID != "" && child.IDs.TaskID == parent.IDs.TaskID},
+		{"attempt_id", parent.IDs.AttemptID != "" && child.IDs.AttemptID == parent.IDs.AttemptID},
 		{"grants", asked.Grants.Inherits()},
 		{"limits", len(parent.limits) > 0},
 		{"stores", asked.Stores.Inherits() && len(parent.stores) > 0},

@@ -64,7 +64,7 @@ func (t *Turn) Missing(ctx context.Context, m schema.Missing) (*Gap, error) {
 func (g *Gap) ID() string { return g.missing.MissingID }
 
 // Resolve records what filled the gap, by reference. It belongs to the gap's
-// turn, or only to its run once the turn is sealed. Errors: [ErrGapClosed], an
+// turn, or only to its run and place once the turn is sealed. Errors: [ErrGapClosed], an
 // [*InvalidError] without refs, and those of [Client.Record], after which the
 // gap is as it was.
 func (g *Gap) Resolve(ctx context.Context, refs ...schema.Ref) error {
@@ -94,7 +94,9 @@ func (g *Gap) end(ctx context.Context, status schema.MissingStatus, refs []schem
 	fact.Status, fact.ResolutionRefs = status, refs
 	err := g.turn.Record(ctx, fact)
 	if errors.Is(err, ErrSealed) {
-		err = g.turn.run.Record(ctx, fact)
+		ids := g.turn.IDs // the place in the work stays
+		ids.TurnID, ids.ContextID = "", ""
+		err = g.turn.run.record(ctx, ids, nil, fact)
 	}
 	g.closed = err == nil
 	return err

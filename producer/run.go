@@ -23,6 +23,7 @@ type Run struct {
 	Thread     string // defaults to Session
 	Agent      string // the agent's name
 	ResourceID string // whose data it is
+	Place      Place  // the managed task and attempt that the run works on
 	Program    string // name and version of the runtime
 	Grants     grant.Set
 	Resources  []Resource // what the agent's manifest declares
@@ -38,6 +39,33 @@ type Run struct {
 	// only at run time, stay with the runtime: no field takes one, so no fact can
 	// have it.
 	ConfigurableKeys []string
+}
+
+// Place says where in the work a run, a turn or a part of a turn is. What is empty is that
+// of what it is in. A place with a task of its own has no attempt of another task, and so
+// on downwards: task, attempt, step, tool call, action.
+//
+// Source: seed 001 (runtime ids).
+type Place struct {
+	Task, Attempt string // the managed task, and which try at it
+	Step          string // the runtime's step
+	ToolCall      string // the tool call that consumed context
+	Action        string // the action, of a person or a policy, that requested more context
+}
+
+// in returns ids with those of the place.
+func (p Place) in(ids schema.Correlation) schema.Correlation {
+	levels := []struct {
+		asked string
+		id    *string
+	}{{p.Task, &ids.TaskID}, {p.Attempt, &ids.AttemptID}, {p.Step, &ids.StepID}, {p.ToolCall, &ids.ToolCallID}, {p.Action, &ids.ActionID}}
+	own := false
+	for _, level := range levels {
+		if own = own || level.asked != ""; own {
+			*level.id = level.asked
+		}
+	}
+	return ids
 }
 
 // RunContext is one run. It is immutable and safe for concurrent use; it shares
@@ -132,9 +160,9 @@ func (c *Client) root(r Run) (*RunContext, error) {
 		stores: union(nil, r.Stores), configurableKeys: union(nil, r.ConfigurableKeys),
 		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: log, calls: &log.root,
 		Account: newAccount(nil, limits),
-		IDs: schema.Correlation{
+		IDs: r.Place.in(schema.Correlation{
 			Agent: r.Agent, ResourceID: r.ResourceID, SessionID: r.Session, ThreadID: r.Thread, RunID: id, RootRunID: id,
-		},
+		}),
 	}, nil
 }
 

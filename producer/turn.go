@@ -31,8 +31,13 @@ type Turn struct {
 	run   *RunContext
 	model Model
 	IDs   schema.Correlation
+	*gathered
+}
 
-	mu     sync.Mutex // guards what follows; held while a fact is recorded
+// gathered is what a turn and its views gather.
+type gathered struct {
+	ids    schema.Correlation // of the envelope
+	mu     sync.Mutex         // guards what follows; held while a fact is recorded
 	seal   schema.EnvelopeCreated
 	used   [][2]int64      // sequences of the turn's facts, as closed ranges in order
 	added  map[string]bool // ids of items
@@ -45,9 +50,16 @@ func (r *RunContext) Turn(id string, m Model) *Turn {
 	if id == "" {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	t := &Turn{run: r, model: r.limits.bound(m), IDs: r.IDs, added: make(map[string]bool)}
-	t.IDs.TurnID, t.IDs.ContextID = id, "ctx:"+id
-	return t
+	ids := r.IDs
+	ids.TurnID, ids.ContextID = id, "ctx:"+id
+	return &Turn{run: r, model: r.limits.bound(m), IDs: ids, gathered: &gathered{ids: ids, added: make(map[string]bool)}}
+}
+
+// In returns a view of the turn whose facts also carry the ids of a place in the work, such
+// as a step or a tool call. Its calls and gaps carry them, too. The turn and its views
+// have one seal.
+func (t *Turn) In(p Place) *Turn {
+	return &Turn{run: t.run, model: t.model, IDs: p.in(t.IDs), gathered: t.gathered}
 }
 
 // ID returns the turn's id.
@@ -158,12 +170,12 @@ func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 	if t.sealed {
 		return t.receipt(), nil
 	}
-	id, err := json.Marshal(t.IDs.TurnID)
+	id, err := json.Marshal(t.ids.TurnID)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("encode the turn's id: %w", err)
 	}
 	seal := t.seal
-	seal.ContextID, seal.Scope, seal.Lifecycle = t.IDs.ContextID, "turn", schema.LifecycleInjected
+	seal.ContextID, seal.Scope, seal.Lifecycle = t.ids.ContextID, "turn", schema.LifecycleInjected
 	seal.Producer = schema.Ref(t.run.client.Source())
 	seal.RuntimeRefs = []schema.Ref{schema.Ref(`{"kind":"turn","id":` + string(id) + `}`)}
 	err = t.submitSeal(ctx, &seal)
@@ -180,12 +192,12 @@ func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 
 // receipt is that of the sealed turn; the caller holds mu.
 func (t *Turn) receipt() Receipt {
-	return Receipt{ContextID: t.IDs.ContextID, Sequences: slices.Clone(t.used)}
+	return Receipt{ContextID: t.ids.ContextID, Sequences: slices.Clone(t.used)}
 }
 
 func (t *Turn) submitSeal(ctx context.Context, seal *schema.EnvelopeCreated) error {
 	before := t.used[:len(t.used):len(t.used)]
-	err := t.run.client.record(ctx, t.IDs, submission{
+	err := t.run.client.record(ctx, t.ids, submission{
 		numbered: func(sequence int64) schema.Fact {
 			t.used = append([][2]int64(nil), before...)
 			t.use(sequence)
