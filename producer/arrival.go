@@ -46,7 +46,11 @@ func (a arrival) fact() *schema.ItemAdded { return a.facts[len(a.facts)-1].(*sch
 // the next position of the log, which is used up if record succeeds.
 func (r *RunContext) enter(a arrival, record func([]schema.Fact) error) error {
 	if a.entry == nil {
-		return record(a.facts)
+		err := record(a.facts)
+		if err == nil && a.item.Kind == window.KindSummary {
+			r.log.keepSummary(a)
+		}
+		return err
 	}
 	return r.log.append(a.item.ID, int64(a.item.Tokens), func(position int64) error {
 		a.entry.Position = &position
@@ -73,9 +77,13 @@ func (t *Turn) enter(ctx context.Context, arrivals []arrival, about ...schema.Fa
 		}
 	}
 	rest = append(rest, about...)
-	err := t.run.enter(arrivals[0], func(first []schema.Fact) error {
-		return t.run.record(ctx, t.IDs, t.use, append(first, rest...)...)
-	})
+	record := func(first []schema.Fact) error { return t.run.record(ctx, t.IDs, t.use, append(first, rest...)...) }
+	var err error
+	if len(arrivals) == 0 {
+		err = record(nil)
+	} else {
+		err = t.run.enter(arrivals[0], record)
+	}
 	if err != nil {
 		return err
 	}

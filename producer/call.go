@@ -44,8 +44,11 @@ func (c *Call) ID() string { return c.id }
 // shortened are also recorded as an elision, which holds for later calls until
 // one of them sends the whole item: go on with the plan's Window. The rungs are all recorded, also
 // those that were skipped or not enough; where the request fits at once, no rung
-// was stood on, and the budget alone says what was estimated (seed 000). The
-// work may be nil; one that panics, takes too long or gives nothing usable is
+// was stood on, and the budget alone says what was estimated (seed 000). A summary
+// that the work wrote is recorded as a compaction that started and ended, and as an
+// item of the size that the work gave, unless its content was added before;
+// [Call.FitWithSummary] also records its text's digest, and a start that is left
+// alone by a crash. The work may be nil; one that panics, takes too long or gives nothing usable is
 // the outcome of its rung, and the next one follows.
 //
 // Errors: a *window.LimitError comes with the plan, and the facts are recorded;
@@ -55,12 +58,17 @@ func (c *Call) ID() string { return c.id }
 // there is no plan.
 func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Policy, work Work) (window.Plan, error) {
 	var ended error
-	plan, fitErr := c.plan(items, policy, work.planned(ctx, &ended), &ended)
+	var asked window.Request
+	plan, fitErr := c.plan(items, policy, noting(work.planned(ctx, &ended), &asked), &ended)
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
 		return plan, fitErr
 	}
+	arrivals, about, err := c.summarized(plan, asked)
+	if err != nil {
+		return plan, errors.Join(fitErr, err)
+	}
 	told := c.tell(items, plan)
-	return plan, errors.Join(fitErr, told.recorded(c.turn.Record(ctx, told.facts...)))
+	return plan, errors.Join(fitErr, told.recorded(c.turn.enter(ctx, arrivals, append(about, told.facts...)...)))
 }
 
 // about is what the facts of the call's plans share.

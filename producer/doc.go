@@ -56,7 +56,8 @@
 // methods of [Call] record them, each all or none.
 //
 //	decided by            recorded by         facts
-//	window.Fit            Fit                 surface, selection, pressure ×5 if it does not fit at once, budget, elision and reload of tool outputs
+//	window.Fit            Fit                 surface, selection, pressure ×5 if it does not fit at once, budget,
+//	                                          elision and reload of tool outputs, compaction of a Work's summary
 //	                      FitWithSummary      the same, and step 3 as a compaction
 //	window.PlanElision    Elide, Reload       elision, with the cost that was planned, and what it moved at the head
 //	window.Head           InjectHead,         injection applied and removed, a persona's cue

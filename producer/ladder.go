@@ -105,5 +105,69 @@ func (l *ladder) giveUp(ctx context.Context) error {
 	if _, _, err := l.open.completed(l.arrival, l.summary); err != nil {
 		return l.open.giveUp(ctx, l.summary, err)
 	}
-	return l.open.Discard(ctx, l.summary, "the request does not fit all the same")
+	return l.open.Discard(ctx, l.summary, doesNotFit)
+}
+
+// doesNotFit is why a summary that was written is not used.
+const doesNotFit = "the request does not fit all the same"
+
+// noting is the work, and asked gets its request for a summary.
+func noting(work window.Work, asked *window.Request) window.Work {
+	if work == nil {
+		return nil
+	}
+	return func(r window.Request) ([]window.Replacement, error) {
+		if r.Step == window.SummarizeMessages {
+			*asked = r
+			asked.Source, asked.Window = slices.Clone(r.Source), slices.Clone(r.Window)
+		}
+		return work(r)
+	}
+}
+
+// summarized is the compaction that the summary of a [Work] made, asked for by
+// the request: its facts, and the summary's arrival where its item is not recorded
+// yet. The item has the size that the work gave, and the plan's Window gets what is
+// known of it beyond that. A plan without a summary has no facts.
+func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []arrival, about []schema.Fact, err error) {
+	id := ""
+	for _, rung := range plan.Steps {
+		if rung.Step == window.SummarizeMessages && len(rung.Replaced) > 0 {
+			id = rung.Replaced[0].ID
+		}
+	}
+	if id == "" {
+		return nil, nil, nil
+	}
+	source, err := window.PlanCompaction(asked.Window, asked.Source)
+	if err != nil {
+		return nil, nil, c.hide(err)
+	}
+	item := &plan.Window[slices.IndexFunc(plan.Window, func(it window.Item) bool { return it.ID == id })]
+	o := &OpenCompaction{call: c, plan: source, fact: c.compaction(Compaction{Window: asked.Window, Source: asked.Source}, source)}
+	o.fact.Method = "" // the work's own
+	o.leaveOutRefs()
+	end := o.fact
+	end.SummaryRef, end.TokensAfter = schema.Ref(id), new(int64(source.TokensBefore-source.SourceTokens+item.Tokens))
+	started := &schema.CompactionStarted{Common: o.common, Compaction: o.fact}
+	if plan.TokensAfter > plan.Limit {
+		end.Reason = doesNotFit
+		return nil, []schema.Fact{started, &schema.CompactionDiscarded{Common: o.common, Compaction: end}}, nil
+	}
+	a, known := c.turn.run.log.summary(id)
+	if known {
+		item.Digest, item.Redaction = a.item.Digest, a.item.Redaction
+	} else {
+		a = sized(*item)
+		arrivals = []arrival{a}
+	}
+	return arrivals, []schema.Fact{started, o.created(a, Summary{}), &schema.CompactionCompleted{Common: o.common, Compaction: end}}, nil
+}
+
+// sized is the arrival of a summary of which the size alone is known.
+func sized(item window.Item) arrival {
+	return arrival{item: item, facts: []schema.Fact{&schema.ItemAdded{Item: schema.Item{
+		ItemID: item.ID, ContextKind: string(schema.KindComputedSummary), ContentMode: schema.ContentSummary,
+		TokenEstimate: new(int64(item.Tokens)), Visibility: []string{"model"}, Layer: item.Layer, Role: item.Role,
+	}}}}
 }

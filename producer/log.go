@@ -15,11 +15,13 @@ type threadKey struct{ session, thread string }
 
 // itemLog numbers the entries of one thread's append-only item log, from 0.
 type itemLog struct {
-	mu        sync.Mutex               // held while an entry is recorded, so that order is position
-	next      int64                    // the next entry's position
-	tokens    int64                    // of all entries so far
-	positions map[string]int64         // the newest entry, by item id
-	root      facts.Lineage            // of the calls that root runs make on the thread
+	mu        sync.Mutex       // held while an entry is recorded, so that order is position
+	next      int64            // the next entry's position
+	tokens    int64            // of all entries so far
+	positions map[string]int64 // the newest entry, by item id
+	root      facts.Lineage    // of the calls that root runs make on the thread
+	// summaries are those that the thread's items have, by id.
+	summaries map[string]arrival
 	stubs     map[string]window.Elided // what the ladder shortened and nobody sent whole since, by item id
 }
 
@@ -49,6 +51,24 @@ func (l *itemLog) position(id string) *int64 {
 	return nil
 }
 
+// summary returns what is recorded of a summary, if it is.
+func (l *itemLog) summary(id string) (a arrival, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, known = l.summaries[id]
+	return a, known
+}
+
+// keepSummary remembers a summary that is recorded.
+func (l *itemLog) keepSummary(a arrival) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.summaries == nil {
+		l.summaries = make(map[string]arrival)
+	}
+	l.summaries[a.item.ID] = a
+}
+
 // stretch is the part of the log that a window was projected from.
 type stretch struct {
 	first  *int64 // the earliest entry in the window; nil where none is known
@@ -76,7 +96,7 @@ func (l *itemLog) stretch(items []window.Item) stretch {
 func (l *itemLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.positions, l.stubs = nil, nil
+	l.positions, l.stubs, l.summaries = nil, nil, nil
 }
 
 // log returns the one item log of a thread, which all its runs share.

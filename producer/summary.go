@@ -10,9 +10,6 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// summaryLayer is what a summary is shown under that says nothing else.
-const summaryLayer = "summary"
-
 func (c *Call) arriveSummary(s Summary) (arrival, error) {
 	content := s.Content
 	switch {
@@ -26,7 +23,7 @@ func (c *Call) arriveSummary(s Summary) (arrival, error) {
 		content.Role = window.RoleSystem
 	}
 	if content.Layer == "" {
-		content.Layer = summaryLayer
+		content.Layer = window.LayerSummary
 	}
 	if content.ContextKind == "" {
 		content.ContextKind = string(schema.KindComputedSummary)

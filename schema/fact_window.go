@@ -66,6 +66,7 @@ type PressureApplied struct {
 	TokensAfter  *int64          `json:"tokens_after,omitempty"`     // tokens left
 	LimitTokens  *int64          `json:"limit_tokens,omitempty"`     // what the prompt may use
 	ItemRefs     []Ref           `json:"item_refs,omitempty"`        // items that the rung touched
+	SummaryRef   Ref             `json:"summary_ref,omitzero"`       // the summary that stands for them
 	Reason       string          `json:"reason,omitempty"`           // why, for people
 }
 

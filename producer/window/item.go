@@ -4,6 +4,9 @@ package window
 // system prompt is, and counted apart from it.
 const LayerTools = "tools"
 
+// LayerSummary is the layer of a summary that names no other.
+const LayerSummary = "summary"
+
 // Kind says what an item is to the ladder and to an elision pass; the layer it
 // is shown under is the runtime's own word.
 type Kind string

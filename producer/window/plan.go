@@ -50,7 +50,7 @@ type Omission struct {
 type Replacement struct {
 	Of     []string // item ids, in window order
 	ID     string   // of the summary or stub; a stub's may be empty
-	Layer  string   // of the summary; empty is that of the first item that it stands for
+	Layer  string   // of the summary; empty is LayerSummary
 	Before int      // tokens of what it stands for
 	After  int      // tokens of itself
 	// ReloadRef is where a tool output can be read again; empty is unknown. A

@@ -189,7 +189,7 @@ func (l *ladder) summarize(rung *Rung) {
 	}
 	r := Replacement{Of: request.Source, ID: answer[0].ID, Layer: answer[0].Layer, Before: request.Tokens, After: answer[0].After}
 	if r.Layer == "" {
-		r.Layer = l.items[source[0]].Layer
+		r.Layer = LayerSummary
 	}
 	if note := l.refuse(r); note != "" {
 		rung.Outcome, rung.Note = Failed, note

@@ -102,6 +102,9 @@ func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact 
 		}
 		if i == 0 {
 			f.Reason, f.LimitTokens = rung.Note, new(int64(plan.Limit))
+			if rung.Step == window.SummarizeMessages && len(rung.Replaced) == 1 {
+				f.SummaryRef = schema.Ref(rung.Replaced[0].ID)
+			}
 			f.TokensBefore, f.TokensAfter = new(int64(rung.TokensBefore)), new(int64(rung.TokensAfter))
 		}
 		facts[i] = f
