@@ -36,7 +36,7 @@ type Agent struct {
 	head  window.Head              // what stands with the newest user message
 	texts map[string]string        // by item id, as the model sees it
 	gaps  map[string]*producer.Gap // open ones, by path
-	count struct{ turns, calls, tools, helpers int }
+	count struct{ turns, calls, tools, helpers, asked int }
 }
 
 // maxCalls is how often the model is asked in one turn.
@@ -164,11 +164,15 @@ func (a *Agent) add(ctx context.Context, c producer.Content) error {
 	return nil
 }
 
-// next begins the next model call.
+// next begins the next step of the turn, and its model call.
 func (a *Agent) next() *producer.Call {
 	a.count.calls++
+	a.turn = a.turn.In(producer.Place{Step: a.stepID()})
 	return a.turn.Call(a.callID())
 }
+
+// stepID is the id of the step that the newest model call began.
+func (a *Agent) stepID() string { return a.id("step", a.count.calls) }
 
 // keep is what the model sees of an item.
 func (a *Agent) keep(id, text string) { a.texts[id], _ = a.Guard.Mask(text) }

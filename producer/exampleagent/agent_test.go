@@ -274,3 +274,36 @@ func TestNeverAsksForEver(t *testing.T) {
 		t.Errorf("%d calls, %v", len(s.model.requests), err)
 	}
 }
+
+// TestSaysWhereItIs: each model call is in a step, and what a tool consumed names the tool
+// call; so does the run of a helper. Asking for more context is an action.
+func TestSaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	s := start(t, 900, slices.Concat(read("README"), []Reply{
+		{Tools: []ToolCall{{Tool: "delegate", Task: "read", Grants: []string{"app/repo/src"}}}}, says("done"),
+		{Tools: []ToolCall{{Tool: "repo_read", Path: "absent"}}}, says("There is none."),
+	})...)
+	s.ask(t, "What does it do?")
+	places := make(map[schema.Type]map[string]bool)
+	for _, e := range s.rec.Events() {
+		kind, err := schema.ParseCloudEventsType(e.Type)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := e.Correlation
+		if places[kind] == nil {
+			places[kind] = make(map[string]bool)
+		}
+		places[kind][strings.Join([]string{c.RunID, c.StepID, c.ToolCallID, c.ActionID}, " ")] = true
+	}
+	for kind, want := range map[schema.Type][]string{
+		schema.TypeUsageRecorded:    {"run step-1  ", "run step-2  ", "run step-3  ", "run step-4  ", "helper-1 helper-1/step-1  "},
+		schema.TypeResourceAccessed: {"run step-1 tool-1 ", "run step-3 tool-3 "},
+		schema.TypeMissingDetected:  {"run step-3 tool-3 ask-1"},
+		schema.TypeScopeOpened:      {"run   ", "helper-1 step-2 tool-2 "},
+	} {
+		if got := slices.Sorted(maps.Keys(places[kind])); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s:\n got %q\nwant %q", kind, got, want)
+		}
+	}
+}

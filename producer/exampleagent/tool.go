@@ -28,6 +28,9 @@ var Repository = producer.Resource{
 func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	a.count.tools++
 	id := a.id("tool", a.count.tools)
+	step := a.turn
+	a.turn = step.In(producer.Place{ToolCall: id}) // the context that the tool consumes
+	defer func() { a.turn = step }()
 	arguments, err := json.Marshal(call)
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	case "repo_list":
 		result.Text, err = a.open(ctx, id, "list", call.Path, list)
 	case "delegate":
-		result.Text, err = a.delegate(ctx, call)
+		result.Text, err = a.delegate(ctx, id, call)
 	default:
 		err = &toolError{"there is no such tool"}
 	}
@@ -114,7 +117,8 @@ func (a *Agent) missing(ctx context.Context, path string) error {
 	if a.gaps[path] != nil {
 		return nil // asked already
 	}
-	gap, err := a.turn.Missing(ctx, schema.Missing{
+	a.count.asked++
+	gap, err := a.turn.In(producer.Place{Action: a.id("ask", a.count.asked)}).Missing(ctx, schema.Missing{
 		Scope: "turn", CallID: a.callID(), Question: "What does " + path + " say?", NeededFor: "a complete answer",
 		Severity: schema.SeverityMedium, RequestedFrom: "user", RequestedAction: "say where it is, or that there is none",
 		UserSummary: path + " is missing, so the answer does without it.",
@@ -129,11 +133,12 @@ func (a *Agent) missing(ctx context.Context, path string) error {
 // delegate lets a child run do a task with fewer grants, in a turn and a window
 // of its own. It never gets more than the parent has: a request for more is
 // recorded as denied.
-func (a *Agent) delegate(ctx context.Context, call ToolCall) (string, error) {
+func (a *Agent) delegate(ctx context.Context, id string, call ToolCall) (string, error) {
 	a.count.helpers++
 	name := a.id("helper", a.count.helpers)
 	run, err := a.Run.Child(ctx, producer.Child{
 		ID: name, Thread: name, Agent: "helper", Grants: grant.Only(call.Grants...), Resources: []producer.Resource{Repository},
+		Place: producer.Place{Step: a.stepID(), ToolCall: id},
 	})
 	var denied *grant.Error
 	if errors.As(err, &denied) || errors.Is(err, producer.ErrDepth) {

@@ -47,6 +47,7 @@ func Record(ctx context.Context, config producer.Config, transport publish.Trans
 	}
 	run, err := client.Open(ctx, producer.Run{
 		ID: "demo-run", Session: session, Agent: "coder", Program: "ctxledger demo", MaxDepth: 1,
+		Place:  producer.Place{Task: "understand-the-repository", Attempt: "attempt-1"},
 		Grants: grant.Set{root}, Resources: []producer.Resource{exampleagent.Repository},
 		InheritedTags: []string{"demo"}, ConfigurableKeys: []string{"editor", "api_token"},
 	})
