@@ -21,9 +21,11 @@ var ErrEmptyWindow = errors.New("the window is empty")
 type Call struct {
 	turn     *Turn
 	id       string
-	assembly string // id of the recorded assembly, or ""
+	assembly string // id of the model's recorded assembly, or ""
 	passes   int    // elision passes so far
 	reloads  int
+	// receivers are those of other assemblies than the model's, by assembly id.
+	receivers map[string]receiving
 }
 
 // Call begins a model call. Ids are unique in the session; an empty one is
@@ -40,16 +42,18 @@ func (c *Call) ID() string { return c.id }
 
 // Fit plans the call's window and records how it came about: the surface, the
 // selection, each rung of the pressure ladder if it had to be climbed, and the
-// budget; what one event cannot hold, in parts. Tool outputs that the ladder
-// shortened are also recorded as an elision, which holds for later calls until
-// one of them sends the whole item: go on with the plan's Window. The rungs are all recorded, also
-// those that were skipped or not enough; where the request fits at once, no rung
-// was stood on, and the budget alone says what was estimated (seed 000). A summary
-// that the work wrote is recorded as a compaction that started and ended, and as an
-// item of the size that the work gave, unless its content was added before;
-// [Call.FitWithSummary] also records its text's digest, and a start that is left
-// alone by a crash. The work may be nil; one that panics, takes too long or gives nothing usable is
-// the outcome of its rung, and the next one follows.
+// budget; what one event cannot hold, in parts. All rungs are recorded, also
+// those that were skipped or not enough. Where the request fits at once, no rung
+// was used, and the budget alone says what was estimated (seed 000).
+//
+// Tool outputs that the ladder shortened are also recorded as an elision. It holds
+// for later calls until one of them sends the whole item: go on with the plan's
+// Window. A summary that the work wrote is recorded as a compaction and as an item
+// of the size that the work gave. An item that the work itself added is not
+// recorded again. [Call.FitWithSummary] also records the digest of the text.
+//
+// The work may be nil. If it panics, takes too long or gives nothing usable, that
+// is the outcome of its rung, and the next rung follows.
 //
 // Errors: a *window.LimitError comes with the plan, and the facts are recorded;
 // where it would name an item by a withheld value, a [*WithheldError] comes in
@@ -111,32 +115,77 @@ func (c *Call) checkIDs(items []window.Item) error {
 // hide is [withheld.hideError].
 func (c *Call) hide(err error) error { return c.turn.run.client.withheld.hideError(err) }
 
+// Receiver is who is to see an assembly.
+type Receiver struct {
+	Target   schema.Visibility // such as [schema.VisibleTool]; required
+	ToolCall string            // the tool call that consumes the context; optional
+}
+
 // Assemble records the plan's window as ordered blocks for the model and
 // returns the assembly, whole also where it was recorded in parts. The error is
 // [ErrEmptyWindow] for a plan that selected nothing.
 func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.AssemblyCreated, error) {
+	asm, err := c.assemble(ctx, c.turn, facts.ToModel(c.id), plan)
+	if err == nil {
+		c.assembly = asm.AssemblyID
+	}
+	return asm, err
+}
+
+// AssembleFor is Assemble for another receiver than the model, such as a tool call
+// that the call made. A receiver has one assembly a call. The error is an
+// [*InvalidError] for a receiver without a target.
+func (c *Call) AssembleFor(ctx context.Context, plan window.Plan, to Receiver) (*schema.AssemblyCreated, error) {
+	if to.Target == "" {
+		return nil, invalid("receiver", `must have a target, such as "tool"`)
+	}
+	turn := c.turn
+	if to.ToolCall != "" {
+		turn = turn.In(Place{ToolCall: to.ToolCall})
+	}
+	receiver := facts.Receiver{Call: c.id, Target: string(to.Target), ToolCall: to.ToolCall}
+	asm, err := c.assemble(ctx, turn, receiver, plan)
+	if err != nil {
+		return nil, err
+	}
+	if c.receivers == nil {
+		c.receivers = make(map[string]receiving)
+	}
+	c.receivers[asm.AssemblyID] = receiving{turn, receiver}
+	return asm, nil
+}
+
+// receiving is where the facts of a receiver are recorded.
+type receiving struct {
+	turn *Turn
+	to   facts.Receiver
+}
+
+func (c *Call) assemble(ctx context.Context, turn *Turn, to facts.Receiver, plan window.Plan) (*schema.AssemblyCreated, error) {
 	if len(plan.Window) == 0 {
 		return nil, ErrEmptyWindow
 	}
-	parts := facts.AssemblyParts(c.id, plan)
-	if err := c.turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
+	parts := facts.AssemblyParts(to, plan)
+	if err := turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
 		return nil, err
 	}
-	whole := parts[0]
 	if len(parts) > 1 {
-		whole = facts.AssemblyFact(c.id, facts.Blocks(c.id, plan))
+		return facts.AssemblyFact(to, facts.Blocks(to, plan)), nil
 	}
-	c.assembly = whole.AssemblyID
-	return whole, nil
+	return parts[0], nil
 }
 
-// Inject records that an assembly became visible to the model. The items are
+// Inject records that an assembly became visible to its target. The items are
 // those of the assembly, and the fact lists them where one event can hold them.
 func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point schema.InjectionPoint) error {
 	if asm == nil || len(asm.OrderedBlocks) == 0 {
 		return fmt.Errorf("record %s: %w", schema.TypeInjectionApplied, ErrEmptyWindow)
 	}
-	return c.turn.Record(ctx, facts.InjectionFact(c.id, asm, point))
+	r, other := c.receivers[asm.AssemblyID]
+	if !other {
+		r = receiving{c.turn, facts.ToModel(c.id)}
+	}
+	return r.turn.Record(ctx, facts.InjectionFact(r.to, asm, point))
 }
 
 // Usage records the call's window by layer and by use, beside what the item log

@@ -124,7 +124,7 @@ func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan
 }
 
 func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
-	parts := facts.AssemblyParts("c1", plan)
+	parts := facts.AssemblyParts(facts.ToModel("c1"), plan)
 	encoded(t, parts)
 	at := 0
 	for n, part := range parts {
@@ -141,8 +141,8 @@ func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
 	if at != len(plan.Window) {
 		t.Fatalf("%d blocks of %d", at, len(plan.Window))
 	}
-	whole := facts.AssemblyFact("c1", facts.Blocks("c1", plan))
-	injected := facts.InjectionFact("c1", whole, schema.InjectMessageHistory)
+	whole := facts.AssemblyFact(facts.ToModel("c1"), facts.Blocks(facts.ToModel("c1"), plan))
+	injected := facts.InjectionFact(facts.ToModel("c1"), whole, schema.InjectMessageHistory)
 	encoded(t, []*schema.InjectionApplied{injected})
 	if *injected.Tokens != int64(plan.TokensAfter) {
 		t.Fatalf("%d tokens injected of %d", *injected.Tokens, plan.TokensAfter)

@@ -7,22 +7,44 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Blocks are the plan's window as the model is to see it, one an item.
-func Blocks(call string, plan window.Plan) []schema.Block {
+// Receiver is who is to see the blocks of a call: the model, or another target.
+type Receiver struct {
+	Call     string
+	Target   string // the standard's word
+	ToolCall string // the tool call that consumes them; empty for other targets
+}
+
+// ToModel is the model as the receiver of its call.
+func ToModel(call string) Receiver { return Receiver{Call: call, Target: Target} }
+
+// id tells the receivers of one call apart; the model has the call's own.
+func (r Receiver) id() string {
+	id := r.Call
+	if r.Target != Target {
+		id += ":" + r.Target
+	}
+	if r.ToolCall != "" {
+		id += ":" + r.ToolCall
+	}
+	return id
+}
+
+// Blocks are the plan's window as the receiver is to see it, one an item.
+func Blocks(to Receiver, plan window.Plan) []schema.Block {
 	list := make([]schema.Block, len(plan.Window))
 	for i, item := range plan.Window {
 		list[i] = schema.Block{
-			Block: "block:" + call + ":" + strconv.Itoa(i), ItemRefs: schema.Refs(item.ID), Position: new(int64(i)),
-			Layer: item.Layer, Role: item.Role, Tokens: new(int64(item.Tokens)), Visibility: []string{"model"},
+			Block: "block:" + to.id() + ":" + strconv.Itoa(i), ItemRefs: schema.Refs(item.ID), Position: new(int64(i)),
+			Layer: item.Layer, Role: item.Role, Tokens: new(int64(item.Tokens)), Visibility: []string{to.Target},
 			Digest: item.Digest, RedactionState: schema.RedactionState(item.Redaction),
 		}
 	}
 	return list
 }
 
-func AssemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
+func AssemblyFact(to Receiver, blocks []schema.Block) *schema.AssemblyCreated {
 	f := &schema.AssemblyCreated{
-		AssemblyID: "assembly:" + call, CallID: call, Target: Target, BudgetRef: schema.Ref("budget:" + call), Visibility: []string{"model"},
+		AssemblyID: "assembly:" + to.id(), CallID: to.Call, Target: to.Target, BudgetRef: schema.Ref("budget:" + to.Call), Visibility: []string{to.Target},
 		OrderedBlocks: blocks, SourceItemRefs: make([]schema.Ref, len(blocks)),
 	}
 	for i, b := range blocks {
@@ -32,14 +54,14 @@ func AssemblyFact(call string, blocks []schema.Block) *schema.AssemblyCreated {
 }
 
 // AssemblyParts are the facts of an assembly. Positions go on from part to part.
-func AssemblyParts(call string, plan window.Plan) []*schema.AssemblyCreated {
-	chunks := Chunk(Blocks(call, plan), MaxPartBytes, func(b schema.Block) int {
+func AssemblyParts(to Receiver, plan window.Plan) []*schema.AssemblyCreated {
+	chunks := Chunk(Blocks(to, plan), MaxPartBytes, func(b schema.Block) int {
 		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role) +
 			TextBytes(b.Digest) + TextBytes(string(b.RedactionState))
 	})
 	list := make([]*schema.AssemblyCreated, len(chunks))
 	for i, part := range chunks {
-		list[i] = AssemblyFact(call, part)
+		list[i] = AssemblyFact(to, part)
 		list[i].Metadata = PartOf(i, len(chunks))
 	}
 	return list
@@ -47,9 +69,9 @@ func AssemblyParts(call string, plan window.Plan) []*schema.AssemblyCreated {
 
 // InjectionFact says that an assembly became visible. It repeats the assembly's
 // items where one event holds them, and otherwise says that it does not.
-func InjectionFact(call string, asm *schema.AssemblyCreated, point schema.InjectionPoint) *schema.InjectionApplied {
+func InjectionFact(to Receiver, asm *schema.AssemblyCreated, point schema.InjectionPoint) *schema.InjectionApplied {
 	f := &schema.InjectionApplied{Injection: schema.Injection{
-		InjectionID: "inject:" + call, CallID: call, AssemblyID: asm.AssemblyID, Target: asm.Target, InjectionPoint: point, InjectionKind: "window",
+		InjectionID: "inject:" + to.id(), CallID: to.Call, AssemblyID: asm.AssemblyID, Target: asm.Target, InjectionPoint: point, InjectionKind: "window",
 	}}
 	tokens, known := int64(0), true
 	for _, b := range asm.OrderedBlocks {
