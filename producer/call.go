@@ -26,6 +26,18 @@ type Call struct {
 	reloads  int
 	// receivers are those of other assemblies than the model's, by assembly id.
 	receivers map[string]receiving
+
+	// Selection says why Fit selects what it does. Set it before.
+	Selection Selection
+}
+
+// Selection is what a runtime knows of a selection beyond its outcome. What is
+// left empty is unknown. Scores are on the items: see [window.Item].
+type Selection struct {
+	Query     string     // what was looked for
+	Intent    string     // what the query is for
+	Actor     schema.Ref // who decided
+	Rationale string     // why, for people
 }
 
 // Call begins a model call. Ids are unique in the session; an empty one is
@@ -78,7 +90,11 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 // about is what the facts of the call's plans share.
 func (c *Call) about() facts.Call {
 	model := c.turn.model.Name
-	return facts.Call{ID: c.id, Model: model, Estimator: c.turn.run.client.estimator(model)}
+	why := c.Selection
+	return facts.Call{
+		ID: c.id, Model: model, Estimator: c.turn.run.client.estimator(model),
+		Query: why.Query, Intent: why.Intent, Actor: why.Actor, Rationale: why.Rationale,
+	}
 }
 
 // estimator names what counts the tokens of a model.

@@ -62,6 +62,8 @@ func validateItems(items []Item) error {
 			return &InvalidError{Field: "item.tokens", Ref: it.ID, Problem: "is negative"}
 		case it.Tokens > math.MaxInt-total:
 			return &InvalidError{Field: "item.tokens", Ref: it.ID, Problem: "makes the sum overflow"}
+		case !it.finite():
+			return &InvalidError{Field: "item.score", Ref: it.ID, Problem: "or one of its signals is not a finite number"}
 		case it.Excluded != "" && !it.Excluded.Valid():
 			return &InvalidError{Field: "item.excluded", Ref: it.ID, Problem: "is not one of the 12 omission reasons"}
 		}

@@ -1,5 +1,7 @@
 package window
 
+import "math"
+
 // LayerTools is the layer of tool definitions. They are fixed items, as the
 // system prompt is, and counted apart from it.
 const LayerTools = "tools"
@@ -59,6 +61,11 @@ type Item struct {
 	// PolicyBlocked. Empty means that it is a candidate for the window.
 	Excluded Reason
 
+	// Score and Signals say why the item is worth its room: a number, higher is
+	// better, and the parts of it by name. Nil is unknown. Neither changes a plan.
+	Score   *float64
+	Signals map[string]float64
+
 	// Reads is the file or resource that a tool result shows, in whatever form
 	// the runtime compares by. Empty means none, or unknown.
 	Reads string
@@ -98,4 +105,18 @@ func lastUser(items []Item) int {
 		}
 	}
 	return -1
+}
+
+// finite reports whether score and signals are numbers that a fact can hold.
+func (it *Item) finite() bool {
+	finite := func(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
+	if it.Score != nil && !finite(*it.Score) {
+		return false
+	}
+	for _, n := range it.Signals {
+		if !finite(n) {
+			return false
+		}
+	}
+	return true
 }

@@ -19,6 +19,7 @@ const MaxPartBytes = schema.MaxEventBytes * 3 / 4
 // What one element takes besides its texts, names and numbers included.
 const (
 	candidateBytes  = 96
+	numberBytes     = 32
 	segmentBytes    = 128
 	blockBytes      = 192
 	truncatedBytes  = 112

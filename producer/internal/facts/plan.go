@@ -13,9 +13,14 @@ const Target = "model"
 // PressurePolicy names the ladder of seed 000 as what decided.
 const PressurePolicy = "pressure_ladder"
 
-// Call is the model call that a plan was made for. Estimator names what counted
-// the tokens of the plan.
-type Call struct{ ID, Model, Estimator string }
+// Call is the model call that a plan was made for.
+type Call struct {
+	ID, Model string
+	Estimator string // what counted the tokens of the plan
+	// What was looked for, what for, who decided and why; empty is unknown.
+	Query, Intent, Rationale string
+	Actor                    schema.Ref
+}
 
 // PlanFacts says what a plan means: the surface that was chosen from, the
 // decision, the rungs that were climbed, and the budget, each in as many parts
@@ -45,7 +50,10 @@ func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []sch
 		omitted[o.ID] = &plan.Omitted[i]
 	}
 	chunks := Chunk(candidates, MaxPartBytes, func(c window.Item) int {
-		size := candidateBytes + 2*TextBytes(c.ID)
+		size := candidateBytes + 2*TextBytes(c.ID) + numberBytes
+		for name := range c.Signals {
+			size += TextBytes(name) + numberBytes
+		}
 		if o := omitted[c.ID]; o != nil {
 			size += TextBytes(o.Note)
 		}
@@ -61,8 +69,11 @@ func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []sch
 		if len(chunks) > 1 {
 			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
 		}
+		if i == 0 {
+			f.Query, f.Intent, f.ActorRef, f.Rationale = call.Query, call.Intent, call.Actor, call.Rationale
+		}
 		for _, c := range part {
-			d := schema.Candidate{ItemRef: schema.Ref(c.ID), Tokens: new(int64(c.Tokens))}
+			d := schema.Candidate{ItemRef: schema.Ref(c.ID), Tokens: new(int64(c.Tokens)), Score: c.Score, Signals: c.Signals}
 			if o := omitted[c.ID]; o != nil {
 				d.Reason, d.Note = schema.OmissionReason(o.Reason), o.Note
 				f.Omitted = append(f.Omitted, d)
