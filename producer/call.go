@@ -108,7 +108,7 @@ func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work,
 	case *ended != nil:
 		return window.Plan{}, fmt.Errorf("plan the window: %w", *ended)
 	case errors.Is(err, window.ErrContextLimit):
-		if withheld := c.checkIDs(items); withheld != nil { // the error names them
+		if withheld := c.turn.run.client.withheld.checkItems(items); withheld != nil { // the error names them
 			return window.Plan{}, withheld
 		}
 		return plan, err
@@ -118,10 +118,10 @@ func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work,
 	return plan, nil
 }
 
-// checkIDs refuses items whose ids hold withheld values.
-func (c *Call) checkIDs(items []window.Item) error {
+// checkItems refuses items whose ids hold withheld values.
+func (w *withheld) checkItems(items []window.Item) error {
 	for _, item := range items {
-		if hits := c.turn.run.client.withheld.guard().Check(item.ID); len(hits) > 0 {
+		if hits := w.guard().Check(item.ID); len(hits) > 0 {
 			return &WithheldError{Field: "an item's id", PolicyRef: hits[0].PolicyRef}
 		}
 	}
@@ -141,7 +141,7 @@ type Receiver struct {
 // returns the assembly, whole also where it was recorded in parts. The error is
 // [ErrEmptyWindow] for a plan that selected nothing.
 func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.AssemblyCreated, error) {
-	asm, err := c.assemble(ctx, c.turn, facts.ToModel(c.id), plan)
+	asm, err := receiving{c.turn, facts.ToModel(c.id)}.assemble(ctx, plan)
 	if err == nil {
 		c.assembly = asm.AssemblyID
 	}
@@ -159,15 +159,15 @@ func (c *Call) AssembleFor(ctx context.Context, plan window.Plan, to Receiver) (
 	if to.ToolCall != "" {
 		turn = turn.In(Place{ToolCall: to.ToolCall})
 	}
-	receiver := facts.Receiver{Call: c.id, Target: string(to.Target), ToolCall: to.ToolCall}
-	asm, err := c.assemble(ctx, turn, receiver, plan)
+	r := receiving{turn, facts.Receiver{Call: c.id, Target: string(to.Target), ToolCall: to.ToolCall}}
+	asm, err := r.assemble(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	if c.receivers == nil {
 		c.receivers = make(map[string]receiving)
 	}
-	c.receivers[asm.AssemblyID] = receiving{turn, receiver}
+	c.receivers[asm.AssemblyID] = r
 	return asm, nil
 }
 
@@ -177,16 +177,16 @@ type receiving struct {
 	to   facts.Receiver
 }
 
-func (c *Call) assemble(ctx context.Context, turn *Turn, to facts.Receiver, plan window.Plan) (*schema.AssemblyCreated, error) {
+func (r receiving) assemble(ctx context.Context, plan window.Plan) (*schema.AssemblyCreated, error) {
 	if len(plan.Window) == 0 {
 		return nil, ErrEmptyWindow
 	}
-	parts := facts.AssemblyParts(to, plan)
-	if err := turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
+	parts := facts.AssemblyParts(r.to, plan)
+	if err := r.turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
 		return nil, err
 	}
 	if len(parts) > 1 {
-		return facts.AssemblyFact(to, facts.Blocks(to, plan)), nil
+		return facts.AssemblyFact(r.to, facts.Blocks(r.to, plan)), nil
 	}
 	return parts[0], nil
 }
@@ -202,57 +202,4 @@ func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point sc
 		r = receiving{c.turn, facts.ToModel(c.id)}
 	}
 	return r.turn.Record(ctx, facts.InjectionFact(r.to, asm, point))
-}
-
-// Usage records the call's window by layer and by use, beside what the item log
-// holds, and what the provider billed where it said so. Calls that share a
-// prompt cache also say which layers changed since the one before, and how long
-// ago that was.
-func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.ProviderUsage) error {
-	run := c.turn.run
-	f := run.usage(c.id, c.turn.model.Name, plan)
-	f.Usage, f.AssemblyID = billed, c.assembly
-	err := run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
-	if err == nil {
-		run.Account.bill(billed)
-	}
-	return err
-}
-
-// usage is the record of a call: what was really sent, by layer and by use,
-// beside what the item log holds.
-func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
-	f := facts.UsageFact(call, model, plan)
-	f.Estimator = r.client.estimator(model)
-	f.LineageID = facts.LineageKey(r.depth(), r.IDs.ThreadID, r.IDs.RunID)
-	held := r.log.stretch(plan.Window)
-	f.WindowFirst, f.WindowNext = held.first, &held.next
-	f.Metadata = map[string]any{"log_tokens": held.tokens}
-	if held.first != nil {
-		f.Metadata["entries_not_in_window"] = held.next - *held.first - held.sent
-	}
-	return f
-}
-
-// SumUsage adds up what several calls were billed, bucket by bucket. A bucket
-// that no call reported stays unknown, and a reported zero counts as one.
-//
-// Source: shared/vectors/noetic.json, track_usage.
-func SumUsage(calls ...schema.ProviderUsage) (total schema.ProviderUsage) {
-	buckets := func(u *schema.ProviderUsage) [7]**int64 {
-		return [...]**int64{&u.UncachedInput, &u.CacheRead, &u.CacheWrite5m, &u.CacheWrite1h, &u.CacheWrite, &u.Output, &u.Reasoning}
-	}
-	sums := buckets(&total)
-	for i := range calls {
-		for j, bucket := range buckets(&calls[i]) {
-			switch {
-			case *bucket == nil:
-			case *sums[j] == nil:
-				*sums[j] = new(**bucket)
-			default:
-				**sums[j] += **bucket
-			}
-		}
-	}
-	return total
 }

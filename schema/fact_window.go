@@ -136,6 +136,7 @@ type UsageRecorded struct {
 	Currency             string   `json:"currency,omitempty"`               // ISO 4217 code
 	PriceRef             Ref      `json:"price_ref,omitzero"`               // the price list that the cost is by
 	StopReason           string   `json:"stop_reason,omitempty"`            // the provider's word for why it stopped
+	AnsweredModel        string   `json:"answered_model,omitempty"`         // the model that answered, as the provider named it
 }
 
 func (*UsageRecorded) EventType() Type    { return TypeUsageRecorded }
