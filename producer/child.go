@@ -62,7 +62,7 @@ func (r *RunContext) Child(ctx context.Context, c Child) (*RunContext, error) {
 		return nil, r.client.withheld.hideError(err)
 	}
 	child.grants = grants
-	opened := child.opened(c.Tags, c.Metadata)
+	opened := child.opened()
 	opened.InheritedFields = inheritedFields(r, child, c)
 	facts := append([]schema.Fact{opened, narrowedGrant(id, r.grants, c.Grants, grants)}, child.resolved()...)
 	if err := child.Record(ctx, facts...); err != nil {
@@ -100,7 +100,12 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := snapshot(c.Metadata)
+	if err != nil {
+		return nil, err
+	}
 	child := *r
+	child.tags, child.metadata = slices.Clone(c.Tags), own
 	child.calls, child.Account = new(facts.Lineage), newAccount(r.Account, limits)
 	child.parentThread, child.ancestors = r.IDs.ThreadID, append(slices.Clone(r.ancestors), r.IDs.RunID)
 	child.limits, child.stores, child.bindings, child.modes = limits, stores, bindings, modes

@@ -89,8 +89,10 @@ type RunContext struct {
 	limits            Limits
 	stores            []string
 	configurableKeys  []string
+	tags              []string
 	inheritedTags     []string
-	inheritedMetadata map[string]any // encoded, see snapshot
+	metadata          map[string]any // encoded, see snapshot
+	inheritedMetadata map[string]any // encoded, too
 	log               *itemLog
 	calls             *facts.Lineage // whose prompt cache the run's calls share
 	Account           *Account       // what the run and those below it use
@@ -109,7 +111,7 @@ func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	if err != nil {
 		return nil, c.withheld.hideError(err)
 	}
-	opened := run.opened(r.Tags, r.Metadata)
+	opened := run.opened()
 	opened.Program = r.Program
 	facts := []schema.Fact{opened}
 	if len(run.grants) > 0 {
@@ -147,6 +149,10 @@ func (c *Client) root(r Run) (*RunContext, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := snapshot(r.Metadata)
+	if err != nil {
+		return nil, err
+	}
 	id, err := orNewID(r.ID)
 	if err != nil {
 		return nil, err
@@ -158,6 +164,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 	return &RunContext{
 		client: c, maxDepth: r.MaxDepth, grants: grants, bindings: bindings, modes: modes, limits: limits,
 		stores: union(nil, r.Stores), configurableKeys: union(nil, r.ConfigurableKeys),
+		tags: slices.Clone(r.Tags), metadata: own,
 		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: log, calls: &log.root,
 		Account: newAccount(nil, limits),
 		IDs: r.Place.in(schema.Correlation{
@@ -168,11 +175,11 @@ func (c *Client) root(r Run) (*RunContext, error) {
 
 func (r *RunContext) depth() int { return len(r.ancestors) }
 
-func (r *RunContext) opened(tags []string, metadata map[string]any) *schema.ScopeOpened {
+func (r *RunContext) opened() *schema.ScopeOpened {
 	f := &schema.ScopeOpened{
 		RunID: r.IDs.RunID, ParentRunID: r.IDs.ParentRunID, RootRunID: r.IDs.RootRunID, ThreadID: r.IDs.ThreadID,
 		ScopeKind: "agent", Depth: new(int64(r.depth())), MaxDepth: new(int64(r.maxDepth)),
-		Tags: tags, InheritedTags: r.inheritedTags, LocalMetadata: metadata, InheritedMetadata: r.inheritedMetadata,
+		Tags: r.tags, InheritedTags: r.inheritedTags, LocalMetadata: r.metadata, InheritedMetadata: r.inheritedMetadata,
 		ConfigurableKeys: r.configurableKeys, Limits: r.limits.recorded(), Stores: r.stores,
 	}
 	if r.depth() > 0 {
@@ -204,6 +211,33 @@ func (r *RunContext) Limits() Limits { return maps.Clone(r.limits) }
 
 // Stores returns the names of the stores that the run can reach.
 func (r *RunContext) Stores() []string { return slices.Clone(r.stores) }
+
+// Scope is what a run knows of itself, for models, tools and middleware. It is a
+// copy; handles and the values of configurable keys are not in it.
+type Scope struct {
+	Session, Thread     string
+	ParentThread        string // of the parent run; empty at the root
+	Run, Parent, Root   string // run ids; Parent is empty at the root
+	Agent, ResourceID   string
+	Place               Place
+	Depth, MaxDepth     int            // 0 is the root
+	Tags, InheritedTags []string       // the run's own, and those that it passes on
+	Metadata            map[string]any // the run's own, as JSON decodes it
+	InheritedMetadata   map[string]any // what it passes on, too
+}
+
+// Scope returns what the run knows of itself.
+func (r *RunContext) Scope() Scope {
+	ids := r.IDs
+	return Scope{
+		Session: ids.SessionID, Thread: ids.ThreadID, ParentThread: r.parentThread,
+		Run: ids.RunID, Parent: ids.ParentRunID, Root: ids.RootRunID, Agent: ids.Agent, ResourceID: ids.ResourceID,
+		Place: Place{Task: ids.TaskID, Attempt: ids.AttemptID, Step: ids.StepID, ToolCall: ids.ToolCallID, Action: ids.ActionID},
+		Depth: r.depth(), MaxDepth: r.maxDepth,
+		Tags: slices.Clone(r.tags), InheritedTags: slices.Clone(r.inheritedTags),
+		Metadata: restored(r.metadata), InheritedMetadata: restored(r.inheritedMetadata),
+	}
+}
 
 // RunID returns the run's id.
 func (r *RunContext) RunID() string { return r.IDs.RunID }
@@ -244,4 +278,18 @@ func snapshot(metadata map[string]any) (map[string]any, error) {
 		copied[name] = jsontext.Value(encoded)
 	}
 	return copied, nil
+}
+
+// restored are the values of a snapshot.
+func restored(metadata map[string]any) map[string]any {
+	if len(metadata) == 0 {
+		return nil
+	}
+	values := make(map[string]any, len(metadata))
+	for name, value := range metadata {
+		var v any
+		_ = json.Unmarshal(value.(jsontext.Value), &v) // snapshot encoded it
+		values[name] = v
+	}
+	return values
 }

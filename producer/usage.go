@@ -61,7 +61,7 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 		return err
 	}
 	run := c.turn.run
-	f := run.usage(c.id, c.turn.model.Name, plan)
+	f := usageOf(run, c.id, c.turn.model.Name, plan)
 	f.Usage, f.AssemblyID = billed.Usage, c.assembly
 	f.Cost, f.Currency, f.PriceRef = billed.Cost, billed.Currency, billed.PriceRef
 	f.AnsweredModel, f.StopReason = billed.Model, billed.StopReason
@@ -75,9 +75,9 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 	return err
 }
 
-// usage is the record of a call: what was really sent, by layer and by use,
+// usageOf is the record of a call: what was really sent, by layer and by use,
 // beside what the item log holds.
-func (r *RunContext) usage(call, model string, plan window.Plan) *schema.UsageRecorded {
+func usageOf(r *RunContext, call, model string, plan window.Plan) *schema.UsageRecorded {
 	f := facts.UsageFact(call, model, plan)
 	f.Estimator = r.client.estimator(model)
 	f.LineageID = facts.LineageKey(r.depth(), r.IDs.ThreadID, r.IDs.RunID)

@@ -1,0 +1,74 @@
+package producer_test
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// TestLocalTagsStayLocal: a run's own tags and metadata are in its fact and its
+// scope, and in those of no child; what it passes on is in all of them.
+//
+// Source: seed 000 (inherited and local tags and metadata).
+func TestLocalTagsStayLocal(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{
+		ID: "root", Session: "s", Thread: "th", Agent: "a", MaxDepth: 3, Place: producer.Place{Task: "task-1"},
+		Tags: []string{"own"}, InheritedTags: []string{"team"},
+		Metadata: map[string]any{"ticket": 7}, InheritedMetadata: map[string]any{"region": "eu"},
+	})
+	child, err := run.Child(t.Context(), producer.Child{ID: "child", Thread: "other", Tags: []string{"helper"}, Metadata: map[string]any{"try": []int{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grandchild, err := child.Child(t.Context(), producer.Child{ID: "grandchild"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	region := map[string]any{"region": "eu"}
+	facts := producertest.Facts[*schema.ScopeOpened](rec.Events())
+	for i, c := range []struct {
+		run  *producer.RunContext
+		want producer.Scope
+	}{
+		{run, producer.Scope{
+			Session: "s", Thread: "th", Run: "root", Root: "root", Agent: "a", Place: producer.Place{Task: "task-1"}, MaxDepth: 3,
+			Tags: []string{"own"}, InheritedTags: []string{"team"}, Metadata: map[string]any{"ticket": 7.0}, InheritedMetadata: region,
+		}},
+		{child, producer.Scope{
+			Session: "s", Thread: "other", ParentThread: "th", Run: "child", Parent: "root", Root: "root", Agent: "a", Place: producer.Place{Task: "task-1"},
+			Depth: 1, MaxDepth: 3,
+			Tags: []string{"helper"}, InheritedTags: []string{"team"}, Metadata: map[string]any{"try": []any{1.0}}, InheritedMetadata: region,
+		}},
+		{grandchild, producer.Scope{
+			Session: "s", Thread: "other", ParentThread: "other", Run: "grandchild", Parent: "child", Root: "root", Agent: "a",
+			Place: producer.Place{Task: "task-1"}, Depth: 2, MaxDepth: 3, InheritedTags: []string{"team"}, InheritedMetadata: region,
+		}},
+	} {
+		got := c.run.Scope()
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n%+v, not\n%+v", c.want.Run, got, c.want)
+		}
+		f := facts[i]
+		if !slices.Equal(f.Tags, c.want.Tags) || !slices.Equal(f.InheritedTags, c.want.InheritedTags) ||
+			!reflect.DeepEqual(f.LocalMetadata, c.want.Metadata) || !reflect.DeepEqual(f.InheritedMetadata, region) {
+			t.Errorf("the fact of %s has %v, %v, %v and %v", c.want.Run, f.Tags, f.InheritedTags, f.LocalMetadata, f.InheritedMetadata)
+		}
+	}
+	if s := run.Scope(); len(s.Tags) > 0 {
+		s.Tags[0], s.InheritedMetadata["region"] = "stolen", "stolen"
+	}
+	if s := run.Scope(); s.Tags[0] != "own" || s.InheritedMetadata["region"] != "eu" {
+		t.Errorf("the scope shares memory: %+v", s)
+	}
+	if _, err := run.Child(t.Context(), producer.Child{Metadata: map[string]any{"bad": math.NaN()}}); !errors.Is(err, producer.ErrInvalid) {
+		t.Errorf("metadata that JSON cannot hold: %v", err)
+	}
+}
