@@ -125,6 +125,9 @@ func narrowStores(held []string, asked grant.Request) ([]string, error) {
 	if asked.Inherits() {
 		return held, nil
 	}
+	if asked.Malformed() != nil {
+		return nil, invalid("stores", "must be a list of names, or absent to inherit")
+	}
 	stores := union(nil, asked.Paths())
 	for _, name := range stores {
 		if !slices.Contains(held, name) {
@@ -178,10 +181,10 @@ func (r *RunContext) deniedGrant(run string, request grant.Request, why error) *
 	f := &schema.GrantDenied{Grant: schema.Grant{
 		GrantID: "grant:" + run, Grants: r.grants.Strings(), Rule: "narrow_only", Reason: why.Error(), Code: grant.CodeInvalid,
 	}}
-	if !request.Inherits() {
+	if !request.Inherits() && request.Malformed() == nil {
 		f.Requested = new(request.Paths())
 	}
-	if _, err := grant.Parse(request.Paths()); err != nil {
+	if _, err := grant.Parse(request.Paths()); err != nil || request.Malformed() != nil {
 		f.Rule = "grammar"
 	} else if _, err := r.client.config.GrantPolicy.Parse(request.Paths()); err != nil {
 		f.Rule = "protected_namespace"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/producertest"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -70,5 +71,27 @@ func TestLocalTagsStayLocal(t *testing.T) {
 	}
 	if _, err := run.Child(t.Context(), producer.Child{Metadata: map[string]any{"bad": math.NaN()}}); !errors.Is(err, producer.ErrInvalid) {
 		t.Errorf("metadata that JSON cannot hold: %v", err)
+	}
+}
+
+// TestMalformedRequestIsDenied opens a child with requests that were JSON null: for
+// grants the refusal is recorded, and for stores there is no child.
+func TestMalformedRequestIsDenied(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{Session: "s", MaxDepth: 1, Grants: grant.Set{"app/a"}, Stores: []string{"memory"}})
+	var null grant.Request
+	if err := null.UnmarshalJSON([]byte("null")); err == nil {
+		t.Error("null was read")
+	}
+	if _, err := run.Child(t.Context(), producer.Child{Grants: null}); !errors.Is(err, grant.ErrInvalid) {
+		t.Errorf("grants: %v", err)
+	}
+	if _, err := run.Child(t.Context(), producer.Child{Stores: null}); !errors.Is(err, producer.ErrInvalid) {
+		t.Errorf("stores: %v", err)
+	}
+	f := producertest.One[*schema.GrantDenied](t, rec.Events())
+	if f.Rule != "grammar" || f.Code != grant.CodeInvalid || f.Reason == "" || f.Requested != nil || len(f.Effective) != 0 {
+		t.Errorf("%+v", f.Grant)
 	}
 }

@@ -38,7 +38,7 @@
 //
 // # JSON
 //
-// Paths, sets and policies are read from the JSON that other implementations of
+// Paths, sets, requests and policies are read from the JSON that other implementations of
 // seed 002 exchange, with their texts for what is no string and no list.
 //
 // # Where the vectors differ from the seed and the design

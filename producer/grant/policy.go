@@ -59,6 +59,9 @@ func (p Policy) Narrow(parent Set, requested Request) (Set, error) {
 	if requested.Inherits() {
 		return held, nil
 	}
+	if requested.malformed != nil {
+		return nil, requested.malformed
+	}
 	asked, err := p.Parse(requested.paths)
 	if err != nil {
 		return nil, err

@@ -56,8 +56,9 @@ func (s Set) String() string { return "[" + joinPaths(s) + "]" }
 // Request is what a child run asks of its parent's grants. The zero value is
 // [Inherit].
 type Request struct {
-	listed bool
-	paths  []string
+	listed    bool
+	paths     []string
+	malformed *Error // why what was asked for is no list of grants; nil where it is one
 }
 
 // Inherit asks for all of the parent's grants.
@@ -71,7 +72,8 @@ func Only(paths ...string) Request {
 
 // Requested turns the wire form into a Request: a nil pointer (the field was
 // absent) inherits, and a pointer to a list, also to an empty or nil one, asks
-// for exactly that list.
+// for exactly that list. A JSON decoder makes null a nil pointer, too: decode into a
+// Request where null can come, see [Request.UnmarshalJSON].
 func Requested(list *[]string) Request {
 	if list == nil {
 		return Inherit()

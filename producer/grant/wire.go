@@ -46,6 +46,34 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// UnmarshalJSON reads a list of grants as [Only]; a field that is absent stays
+// [Inherit]. JSON null, and what is no list of strings, is an [*Error], and r is
+// then malformed: it asks for nothing, and [Set.Narrow] refuses it with the same
+// error. So null never turns into all that the parent has, also where the caller
+// overlooks the error.
+func (r *Request) UnmarshalJSON(data []byte) error {
+	var set Set
+	if err := set.UnmarshalJSON(data); err != nil {
+		malformed, isGrant := err.(*Error)
+		if !isGrant {
+			malformed = invalid(spelled(data), err.Error())
+		}
+		*r = Request{listed: true, malformed: malformed}
+		return malformed
+	}
+	*r = Only(set.Strings()...)
+	return nil
+}
+
+// Malformed reports why the request was refused when it was read; nil where it was
+// not. The error is an [*Error].
+func (r Request) Malformed() error {
+	if r.malformed == nil {
+		return nil
+	}
+	return r.malformed
+}
+
 // UnmarshalJSON reads {"namespace", "allowAncestorGrants", "allowBoundaryGrant",
 // "minDescendantSegments"} and refuses other members, since a misspelt one would
 // protect less than was meant. The grammar of the namespace is checked when the

@@ -72,3 +72,31 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+// TestNullRequestFailsClosed reads requests from a document: what is absent
+// inherits, and null is malformed and gives nothing, also where the caller ignores
+// the error.
+func TestNullRequestFailsClosed(t *testing.T) {
+	t.Parallel()
+	held := grant.Set{"app/a", "app/b"}
+	for text, want := range map[string]int{
+		`{}`: 2, `{"context": []}`: 0, `{"context": ["app/a"]}`: 1,
+		`{"context": null}`: -1, `{"context": "app/a"}`: -1, `{"context": ["app/a", null]}`: -1, `{"context": {}}`: -1,
+	} {
+		var document struct {
+			Context grant.Request `json:"context"`
+		}
+		err := json.Unmarshal([]byte(text), &document)
+		var refused *grant.Error
+		if errors.As(err, &refused) != (want < 0) {
+			t.Errorf("%s: %v", text, err)
+		}
+		got, err := held.Narrow(document.Context)
+		if (err != nil) != (want < 0) || len(got) != max(0, want) || errors.Is(err, grant.ErrInvalid) != (want < 0) {
+			t.Errorf("%s gives %v, %v", text, got, err)
+		}
+		if (document.Context.Malformed() != nil) != (want < 0) {
+			t.Errorf("%s: malformed is %v", text, document.Context.Malformed())
+		}
+	}
+}
