@@ -135,3 +135,20 @@ func TestSumUsageKeepsTheUnknown(t *testing.T) {
 		t.Error("the sum of nothing is known")
 	}
 }
+
+// TestUsageCountsInstructions counts what the developer says with the system
+// prompt.
+func TestUsageCountsInstructions(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	plan := window.Plan{Window: []window.Item{
+		{ID: "s", Kind: window.KindMessage, Role: window.RoleSystem, Tokens: 3}, {ID: "d", Kind: window.KindMessage, Role: window.RoleDeveloper, Tokens: 5},
+		{ID: "u", Kind: window.KindMessage, Role: window.RoleUser, Tokens: 7},
+	}}
+	if err := turnOf(t, client, "s").Call("c").Usage(t.Context(), plan, schema.ProviderUsage{}); err != nil {
+		t.Fatal(err)
+	}
+	if f := producertest.One[*schema.UsageRecorded](t, rec.Events()); *f.SystemTokens != 8 || *f.HistoryTokens != 7 {
+		t.Errorf("system %d, history %d", *f.SystemTokens, *f.HistoryTokens)
+	}
+}

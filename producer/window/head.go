@@ -192,7 +192,7 @@ func (h Head) end(items []Item) int {
 	if at == 0 {
 		return len(items)
 	}
-	for at < len(items) && (h.attaches(items[at].ID) || items[at].Kind == KindMessage && items[at].Role == RoleSystem) {
+	for at < len(items) && (h.attaches(items[at].ID) || items[at].Kind == KindMessage && Instructs(items[at].Role)) {
 		at++
 	}
 	return at

@@ -27,10 +27,15 @@ const (
 // Roles that the rules know. Any other role is carried along.
 const (
 	RoleSystem    = "system"
+	RoleDeveloper = "developer" // instructions, as the system's
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
 	RoleTool      = "tool"
 )
+
+// Instructs reports whether a role gives the model its instructions: the system's
+// and the developer's do.
+func Instructs(role string) bool { return role == RoleSystem || role == RoleDeveloper }
 
 // Item is one unit of context that could be in the window. It carries sizes and
 // relations, never text.
@@ -38,7 +43,7 @@ type Item struct {
 	ID    string // unique in the list, not empty
 	Layer string // the runtime's layer, e.g. "memory"; not interpreted
 	Kind  Kind
-	Role  string // who says it; a message of RoleSystem is never trimmed
+	Role  string // who says it; a message that [Instructs] is never trimmed
 
 	Tokens   int // size in tokens, 0 or more
 	Priority int // among retrieved items the lowest goes first
@@ -77,7 +82,7 @@ type Item struct {
 func (it *Item) conversation() bool {
 	switch it.Kind {
 	case KindMessage, KindToolCall, KindToolResult, KindStub:
-		return it.Role != RoleSystem
+		return !Instructs(it.Role)
 	}
 	return false
 }

@@ -19,7 +19,7 @@ func tokensByUseOf(items []window.Item) (s tokensByUse) {
 		case window.KindRetrieved:
 			continue
 		case window.KindMessage, window.KindToolCall, window.KindToolResult, window.KindSummary, window.KindStub:
-			if item.Role != window.RoleSystem || item.Kind == window.KindSummary {
+			if !window.Instructs(item.Role) || item.Kind == window.KindSummary {
 				s.history += int64(item.Tokens)
 				continue
 			}
