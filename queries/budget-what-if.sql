@@ -48,7 +48,7 @@ WITH
 limits AS
 (
     SELECT
-        sipHash128(tenant, session_id, call_id) AS call, argMax(assumeNotNull(max_tokens), at) AS window,
+        sipHash128(tenant, session_id, attempt_id, call_id) AS call, argMax(assumeNotNull(max_tokens), at) AS window,
         argMax(ifNull(reserved_tokens, 0), at) AS reserve,
         nullIf(argMax(ifNull(actual_tokens, -1), ifNull(sequence, toInt64(stream_seq)) AS at), -1) AS actual,
         window - reserve AS recorded_limit,
@@ -68,8 +68,8 @@ limits AS
 summed AS
 (
     SELECT
-        sipHash128(tenant, session_id, selection_id) AS selection, any(tenant) AS owner,
-        any(session_id) AS session, any(call_id) AS called, any(selection_id) AS named,
+        sipHash128(tenant, session_id, attempt_id, selection_id) AS selection, any(tenant) AS owner,
+        any(session_id) AS session, any(attempt_id) AS attempt, any(call_id) AS called, any(selection_id) AS named,
         max(has(reasons, 'budget_limit')) AS held_back,
         max(arrayExists((o, t) -> o = 'selected' AND t IS NOT NULL, outcomes, tokens)) AS giving,
         sum(arraySum((o, t) -> if(o = 'selected', ifNull(t, 0), 0), outcomes, tokens)) AS chosen_tokens
@@ -87,7 +87,7 @@ ranked AS
         countIf({show:String} = 'all' OR projected_limit < recorded_limit AND giving) OVER (
             ORDER BY owner, session, called, named ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier
     FROM summed AS s
-    INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.called)
+    INNER JOIN limits AS b ON b.call = sipHash128(s.owner, s.session, s.attempt, s.called)
     WHERE {show:String} = 'all'
         OR projected_limit > recorded_limit AND held_back
         OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
@@ -99,7 +99,8 @@ worth AS (SELECT selection FROM ranked WHERE earlier < {limit:UInt32}),
 choices AS
 (
     SELECT
-        tenant, session_id, any(turn_id) AS turn_id, any(call_id) AS call_id, selection_id, any(policy) AS policy,
+        tenant, session_id, attempt_id, any(turn_id) AS turn_id, any(call_id) AS call_id, selection_id,
+        any(policy) AS policy,
         arraySort(
             x -> (ifNull(x.2, 9223372036854775807), -ifNull(x.3, -1e308), x.7, x.8),
             groupArray((item_ref, rank, score, size, outcome = 'selected', toString(reason), thread_order, place))
@@ -107,8 +108,8 @@ choices AS
     FROM
     (
         SELECT
-            tenant, session_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank, score, size,
-            outcome, reason, place
+            tenant, session_id, attempt_id, turn_id, call_id, selection_id, policy, thread_order, item_ref, rank,
+            score, size, outcome, reason, place
         FROM selections
         ARRAY JOIN item_refs AS item_ref, ranks AS rank, scores AS score, tokens AS size, outcomes AS outcome,
             reasons AS reason, arrayEnumerate(item_refs) AS place
@@ -118,9 +119,9 @@ choices AS
             AND (
                 {days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change = 'completed'
-            AND sipHash128(tenant, session_id, selection_id) IN (worth)
+            AND sipHash128(tenant, session_id, attempt_id, selection_id) IN (worth)
     )
-    GROUP BY tenant, session_id, selection_id
+    GROUP BY tenant, session_id, attempt_id, selection_id
 ),
 measured AS
 (
@@ -135,7 +136,7 @@ measured AS
         b.recorded_limit AS recorded_limit, b.projected_limit AS projected_limit,
         recorded_limit - beside AS recorded_room, projected_limit - beside AS projected_room
     FROM choices AS s
-    INNER JOIN limits AS b ON b.call = sipHash128(s.tenant, s.session_id, s.call_id)
+    INNER JOIN limits AS b ON b.call = sipHash128(s.tenant, s.session_id, s.attempt_id, s.call_id)
 ),
 replayed AS
 (

@@ -26,7 +26,7 @@ WITH
 sums AS
 (
     SELECT
-        tenant, session_id, assembly_id, record_kind = 'injection' AS shown,
+        tenant, session_id, attempt_id, assembly_id, record_kind = 'injection' AS shown,
         arraySum(r -> cityHash64(r), if(shown, item_refs, arrayFlatten(block_items))) AS sum
     FROM placements
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -35,7 +35,7 @@ sums AS
 ),
 suspects AS
 (
-    SELECT sipHash128(tenant, session_id, assembly_id) AS assembly
+    SELECT sipHash128(tenant, session_id, attempt_id, assembly_id) AS assembly
     FROM sums
     GROUP BY assembly
     HAVING countIf(shown) > 0
@@ -61,8 +61,8 @@ FROM
         AND (
             record_kind = 'injection' AND assembly_id = ''
                 OR record_kind IN ('assembly', 'injection')
-                    AND sipHash128(tenant, session_id, assembly_id) IN (suspects))
-    WINDOW assembly AS (PARTITION BY tenant, session_id, assembly_id)
+                    AND sipHash128(tenant, session_id, attempt_id, assembly_id) IN (suspects))
+    WINDOW assembly AS (PARTITION BY tenant, session_id, attempt_id, assembly_id)
 )
 WHERE record_kind = 'injection'
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))

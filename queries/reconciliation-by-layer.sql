@@ -54,16 +54,16 @@ FROM
     LEFT JOIN
     (
         SELECT
-            tenant, session_id, call_id,
+            tenant, session_id, attempt_id, call_id,
             arraySort(groupArray((layer, usage_tokens, assembly_tokens, budget_tokens))) AS layers,
             (sum(usage_tokens), sum(assembly_tokens), sum(budget_tokens)) AS totals
         FROM call_layers
         WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
-        GROUP BY tenant, session_id, call_id
+        GROUP BY tenant, session_id, attempt_id, call_id
     ) AS l
-        ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.call_id = c.call_id
+        ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.attempt_id = c.attempt_id AND l.call_id = c.call_id
 )
 ARRAY JOIN rows AS part
 ORDER BY thread_order, call_id, layer = '(unattributed)', layer

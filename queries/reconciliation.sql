@@ -68,8 +68,8 @@ offs AS
 (
     SELECT groupArray(
         (
-            sipHash128(c.tenant, c.session_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id, c.model,
-            toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
+            sipHash128(c.tenant, c.session_id, c.attempt_id, c.call_id), c.tenant, c.session_id, c.turn_id, c.call_id,
+            c.model, toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
     FROM offs AS c
 ) AS furthest,
 -- What each record sums up to, NULL where it knows none. Of a call the newest record counts,
@@ -80,7 +80,7 @@ assembled AS
     FROM
     (
         SELECT
-            sipHash128(tenant, session_id, call_id) AS call, assembly_id, max(thread_order) AS at,
+            sipHash128(tenant, session_id, attempt_id, call_id) AS call, assembly_id, max(thread_order) AS at,
             sum(
                 if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)
             ) AS total
@@ -89,7 +89,7 @@ assembled AS
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
-            AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
+            AND sipHash128(tenant, session_id, attempt_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, assembly_id
     )
     GROUP BY call
@@ -100,7 +100,7 @@ budgeted AS
     FROM
     (
         SELECT
-            sipHash128(tenant, session_id, call_id) AS call, budget_id, max(thread_order) AS at,
+            sipHash128(tenant, session_id, attempt_id, call_id) AS call, budget_id, max(thread_order) AS at,
             sum(
                 if(arrayExists(t -> t IS NOT NULL, segment_tokens), arraySum(t -> ifNull(t, 0), segment_tokens), NULL)
             ) AS total
@@ -109,7 +109,7 @@ budgeted AS
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND call_id != ''
-            AND sipHash128(tenant, session_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
+            AND sipHash128(tenant, session_id, attempt_id, call_id) IN (SELECT arrayJoin(arrayMap(c -> c.1, furthest)))
         GROUP BY call, budget_id
     )
     GROUP BY call

@@ -264,7 +264,7 @@ steps AS
         AND NOT JSONExtractBool(metadata, 'synthetic')
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-    LIMIT 1 BY tenant, call_id
+    LIMIT 1 BY tenant, attempt_id, call_id
 )
 SELECT
     recorded_at, event_time, turn_id, toBool(turn_id = {turn_id:String} AND turn_id != '') AS in_turn, call AS call_id,

@@ -45,7 +45,7 @@ WITH
 stated AS
 (
     SELECT
-        tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
+        tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
         window_first, window_next, '' AS target, '' AS assembly_id
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -53,10 +53,10 @@ stated AS
         AND NOT JSONExtractBool(metadata, 'synthetic')
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-    LIMIT 1 BY tenant, call_id
+    LIMIT 1 BY tenant, attempt_id, call_id
     UNION ALL
     SELECT
-        tenant, turn_id, thread_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
+        tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
         assembly_id
     FROM placements
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -68,12 +68,12 @@ stated AS
 told AS
 (
     SELECT
-        tenant AS owner, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
+        tenant AS owner, attempt_id AS attempt, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
         argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
         max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end,
         groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
     FROM stated
-    GROUP BY owner, if(call_id = '', assembly_id, call_id), call_id = ''
+    GROUP BY owner, attempt, if(call_id = '', assembly_id, call_id), call_id = ''
 ),
 -- The call that is asked for, and the one before it of its lineage.
 (
@@ -86,7 +86,8 @@ told AS
             groupArray(
                 (
                     at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
-                    arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))))
+                    arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made)),
+                    attempt))
         ) AS list
         FROM told
     )
@@ -126,8 +127,8 @@ told AS
     PREWHERE tenant = chosen.1.2
         AND session_id = {session_id:String}
         AND (
-            record_kind = 'assembly' AND has(chosen.2.9, assembly_id)
-                OR record_kind = 'injection' AND has(chosen.1.9, assembly_id))
+            record_kind = 'assembly' AND attempt_id = chosen.2.10 AND has(chosen.2.9, assembly_id)
+                OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS before,
 seen AS
@@ -147,6 +148,7 @@ seen AS
         PREWHERE tenant = chosen.1.2
             AND session_id = {session_id:String}
             AND record_kind = 'assembly'
+            AND attempt_id = chosen.1.10
             AND has(chosen.1.9, assembly_id)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC

@@ -31,7 +31,7 @@ type choice struct {
 }
 
 func (c *conservation) of(e *schema.Event, s *schema.Selection) *choice {
-	key := hashOf(schema.TenantOf(e.Tenant), e.SessionID, s.SelectionID)
+	key := hashOf(schema.TenantOf(e.Tenant), e.SessionID, e.AttemptID, s.SelectionID)
 	if c.open[key] == nil {
 		c.open[key] = &choice{id: s.SelectionID, seen: make(map[int64]bool)}
 	}
@@ -69,7 +69,7 @@ func (c *conservation) decided(e *schema.Event, s *schema.SelectionCompleted, li
 		}
 	}
 	c.check(ch)
-	delete(c.open, hashOf(schema.TenantOf(e.Tenant), e.SessionID, s.SelectionID))
+	delete(c.open, hashOf(schema.TenantOf(e.Tenant), e.SessionID, e.AttemptID, s.SelectionID))
 }
 
 // check compares the sets of a decided selection.

@@ -167,4 +167,19 @@ func TestConservation(t *testing.T) {
 			t.Errorf("want %q: %+v", want, v)
 		}
 	}
+	// Two attempts at once, with the same id: each has its own decision.
+	c := conservation{found: newFindings(9), open: make(map[uint64]*choice)}
+	for i, one := range []struct {
+		attempt string
+		fact    *schema.SelectionCompleted
+	}{
+		{"1", part(1, ref("a"), "a", "")}, {"2", part(1, ref("a"), "", "a")},
+		{"1", part(2, ref("b"), "", "b")}, {"2", part(2, ref("b"), "b", "")},
+	} {
+		c.decided(&schema.Event{Correlation: schema.Correlation{AttemptID: one.attempt}}, one.fact, int64(i+1))
+	}
+	c.finish(&verifier{found: c.found})
+	if v := c.found.by[Conservation]; v.Total > 0 {
+		t.Errorf("two attempts: %+v", v)
+	}
 }

@@ -14,6 +14,7 @@ type callRow struct {
 	Tenant     string    `ch:"tenant"`
 	Turn       string    `ch:"turn_id"`
 	Thread     string    `ch:"thread_id"`
+	Attempt    string    `ch:"attempt_id"`
 	Call       string    `ch:"call_id"`
 	Recorded   time.Time `ch:"recorded_at"`
 	Lineage    string    `ch:"lineage_id"`
@@ -31,6 +32,7 @@ type assemblyRow struct {
 	Tenant   string `ch:"tenant"`
 	Turn     string `ch:"turn_id"`
 	Thread   string `ch:"thread_id"`
+	Attempt  string `ch:"attempt_id"`
 	Call     string `ch:"call_id"`
 	Target   string `ch:"target"`
 	Assembly string `ch:"assembly_id"`
@@ -45,29 +47,30 @@ func (u callRow) compare(o callRow) int {
 // call is a model call, or an assembly that names none, with what its window is made
 // of: assemblies, the last for each target, or a stretch of the item log.
 type call struct {
-	place                               int64
-	tenant, turn, thread, call, lineage string
-	first, next                         *int64
-	made                                []assemblyRow
-	assemblies                          []string
+	place                                        int64
+	tenant, turn, thread, attempt, call, lineage string
+	first, next                                  *int64
+	made                                         []assemblyRow
+	assemblies                                   []string
 }
 
 // choose returns the call that is asked for, the turn's last if none is named, and
-// the one before it of its lineage. Its place is 0 where there is none.
+// the one before it of its lineage. Its place is 0 where there is none. Of a call id that
+// several attempts have, the last counts.
 func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before call) {
-	type key struct{ tenant, call, assembly string }
+	type key struct{ tenant, attempt, call, assembly string }
 	calls := make(map[key]*call)
 	of := func(k key, turn, thread string, place int64) *call {
 		c := calls[k]
 		if c == nil {
-			c = &call{place: place, tenant: k.tenant, turn: turn, thread: thread, call: k.call}
+			c = &call{place: place, tenant: k.tenant, turn: turn, thread: thread, attempt: k.attempt, call: k.call}
 			calls[k] = c
 		}
 		c.place = max(c.place, place)
 		return c
 	}
 	for _, a := range made {
-		k := key{schema.TenantOf(a.Tenant), a.Call, ""}
+		k := key{schema.TenantOf(a.Tenant), a.Attempt, a.Call, ""}
 		if a.Call == "" {
 			k.assembly = a.Assembly
 		}
@@ -76,7 +79,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 	}
 	latest := make(map[key]callRow)
 	for _, u := range usage {
-		k := key{schema.TenantOf(u.Tenant), u.Call, ""}
+		k := key{schema.TenantOf(u.Tenant), u.Attempt, u.Call, ""}
 		if old, ok := latest[k]; !readMetadata(u.Metadata).Synthetic && (!ok || u.compare(old) < 0) {
 			latest[k] = u
 		}
@@ -96,7 +99,8 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.turn, b.turn), cmp.Compare(a.thread, b.thread), cmp.Compare(a.call, b.call))
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.turn, b.turn), cmp.Compare(a.thread, b.thread),
+			cmp.Compare(a.call, b.call), cmp.Compare(a.attempt, b.attempt))
 	})
 	for _, one := range slices.Backward(list) {
 		if one.turn == turn && (id == "" || one.call == id) {

@@ -65,7 +65,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	}
 	w := window{call: c, before: before}
 	var s size
-	r = r.with("tenant", c.tenant, "thread_id", c.thread, "call_id", c.call)
+	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call)
 	reads := []func() error{into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures")}
 	if len(c.assemblies) > 0 {
 		r := r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies)))
@@ -88,7 +88,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 		return blocks, nil, nil
 	}
 	for _, u := range usage {
-		if schema.TenantOf(u.Tenant) == c.tenant && u.Call == c.call {
+		if schema.TenantOf(u.Tenant) == c.tenant && u.Attempt == c.attempt && u.Call == c.call {
 			s.usage = append(s.usage, u)
 		}
 	}
@@ -142,6 +142,7 @@ func (r replacedRow) covers(position int64) bool {
 type placedRow struct {
 	sequenced
 	Kind       string     `ch:"record_kind"`
+	Attempt    string     `ch:"attempt_id"`
 	Call       string     `ch:"call_id"`
 	Target     string     `ch:"target"`
 	Assembly   string     `ch:"assembly_id"`
@@ -241,8 +242,8 @@ func (w *window) assembled() (drafts []draft) {
 	for _, p := range w.placed {
 		switch {
 		case p.Kind == "injection":
-			shown[p.Assembly] = true
-		case slices.Contains(w.before.assemblies, p.Assembly):
+			shown[p.Assembly] = shown[p.Assembly] || p.Attempt == w.call.attempt
+		case p.Attempt == w.before.attempt && slices.Contains(w.before.assemblies, p.Assembly):
 			for i := range p.Blocks {
 				had[p.key(i)] = true
 				for _, item := range p.Items[i] {
@@ -259,7 +260,7 @@ func (w *window) assembled() (drafts []draft) {
 	slices.SortStableFunc(w.placed, func(a, b placedRow) int { return cmp.Compare(b.place(), a.place()) })
 	for _, p := range w.placed {
 		this := part{p.Assembly, readMetadata(p.Metadata).Part}
-		if p.Kind != "assembly" || !slices.Contains(w.call.assemblies, p.Assembly) || seen[this] {
+		if p.Kind != "assembly" || p.Attempt != w.call.attempt || !slices.Contains(w.call.assemblies, p.Assembly) || seen[this] {
 			continue
 		}
 		seen[this] = true

@@ -16,16 +16,16 @@ CREATE OR REPLACE VIEW check_conservation_of AS
 WITH
 suspects AS
 (
-    SELECT tenant, session_id, record_id AS selection_id
+    SELECT tenant, session_id, attempt_id, record_id AS selection_id
     FROM
     (
         SELECT
-            tenant, session_id, record_id, record_kind = 'selection_completed' AS completed, parts,
+            tenant, session_id, attempt_id, record_id, record_kind = 'selection_completed' AS completed, parts,
             length(item_refs) AS items, items_hash, length(candidate_refs) AS considered, candidates_hash, contradicts
         FROM decisions
         WHERE record_kind IN ('selection_started', 'selection_completed') AND {of_tenant}
     )
-    GROUP BY tenant, session_id, selection_id
+    GROUP BY tenant, session_id, attempt_id, selection_id
     HAVING countIf(completed) > 0
         AND (
             countIf(completed) > 1
@@ -41,7 +41,7 @@ suspects AS
 decided AS
 (
     SELECT
-        tenant, session_id, selection_id, any(turn_id) AS turn_id, any(call_id) AS call_id,
+        tenant, session_id, attempt_id, selection_id, any(turn_id) AS turn_id, any(call_id) AS call_id,
         arrayDistinct(arrayFlatten(groupArray(candidate_refs))) AS considered,
         arrayDistinct(
             arrayFlatten(groupArrayIf(arrayFilter((i, o) -> o = 'selected', item_refs, outcomes), change = 'completed'))
@@ -57,8 +57,8 @@ decided AS
         countIf(change = 'completed') AS completed, uniqExactIf(part, change = 'completed' AND parts > 1) AS parts_seen,
         maxIf(parts, change = 'completed') AS parts_said
     FROM selections
-    WHERE (tenant, session_id, selection_id) IN (suspects)
-    GROUP BY tenant, session_id, selection_id
+    WHERE (tenant, session_id, attempt_id, selection_id) IN (suspects)
+    GROUP BY tenant, session_id, attempt_id, selection_id
     HAVING completed > 0
 )
 SELECT tenant, session_id, turn_id, call_id, selection_id, violation.1 AS problem, violation.2 AS item_refs

@@ -93,7 +93,8 @@ rates AS
 assemblies AS
 (
     SELECT
-        stream_seq, tenant, session_id, call_id, assembly_id, ifNull(sequence, toInt64(stream_seq)) AS at, part, parted,
+        stream_seq, tenant, session_id, attempt_id, call_id, assembly_id,
+        ifNull(sequence, toInt64(stream_seq)) AS at, part, parted,
         if(shuffled, arraySort((x, p, n) -> (p, n), given_keys, places, arrayEnumerate(places)), given_keys) AS keys,
         if(shuffled, arraySort((x, p, n) -> (p, n), given_sizes, places, arrayEnumerate(places)), given_sizes) AS sizes,
         if(
@@ -103,7 +104,7 @@ assemblies AS
     FROM
     (
         SELECT
-            stream_seq, sequence, tenant, session_id, call_id, assembly_id,
+            stream_seq, sequence, tenant, session_id, attempt_id, call_id, assembly_id,
             greatest(JSONExtractUInt(metadata, 'part'), 1) AS part,
             part > 1 OR JSONExtractUInt(metadata, 'parts') > 1 AS parted,
             arrayMap(p -> ifNull(p, 1000000000), block_positions) AS places,
@@ -138,7 +139,7 @@ facts AS
     SELECT
         toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'),
         toDateTime64(0, 9, 'UTC'), '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
-        tenant, word, '', word, session_id, '', '', '', '', '', '', '', '', '', '', '', '',
+        tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         '', 0, 0, NULL, NULL, NULL, word, false,
         false, at, -toInt64(part), keys, sizes, refs
@@ -148,21 +149,21 @@ facts AS
     SELECT
         toUUID('00000000-0000-0000-0000-000000000000'), last.3, toDateTime64(0, 9, 'UTC'), toDateTime64(0, 9, 'UTC'),
         '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
-        tenant, word, '', word, session_id, '', '', '', '', '', '', '', '', '', '', '', '',
+        tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         '', 0, 0, NULL, NULL, NULL, word, false,
         false, last.1, last.2, arrayFlatten(parts.4), arrayFlatten(parts.5), arrayFlatten(parts.6)
     FROM
     (
         SELECT
-            tenant, session_id, call_id, max((at, -toInt64(part), stream_seq)) AS last,
+            tenant, session_id, attempt_id, call_id, max((at, -toInt64(part), stream_seq)) AS last,
             arraySort(
                 p -> (p.1, -p.2, p.3), groupArray((part, at, stream_seq, keys, sizes, if(empty(refs), keys, refs)))
             ) AS found,
             arrayFilter((p, was) -> p.1 != was, found, arrayPushFront(arrayPopBack(found.1), 0)) AS parts
         FROM assemblies
         WHERE parted
-        GROUP BY tenant, session_id, call_id, assembly_id
+        GROUP BY tenant, session_id, attempt_id, call_id, assembly_id
     )
 ),
 met AS
@@ -173,7 +174,7 @@ met AS
         lagInFrame(sizes) OVER w AS newest_sizes, lagInFrame(refs) OVER w AS newest_refs
     FROM facts
     WINDOW w AS (
-        PARTITION BY tenant, session_id, call_id
+        PARTITION BY tenant, session_id, attempt_id, call_id
         ORDER BY called, first_rank, second_rank, stream_seq
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),

@@ -55,7 +55,7 @@ FROM
     SELECT
         *,
         row_number() OVER (
-            PARTITION BY tenant, session_id, call_id
+            PARTITION BY tenant, session_id, attempt_id, call_id
             ORDER BY output DESC NULLS LAST, recorded_at, stream_seq) AS version
     FROM calls
 )

@@ -77,7 +77,7 @@ FROM
             tenant, agent, session_id, turn_id, run_id, thread_id, event_time, model, uncached_input, cache_read,
             cache_write, cache_write_5m, cache_write_1h, output, cost, currency, window_tokens,
             row_number() OVER (
-                PARTITION BY tenant, session_id, call_id
+                PARTITION BY tenant, session_id, attempt_id, call_id
                 ORDER BY output DESC NULLS LAST, recorded_at, stream_seq) AS version
         FROM calls
     )

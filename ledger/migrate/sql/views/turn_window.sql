@@ -90,12 +90,12 @@ titles AS
 placed AS
 (
     SELECT
-        *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, assembly_id) AS shown,
+        *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, attempt_id, assembly_id) AS shown,
         first_value(assembly_id) OVER (
-            PARTITION BY tenant, session_id, call_id, target, record_kind, if(call_id = '', assembly_id, '')
+            PARTITION BY tenant, session_id, attempt_id, call_id, target, record_kind, if(call_id = '', assembly_id, '')
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS latest,
         row_number() OVER (
-            PARTITION BY tenant, session_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part')
+            PARTITION BY tenant, session_id, attempt_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part')
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
     FROM placements FINAL
     WHERE assembly_id != ''
@@ -136,7 +136,7 @@ described AS
                 AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)),
             passes) AS pass,
         greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
-        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, call_id) AS assembled
+        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, attempt_id, call_id) AS assembled
     FROM seen
     LEFT JOIN cuts USING (tenant, session_id, thread_id)
     WHERE origin = 'assembly'
@@ -153,7 +153,7 @@ SELECT
     d.origin AS origin, d.assembly_id AS assembly_id, d.injected AS injected,
     toInt64(
         row_number() OVER (
-            PARTITION BY d.tenant, d.session_id, d.call_id, d.target, d.assembly_id
+            PARTITION BY d.tenant, d.session_id, d.attempt_id, d.call_id, d.target, d.assembly_id
             ORDER BY d.place, d.place_given)) - 1 AS position,
     d.log_position AS log_position, d.block AS block,
     multiIf(

@@ -1,5 +1,5 @@
 SELECT
-    record_kind, call_id, sequence, stream_seq, target, assembly_id, metadata, tool_call_id,
+    record_kind, attempt_id, call_id, sequence, stream_seq, target, assembly_id, metadata, tool_call_id,
     blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions
 FROM placements
 PREWHERE session_id = {session_id:String}

@@ -11,4 +11,4 @@ PREWHERE session_id = {session_id:String}
     AND NOT JSONExtractBool(metadata, 'synthetic')
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
 ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
-LIMIT 1 BY tenant, call_id
+LIMIT 1 BY tenant, attempt_id, call_id
