@@ -55,8 +55,9 @@ estimates AS
 offs AS
 (
     SELECT
-        c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.call_id AS call_id,
-        toString(c.model) AS model, c.window_tokens AS window_tokens, c.estimated_tokens AS estimated_tokens,
+        c.tenant AS tenant, c.session_id AS session_id, c.turn_id AS turn_id, c.attempt_id AS attempt_id,
+        c.call_id AS call_id, toString(c.model) AS model, c.window_tokens AS window_tokens,
+        c.estimated_tokens AS estimated_tokens,
         l.estimator AS estimator, l.attributed AS attributed, l.unknown AS unknown,
         window_tokens - coalesce(attributed, estimated_tokens) AS off
     FROM billed AS c
