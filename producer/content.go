@@ -30,6 +30,11 @@ type Content struct {
 	Priority    int    // among retrieved items the lowest is dropped first
 	Pinned      bool   // never dropped, trimmed or elided
 	Reads       string // the file that a tool result shows
+	// Offers are items and sources that the text proposes to the model, such as
+	// memory to read. OfferedBy is the item whose offer the model accepted with this
+	// one. Both are ids, or references in JSON.
+	Offers    []string
+	OfferedBy string
 	// ItemType is that of the entry in the item log. Defaults to what Kind says;
 	// reasoning and extensions say it themselves.
 	ItemType   ItemType
@@ -83,10 +88,13 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 		ItemID: of.ID, ContextKind: of.ContextKind, Title: of.Title, ContentMode: schema.ContentOpaque,
 		TokenEstimate: new(int64(count.Tokens)), Estimator: count.Estimator, ByteSize: new(int64(len(text))),
 		ContentDigest: c.config.Key.Digest([]byte(text)), Visibility: []string{"model"}, Layer: of.Layer, Role: of.Role,
-		RedactionState: of.Redaction, RedactionReason: of.RedactionReason,
+		RedactionState: of.Redaction, RedactionReason: of.RedactionReason, OfferedBy: schema.Ref(of.OfferedBy),
 	}
 	if of.Kind == window.KindSummary {
 		item.ContentMode = schema.ContentSummary
+	}
+	if len(of.Offers) > 0 {
+		item.Offers = schema.Refs(of.Offers...)
 	}
 	if of.Priority != 0 {
 		item.Priority = new(float64(of.Priority))

@@ -99,6 +99,8 @@ type Item struct {
 	Priority        *float64       `json:"priority,omitempty"`                         // higher is kept longer
 	Layer           string         `json:"layer,omitempty"`                            // what fills the window: system, user, tool_results, …
 	Role            string         `json:"role,omitempty"`                             // of the message: system, user, assistant, tool
+	Offers          []Ref          `json:"offers,omitempty"`                           // items and sources that it proposes to the model
+	OfferedBy       Ref            `json:"offered_by,omitzero"`                        // the item that proposed this one, which the model accepted
 }
 
 func (i *Item) RecordID() string { return i.ItemID }
