@@ -21,9 +21,13 @@
 --   output_tokens        tokens    its own output
 --   total_output_tokens  tokens    with all runs below it
 --   total_cost           currency  with all runs below it, as far as known
+--   total_priced_cost    currency  the same by the price list, of calls that have prices; NULL if none has
+--   priced_currencies    text      of these prices; several have no sum
+--   unpriced_calls       count     calls without a price, with all runs below it
 SELECT
     tenant, session_id, root_run_id, run_id, parent_run_id, depth, agent, scope_kind, opened_at, calls, total_calls,
-    window_tokens, total_window_tokens, output_tokens, total_output_tokens, total_cost
+    window_tokens, total_window_tokens, output_tokens, total_output_tokens, total_cost,
+    total_priced_cost, priced_currencies, unpriced_calls
 FROM run_tree
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -2,7 +2,9 @@
 --
 -- A run that only calls name is in it too.
 --
--- Needs: model_calls, scope_records.
+-- Costs of several currencies have no sum, so it is NULL.
+--
+-- Needs: call_costs, scope_records.
 --
 --   tenant               LowCardinality(String)          id
 --   session_id           String                          id
@@ -24,6 +26,11 @@
 --   total_window_tokens  Nullable(Int64)                 tokens
 --   total_output_tokens  Nullable(Int64)                 tokens
 --   total_cost           Nullable(Float64)               currency
+--   priced_cost          Nullable(Float64)               currency
+--       by the price list, of the run's own calls that have prices; NULL if none has
+--   total_priced_cost    Nullable(Float64)               currency
+--   priced_currencies    Array(String)                   text
+--   unpriced_calls       UInt64                          count
 CREATE OR REPLACE VIEW run_tree AS
 WITH
 facts AS
@@ -32,13 +39,13 @@ facts AS
         tenant, session_id, run_id, toString(parent_run_id) AS parent, toString(root_run_id) AS root,
         toString(agent) AS who, toString(thread_id) AS thread,
         '' AS kind, CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))') AS at, 1 AS n, window_tokens AS w, output AS o,
-        cost AS k
-    FROM model_calls
+        cost AS k, priced_cost AS p, priced_currency AS money
+    FROM call_costs
     WHERE run_id != ''
     UNION ALL
     SELECT
         tenant, session_id, if(record_id = '', run_id, record_id), parent_run_id, root_run_id, agent, thread_id,
-        scope_kind, event_time, 0, NULL, NULL, NULL
+        scope_kind, event_time, 0, NULL, NULL, NULL, NULL, ''
     FROM scope_records
     WHERE record_kind = 'run'
 ),
@@ -53,7 +60,8 @@ sessions AS
             tenant, session_id, run_id,
             (
                 anyIf(parent, parent != ''), anyIf(root, root != ''), anyIf(who, who != ''),
-                anyIf(thread, thread != ''), anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k)) AS run
+                anyIf(thread, thread != ''), anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k), sum(p),
+                groupUniqArrayIf(money, p IS NOT NULL), countIf(n = 1 AND p IS NULL)) AS run
         FROM facts
         GROUP BY tenant, session_id, run_id
     )
@@ -75,13 +83,16 @@ SELECT
     tenant, session_id, if(r.2 = '', way[1], r.2) AS root_run_id, run_id, r.1 AS parent_run_id, r.3 AS agent,
     r.4 AS thread_id, r.5 AS scope_kind, r.6 AS opened_at, toInt64(length(way)) - 1 AS depth, way AS path, r.7 AS calls,
     total_calls, r.8 AS window_tokens, r.9 AS output_tokens, r.10 AS cost,
-    total_window_tokens, total_output_tokens, total_cost
+    total_window_tokens, total_output_tokens, total_cost,
+    if(length(r.12) > 1, NULL, r.11) AS priced_cost,
+    if(length(priced_currencies) > 1, NULL, total_priced) AS total_priced_cost, priced_currencies, unpriced_calls
 FROM
 (
     SELECT
         tenant, session_id, ancestor AS run_id, anyIf(run, id = ancestor) AS r, anyIf(path, id = ancestor) AS way,
         sum(run.7) AS total_calls, sum(run.8) AS total_window_tokens, sum(run.9) AS total_output_tokens,
-        sum(run.10) AS total_cost
+        sum(run.10) AS total_cost, sum(run.11) AS total_priced,
+        arraySort(groupUniqArrayArray(run.12)) AS priced_currencies, sum(run.13) AS unpriced_calls
     FROM paths
     ARRAY JOIN path AS ancestor
     GROUP BY tenant, session_id, ancestor
