@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/window"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// TestWindowsOfTheSDK records two calls with the SDK and asks the program about
+// them: a tool output that the ladder shortened stays known as a stub, an item that
+// is removed trips no standing check, and each omission is explained.
+func TestWindowsOfTheSDK(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	found := up(t, data)
+	nc, err := nats.Connect(found.NATSURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	client, err := producer.Connect(t.Context(), producer.DefaultConfig(nc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := client.Open(t.Context(), producer.Run{Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := run.Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 100}})
+	var items []window.Item
+	for _, c := range []producer.Content{
+		{ID: "found", Kind: window.KindRetrieved, Role: "system", Layer: "memory", Text: strings.Repeat("word ", 90)},
+		{ID: "gone", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "[removed]", Redaction: schema.RedactionRemoved, RedactionReason: "asked for"},
+		{ID: "hits", Kind: window.KindToolResult, Role: "tool", Layer: "tool_results", Text: strings.Repeat("line ", 200)},
+		{ID: "u1", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "Go on."},
+	} {
+		item, err := turn.Add(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, item)
+	}
+	if err := turn.Record(t.Context(), &schema.RedactionApplied{
+		Common: schema.Common{PolicyRefs: schema.Refs("policy:test")}, RedactionID: "redaction-1", TargetRef: "gone",
+		RedactionState: schema.RedactionRemoved, Reason: "asked for",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	policy := window.Policy{
+		Steps: []window.Step{window.DropRetrieved, window.CompactToolOutputs}, CompactStubTokens: 7,
+		CompactReloadRef: func(it window.Item) string { return "file:" + it.ID },
+	}
+	for n := range 2 {
+		call := turn.Call(fmt.Sprint("c", n+1))
+		plan, err := call.Fit(t.Context(), items, policy, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asm, err := call.Assemble(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := call.Inject(t.Context(), asm, schema.InjectMessageHistory); err != nil {
+			t.Fatal(err)
+		}
+		items = plan.Window
+	}
+	if _, err := turn.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE session_id = 's' AND event_type = 'context.envelope.created'"); rows[0]["seals"] == 1.0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the seal is not in the tables: %v", rows)
+		}
+	}
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT arrayStringConcat(groupArray(concat(call_id, ' ', toString(tokens), ' of ', toString(tokens_full), ' by ', elided_by)), ', ') AS found " +
+			"FROM (SELECT * FROM turn_window WHERE session_id = 's' AND has(item_refs, 'hits') ORDER BY call_id)", "c1 7 of 201 by elision:c1, c2 7 of 201 by elision:c1"},
+		{"SELECT arrayStringConcat(groupArray(concat(item_ref, ' ', problem)), ', ') AS found FROM check_redaction_reintroduced WHERE session_id = 's'", ""},
+		{"SELECT concat(overflow_strategy, ' ', estimator, ' ', arrayStringConcat(truncated_refs, '+')) AS found " +
+			"FROM budgets WHERE session_id = 's' AND call_id = 'c1'", "custom o200k_base found+hits"},
+	} {
+		if rows := askCLI(t, data, "--sql", c.sql); len(rows) != 1 || rows[0]["found"] != c.want {
+			t.Errorf("%v, not %q", rows, c.want)
+		}
+	}
+	stdout, stderr, code := ctxledger(t, "why", "--turn", "t", "--item", "hits", "--data", data)
+	answer := strings.Join(strings.Fields(stdout), " ") // the lines are as wide as the terminal
+	if code != cli.ExitDone || !strings.Contains(answer, "only as a stub (offloaded), 201 → 7 tokens") || !strings.Contains(answer, "file:hits") {
+		t.Errorf("why ended with %d: %s%s", code, stdout, stderr)
+	}
+}
