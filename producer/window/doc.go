@@ -45,7 +45,7 @@
 // Of shared/vectors/tinyagents.json the following differ, and the seed holds:
 //
 //   - T030: there the ladder starts when the budget is reached; the seed asks
-//     whether the request fits, so equal fits. Set HighWater for an earlier start.
+//     whether the request fits, so equal fits. HighWater and TriggerTokens start it earlier.
 //   - T032: there the newest user message may be trimmed; here it never is old.
 //   - T033, T034, T038, T039: there trimming and compressing always go down to
 //     keep_last; here every step stops as soon as the request fits.

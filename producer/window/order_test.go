@@ -125,3 +125,56 @@ func TestBreakEven(t *testing.T) {
 		t.Errorf("penalty %d", got)
 	}
 }
+
+// TestTrimStartsOnARole: what is left begins with the role, also where less would have
+// been enough, and nothing goes where nothing has to.
+func TestTrimStartsOnARole(t *testing.T) {
+	t.Parallel()
+	items := messages([]string{"S:sys", "U:1", "A:call c1", "T:c1 sunny", "A:4", "U:5", "A:6", "U:7"})
+	for _, c := range []struct {
+		start string
+		limit int
+		want  []string
+	}{
+		{"", 700, []string{"1"}},
+		{window.RoleUser, 800, nil},
+		{window.RoleUser, 700, []string{"1", "call c1", "c1 sunny", "4"}},
+		{window.RoleAssistant, 700, []string{"1"}},
+		{window.RoleAssistant, 300, []string{"1", "call c1", "c1 sunny", "4", "5"}},
+		{window.RoleTool, 700, []string{"1", "call c1", "c1 sunny", "4", "5", "6"}}, // no unit begins with one
+	} {
+		policy := only(window.TrimMessages, window.Policy{TrimStartOn: c.start})
+		plan, err := window.Fit(items, window.Budget{MaxTokens: c.limit}, policy, nil)
+		if !slices.Equal(plan.Steps[0].Dropped, c.want) || err != nil {
+			t.Errorf("%q in %d: dropped %q, want %q: %v", c.start, c.limit, plan.Steps[0].Dropped, c.want, err)
+		}
+		for i, o := range plan.Omitted {
+			if behind := c.start == window.RoleUser && i > 0; behind != (o.Note != "") {
+				t.Errorf("%q in %d: %+v", c.start, c.limit, o)
+			}
+			if c.start == window.RoleTool {
+				break
+			}
+		}
+	}
+	if _, err := window.Fit(items, window.Budget{MaxTokens: 100}, window.Policy{TrimStartOn: "system"}, nil); err == nil {
+		t.Error("system is taken for a role of the conversation")
+	}
+}
+
+// TestTriggerTokens: the lower one of both marks counts, and never more than the limit.
+func TestTriggerTokens(t *testing.T) {
+	t.Parallel()
+	items := messages([]string{"U:1", "U:2", "U:3", "U:4"})
+	for _, c := range []struct{ high, trigger, left int }{
+		{0, 0, 4}, {0, 400, 4}, {0, 399, 3}, {0, 250, 2}, {50, 300, 2}, {75, 200, 2}, {90, 5000, 3},
+	} {
+		plan, err := window.Fit(items, window.Budget{MaxTokens: 400}, window.Policy{HighWater: c.high, TriggerTokens: c.trigger}, nil)
+		if err != nil || len(plan.Window) != c.left || plan.Pressed != (c.left < 4) {
+			t.Errorf("%+v: %d left, %v", c, len(plan.Window), err)
+		}
+	}
+	if _, err := window.Fit(items, window.Budget{MaxTokens: 400}, window.Policy{TriggerTokens: -1}, nil); err == nil {
+		t.Error("a negative number is taken")
+	}
+}

@@ -70,12 +70,19 @@ type Policy struct {
 	// to which it works down. ContextLimit fails above the limit itself. 0 means
 	// 100: the ladder runs when the request does not fit.
 	HighWater int
+	// TriggerTokens is the same as a number of tokens, whatever the limit is. 0 means
+	// none. Of both the lower one counts.
+	TriggerTokens int
 
 	// TrimKeepFirst and TrimKeepLast are how many of the oldest and newest
 	// conversation items trimming leaves at least; calls and results stay
 	// together, so more may stay. The newest user message always stays. Let
 	// TrimKeepLast be the larger one where a later step is to summarise the rest.
 	TrimKeepFirst, TrimKeepLast int
+	// TrimStartOn is the role with which what trimming leaves of the conversation
+	// begins: where something is trimmed, old items go up to the first one that has it.
+	// Empty means any role. There is no such role for the end: what came in last stays.
+	TrimStartOn string
 
 	// SummarizeKeepLast is how many of the newest conversation items are not
 	// summarised, at least.
@@ -113,7 +120,12 @@ func (p Policy) Validate() error {
 	if p.HighWater < 0 || p.HighWater > 100 {
 		return &InvalidError{Field: "policy.high_water", Problem: "must be a percentage from 0 to 100"}
 	}
-	if min(p.TrimKeepFirst, p.TrimKeepLast, p.SummarizeKeepLast, p.CompactKeepLast, p.CompactStubTokens) < 0 {
+	switch p.TrimStartOn {
+	case "", RoleUser, RoleAssistant, RoleTool:
+	default:
+		return &InvalidError{Field: "policy.trim_start_on", Ref: p.TrimStartOn, Problem: "must be user, assistant or tool"}
+	}
+	if min(p.TriggerTokens, p.TrimKeepFirst, p.TrimKeepLast, p.SummarizeKeepLast, p.CompactKeepLast, p.CompactStubTokens) < 0 {
 		return &InvalidError{Field: "policy", Problem: "has a negative number"}
 	}
 	return nil
@@ -132,10 +144,14 @@ func (p Policy) steps() []Step {
 
 // target returns the tokens to which the ladder works down.
 func (p Policy) target(limit int) int {
-	if p.HighWater == 0 || p.HighWater == 100 {
-		return limit
+	target := limit
+	if p.HighWater > 0 {
+		hi, lo := bits.Mul64(uint64(limit), uint64(p.HighWater))
+		quotient, _ := bits.Div64(hi, lo, 100)
+		target = int(quotient)
 	}
-	hi, lo := bits.Mul64(uint64(limit), uint64(p.HighWater))
-	quotient, _ := bits.Div64(hi, lo, 100)
-	return int(quotient)
+	if p.TriggerTokens > 0 {
+		target = min(target, p.TriggerTokens)
+	}
+	return target
 }

@@ -60,7 +60,11 @@ func (l *ladder) apply(step Step, rung *Rung) {
 	case DropRetrieved:
 		l.drop(rung, l.droppable())
 	case TrimMessages:
-		l.drop(rung, l.old(l.policy.TrimKeepFirst, l.policy.TrimKeepLast, false))
+		old := l.old(l.policy.TrimKeepFirst, l.policy.TrimKeepLast, false)
+		l.drop(rung, old)
+		if start := l.policy.TrimStartOn; start != "" && len(rung.Dropped) > 0 {
+			l.dropBefore(rung, old, start)
+		}
 	case SummarizeMessages:
 		l.summarize(rung)
 	case CompactToolOutputs:
@@ -80,14 +84,32 @@ func (l *ladder) drop(rung *Rung, candidates [][]int) {
 		if l.size(unit) == 0 {
 			continue
 		}
-		for _, i := range unit {
-			why := Omission{Reason: BudgetLimit, Step: rung.Step}
-			if l.items[i].Tokens > l.limit {
-				why.Reason = TooLarge
-			}
-			l.omit(i, why)
-			rung.Dropped = append(rung.Dropped, l.items[i].ID)
+		l.leaveOut(rung, unit, "")
+	}
+}
+
+// dropBefore omits the units that come before the first one that begins with a message of
+// the role.
+func (l *ladder) dropBefore(rung *Rung, units [][]int, start string) {
+	for _, unit := range units {
+		switch {
+		case l.gone[unit[0]]:
+		case l.items[unit[0]].Role == start:
+			return
+		default:
+			l.leaveOut(rung, unit, "the conversation begins with the role "+start)
 		}
+	}
+}
+
+func (l *ladder) leaveOut(rung *Rung, unit []int, note string) {
+	for _, i := range unit {
+		why := Omission{Reason: BudgetLimit, Step: rung.Step, Note: note}
+		if l.items[i].Tokens > l.limit {
+			why.Reason = TooLarge
+		}
+		l.omit(i, why)
+		rung.Dropped = append(rung.Dropped, l.items[i].ID)
 	}
 }
 
