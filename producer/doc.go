@@ -31,6 +31,8 @@
 // which a caller derives its child's. Values that live only at run time have no
 // field here, so no fact can hold one.
 //
+// [RunContext.Scope] says what a run is, for models, tools and middleware.
+//
 // Facts carry the trace of the OpenTelemetry span in the context that they are
 // recorded with.
 //
@@ -59,6 +61,7 @@
 //	window.Fit            Fit                 surface, selection, pressure ×5 if it does not fit at once, budget,
 //	                                          elision and reload of tool outputs, compaction of a Work's summary
 //	                      FitWithSummary      the same, and step 3 as a compaction
+//	window.Plan           Assemble, Inject    assembly and injection; AssembleFor for a tool call
 //	window.PlanElision    Elide, Reload       elision, with the cost that was planned, and what it moved at the head
 //	window.Head           InjectHead,         injection applied and removed, a persona's cue
 //	                      SetPersona
