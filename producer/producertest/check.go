@@ -13,12 +13,12 @@ import (
 //
 //   - sequences are contiguous for each source and session, from 1; those that a
 //     fact declares as dropped count as used
-//   - conservation: over all parts of a selection, candidates = selected + omitted;
-//     not looked at in a session with dropped facts
+//   - conservation: over all parts of a selection in one attempt, candidates =
+//     selected + omitted; not looked at in a session with dropped facts
 //   - an envelope lists exactly the sequences of its turn's facts, but for dropped
 //     ones, and is the last
-//   - an injection names an assembly that was recorded before it; not looked at in
-//     such a session, either
+//   - an injection names an assembly of its attempt that was recorded before it; not
+//     looked at in such a session, either
 //
 // That each event meets the contract is seen to when it is sent. A turn that was
 // never sealed is no breach.
@@ -103,14 +103,14 @@ type decision struct {
 }
 
 func unconserved(events Events) (breaches []string) {
-	type key struct{ session, selection string }
+	type key struct{ session, attempt, selection string }
 	decisions := make(map[key]*decision)
 	for _, e := range events {
 		fact, ok := e.Fact.(*schema.SelectionCompleted)
 		if !ok {
 			continue
 		}
-		id := key{e.SessionID, fact.SelectionID}
+		id := key{e.SessionID, e.AttemptID, fact.SelectionID}
 		d := decisions[id]
 		if d == nil {
 			d = &decision{candidates: make(map[string]int), decided: make(map[string]int), parts: 1}
@@ -171,14 +171,14 @@ func tornTurns(events Events) (breaches []string) {
 }
 
 func unassembled(events Events) (breaches []string) {
-	type key struct{ session, assembly string }
+	type key struct{ session, attempt, assembly string }
 	known := make(map[key]bool)
 	for _, e := range events {
 		switch fact := e.Fact.(type) {
 		case *schema.AssemblyCreated:
-			known[key{e.SessionID, fact.AssemblyID}] = true
+			known[key{e.SessionID, e.AttemptID, fact.AssemblyID}] = true
 		case *schema.InjectionApplied:
-			if fact.AssemblyID != "" && !known[key{e.SessionID, fact.AssemblyID}] {
+			if fact.AssemblyID != "" && !known[key{e.SessionID, e.AttemptID, fact.AssemblyID}] {
 				breaches = append(breaches, fmt.Sprintf("injection %q names the assembly %q, which was not recorded", fact.InjectionID, fact.AssemblyID))
 			}
 		}
