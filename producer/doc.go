@@ -76,6 +76,15 @@
 // A compaction has one start and at most one end. Who crashes in between leaves
 // the start alone; only a completed one has made its summary an item.
 //
+// # Places and accounts
+//
+// A [Place] says which task, attempt, step, tool call or action facts belong to. A run and
+// a child have one, and [Turn.In] gives a part of a turn one. A retry is a run, or a turn,
+// of another attempt. It may use the same ids: the ledger keeps attempts apart.
+//
+// RunContext.Account counts what a run and the runs below it use, and holds amounts
+// against their [Limits] before they are spent: see [Account.Reserve].
+//
 // # When the stream is away
 //
 // Facts wait in memory and go out in order, once the stream is back, without

@@ -53,7 +53,7 @@ type Config struct {
 	// the key that signs the log's heads. It is called at each start and
 	// before each head. Nil keeps no log, which only a ledger that has none allows.
 	Ring func() (proof.Ring, error)
-	// Heads says when the heads of the log are signed, and where they go.
+	// Signing says when the heads of the log are signed, and where they go.
 	Signing signing.Config
 	// Log gets what a person would want to know: no payload and no secret. What
 	// asks for attention has an attribute event, by which to raise an alarm; see
