@@ -7,6 +7,7 @@
 --   tenant      String  id    = ''      only this tenant; '' is all
 --   session_id  String  id    required  the session
 --   call_id     String  id    required  the model call
+--   attempt_id  String  id    = ''      the attempt; '' is all that have the call
 --   as_of       String  time  = ''      as the ledger knew it then, by the stream's time; '' is all that it knows
 -- Columns:
 --   model             text    the model
@@ -44,6 +45,7 @@ WITH
             AND session_id = {session_id:String}
             AND record_kind = 'budget'
             AND call_id = {call_id:String}
+            AND {attempt_id:String} IN ('', attempt_id)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
@@ -54,6 +56,7 @@ WITH
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND call_id = {call_id:String}
+        AND {attempt_id:String} IN ('', attempt_id)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS bill,
 (
@@ -68,6 +71,7 @@ WITH
             AND session_id = {session_id:String}
             AND record_kind = 'selection_completed'
             AND call_id = {call_id:String}
+            AND {attempt_id:String} IN ('', attempt_id)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         GROUP BY item
         HAVING countIf(c.2 = 'selected') = 0

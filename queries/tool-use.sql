@@ -18,7 +18,7 @@ SELECT
 FROM
 (
     SELECT
-        tenant, session_id, tool_call_id, max(item_type = 'function_call') AS used,
+        tenant, session_id, attempt_id, tool_call_id, max(item_type = 'function_call') AS used,
         max(item_type = 'function_call_output') AS answered
     FROM log_entries
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -26,7 +26,7 @@ FROM
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''
         AND item_type IN ('function_call', 'function_call_output')
-    GROUP BY tenant, session_id, tool_call_id
+    GROUP BY tenant, session_id, attempt_id, tool_call_id
 )
 GROUP BY tenant, session_id
 ORDER BY tenant, session_id

@@ -28,7 +28,7 @@ FROM
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''
         AND item_type IN ('function_call', 'function_call_output')
-    GROUP BY tenant, session_id, cityHash64(tool_call_id)
+    GROUP BY tenant, session_id, cityHash64(attempt_id, tool_call_id)
 )
 WHERE used > 0
 GROUP BY tenant, session_id, tool

@@ -12,6 +12,7 @@
 --   session_id  String  id    required  the session
 --   turn_id     String  id    required  the turn
 --   call_id     String  id    = ''      the model call; '' is the turn's last
+--   attempt_id  String  id    = ''      the attempt; '' is the last that has the call
 --   as_of       String  time  = ''      as the ledger knew it then, by the stream's time; '' is all that it knows
 -- Columns:
 --   call_id          id      the model call; empty for an assembly that names none
@@ -78,7 +79,9 @@ told AS
 -- The call that is asked for, and the one before it of its lineage.
 (
     SELECT (
-        arrayLast(x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5), list) AS c,
+        arrayLast(
+            x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5) AND {attempt_id:String} IN ('', x.10), list
+        ) AS c,
         arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list))
     FROM
     (

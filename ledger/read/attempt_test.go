@@ -42,7 +42,7 @@ func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 		"SELECT attempt_id, call_id, uncached_input FROM model_calls ORDER BY 1":                                         "[[1 call 11] [2 call 22]]",
 		"SELECT attempt_id, layer, assembly_tokens, budget_tokens FROM call_layers WHERE layer = 'retrieval' ORDER BY 1": "[[1 retrieval 11 11] [2 retrieval 22 22]]",
 		"SELECT attempt_id, item_ref, outcome FROM turn_candidates ORDER BY 1, 2":                                        "[[1 a selected] [1 b omitted] [2 a omitted] [2 b selected]]",
-		"SELECT calls, uncached_input, output FROM session_summary":                                                      "[[2 33 20]]",
+		"SELECT calls, uncached_input, output, selections, injections FROM session_summary":                              "[[2 33 20 2 2]]",
 		"SELECT calls, total_window_tokens FROM run_tree":                                                                "[[2 33]]",
 		"SELECT count() FROM check_conservation":                                                                         "[[0]]",
 		"SELECT count() FROM check_injected_without_assembly":                                                            "[[0]]",
@@ -62,6 +62,16 @@ func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 	if got := fmt.Sprint(named(t, l, "window", arguments, "item_refs", "tokens", "is_new")); got != fmt.Sprintf("[[[b] 22 %v]]", *blocks[0].New) {
 		t.Errorf("the query says %s", got)
 	}
+	for attempt, want := range map[string]string{"1": "[a] 11", "2": "[b] 22"} {
+		arguments["attempt_id"] = attempt
+		blocks, size, err := turn.Window(t.Context(), l, arguments)
+		if err != nil || len(blocks) != 1 || fmt.Sprint(blocks[0].Items, *blocks[0].Tokens) != want || size == nil || size.Omitted != 1 {
+			t.Errorf("attempt %s: %+v, %+v, %v", attempt, blocks, size, err)
+		}
+		if got := fmt.Sprint(named(t, l, "window", arguments, "item_refs", "tokens")); got != "[["+want+"]]" {
+			t.Errorf("the query says %s of attempt %s, want %s", got, attempt, want)
+		}
+	}
 	for query, want := range map[string]string{"reconciliation-by-layer": "retrieval 11 retrieval 22", "injected-never-assembled": ""} {
 		got := ""
 		for _, row := range named(t, l, query, map[string]string{"session_id": "s1"}, map[string][]string{
@@ -76,5 +86,21 @@ func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
+	}
+}
+
+// TestInjectionWithoutAnAssemblyOfItsAttempt: the assembly of another attempt does not
+// count, even if it has the same id.
+func TestInjectionWithoutAnAssemblyOfItsAttempt(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("s1", "s1", "t1", "run")
+	c.ids.AttemptID = "1"
+	c.add(&schema.AssemblyCreated{AssemblyID: "assembly", CallID: "call", Target: "model", OrderedBlocks: []schema.Block{{Block: "doc", Position: num(0)}}})
+	c.ids.AttemptID = "2"
+	c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "injection", CallID: "call", AssemblyID: "assembly", Target: "model", InjectionKind: "window"}})
+	l := c.write()
+	if got := fmt.Sprint(rows(t, l, "SELECT attempt_id, injection_id FROM check_injected_without_assembly", nil)); got != "[[2 injection]]" {
+		t.Errorf("got %s, want the injection of attempt 2", got)
 	}
 }

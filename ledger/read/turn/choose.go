@@ -56,8 +56,8 @@ type call struct {
 
 // choose returns the call that is asked for, the turn's last if none is named, and
 // the one before it of its lineage. Its place is 0 where there is none. Of a call id that
-// several attempts have, the last counts.
-func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before call) {
+// several attempts have, the last counts if no attempt is named.
+func choose(usage []callRow, made []assemblyRow, turn, id, attempt string) (c, before call) {
 	type key struct{ tenant, attempt, call, assembly string }
 	calls := make(map[key]*call)
 	of := func(k key, turn, thread string, place int64) *call {
@@ -103,7 +103,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id string) (c, before cal
 			cmp.Compare(a.call, b.call), cmp.Compare(a.attempt, b.attempt))
 	})
 	for _, one := range slices.Backward(list) {
-		if one.turn == turn && (id == "" || one.call == id) {
+		if one.turn == turn && (id == "" || one.call == id) && (attempt == "" || one.attempt == attempt) {
 			c = *one
 			break
 		}

@@ -59,7 +59,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies")); err != nil {
 		return nil, nil, err
 	}
-	c, before := choose(usage, made, r.given["turn_id"], r.given["call_id"])
+	c, before := choose(usage, made, r.given["turn_id"], r.given["call_id"], r.given["attempt_id"])
 	if c.tenant == "" {
 		return nil, nil, nil
 	}

@@ -49,6 +49,7 @@ func mutations() []mutation {
 		edits("ACTX-AR-ID-001", "envelopes-name-their-turn", swap("envelope", `"turnid": "turn-1-$RUN", `, ``)),
 		edits("ACTX-AR-ID-002", "attempts-are-told-apart", swap("attempt-2", `"runid":"run-2","attemptid":"attempt-2"`, `"runid":"run-1","attemptid":"attempt-1"`)),
 		edits("ACTX-AR-ID-002", "earlier-attempt-unchanged", swap("attempt-2", `"attemptid":"attempt-2"`, `"attemptid":"attempt-1"`)),
+		edits("ACTX-AR-ID-002", "retry-is-no-violation", swap("attempt-2", `"attemptid":"attempt-2"`, `"attemptid":"attempt-1"`)),
 		edits("ACTX-AR-ID-002", "tasks-name-their-attempt", swap("attempt-1", "ce-runid: run-1\nce-attemptid: attempt-1\n", "")),
 		edits("ACTX-AR-SEL-001", "decided-one-by-one", swap("selection", `"reason":"budget_limit"`, `"reason":"stale"`)),
 		edits("ACTX-AR-SEL-001", "available-is-candidates", swap("surface", `,"e-$RUN"`, ``)),

@@ -1,6 +1,8 @@
 -- Selections where candidates = selected + omitted does not hold, an omission lacks its
 -- reason, or a part is missing.
 --
+-- Two attempts may use one selection id; each is checked alone.
+--
 -- Selections whose stored sums agree are not looked at again.
 --
 -- Needs: decisions, selections.
@@ -8,6 +10,7 @@
 --   tenant        LowCardinality(String)  id
 --   session_id    String                  id
 --   turn_id       String                  id
+--   attempt_id    String                  id
 --   call_id       String                  id
 --   selection_id  String                  id
 --   problem       Nullable(String)        text
@@ -61,7 +64,8 @@ decided AS
     GROUP BY tenant, session_id, attempt_id, selection_id
     HAVING completed > 0
 )
-SELECT tenant, session_id, turn_id, call_id, selection_id, violation.1 AS problem, violation.2 AS item_refs
+SELECT
+    tenant, session_id, turn_id, attempt_id, call_id, selection_id, violation.1 AS problem, violation.2 AS item_refs
 FROM decided
 ARRAY JOIN arrayFilter(
     v -> v.3,

@@ -50,7 +50,7 @@ FROM
     SELECT
         *,
         row_number() OVER (
-            PARTITION BY tenant, session_id, record_id, change
+            PARTITION BY tenant, session_id, attempt_id, record_id, change
             ORDER BY summary_ref = '', recorded_at, stream_seq) AS version
     FROM replacements FINAL
     WHERE record_kind = 'compaction'

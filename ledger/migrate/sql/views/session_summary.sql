@@ -44,26 +44,26 @@ SELECT
     max(call.6) AS max_window_tokens,
     uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
     countIf(kind = 'context.log.appended') AS log_entries,
-    uniqExactIf(subject, kind = 'context.selection.completed') AS selections,
-    uniqExactIf(subject, kind = 'context.injection.applied') AS injections,
-    uniqExactIf(subject, kind = 'context.compaction.completed') AS compactions,
-    uniqExactIf(subject, kind = 'context.elision.applied') AS elisions,
-    uniqExactIf(subject, kind = 'context.summary.created') AS summaries,
-    uniqExactIf(subject, kind = 'context.redaction.applied') AS redactions,
+    uniqExactIf((attempt_id, subject), kind = 'context.selection.completed') AS selections,
+    uniqExactIf((attempt_id, subject), kind = 'context.injection.applied') AS injections,
+    uniqExactIf((attempt_id, subject), kind = 'context.compaction.completed') AS compactions,
+    uniqExactIf((attempt_id, subject), kind = 'context.elision.applied') AS elisions,
+    uniqExactIf((attempt_id, subject), kind = 'context.summary.created') AS summaries,
+    uniqExactIf((attempt_id, subject), kind = 'context.redaction.applied') AS redactions,
     uniqExactIf(subject, kind = 'context.missing.detected') AS gaps,
     countIf(kind = 'context.facts.dropped') AS facts_dropped
 FROM
 (
     SELECT
         tenant, session_id, toString(agent) AS agent, '' AS model, event_time AS at, toString(event_type) AS kind,
-        turn_id, run_id, thread_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
+        turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
                 Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
                 Nullable(Int64))') AS call,
         '' AS currency
     FROM events FINAL
     UNION ALL
     SELECT
-        tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '',
+        tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
         (
             uncached_input, cache_read,
             if(

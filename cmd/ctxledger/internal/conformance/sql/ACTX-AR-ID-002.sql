@@ -35,6 +35,20 @@ FROM
     WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND attempt_id = 'attempt-1'
 );
 
+-- check: retry-is-no-violation
+-- expects: a second attempt that reuses the selection id of the first breaks the conservation of neither
+-- rule: seed 001 ACTX-AR-ID-002, invariant 6
+-- applies: run
+SELECT
+    (
+        SELECT count()
+        FROM selections
+        WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    ) AS looked_at,
+    '' AS expected, arrayStringConcat(groupArray(concat('selection ', selection_id, ': ', problem)), '; ') AS found
+FROM check_conservation
+WHERE tenant = {tenant:String} AND session_id = {session_id:String};
+
 -- check: tasks-name-their-attempt
 -- expects: a selection for a task says which run or attempt it was for
 -- rule: seed 001 ACTX-AR-ID-002
