@@ -134,16 +134,8 @@ func (b *Builder) addRecordNode(e *schema.Event) {
 	if where != "" {
 		b.edge(b.node, where, "associated_with")
 	}
-	for _, in := range []struct {
-		kind kind
-		id   string
-	}{
-		{turnKind, e.TurnID}, {taskKind, e.TaskID}, {sessionKind, e.SessionID}, {threadKind, e.ThreadID},
-		{stepKind, e.StepID}, {toolCallKind, e.ToolCallID}, {actionKind, e.ActionID},
-	} {
-		if in.id != "" {
-			b.edge(b.node, b.thing(in.kind, in.id, nil), "associated_with")
-		}
+	if e.TurnID != "" {
+		b.edge(b.node, b.thing(turnKind, e.TurnID, nil), "associated_with")
 	}
 }
 

@@ -103,25 +103,6 @@ func TestAEV_AR_ID_002(t *testing.T) {
 	}
 }
 
-// TestContextJoinsItsRuntimeIDs looks for the way from a record to every runtime id.
-func TestContextJoinsItsRuntimeIDs(t *testing.T) {
-	t.Parallel()
-	ids := schema.Correlation{SessionID: "s", ThreadID: "h", TurnID: "u", TaskID: "k", RunID: "r", StepID: "p", ToolCallID: "c", ActionID: "a"}
-	files, _ := derive(t, header(), []*pack.Record{event(t, 1, &schema.ItemAdded{Item: schema.Item{ItemID: "i1"}}, ids)})
-	valid(t, files)
-	of := make(map[string]bool)
-	for _, e := range read[provenance](t, files, pack.ProvenanceFile).Edges {
-		if e.From == "record:0.1" {
-			of[e.To] = true
-		}
-	}
-	for _, id := range []string{"session:sess-7f3a", "thread:h", "turn:u", "task:k", "run:r", "step:p", "tool_call:c", "action:a"} {
-		if !of[id] {
-			t.Errorf("no edge from the record to %s", id)
-		}
-	}
-}
-
 // TestAEV_AR_REPLAY_001: a replay points at sources of the pack and has no timeline of
 // its own.
 func TestAEV_AR_REPLAY_001(t *testing.T) {

@@ -24,13 +24,10 @@ type windows struct {
 	index       map[windowKey]*window
 	further     map[windowKey]struct{} // turns beyond those that are drawn
 	titles      map[string]string      // by item
-	limits      map[callKey]limits     // by call
+	limits      map[string]limits      // by call
 }
 
-type windowKey struct{ turn, attempt, target string }
-
-// callKey is a call of an attempt: two attempts may use one call id.
-type callKey struct{ attempt, call string }
+type windowKey struct{ turn, target string }
 
 // limits are what a budget says of a call.
 type limits struct{ max, reserved *int64 }
@@ -54,7 +51,7 @@ type blockLine struct {
 }
 
 func (w *windows) begin() {
-	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[callKey]limits)
+	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[string]limits)
 	w.further = make(map[windowKey]struct{})
 }
 
@@ -75,7 +72,7 @@ func (w *windows) see(e *schema.Event, fact schema.Fact) {
 		w.title(&f.Item)
 	case *schema.BudgetApplied:
 		if f.CallID != "" && len(w.limits) < maxCalls {
-			w.limits[callKey{e.AttemptID, f.CallID}] = limits{f.MaxTokens, f.ReservedTokens}
+			w.limits[f.CallID] = limits{f.MaxTokens, f.ReservedTokens}
 		}
 	case *schema.AssemblyCreated:
 		w.assembled(e, f)
@@ -107,11 +104,11 @@ func (w *windows) of(key windowKey) *window {
 }
 
 func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
-	found := w.of(windowKey{e.TurnID, e.AttemptID, f.Target})
+	found := w.of(windowKey{e.TurnID, f.Target})
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{e.AttemptID, f.CallID}]}
+	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID]}
 	for i := range f.OrderedBlocks {
 		b := &f.OrderedBlocks[i]
 		found.blocks = append(found.blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
@@ -130,7 +127,7 @@ func (w *windows) what(b *schema.Block) string {
 
 // used keeps what a call without an assembly was made of.
 func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
-	key := windowKey{e.TurnID, e.AttemptID, "model"}
+	key := windowKey{e.TurnID, "model"}
 	if f.AssemblyID != "" || len(f.Layers) == 0 || w.index[key] != nil && !w.index[key].fromLog {
 		return
 	}
@@ -138,7 +135,7 @@ func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: key, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{e.AttemptID, f.CallID}], fromLog: true, logFirst: f.WindowFirst, logNext: f.WindowNext}
+	*found = window{windowKey: key, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID], fromLog: true, logFirst: f.WindowFirst, logNext: f.WindowNext}
 	for i := range f.Layers {
 		l := &f.Layers[i]
 		what := "the whole layer"
@@ -188,9 +185,6 @@ func (w *window) draw(out *strings.Builder) {
 	title := "turn " + cmp.Or(w.turn, "(none)")
 	if w.call != "" {
 		title += ", call " + w.call
-	}
-	if w.attempt != "" {
-		title += ", attempt " + w.attempt
 	}
 	if w.target != "model" {
 		title += ", for " + w.target
