@@ -57,8 +57,8 @@ stated AS
     LIMIT 1 BY tenant, attempt_id, call_id
     UNION ALL
     SELECT
-        tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL, target,
-        assembly_id
+        tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL,
+        concat(target, ' ', tool_call_id), assembly_id
     FROM placements
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
@@ -239,4 +239,4 @@ FROM
             x -> x.1 < order_in_thread AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, items[1]), cuts.2)
 ) AS w
 LEFT JOIN titles AS i ON w.items[1] = i.item_id
-ORDER BY target, position
+ORDER BY target, position, assembly_id

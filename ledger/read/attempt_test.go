@@ -104,3 +104,33 @@ func TestInjectionWithoutAnAssemblyOfItsAttempt(t *testing.T) {
 		t.Errorf("got %s, want the injection of attempt 2", got)
 	}
 }
+
+// TestTwoToolsOfACall: each tool call of a model call has a window of its own.
+func TestTwoToolsOfACall(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("s1", "s1", "t1", "run")
+	for i, tool := range []string{"", "tool-1", "tool-2", "tool-2"} {
+		c.ids.ToolCallID = tool
+		target := "tool"
+		if tool == "" {
+			target = "model"
+		}
+		c.add(&schema.AssemblyCreated{AssemblyID: fmt.Sprint("assembly-", i), CallID: "call", Target: target, OrderedBlocks: []schema.Block{
+			{Block: "doc", Tokens: num(int64(i)), ItemRefs: refs(fmt.Sprint("item-", i)), Position: num(0)}}})
+	}
+	l := c.write()
+	want := "[[ [item-0]] [tool-1 [item-1]] [tool-2 [item-3]]]"
+	if got := fmt.Sprint(rows(t, l, "SELECT tool_call_id, item_refs FROM turn_window ORDER BY 1", nil)); got != want {
+		t.Errorf("the view has %s", got)
+	}
+	arguments := map[string]string{"session_id": "s1", "turn_id": "t1", "call_id": "call"}
+	want = "[[ [item-0]] [tool-1 [item-1]] [tool-2 [item-3]]]"
+	if got := fmt.Sprint(named(t, l, "window", arguments, "tool_call_id", "item_refs")); got != want {
+		t.Errorf("the query has %s", got)
+	}
+	blocks, _, err := turn.Window(t.Context(), l, arguments)
+	if err != nil || len(blocks) != 3 || blocks[1].ToolCall != "tool-1" || blocks[2].ToolCall != "tool-2" {
+		t.Errorf("%+v, %v", blocks, err)
+	}
+}

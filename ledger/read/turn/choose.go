@@ -35,6 +35,7 @@ type assemblyRow struct {
 	Attempt  string `ch:"attempt_id"`
 	Call     string `ch:"call_id"`
 	Target   string `ch:"target"`
+	Tool     string `ch:"tool_call_id"`
 	Assembly string `ch:"assembly_id"`
 }
 
@@ -45,7 +46,7 @@ func (u callRow) compare(o callRow) int {
 }
 
 // call is a model call, or an assembly that names none, with what its window is made
-// of: assemblies, the last for each target, or a stretch of the item log.
+// of: assemblies, the last for each target and tool call, or a stretch of the item log.
 type call struct {
 	place                                        int64
 	tenant, turn, thread, attempt, call, lineage string
@@ -92,7 +93,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id, attempt string) (c, b
 	for _, c := range calls {
 		c.lineage = cmp.Or(c.lineage, c.thread)
 		for _, a := range c.made {
-			if !slices.ContainsFunc(c.made, func(b assemblyRow) bool { return b.Target == a.Target && b.place() > a.place() }) {
+			if !slices.ContainsFunc(c.made, func(b assemblyRow) bool { return b.Target == a.Target && b.Tool == a.Tool && b.place() > a.place() }) {
 				c.assemblies = append(c.assemblies, a.Assembly)
 			}
 		}

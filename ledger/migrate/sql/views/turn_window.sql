@@ -92,7 +92,9 @@ placed AS
     SELECT
         *, countIf(record_kind = 'injection') OVER (PARTITION BY tenant, session_id, attempt_id, assembly_id) AS shown,
         first_value(assembly_id) OVER (
-            PARTITION BY tenant, session_id, attempt_id, call_id, target, record_kind, if(call_id = '', assembly_id, '')
+            PARTITION BY
+                tenant, session_id, attempt_id, call_id, target, tool_call_id, record_kind,
+                if(call_id = '', assembly_id, '')
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS latest,
         row_number() OVER (
             PARTITION BY tenant, session_id, attempt_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part')

@@ -1,4 +1,4 @@
-SELECT tenant, turn_id, thread_id, attempt_id, call_id, sequence, stream_seq, target, assembly_id
+SELECT tenant, turn_id, thread_id, attempt_id, call_id, sequence, stream_seq, target, tool_call_id, assembly_id
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
