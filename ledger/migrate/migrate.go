@@ -47,12 +47,13 @@ func raced(err error) bool {
 	const (
 		tableExists     = 57
 		tableIsDropped  = 218
-		cannotAlter     = 517
 		deadlockAvoided = 473
+		cannotAlter     = 517
+		notExchanged    = 521
 	)
 	var server *clickhouse.Exception
 	return errors.As(err, &server) &&
-		slices.Contains([]int32{tableExists, codeUnknownTable, tableIsDropped, cannotAlter, deadlockAvoided}, server.Code)
+		slices.Contains([]int32{tableExists, codeUnknownTable, tableIsDropped, deadlockAvoided, cannotAlter, notExchanged}, server.Code)
 }
 
 // upOnce is Up for one that is alone.
