@@ -28,7 +28,7 @@ var ErrAccess = errors.New("access denied")
 // AccessError says which access was denied and by what rule.
 type AccessError struct {
 	Resource, Operation, Path string
-	// Rule is "not_declared", "mode", "grammar" or "grant".
+	// Rule is "not_declared", "unresolved", "mode", "grammar" or "grant".
 	Rule string
 }
 
@@ -100,6 +100,8 @@ func (r *RunContext) permit(b Binding, a Access) (grant.Path, string) {
 	switch {
 	case b.Kind == "":
 		return "", "not_declared"
+	case b.Unresolved != "":
+		return "", "unresolved"
 	case !b.Effective.Allows(needs):
 		return "", "mode"
 	case err != nil:

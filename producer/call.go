@@ -29,6 +29,8 @@ type Call struct {
 
 	// Selection says why Fit selects what it does. Set it before.
 	Selection Selection
+	// Tags are the call's own; [Call.Bill] records them.
+	Tags []string
 }
 
 // Selection is what a runtime knows of a selection beyond its outcome. What is
@@ -63,6 +65,9 @@ func (c *Call) ID() string { return c.id }
 // Window. A summary that the work wrote is recorded as a compaction and as an item
 // of the size that the work gave. An item that the work itself added is not
 // recorded again. [Call.FitWithSummary] also records the digest of the text.
+//
+// A policy of which nothing is said is the run's, where the run has one. The budget
+// names the rules of a window that did not fit at once.
 //
 // The work may be nil. If it panics, takes too long or gives nothing usable, that
 // is the outcome of its rung, and the next rung follows.
@@ -103,6 +108,9 @@ func (c *Client) estimator(model string) string { return c.config.Counter.Count(
 // plan plans the window and records nothing. Any error but a *window.LimitError
 // means that there is no plan to record.
 func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work, ended *error) (window.Plan, error) {
+	if own := c.turn.run.pressure; own != nil && policy.IsZero() {
+		policy = *own
+	}
 	plan, err := window.Fit(items, c.turn.model.Window, policy, work)
 	switch {
 	case *ended != nil:

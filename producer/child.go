@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/internal/facts"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -30,6 +31,8 @@ type Child struct {
 	Tags             []string       // in addition to the inherited ones
 	Metadata         map[string]any // in addition to the inherited one
 	ConfigurableKeys []string       // in addition to the parent's
+	Pressure         *window.Policy // as in [Run]; defaults to the parent's
+	ContextWrite     *bool          // as in [Run]; the parent's says nothing of a child
 }
 
 // ErrDepth means that a child would nest deeper than the root run allowed.
@@ -96,7 +99,11 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	bindings, modes, err := resolve(c.Resources, r.modes)
+	pressure, err := pressureOf(c.Pressure, r.pressure)
+	if err != nil {
+		return nil, err
+	}
+	bindings, modes, err := r.client.resolve(c.Resources, r.modes)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +113,7 @@ func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 	}
 	child := *r
 	child.tags, child.metadata = slices.Clone(c.Tags), own
+	child.pressure, child.contextWrite = pressure, c.ContextWrite
 	child.calls, child.Account = new(facts.Lineage), newAccount(r.Account, limits)
 	child.parentThread, child.ancestors = r.IDs.ThreadID, append(slices.Clone(r.ancestors), r.IDs.RunID)
 	child.limits, child.stores, child.bindings, child.modes = limits, stores, bindings, modes
@@ -151,6 +159,7 @@ func inheritedFields(parent, child *RunContext, asked Child) []string {
 		{"attempt_id", parent.IDs.AttemptID != "" && child.IDs.AttemptID == parent.IDs.AttemptID},
 		{"grants", asked.Grants.Inherits()},
 		{"limits", len(parent.limits) > 0},
+		{"pressure_policy", asked.Pressure == nil && parent.pressure != nil},
 		{"stores", asked.Stores.Inherits() && len(parent.stores) > 0},
 		{"configurable_keys", len(parent.configurableKeys) > 0},
 		{"inherited_tags", len(parent.inheritedTags) > 0},

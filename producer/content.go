@@ -29,6 +29,8 @@ type Content struct {
 	CallID      string // the model call that produced it
 	Priority    int    // among retrieved items the lowest is dropped first
 	Pinned      bool   // never dropped, trimmed or elided
+	Essential   bool   // never dropped as retrieved context
+	Resource    string // the run's resource whose provider gave it; optional
 	Reads       string // the file that a tool result shows
 	// Offers are items and sources that the text proposes to the model, such as
 	// memory to read. OfferedBy is the item whose offer the model accepted with this
@@ -73,7 +75,7 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 // planned is the item as plans see it.
 func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
-		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Reads: c.Reads,
+		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads,
 		Digest: digest, Redaction: string(c.Redaction),
 	}
 	if c.ToolCallID != "" {
@@ -89,6 +91,7 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 		TokenEstimate: new(int64(count.Tokens)), Estimator: count.Estimator, ByteSize: new(int64(len(text))),
 		ContentDigest: c.config.Key.Digest([]byte(text)), Visibility: []string{"model"}, Layer: of.Layer, Role: of.Role,
 		RedactionState: of.Redaction, RedactionReason: of.RedactionReason, OfferedBy: schema.Ref(of.OfferedBy),
+		Pinned: of.Pinned, Essential: of.Essential,
 	}
 	if of.Kind == window.KindSummary {
 		item.ContentMode = schema.ContentSummary
@@ -157,10 +160,16 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	if err != nil {
 		return arrival{}, r.client.withheld.hideError(err)
 	}
+	if _, declared := r.bindings[c.Resource]; c.Resource != "" && !declared {
+		return arrival{}, invalid("content resource", "is none that the run declares")
+	}
 	text, hits := r.client.withheld.guard().Mask(c.Text)
 	a := arrival{facts: r.redact(&c, hits)}
 	count := r.client.config.Counter.Count(model, text)
 	item := r.client.item(c, text, count)
+	if c.Resource != "" {
+		item.BindingID = bindingID(r.IDs.RunID, c.Resource)
+	}
 	a.item = c.planned(count, item.ContentDigest)
 	a.facts = append(a.facts, &schema.ItemAdded{Common: schema.Common{PolicyRefs: schema.Refs(c.PolicyRefs...)}, Item: item})
 	if itemType != "" {

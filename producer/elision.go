@@ -83,8 +83,9 @@ const sentWhole = "sent_whole"
 // A shortening is what the ladder did to tool outputs that the thread's earlier
 // calls sent otherwise: it holds for later calls, until an item is sent whole.
 type shortening struct {
-	stubs []window.Elided // shortened now, and not in the same way before
-	whole []window.Elided // shortened before, and sent in full now
+	policy string          // its name in facts
+	stubs  []window.Elided // shortened now, and not in the same way before
+	whole  []window.Elided // shortened before, and sent in full now
 }
 
 // shortened compares a plan with what earlier plans of the thread shortened. A
@@ -93,6 +94,7 @@ func (l *itemLog) shortened(plan window.Plan) (s shortening) {
 	if plan.TokensAfter > plan.Limit {
 		return s
 	}
+	s.policy = facts.PolicyName(plan.Policy)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range plan.Shortened() {
@@ -134,12 +136,12 @@ func (c *Call) shorten(s shortening) (list []schema.Fact) {
 			}
 		}
 		list = facts.AsFacts(facts.ElidedParts(schema.Elision{
-			PassID: nth("elision:"+c.id, c.passes), CallID: c.id, Policy: facts.PressurePolicy, Trigger: string(schema.TriggerTokenPressure),
+			PassID: nth("elision:"+c.id, c.passes), CallID: c.id, Policy: s.policy, Trigger: string(schema.TriggerTokenPressure),
 			Level: schema.ElisionLevel(level),
 		}, s.stubs, c.turn.run.log.position))
 	}
 	if len(s.whole) > 0 {
-		list = append(list, facts.AsFacts(facts.ReloadedParts(c.reload(facts.PressurePolicy, sentWhole), s.whole, c.turn.run.log.position))...)
+		list = append(list, facts.AsFacts(facts.ReloadedParts(c.reload(s.policy, sentWhole), s.whole, c.turn.run.log.position))...)
 	}
 	return list
 }

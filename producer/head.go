@@ -96,7 +96,9 @@ func (c *Call) arriveAtHead(content Content, kind window.Kind) (arrival, error) 
 
 // injection is the arrival as the head attaches it.
 func (a arrival) injection(kind string) window.Injection {
-	return window.Injection{Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens, Digest: a.item.Digest, Redaction: a.item.Redaction}
+	return window.Injection{
+		Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens, Digest: a.item.Digest, Redaction: a.item.Redaction, Binding: a.fact().BindingID,
+	}
 }
 
 // headFacts says what a transition of the head did. An injection's id is made of
@@ -124,7 +126,7 @@ func headInjection(call string, in window.Injection) schema.Injection {
 	return schema.Injection{
 		InjectionID: "inject:" + in.AttachedTo + ":" + in.Ref, CallID: call, Target: facts.Target,
 		InjectionPoint: schema.InjectUserMessageAppendix, InjectionKind: in.Kind, ItemRefs: schema.Refs(in.Ref),
-		AttachedTo: schema.Ref(in.AttachedTo), Ephemeral: true, PersonaTo: in.Persona, Tokens: new(int64(in.Tokens)),
+		AttachedTo: schema.Ref(in.AttachedTo), Ephemeral: true, BindingID: in.Binding, PersonaTo: in.Persona, Tokens: new(int64(in.Tokens)),
 		Digest: in.Digest, RedactionState: schema.RedactionState(in.Redaction),
 	}
 }

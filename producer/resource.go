@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -18,6 +20,12 @@ type Resource struct {
 	// Mode is what the manifest asks for. Defaults to [grant.Read].
 	Mode  grant.Mode
 	Tools []Tool // what the provider offers
+	// Config is the provider's own configuration, as JSON holds it. Facts have the names
+	// of its members and, with a key, one digest of it all.
+	Config map[string]any
+	// Unresolved says why no provider serves the resource. It has no tools then, and every
+	// access to it is denied.
+	Unresolved string
 }
 
 // Tool is one operation that a provider offers to the model.
@@ -35,6 +43,11 @@ type Binding struct {
 	// Tools are the names to show to the model: those that the effective mode
 	// allows, and no others.
 	Tools []string
+	// Unresolved says why no provider serves it; empty where one does.
+	Unresolved string
+
+	configKeys   []string
+	configDigest string
 }
 
 // Binding returns a declared resource of the run, and whether there is one of
@@ -51,7 +64,7 @@ func (r *RunContext) Binding(name string) (Binding, bool) {
 // counts, and a kind that a run leaves out keeps the mode that it had above.
 //
 // Source: seed 002 (read versus read-write), shared/vectors/grants.json, modes.
-func resolve(declared []Resource, above map[string]grant.Mode) (map[string]Binding, map[string]grant.Mode, error) {
+func (c *Client) resolve(declared []Resource, above map[string]grant.Mode) (map[string]Binding, map[string]grant.Mode, error) {
 	bindings, modes := make(map[string]Binding, len(declared)), maps.Clone(above)
 	for i, d := range declared {
 		field := fmt.Sprintf("resources[%d]", i)
@@ -65,9 +78,20 @@ func resolve(declared []Resource, above map[string]grant.Mode) (map[string]Bindi
 		case err != nil:
 			return nil, nil, invalid(field+".mode", "must be read or read-write")
 		}
-		b := Binding{Name: d.Name, Kind: d.Kind, Declared: mode}
+		config, err := json.Marshal(d.Config, json.Deterministic(true))
+		if err != nil {
+			return nil, nil, invalid(field+".config", "holds what JSON cannot hold")
+		}
+		b := Binding{Name: d.Name, Kind: d.Kind, Declared: mode, Unresolved: d.Unresolved, configKeys: slices.Sorted(maps.Keys(d.Config))}
 		if b.Kind == "" {
 			b.Kind = d.Name
+		}
+		if len(d.Config) > 0 {
+			b.configDigest = c.config.Key.Digest(config)
+		}
+		if d.Unresolved != "" {
+			bindings[d.Name] = b
+			continue
 		}
 		b.Effective = mode.Clamp(above[b.Kind])
 		for _, tool := range d.Tools {
@@ -82,6 +106,9 @@ func resolve(declared []Resource, above map[string]grant.Mode) (map[string]Bindi
 		bindings[d.Name] = b
 	}
 	for _, b := range bindings {
+		if b.Unresolved != "" {
+			continue
+		}
 		if modes == nil {
 			modes = make(map[string]grant.Mode)
 		}
@@ -108,7 +135,7 @@ func toolName(resource, tool string) string {
 // resource is the part of the facts that says what a run has.
 func (r *RunContext) resource(b Binding) schema.Resource {
 	return schema.Resource{
-		BindingID: "resource:" + r.IDs.RunID + ":" + b.Name, Name: b.Name, ResourceKind: b.Kind,
+		BindingID: bindingID(r.IDs.RunID, b.Name), Name: b.Name, ResourceKind: b.Kind,
 		DeclaredMode: string(b.Declared), EffectiveMode: string(b.Effective), Tools: b.Tools,
 	}
 }
@@ -116,7 +143,16 @@ func (r *RunContext) resource(b Binding) schema.Resource {
 // resolved are the facts of all bindings, by name.
 func (r *RunContext) resolved() (facts []schema.Fact) {
 	for _, name := range slices.Sorted(maps.Keys(r.bindings)) {
-		facts = append(facts, &schema.ResourceResolved{Resource: r.resource(r.bindings[name])})
+		b := r.bindings[name]
+		f := &schema.ResourceResolved{Resource: r.resource(b)}
+		f.ConfigKeys, f.ConfigDigest = b.configKeys, b.configDigest
+		if b.Unresolved != "" {
+			f.Outcome, f.Reason = schema.ResourceUnresolved, b.Unresolved
+		}
+		facts = append(facts, f)
 	}
 	return facts
 }
+
+// bindingID is the id of a resource as a run has it.
+func bindingID(run, name string) string { return "resource:" + run + ":" + name }

@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/producertest"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -166,5 +168,104 @@ func TestAccess(t *testing.T) {
 	}
 	if err := turn.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read"}); !errors.Is(err, producer.ErrSealed) {
 		t.Errorf("after the seal: %v", err)
+	}
+}
+
+// TestUnresolvedResource: a declaration that no provider serves is a fact with its
+// reason. It clamps no child, and access to it is denied by a rule of its own.
+func TestUnresolvedResource(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{Session: "s", MaxDepth: 1, Grants: grant.Set{"app"}, Resources: []producer.Resource{
+		{Name: "mail", Kind: "imap", Mode: grant.Read, Unresolved: "no provider is registered", Tools: []producer.Tool{{Name: "read", Mode: grant.Read}}},
+	}})
+	f := producertest.One[*schema.ResourceResolved](t, rec.Events())
+	if f.Outcome != schema.ResourceUnresolved || f.Reason != "no provider is registered" || f.EffectiveMode != "" || len(f.Tools) != 0 || f.DeclaredMode != "read" {
+		t.Errorf("%+v", f)
+	}
+	var denied *producer.AccessError
+	if err := run.Access(t.Context(), producer.Access{Resource: "mail", Operation: "read", Mode: grant.Read, Path: "app"}); !errors.As(err, &denied) || denied.Rule != "unresolved" {
+		t.Errorf("%v", err)
+	}
+	child, err := run.Child(t.Context(), producer.Child{Resources: []producer.Resource{{Name: "mail", Kind: "imap", Mode: grant.ReadWrite}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := child.Binding("mail"); b.Effective != grant.ReadWrite {
+		t.Errorf("the child has %q: nobody above had the resource", b.Effective)
+	}
+	if f := producertest.Facts[*schema.ResourceResolved](rec.Events())[1]; f.Outcome != "" || f.Reason != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestResourceConfig: a provider's configuration is known by the names of its members
+// and by a digest. No value leaves the process.
+func TestResourceConfig(t *testing.T) {
+	t.Parallel()
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, rec := producertest.New(t, func(c *producer.Config) { c.Key = key })
+	for _, config := range []map[string]any{{"url": "imap://internal.example", "limit": 3}, {"limit": 3, "url": "imap://internal.example"}, {"limit": 4, "url": "imap://internal.example"}, nil} {
+		opened(t, client, producer.Run{Session: "s", Resources: []producer.Resource{{Name: "mail", Config: config}}})
+	}
+	facts := producertest.Facts[*schema.ResourceResolved](rec.Events())
+	if !slices.Equal(facts[0].ConfigKeys, []string{"limit", "url"}) || !strings.HasPrefix(facts[0].ConfigDigest, "hmac-sha256:") {
+		t.Errorf("%+v", facts[0])
+	}
+	if facts[0].ConfigDigest != facts[1].ConfigDigest || facts[0].ConfigDigest == facts[2].ConfigDigest {
+		t.Error("the digest does not follow the configuration")
+	}
+	if facts[3].ConfigKeys != nil || facts[3].ConfigDigest != "" {
+		t.Errorf("no configuration is %+v", facts[3])
+	}
+	for _, e := range rec.Events() {
+		if strings.Contains(string(e.Data), "internal.example") {
+			t.Errorf("%s has a value", e.Type)
+		}
+	}
+	if _, err := client.Open(t.Context(), producer.Run{Session: "s", Resources: []producer.Resource{{Name: "mail", Config: map[string]any{"f": func() {}}}}}); err == nil {
+		t.Error("a function is taken as configuration")
+	}
+}
+
+// TestProviderOfContent: what a provider injected names the resource that it came from.
+func TestProviderOfContent(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{ID: "r", Session: "s", Resources: []producer.Resource{{Name: "memory"}}})
+	turn := run.Turn("t", producer.Model{Name: "gpt-4o"})
+	user, err := turn.Add(t.Context(), producer.Content{ID: "u", Role: "user", Kind: window.KindMessage, Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := producer.Content{ID: "topics", Text: "topics: billing, travel", Resource: "memory"}
+	head := window.NewHead(window.AtOnce).UserMessage("u")
+	if _, _, err := turn.Call("c").InjectHead(t.Context(), []window.Item{user}, head, "topics", topics); err != nil {
+		t.Fatal(err)
+	}
+	items, injected := producertest.Facts[*schema.ItemAdded](rec.Events()), producertest.One[*schema.InjectionApplied](t, rec.Events())
+	if items[0].BindingID != "" || items[1].BindingID != "resource:r:memory" || injected.BindingID != "resource:r:memory" {
+		t.Errorf("%q, %q, %q", items[0].BindingID, items[1].BindingID, injected.BindingID)
+	}
+	var refused *producer.InvalidError
+	if _, err := turn.Add(t.Context(), producer.Content{ID: "x", Text: "x", Resource: "mail"}); !errors.As(err, &refused) {
+		t.Errorf("a resource that the run does not declare: %v", err)
+	}
+}
+
+// TestBasisOfGrants: a grant says from which authenticated facts it was minted.
+func TestBasisOfGrants(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	opened(t, client, producer.Run{Session: "s", Grants: grant.Set{"app/user/u_1"}, Basis: producer.Basis{Facts: []string{"user:u_1", "tenant:acme"}, PolicyRefs: []string{"policy:grants"}}})
+	f := producertest.One[*schema.GrantIssued](t, rec.Events())
+	if !slices.Equal(f.Basis, schema.Refs("user:u_1", "tenant:acme")) || !slices.Equal(f.PolicyRefs, schema.Refs("policy:grants")) {
+		t.Errorf("%+v", f)
+	}
+	if _, err := client.Open(t.Context(), producer.Run{Session: "s", Basis: producer.Basis{Facts: []string{"user:u_1"}}}); err == nil {
+		t.Error("a basis of no grants is taken")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/internal/facts"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -39,6 +40,23 @@ type Run struct {
 	// only at run time, stay with the runtime: no field takes one, so no fact can
 	// have it.
 	ConfigurableKeys []string
+	// Pressure is the policy by which windows of the run, and of those below it, are
+	// made to fit where a call names none. Nil is none.
+	Pressure *window.Policy
+	// Basis names the authenticated facts that the grants were minted from, such as
+	// "user:u_1", and the policies that they were minted by.
+	Basis Basis
+	// ContextWrite says whether the agent's output goes back to its scratchpads. Nil is
+	// unknown; where it is false, [Turn.WriteScratchpad] is refused.
+	ContextWrite *bool
+}
+
+// Basis is what trusted code minted a run's grants from: ids, or references in JSON.
+//
+// Source: seed 002 (namespace grants).
+type Basis struct {
+	Facts      []string // such as a user, a workspace, a tenant, a service identity
+	PolicyRefs []string
 }
 
 // Place says where in the work a run, a turn or a part of a turn is. What is empty is that
@@ -93,6 +111,8 @@ type RunContext struct {
 	inheritedTags     []string
 	metadata          map[string]any // encoded, see snapshot
 	inheritedMetadata map[string]any // encoded, too
+	pressure          *window.Policy
+	contextWrite      *bool
 	log               *itemLog
 	calls             *facts.Lineage // whose prompt cache the run's calls share
 	Account           *Account       // what the run and those below it use
@@ -115,9 +135,12 @@ func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	opened.Program = r.Program
 	facts := []schema.Fact{opened}
 	if len(run.grants) > 0 {
-		facts = append(facts, &schema.GrantIssued{Grant: schema.Grant{
+		f := &schema.GrantIssued{Grant: schema.Grant{
 			GrantID: "grant:" + run.IDs.RunID, Grants: run.grants.Strings(), Effective: run.grants.Strings(), Issuer: c.config.Runtime,
-		}})
+			Basis: schema.Refs(r.Basis.Facts...),
+		}}
+		f.PolicyRefs = schema.Refs(r.Basis.PolicyRefs...)
+		facts = append(facts, f)
 	}
 	if err := run.Record(ctx, append(facts, run.resolved()...)...); err != nil {
 		return nil, err
@@ -132,6 +155,12 @@ func (c *Client) root(r Run) (*RunContext, error) {
 		return nil, invalid("session", "must be named")
 	case r.MaxDepth < 0:
 		return nil, invalid("max depth", "must not be negative")
+	case len(r.Grants) == 0 && len(r.Basis.Facts)+len(r.Basis.PolicyRefs) > 0:
+		return nil, invalid("basis", "must come with the grants that were minted from it")
+	}
+	pressure, err := pressureOf(r.Pressure, nil)
+	if err != nil {
+		return nil, err
 	}
 	grants, err := c.config.GrantPolicy.Parse(r.Grants.Strings())
 	if err != nil {
@@ -141,7 +170,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	bindings, modes, err := resolve(r.Resources, nil)
+	bindings, modes, err := c.resolve(r.Resources, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +195,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 		stores: union(nil, r.Stores), configurableKeys: union(nil, r.ConfigurableKeys),
 		tags: slices.Clone(r.Tags), metadata: own,
 		inheritedTags: slices.Clone(r.InheritedTags), inheritedMetadata: inherited, log: log, calls: &log.root,
-		Account: newAccount(nil, limits),
+		Account: newAccount(nil, limits), pressure: pressure, contextWrite: r.ContextWrite,
 		IDs: r.Place.in(schema.Correlation{
 			Agent: r.Agent, ResourceID: r.ResourceID, SessionID: r.Session, ThreadID: r.Thread, RunID: id, RootRunID: id,
 		}),
@@ -180,7 +209,10 @@ func (r *RunContext) opened() *schema.ScopeOpened {
 		RunID: r.IDs.RunID, ParentRunID: r.IDs.ParentRunID, RootRunID: r.IDs.RootRunID, ThreadID: r.IDs.ThreadID,
 		ScopeKind: "agent", Depth: new(int64(r.depth())), MaxDepth: new(int64(r.maxDepth)),
 		Tags: r.tags, InheritedTags: r.inheritedTags, LocalMetadata: r.metadata, InheritedMetadata: r.inheritedMetadata,
-		ConfigurableKeys: r.configurableKeys, Limits: r.limits.recorded(), Stores: r.stores,
+		ConfigurableKeys: r.configurableKeys, Limits: r.limits.recorded(), Stores: r.stores, ContextWrite: r.contextWrite,
+	}
+	if r.pressure != nil {
+		f.PressurePolicy = facts.PressureRules(*r.pressure)
 	}
 	if r.depth() > 0 {
 		f.ScopeKind, f.ParentThreadID = "subagent", r.parentThread
@@ -237,6 +269,16 @@ func (r *RunContext) Scope() Scope {
 		Tags: slices.Clone(r.tags), InheritedTags: slices.Clone(r.inheritedTags),
 		Metadata: restored(r.metadata), InheritedMetadata: restored(r.inheritedMetadata),
 	}
+}
+
+// pressureOf is a copy of the policy that was asked for, or else the parent's.
+func pressureOf(asked, above *window.Policy) (*window.Policy, error) {
+	if asked == nil {
+		return above, nil
+	}
+	policy := *asked
+	policy.Steps = slices.Clone(policy.Steps)
+	return &policy, policy.Validate()
 }
 
 // RunID returns the run's id.

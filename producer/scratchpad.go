@@ -3,9 +3,11 @@ package producer
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/ctxledger/ctxledger/producer/internal/facts"
 	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -16,44 +18,84 @@ type ScratchpadEntry struct {
 	Text      string
 }
 
-// LoadScratchpad records the entries that entered the prompt, in order; none is
-// a fact, too. Scratchpads are no boundary of access, and loading one grants
-// nothing. What the guard withholds is counted and digested as masked, and is a
-// redaction. Errors are those of [Client.Record]; with one, nothing is recorded.
-func (t *Turn) LoadScratchpad(ctx context.Context, entries ...ScratchpadEntry) error {
-	return t.scratchpad(ctx, entries, func(s schema.Scratchpad, metadata map[string]any) schema.Fact {
+// LayerScratchpad is the layer of what scratchpads put into the window.
+const LayerScratchpad = "scratchpad"
+
+// LoadScratchpad records the entries that entered the prompt, in order, each as an
+// item of [LayerScratchpad]; none is a fact, too. It returns the items: they belong
+// among those of the turn's calls. A plan never leaves them out, unless the caller
+// gives them another kind. Scratchpads are no boundary of access, and loading one
+// grants nothing. What the guard withholds is counted and digested as masked, and is a
+// redaction of the item. Errors are those of [Client.Record]; with one, nothing is
+// recorded.
+func (t *Turn) LoadScratchpad(ctx context.Context, entries ...ScratchpadEntry) ([]window.Item, error) {
+	id, err := newScratchpadID()
+	if err != nil {
+		return nil, err
+	}
+	list, items := make([]noted, len(entries)), make([]window.Item, len(entries))
+	arrivals := make([]arrival, len(entries))
+	for i, e := range entries {
+		a, err := t.run.arrive(t.model.Name, Content{
+			ID: id + ":" + strconv.Itoa(i+1), ContextKind: string(schema.KindMemory), Layer: LayerScratchpad, Kind: window.KindFixed,
+			Role: window.RoleSystem, Text: e.Text,
+		})
+		if err != nil {
+			return nil, err
+		}
+		arrivals[i], items[i] = a, a.item
+		list[i] = noted{contextID: e.ContextID, digest: a.item.Digest, tokens: int64(a.item.Tokens), item: a.item.ID}
+	}
+	loaded := scratchpadFacts(id, list, func(s schema.Scratchpad, metadata map[string]any) schema.Fact {
 		return &schema.ScratchpadLoaded{Common: schema.Common{Metadata: metadata}, Scratchpad: s}
 	})
+	if err := t.enter(ctx, arrivals, loaded...); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 // WriteScratchpad records what was written back to scratchpads, one entry a
-// context id that it went to. See [Turn.LoadScratchpad].
+// context id that it went to. The texts are counted, digested and masked as those of
+// [Turn.LoadScratchpad]. The error is an [*InvalidError] where the run's ContextWrite
+// is false, or one of [Client.Record].
 func (t *Turn) WriteScratchpad(ctx context.Context, entries ...ScratchpadEntry) error {
-	return t.scratchpad(ctx, entries, func(s schema.Scratchpad, metadata map[string]any) schema.Fact {
+	if allowed := t.run.contextWrite; allowed != nil && !*allowed {
+		return invalid("context write", "is off for the run: its output goes to no scratchpad")
+	}
+	id, err := newScratchpadID()
+	if err != nil {
+		return err
+	}
+	list, made := t.noteEntries(id, entries)
+	return t.Record(ctx, append(made, scratchpadFacts(id, list, func(s schema.Scratchpad, metadata map[string]any) schema.Fact {
 		return &schema.ScratchpadWritten{Common: schema.Common{Metadata: metadata}, Scratchpad: s}
-	})
+	})...)...)
+}
+
+func newScratchpadID() (string, error) {
+	id, err := orNewID("")
+	return "scratchpad:" + id, err
 }
 
 // noted is what facts say of an entry.
 type noted struct {
 	contextID, digest string
 	tokens            int64
+	item              string // its id in the window; empty where it is in none
 }
 
-func (n noted) bytes() int { return facts.TextBytes(n.contextID) + facts.TextBytes(n.digest) }
+func (n noted) bytes() int {
+	return facts.TextBytes(n.contextID) + facts.TextBytes(n.digest) + facts.TextBytes(n.item)
+}
 
-func (t *Turn) scratchpad(ctx context.Context, entries []ScratchpadEntry, fact func(schema.Scratchpad, map[string]any) schema.Fact) error {
-	id, err := orNewID("")
-	if err != nil {
-		return err
-	}
-	id = "scratchpad:" + id
-	list, made := t.noteEntries(id, entries)
+// scratchpadFacts are what is said of the entries, in as many parts as they need.
+func scratchpadFacts(id string, list []noted, fact func(schema.Scratchpad, map[string]any) schema.Fact) (made []schema.Fact) {
 	chunks := facts.Chunk(list, facts.MaxPartBytes, noted.bytes)
 	for i, part := range chunks {
 		made = append(made, fact(scratchpadOf(id, part), facts.PartOf(i, len(chunks))))
 	}
-	return t.Record(ctx, made...)
+	return made
 }
 
 // noteEntries counts and digests the entries, and returns the redactions that
@@ -62,7 +104,8 @@ func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, 
 	client, all := t.run.client, []redact.Hit(nil)
 	for _, e := range entries {
 		text, hits := client.withheld.guard().Mask(e.Text)
-		list = append(list, noted{e.ContextID, client.config.Key.Digest([]byte(text)), int64(client.config.Counter.Count(t.model.Name, text).Tokens)})
+		tokens := client.config.Counter.Count(t.model.Name, text).Tokens
+		list = append(list, noted{contextID: e.ContextID, digest: client.config.Key.Digest([]byte(text)), tokens: int64(tokens)})
 		all = append(all, hits...)
 	}
 	for _, hits := range byPolicy(all) {
@@ -82,6 +125,9 @@ func scratchpadOf(id string, list []noted) schema.Scratchpad {
 		}
 		if n.digest != "" {
 			s.Digests = append(s.Digests, n.digest)
+		}
+		if n.item != "" {
+			s.ItemRefs = append(s.ItemRefs, schema.Ref(n.item))
 		}
 		*s.Tokens += n.tokens
 	}

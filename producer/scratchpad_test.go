@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,22 +13,26 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/producertest"
 	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What two agents share over scratchpads is known by size alone.
+// What two agents share over scratchpads is in the window, and known by size alone.
 func ExampleTurn_LoadScratchpad() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
 	run, _ := client.Open(ctx, producer.Run{Session: "s_42"})
 	turn := run.Turn("turn_7", producer.Model{Name: "gpt-4o"})
-	err := turn.LoadScratchpad(ctx,
+	items, err := turn.LoadScratchpad(ctx,
 		producer.ScratchpadEntry{ContextID: "users/1", Text: "prefers short answers"},
 		producer.ScratchpadEntry{ContextID: "users/1", Text: "writes in German"},
 		producer.ScratchpadEntry{ContextID: "global/config", Text: "be polite"})
 	f := producertest.Facts[*schema.ScratchpadLoaded](rec.Events())[0]
 	fmt.Println(err, f.ContextIDs, *f.EntryCount, *f.Tokens)
-	// Output: <nil> [users/1 global/config] 3 9
+	fmt.Println(len(items), "items of the layer", items[0].Layer)
+	// Output:
+	// <nil> [users/1 global/config] 3 9
+	// 3 items of the layer scratchpad
 }
 
 func TestScratchpadTextStays(t *testing.T) {
@@ -43,7 +48,9 @@ func TestScratchpadTextStays(t *testing.T) {
 	client, rec := producertest.New(t, func(c *producer.Config) { c.Guard, c.Key = guard, key })
 	turn := opened(t, client, producer.Run{Session: "s"}).Turn("t", producer.Model{Name: "gpt-4o"})
 	entries := []producer.ScratchpadEntry{{ContextID: "a", Text: "plain words of the user"}, {ContextID: "b", Text: "it is hunter2-correct-horse"}, {ContextID: "c", Text: "hunter2-correct-horse"}}
-	if err := errors.Join(turn.LoadScratchpad(t.Context(), entries...), turn.WriteScratchpad(t.Context(), entries[0]), turn.LoadScratchpad(t.Context())); err != nil {
+	items, err := turn.LoadScratchpad(t.Context(), entries...)
+	_, none := turn.LoadScratchpad(t.Context())
+	if err := errors.Join(err, none, turn.WriteScratchpad(t.Context(), entries[0])); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range rec.Events() {
@@ -58,15 +65,20 @@ func TestScratchpadTextStays(t *testing.T) {
 	if len(loaded[0].Digests) != 3 || loaded[0].Digests[0] != key.Digest([]byte(entries[0].Text)) || loaded[0].Digests[1] == key.Digest([]byte(entries[1].Text)) || written[0].Digests[0] != loaded[0].Digests[0] {
 		t.Errorf("digests %v and %v", loaded[0].Digests, written[0].Digests)
 	}
-	redaction := producertest.One[*schema.RedactionApplied](t, rec.Events())
-	if redaction.TargetRef != schema.Ref(loaded[0].ScratchpadID) || redaction.PolicyRefs[0] != "policy:test" {
-		t.Errorf("%+v", redaction)
+	redactions := producertest.Facts[*schema.RedactionApplied](rec.Events())
+	for i, redaction := range redactions {
+		if redaction.TargetRef != schema.Ref(items[i+1].ID) || redaction.PolicyRefs[0] != "policy:test" {
+			t.Errorf("%+v", redaction)
+		}
+	}
+	if len(redactions) != 2 || items[0].Redaction != "" || items[1].Redaction != "masked" {
+		t.Errorf("%d redactions of %+v", len(redactions), items)
 	}
 	if loaded[0].ScratchpadID == written[0].ScratchpadID {
 		t.Error("two facts of one id")
 	}
 	before := len(rec.Events())
-	if err := turn.LoadScratchpad(t.Context(), entries[1], producer.ScratchpadEntry{ContextID: "bad\xff"}); err == nil || len(rec.Events()) != before {
+	if _, err := turn.LoadScratchpad(t.Context(), entries[1], producer.ScratchpadEntry{ContextID: "bad\xff"}); err == nil || len(rec.Events()) != before {
 		t.Errorf("an id that is no text: %v, %d facts", err, len(rec.Events())-before)
 	}
 }
@@ -82,7 +94,7 @@ func TestLargeScratchpad(t *testing.T) {
 		want = append(want, fmt.Sprintf("a rather long id of a shared scratchpad %d", i))
 		entries = append(entries, producer.ScratchpadEntry{ContextID: want[i], Text: "x"})
 	}
-	if err := turn.LoadScratchpad(t.Context(), entries...); err != nil {
+	if _, err := turn.LoadScratchpad(t.Context(), entries...); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -96,5 +108,76 @@ func TestLargeScratchpad(t *testing.T) {
 	}
 	if len(parts) < 2 || !slices.Equal(got, want) || tokens != 3_000 {
 		t.Errorf("%d parts with %d ids and %d tokens", len(parts), len(got), tokens)
+	}
+}
+
+// TestScratchpadFillsTheWindow: what a scratchpad puts into the prompt is in the
+// assembly, in the usage by layer and in the seal, and the fact names its items.
+func TestScratchpadFillsTheWindow(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	turn := opened(t, client, producer.Run{Session: "s"}).Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 1_000}})
+	items, err := turn.LoadScratchpad(t.Context(), producer.ScratchpadEntry{ContextID: "users/1", Text: "prefers short answers"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question, err := turn.Add(t.Context(), producer.Content{ID: "q", Layer: "user", Role: "user", Kind: window.KindMessage, Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := turn.Call("c")
+	plan, err := call.Fit(t.Context(), append(items, question), window.DefaultPolicy(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = call.Assemble(t.Context(), plan)
+	if err := errors.Join(err, call.Usage(t.Context(), plan, schema.ProviderUsage{})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	loaded := producertest.One[*schema.ScratchpadLoaded](t, rec.Events())
+	assembly := producertest.One[*schema.AssemblyCreated](t, rec.Events())
+	usage := producertest.One[*schema.UsageRecorded](t, rec.Events())
+	seal := producertest.One[*schema.EnvelopeCreated](t, rec.Events())
+	ref := schema.Ref(items[0].ID)
+	if !slices.Equal(loaded.ItemRefs, []schema.Ref{ref}) || !slices.Contains(assembly.SourceItemRefs, ref) || !slices.Contains(seal.ItemRefs, ref) {
+		t.Errorf("%s is not in all of %v, %v, %v", ref, loaded.ItemRefs, assembly.SourceItemRefs, seal.ItemRefs)
+	}
+	if l := usage.Layers[0]; l.Layer != producer.LayerScratchpad || *l.Tokens != *loaded.Tokens || *l.Tokens == 0 {
+		t.Errorf("%+v", usage.Layers)
+	}
+}
+
+// TestContextWrite: the agent's flag is recorded, and a run whose flag is off writes to
+// no scratchpad. Unknown is not off.
+func TestContextWrite(t *testing.T) {
+	t.Parallel()
+	entry := producer.ScratchpadEntry{ContextID: "users/1", Text: "the answer"}
+	for name, c := range map[string]struct {
+		flag    *bool
+		refused bool
+	}{"on": {new(true), false}, "off": {new(false), true}, "unknown": {nil, false}} {
+		client, rec := producertest.New(t)
+		run := opened(t, client, producer.Run{Session: "s", MaxDepth: 1, ContextWrite: c.flag})
+		err := run.Turn("t", producer.Model{}).WriteScratchpad(t.Context(), entry)
+		var refused *producer.InvalidError
+		if errors.As(err, &refused) != c.refused || (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if written := len(producertest.Facts[*schema.ScratchpadWritten](rec.Events())); written != 1 && !c.refused || written != 0 && c.refused {
+			t.Errorf("%s: %d written", name, written)
+		}
+		if scope := producertest.One[*schema.ScopeOpened](t, rec.Events()); !reflect.DeepEqual(scope.ContextWrite, c.flag) {
+			t.Errorf("%s is recorded as %v", name, scope.ContextWrite)
+		}
+		child, err := run.Child(t.Context(), producer.Child{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Turn("t2", producer.Model{}).WriteScratchpad(t.Context(), entry); err != nil {
+			t.Errorf("%s: a child, which has a flag of its own: %v", name, err)
+		}
 	}
 }

@@ -62,6 +62,18 @@ func (t *Turn) In(p Place) *Turn {
 	return &Turn{run: t.run, model: t.model, IDs: p.in(t.IDs), gathered: t.gathered}
 }
 
+// Tag adds tags of the turn's own, which its seal records. The error is [ErrSealed]
+// after Seal.
+func (t *Turn) Tag(tags ...string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sealed {
+		return ErrSealed
+	}
+	t.seal.Tags = union(t.seal.Tags, tags)
+	return nil
+}
+
 // ID returns the turn's id.
 func (t *Turn) ID() string { return t.IDs.TurnID }
 

@@ -64,7 +64,7 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 	f := usageOf(run, c.id, c.turn.model.Name, plan)
 	f.Usage, f.AssemblyID = billed.Usage, c.assembly
 	f.Cost, f.Currency, f.PriceRef = billed.Cost, billed.Currency, billed.PriceRef
-	f.AnsweredModel, f.StopReason = billed.Model, billed.StopReason
+	f.AnsweredModel, f.StopReason, f.Tags = billed.Model, billed.StopReason, c.Tags
 	if billed.CacheLifetime > 0 {
 		f.CacheLifetimeSeconds = new(int64(billed.CacheLifetime / time.Second))
 	}

@@ -97,6 +97,9 @@ type Item struct {
 	RedactionReason string         `json:"redaction_reason,omitempty"`                 // why content is withheld
 	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"`    // who may see it
 	Priority        *float64       `json:"priority,omitempty"`                         // higher is kept longer
+	Pinned          bool           `json:"pinned,omitzero"`                            // whether nothing may take it out of the window
+	Essential       bool           `json:"essential,omitzero"`                         // whether it stays where other retrieved context is dropped
+	BindingID       string         `json:"binding_id,omitempty"`                       // the resource, as a run has it, whose provider gave it
 	Layer           string         `json:"layer,omitempty"`                            // what fills the window: system, user, tool_results, …
 	Role            string         `json:"role,omitempty"`                             // of the message: system, user, assistant, tool
 	Offers          []Ref          `json:"offers,omitempty"`                           // items and sources that it proposes to the model
@@ -199,6 +202,7 @@ type Injection struct {
 	ItemRefs       []Ref          `json:"item_refs,omitempty"`         // items that it holds, in order
 	AttachedTo     Ref            `json:"attached_to,omitzero"`        // the message or item that it stands with
 	Ephemeral      bool           `json:"ephemeral,omitzero"`          // whether it is gone after the call
+	BindingID      string         `json:"binding_id,omitempty"`        // the resource, as a run has it, whose provider gave it
 	PersonaFrom    string         `json:"persona_from,omitempty"`      // the persona before
 	PersonaTo      string         `json:"persona_to,omitempty"`        // the persona after
 	CueItemRef     Ref            `json:"cue_item_ref,omitzero"`       // what caused the change of persona

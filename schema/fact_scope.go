@@ -23,6 +23,8 @@ type ScopeOpened struct {
 	Stores            []string       `json:"stores,omitempty"`                   // names of stores that the run can reach
 	InheritedFields   []string       `json:"inherited_fields,omitempty"`         // names of what came from the parent
 	Program           string         `json:"program,omitempty"`                  // the runtime's name and version
+	PressurePolicy    *PressureRules `json:"pressure_policy,omitempty"`          // how the run's windows are made to fit
+	ContextWrite      *bool          `json:"context_write,omitempty"`            // whether the agent's output goes back to its scratchpads
 }
 
 func (*ScopeOpened) EventType() Type    { return TypeScopeOpened }
@@ -40,6 +42,7 @@ type Grant struct {
 	Rule      string    `json:"rule,omitempty"`          // the rule that decided
 	Code      string    `json:"code,omitempty"`          // on denial
 	Reason    string    `json:"reason,omitempty"`        // on denial, for people
+	Basis     []Ref     `json:"basis,omitempty"`         // authenticated facts that it was minted from, such as user:u_1
 }
 
 func (g *Grant) RecordID() string { return g.GrantID }
@@ -77,14 +80,19 @@ type Resource struct {
 	DeclaredMode  string   `json:"declared_mode,omitempty"`   // read or read-write, as the manifest says
 	EffectiveMode string   `json:"effective_mode,omitempty"`  // read or read-write, as granted
 	Tools         []string `json:"tools,omitempty"`           // tools exposed to the model
+	ConfigKeys    []string `json:"config_keys,omitempty"`     // names of the provider's settings, never values
+	ConfigDigest  string   `json:"config_digest,omitempty"`   // keyed digest of the settings
 }
 
 func (r *Resource) RecordID() string { return r.BindingID }
 
-// ResourceResolved records a declared resource bound to a run.
+// ResourceResolved records what came of a declared resource: bound to a run, or
+// found by no provider.
 type ResourceResolved struct {
 	Common
 	Resource
+	Outcome ResourceOutcome `json:"outcome,omitempty"` // default: resolved
+	Reason  string          `json:"reason,omitempty"`  // why it is unresolved, for people
 }
 
 // ResourceAccessed records one operation on a resource, allowed or not.
@@ -107,6 +115,7 @@ type Scratchpad struct {
 	EntryCount   *int64   `json:"entry_count,omitempty"`        // entries loaded or written
 	Tokens       *int64   `json:"tokens,omitempty"`             // of the text
 	Digests      []string `json:"digests,omitempty"`            // keyed, see [Key.Digest]
+	ItemRefs     []Ref    `json:"item_refs,omitempty"`          // items that the entries are in the window, in order
 }
 
 func (s *Scratchpad) RecordID() string { return s.ScratchpadID }

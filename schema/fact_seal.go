@@ -26,6 +26,7 @@ type EnvelopeCreated struct {
 	CompactionRefs     []Ref            `json:"compaction_refs,omitempty"`          // compactions of the scope
 	MissingContextRefs []Ref            `json:"missing_context_refs,omitempty"`     // known gaps of the scope
 	Sequences          []SequenceRanges `json:"sequences,omitempty"`                // sequences of the events, per source
+	Tags               []string         `json:"tags,omitempty"`                     // tags of the scope's own
 }
 
 func (*EnvelopeCreated) EventType() Type    { return TypeEnvelopeCreated }

@@ -46,10 +46,26 @@ type BudgetApplied struct {
 	OverflowStrategy  OverflowStrategy `json:"overflow_strategy,omitempty"`       // what was done with what did not fit
 	WindowSegments    []Segment        `json:"window_segments,omitempty"`         // the parts of the window, in order
 	TruncationRecords []Truncation     `json:"truncation_records,omitempty"`      // items that were shortened or taken out to fit
+	PressurePolicy    *PressureRules   `json:"pressure_policy,omitempty"`         // the rules that made the window fit
 }
 
 func (*BudgetApplied) EventType() Type    { return TypeBudgetApplied }
 func (f *BudgetApplied) RecordID() string { return f.BudgetID }
+
+// PressureRules are the rules by which windows are made to fit (seed 000). What is
+// absent is the runtime's default, or unknown.
+type PressureRules struct {
+	Name              string   `json:"name,omitempty"`                      // of the policy
+	Steps             []string `json:"steps,omitempty"`                     // rungs of the ladder, in the order in which they run
+	HighWater         *int64   `json:"high_water_percent,omitempty"`        // percentage of the limit above which the ladder runs
+	TriggerTokens     *int64   `json:"trigger_tokens,omitempty"`            // tokens above which the ladder runs
+	TrimKeepFirst     *int64   `json:"trim_keep_first_items,omitempty"`     // oldest messages that trimming leaves
+	TrimKeepLast      *int64   `json:"trim_keep_last_items,omitempty"`      // newest messages that trimming leaves
+	TrimStartOn       string   `json:"trim_start_on,omitempty"`             // role with which a trimmed conversation begins
+	SummarizeKeepLast *int64   `json:"summarize_keep_last_items,omitempty"` // newest messages that are not summarised
+	CompactKeepLast   *int64   `json:"compact_keep_last_items,omitempty"`   // newest tool results that stay whole
+	CompactStubTokens *int64   `json:"compact_stub_tokens,omitempty"`       // tokens of the stub for a tool result
+}
 
 // PressureApplied records one rung of the ladder of seed 000, also when it
 // was skipped or was not enough.
@@ -137,6 +153,7 @@ type UsageRecorded struct {
 	PriceRef             Ref      `json:"price_ref,omitzero"`               // the price list that the cost is by
 	StopReason           string   `json:"stop_reason,omitempty"`            // the provider's word for why it stopped
 	AnsweredModel        string   `json:"answered_model,omitempty"`         // the model that answered, as the provider named it
+	Tags                 []string `json:"tags,omitempty"`                   // tags of the call's own
 }
 
 func (*UsageRecorded) EventType() Type    { return TypeUsageRecorded }

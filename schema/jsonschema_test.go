@@ -211,7 +211,7 @@ func unitOf(f reflect.StructField) string {
 		{"bytes", "bytes"}, {"byte_size", "bytes"}, {"length", "bytes"}, {"items", "items"}, {"item_count", "items"}, {"entry_count", "entries"}, {"count", "facts"},
 		{"seconds", "seconds"}, {"position", "position"}, {"order", "position"}, {"sequence", "position"},
 		{"rank", "rank"}, {"step", "rung"}, {"depth", "levels"}, {"part", "part"}, {"parts", "parts"},
-		{"score", "score"}, {"priority", "score"}, {"cost", "currency"},
+		{"percent", "percent"}, {"score", "score"}, {"priority", "score"}, {"cost", "currency"},
 	} {
 		if strings.HasSuffix(name, u[0]) {
 			return u[1]

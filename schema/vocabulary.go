@@ -182,6 +182,15 @@ const (
 	ElideHybrid     ElisionLevel = "hybrid"
 )
 
+// ResourceOutcome says what came of a declared resource (seed 002).
+type ResourceOutcome string
+
+// The values of [ResourceOutcome].
+const (
+	ResourceBound      ResourceOutcome = "resolved"
+	ResourceUnresolved ResourceOutcome = "unresolved" // no provider has its kind
+)
+
 // The words below fill fields that are strings in the Go types, and open ones:
 // the field's tag `words` names its list. Scopes and visibility targets are
 // the Agent Context standard's own. For kinds of items, surfaces, sources and

@@ -34,7 +34,7 @@ func Fit(items []Item, budget Budget, policy Policy, work Work) (Plan, error) {
 	if err := l.exclude(); err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Budget: budget, Limit: budget.Limit(), Target: l.target, TokensBefore: l.total}
+	plan := Plan{Policy: policy, Budget: budget, Limit: budget.Limit(), Target: l.target, TokensBefore: l.total}
 	plan.Pressed = l.total > l.target
 	for _, step := range policy.steps() {
 		plan.Steps = append(plan.Steps, l.run(step))

@@ -12,6 +12,7 @@ type Injection struct {
 	Redaction  string // how much of the content is withheld, as in [Item]
 	AttachedTo string // item id of the user message; filled in by Head
 	Persona    string // the persona's name, for the kind PersonaKind
+	Binding    string // id of the resource whose provider gave it; empty is none
 	// Superseded is true for one that a newer of its kind replaced and that
 	// waits for the next elision pass (see UntilPass).
 	Superseded bool

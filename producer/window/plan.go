@@ -8,6 +8,7 @@ import (
 // Plan is what a call's window will hold and how it came about. It is plain
 // data: the same input gives an equal Plan.
 type Plan struct {
+	Policy       Policy // that it was made by
 	Budget       Budget
 	Limit        int // tokens that the prompt may have
 	Target       int // tokens to which the ladder worked down; at most Limit

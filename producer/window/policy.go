@@ -2,6 +2,7 @@ package window
 
 import (
 	"math/bits"
+	"reflect"
 	"slices"
 )
 
@@ -61,6 +62,8 @@ func (b Budget) Validate() error {
 // Policy configures the ladder. The zero value runs all five steps in the
 // seed's order and keeps of the conversation the newest user message alone.
 type Policy struct {
+	// Name is the policy's name in facts. Empty is "pressure_ladder".
+	Name string
 	// Steps are run in this order, each at most once. ContextLimit may only
 	// stand last, and comes last also where it is not listed: a request that
 	// does not fit is never passed on in silence. Nil means all five.
@@ -104,6 +107,9 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	return Policy{Steps: Steps(), HighWater: 100, TrimKeepLast: 20, SummarizeKeepLast: 6, CompactKeepLast: 3}
 }
+
+// IsZero reports whether nothing of the policy is said.
+func (p Policy) IsZero() bool { return reflect.ValueOf(p).IsZero() }
 
 // Validate checks the policy and changes nothing. The error is an [*InvalidError].
 func (p Policy) Validate() error {

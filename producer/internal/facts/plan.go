@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -10,8 +11,9 @@ import (
 // Target is the standard's word for the model itself as a receiver.
 const Target = "model"
 
-// PressurePolicy names the ladder of seed 000 as what decided.
-const PressurePolicy = "pressure_ladder"
+// pressurePolicy names the ladder of seed 000 as what decided, where a policy has no
+// name of its own.
+const pressurePolicy = "pressure_ladder"
 
 // Call is the model call that a plan was made for.
 type Call struct {
@@ -20,6 +22,32 @@ type Call struct {
 	// What was looked for, what for, who decided and why; empty is unknown.
 	Query, Intent, Rationale string
 	Actor                    schema.Ref
+}
+
+// PolicyName is the policy's name in facts.
+func PolicyName(p window.Policy) string { return cmp.Or(p.Name, pressurePolicy) }
+
+// PressureRules are the rules of a policy, as facts have them (seed 000).
+func PressureRules(p window.Policy) *schema.PressureRules {
+	steps := p.Steps
+	if steps == nil {
+		steps = window.Steps()
+	}
+	rules := &schema.PressureRules{
+		Name: PolicyName(p), HighWater: new(int64(cmp.Or(p.HighWater, 100))),
+		TrimKeepFirst: new(int64(p.TrimKeepFirst)), TrimKeepLast: new(int64(p.TrimKeepLast)), TrimStartOn: p.TrimStartOn,
+		SummarizeKeepLast: new(int64(p.SummarizeKeepLast)), CompactKeepLast: new(int64(p.CompactKeepLast)),
+	}
+	for _, step := range steps {
+		rules.Steps = append(rules.Steps, string(step))
+	}
+	if p.TriggerTokens > 0 {
+		rules.TriggerTokens = new(int64(p.TriggerTokens))
+	}
+	if p.CompactStubTokens > 0 {
+		rules.CompactStubTokens = new(int64(p.CompactStubTokens))
+	}
+	return rules
 }
 
 // PlanFacts says what a plan means: the surface that was chosen from, the
@@ -64,7 +92,7 @@ func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []sch
 	for i, part := range chunks {
 		f := &schema.SelectionCompleted{
 			Selection: schema.Selection{SelectionID: "selection:" + call.ID, SurfaceID: "surface:" + call.ID, CallID: call.ID, ModelRef: schema.Ref(call.Model), Candidates: ItemRefs(part)},
-			Policy:    PressurePolicy, BudgetRef: schema.Ref("budget:" + call.ID), Selected: make([]schema.Candidate, 0, len(part)),
+			Policy:    schema.Ref(PolicyName(plan.Policy)), BudgetRef: schema.Ref("budget:" + call.ID), Selected: make([]schema.Candidate, 0, len(part)),
 		}
 		if len(chunks) > 1 {
 			f.Part, f.Parts = new(int64(i+1)), new(int64(len(chunks)))
@@ -109,7 +137,7 @@ func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact 
 		f := &schema.PressureApplied{
 			Common:     schema.Common{Metadata: PartOf(i, len(chunks))},
 			PressureID: fmt.Sprintf("pressure:%s:%d", call.ID, rung.Number), CallID: call.ID, Step: new(int64(rung.Number)), Name: string(rung.Step),
-			Policy: PressurePolicy, Model: call.Model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
+			Policy: PolicyName(plan.Policy), Model: call.Model, Outcome: schema.PressureOutcome(rung.Outcome), ItemRefs: refs,
 		}
 		if i == 0 {
 			f.Reason, f.LimitTokens = rung.Note, new(int64(plan.Limit))
@@ -133,6 +161,9 @@ func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 		EstimatedTokens: new(int64(plan.TokensBefore)), ActualTokens: new(int64(plan.TokensAfter)), ActualItems: new(int64(len(plan.Window))),
 	}
 	f.OverflowStrategy = strategy(plan)
+	if plan.Pressed {
+		f.PressurePolicy = PressureRules(plan.Policy)
+	}
 	bytes := 0
 	f.WindowSegments = segments(plan)
 	for i, s := range f.WindowSegments {
