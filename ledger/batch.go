@@ -126,7 +126,7 @@ func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Der
 	case *schema.GrantDenied:
 		b.scopes.Add(row.Grant(h, "denied", &f.Common, &f.Grant))
 	case *schema.ResourceResolved:
-		b.scopes.Add(row.Resource(h, "resolved", &f.Common, &f.Resource))
+		b.scopes.Add(row.Resolved(h, f))
 	case *schema.ResourceAccessed:
 		b.scopes.Add(row.Access(h, f))
 	case *schema.ScratchpadLoaded:

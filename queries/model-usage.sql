@@ -4,6 +4,7 @@
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
 --   session_id  String  id    = ''              only this session; '' is all
+--   tag         String  text  = ''              only calls with this tag, or in a turn or run with it; '' is all
 --   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
 -- Columns:
 --   tenant            id        the tenant
@@ -23,6 +24,16 @@ SELECT
 FROM model_calls AS m
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND (
+        {tag:String} = '' OR has(tags, {tag:String})
+        OR (tenant, session_id, run_id) IN (
+            SELECT tenant, session_id, record_id
+            FROM scope_records
+            WHERE record_kind = 'run' AND (has(tags, {tag:String}) OR has(inherited_tags, {tag:String})))
+        OR (tenant, session_id, turn_id) IN (
+            SELECT tenant, session_id, turn_id
+            FROM scope_records
+            WHERE record_kind = 'envelope' AND has(tags, {tag:String})))
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, model
 ORDER BY calls DESC, tenant, model

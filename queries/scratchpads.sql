@@ -17,10 +17,19 @@
 --   context_ids    id      the scratchpads
 --   entries        count   entries; NULL if not known
 --   tokens         tokens  of the entries; NULL if not known
+--   item_refs      id      items that the entries are in the window
+--   context_write  bool    whether the run's output goes back to scratchpads; NULL if not said
 SELECT
     tenant, session_id, run_id, turn_id, event_time, substring(record_kind, 12) AS operation,
-    record_id AS scratchpad_id, context_ids, entry_count AS entries, tokens
+    record_id AS scratchpad_id, context_ids, entry_count AS entries, tokens, item_refs, o.allowed AS context_write
 FROM scope_records
+LEFT JOIN
+(
+    SELECT tenant, session_id, record_id AS run_id, any(context_write) AS allowed
+    FROM scope_records
+    WHERE record_kind = 'run'
+    GROUP BY tenant, session_id, record_id
+) AS o USING (tenant, session_id, run_id)
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))

@@ -376,13 +376,21 @@ func TestOlderLedgersHaveNoDigests(t *testing.T) {
 	if err := states[len(states)-1].Make(t.Context(), conn); err != nil {
 		t.Fatal(err)
 	}
-	if applied, want := mustUp(t, conn, current()), []string{"table definitions", fmt.Sprintf("%d views", len(current().definitions))}; !slices.Equal(applied, want) {
+	var want []string // the changes since
+	for _, c := range current().changes {
+		if strings.HasPrefix(c.file, "changes/") {
+			want = append(want, c.name)
+		}
+	}
+	since := len(want)
+	want = append(want, "table definitions", fmt.Sprintf("%d views", len(current().definitions)))
+	if applied := mustUp(t, conn, current()); !slices.Equal(slices.Sorted(slices.Values(applied)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("applied %v, want %v", applied, want)
 	}
 	if got := list(t, conn, "SELECT name FROM definitions FINAL WHERE name LIKE 'legacy/%'"); len(got) > 0 {
 		t.Errorf("digests of %v were recorded, which an earlier version applied", got)
 	}
-	if got := list(t, conn, "SELECT count() FROM definitions FINAL"); got[0] != fmt.Sprint(len(current().definitions)) {
+	if got := list(t, conn, "SELECT count() FROM definitions FINAL"); got[0] != fmt.Sprint(since+len(current().definitions)) {
 		t.Errorf("%v definitions are recorded", got)
 	}
 }

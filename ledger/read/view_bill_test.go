@@ -307,6 +307,9 @@ func TestPricesAndTheCounterfactual(t *testing.T) {
 	if got := fmt.Sprint(rows(t, l, "SELECT run_id, round(priced_cost, 9), round(total_priced_cost, 9), priced_currencies, unpriced_calls FROM run_tree WHERE session_id = 's1' ORDER BY depth", nil)); got != "[[run-root 0.0151 0.0171 [USD] 0] [run-child 0.002 0.002 [USD] 0]]" {
 		t.Errorf("run_tree: %s", got)
 	}
+	if got := fmt.Sprint(rows(t, l, "SELECT calls, round(priced_cost, 9), priced_currencies, unpriced_calls FROM session_summary WHERE session_id = 's1'", nil)); got != "[[3 0.0171 [USD] 0]]" {
+		t.Errorf("session_summary: %s", got)
+	}
 	if got := lines(named(t, l, "cache-bill", s1, "cause", "unpriced_calls", "currencies")); fmt.Sprint(got) != "[elision 0 [USD]]" {
 		t.Errorf("cache-bill: %q", got)
 	}

@@ -31,6 +31,11 @@ type Item struct {
 	Role            string   `ch:"role"`
 	Reason          string   `ch:"reason"` // of a removal
 	Metadata        string   `ch:"metadata"`
+	Pinned          bool     `ch:"pinned"`
+	Essential       bool     `ch:"essential"`
+	BindingID       string   `ch:"binding_id"`
+	Offers          []string `ch:"offers"`
+	OfferedBy       string   `ch:"offered_by"`
 }
 
 func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
@@ -41,6 +46,7 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 		ByteSize: i.ByteSize, TrustLevel: i.TrustLevel, Sensitivity: i.Sensitivity,
 		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
 		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: JSONText(c.Metadata),
+		Pinned: i.Pinned, Essential: i.Essential, BindingID: i.BindingID, Offers: schema.RefIDs(i.Offers), OfferedBy: i.OfferedBy.ID(),
 	}
 	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
 	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })

@@ -35,6 +35,7 @@ type Placement struct {
 	BlockDigests    []string   `ch:"block_digests"`
 	BlockRedactions []string   `ch:"block_redactions"`
 	Metadata        string     `ch:"metadata"`
+	BindingID       string     `ch:"binding_id"`
 }
 
 func Assembly(h Head, f *schema.AssemblyCreated) Placement {
@@ -60,7 +61,7 @@ func Injection(h Head, kind string, c *schema.Common, i *schema.Injection) Place
 		Head: h, RecordKind: kind, RecordID: i.InjectionID, CallID: i.CallID, AssemblyID: i.AssemblyID, Target: i.Target,
 		InjectionPoint: string(i.InjectionPoint), InjectionKind: i.InjectionKind, AttachedTo: i.AttachedTo.ID(), Ephemeral: i.Ephemeral,
 		PersonaFrom: i.PersonaFrom, PersonaTo: i.PersonaTo, CueItemRef: i.CueItemRef.ID(), ItemRefs: schema.RefIDs(i.ItemRefs),
-		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), Metadata: JSONText(c.Metadata),
+		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), BindingID: i.BindingID, Metadata: JSONText(c.Metadata),
 	}
 }
 

@@ -48,6 +48,14 @@ type Scope struct {
 	SealFirst         []*int64 `ch:"seal_first"`
 	SealLast          []*int64 `ch:"seal_last"`
 	Metadata          string   `ch:"metadata"`
+	PressurePolicy    string   `ch:"pressure_policy"`
+	ContextWrite      *bool    `ch:"context_write"`
+	Basis             []string `ch:"basis"`
+	PolicyRefs        []string `ch:"policy_refs"`
+	ConfigKeys        []string `ch:"config_keys"`
+	ConfigDigest      string   `ch:"config_digest"`
+	Outcome           string   `ch:"outcome"`
+	ItemRefs          []string `ch:"item_refs"`
 }
 
 func Run(h Head, f *schema.ScopeOpened) Scope {
@@ -58,6 +66,7 @@ func Run(h Head, f *schema.ScopeOpened) Scope {
 		LocalMetadata: JSONText(f.LocalMetadata), InheritedMetadata: JSONText(f.InheritedMetadata),
 		ConfigurableKeys: f.ConfigurableKeys, Limits: JSONText(f.Limits), Stores: f.Stores,
 		InheritedFields: f.InheritedFields, Program: f.Program, Metadata: JSONText(f.Metadata),
+		PressurePolicy: rules(f.PressurePolicy), ContextWrite: f.ContextWrite,
 	}
 }
 
@@ -65,6 +74,7 @@ func Grant(h Head, verb string, c *schema.Common, g *schema.Grant) Scope {
 	row := Scope{
 		Head: h, RecordKind: "grant_" + verb, RecordID: g.GrantID, Grants: g.Grants, Effective: g.Effective,
 		Inherited: g.Inherited, Issuer: g.Issuer, Rule: g.Rule, Code: g.Code, Reason: g.Reason, Metadata: JSONText(c.Metadata),
+		Basis: schema.RefIDs(g.Basis), PolicyRefs: schema.RefIDs(c.PolicyRefs),
 	}
 	if g.Requested != nil {
 		row.Requested, row.RequestedGiven = *g.Requested, true
@@ -72,15 +82,22 @@ func Grant(h Head, verb string, c *schema.Common, g *schema.Grant) Scope {
 	return row
 }
 
-func Resource(h Head, verb string, c *schema.Common, r *schema.Resource) Scope {
+func Resolved(h Head, f *schema.ResourceResolved) Scope {
+	row := resource(h, "resolved", &f.Common, &f.Resource)
+	row.Outcome, row.Reason = string(f.Outcome), f.Reason
+	return row
+}
+
+func resource(h Head, verb string, c *schema.Common, r *schema.Resource) Scope {
 	return Scope{
 		Head: h, RecordKind: "resource_" + verb, RecordID: r.BindingID, ResourceName: r.Name, ResourceKind: r.ResourceKind,
 		DeclaredMode: r.DeclaredMode, EffectiveMode: r.EffectiveMode, Tools: r.Tools, Metadata: JSONText(c.Metadata),
+		ConfigKeys: r.ConfigKeys, ConfigDigest: r.ConfigDigest,
 	}
 }
 
 func Access(h Head, f *schema.ResourceAccessed) Scope {
-	row := Resource(h, "accessed", &f.Common, &f.Resource)
+	row := resource(h, "accessed", &f.Common, &f.Resource)
 	row.Operation, row.Path, row.MatchedGrant, row.Allowed = f.Operation, f.Path, f.MatchedGrant, &f.Allowed
 	return row
 }
@@ -88,13 +105,13 @@ func Access(h Head, f *schema.ResourceAccessed) Scope {
 func Scratchpad(h Head, verb string, c *schema.Common, s *schema.Scratchpad) Scope {
 	return Scope{
 		Head: h, RecordKind: "scratchpad_" + verb, RecordID: s.ScratchpadID, ContextIDs: s.ContextIDs,
-		EntryCount: s.EntryCount, Tokens: s.Tokens, Metadata: JSONText(c.Metadata),
+		EntryCount: s.EntryCount, Tokens: s.Tokens, ItemRefs: schema.RefIDs(s.ItemRefs), Metadata: JSONText(c.Metadata),
 	}
 }
 
 func Envelope(h Head, f *schema.EnvelopeCreated) Scope {
 	row := Scope{
-		Head: h, RecordKind: "envelope", RecordID: f.ContextID, ScopeKind: f.Scope, Lifecycle: string(f.Lifecycle),
+		Head: h, RecordKind: "envelope", RecordID: f.ContextID, ScopeKind: f.Scope, Lifecycle: string(f.Lifecycle), Tags: f.Tags,
 		Metadata: JSONText(f.Metadata),
 	}
 	for _, s := range f.Sequences {

@@ -50,6 +50,16 @@ type Window struct {
 	WindowFirst         *int64   `ch:"window_first"`
 	WindowNext          *int64   `ch:"window_next"`
 	Metadata            string   `ch:"metadata"`
+	PressurePolicy      string   `ch:"pressure_policy"`
+	SummaryRef          string   `ch:"summary_ref"`
+}
+
+// rules are those of a policy as JSON; ” where none is said.
+func rules(p *schema.PressureRules) string {
+	if p == nil {
+		return ""
+	}
+	return JSONText(p)
 }
 
 func Budget(h Head, f *schema.BudgetApplied) Window {
@@ -57,7 +67,7 @@ func Budget(h Head, f *schema.BudgetApplied) Window {
 		Head: h, RecordKind: "budget", RecordID: f.BudgetID, CallID: f.CallID, Model: f.Model, Estimator: f.Estimator,
 		Target: f.Target, MaxTokens: f.MaxTokens, MaxBytes: f.MaxBytes, MaxItems: f.MaxItems, ReservedTokens: f.ReservedTokens, EstimatedTokens: f.EstimatedTokens,
 		ActualTokens: f.ActualTokens, ActualBytes: f.ActualBytes, ActualItems: f.ActualItems,
-		OverflowStrategy: string(f.OverflowStrategy), Metadata: JSONText(f.Metadata),
+		OverflowStrategy: string(f.OverflowStrategy), PressurePolicy: rules(f.PressurePolicy), Metadata: JSONText(f.Metadata),
 	}
 	row.Segments = each(f.WindowSegments, func(s *schema.Segment) string { return s.Segment })
 	row.SegmentRoles = each(f.WindowSegments, func(s *schema.Segment) string { return s.Role })
@@ -79,7 +89,7 @@ func Pressure(h Head, f *schema.PressureApplied) Window {
 		Head: h, RecordKind: "pressure", RecordID: f.PressureID, CallID: f.CallID, Model: f.Model,
 		Step: f.Step, StepName: f.Name, Policy: f.Policy, Outcome: string(f.Outcome),
 		TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter, LimitTokens: f.LimitTokens,
-		ItemRefs: schema.RefIDs(f.ItemRefs), Reason: f.Reason, Metadata: JSONText(f.Metadata),
+		ItemRefs: schema.RefIDs(f.ItemRefs), SummaryRef: f.SummaryRef.ID(), Reason: f.Reason, Metadata: JSONText(f.Metadata),
 	}
 }
 
@@ -128,6 +138,8 @@ type Call struct {
 	WindowNext           *int64   `ch:"window_next"`
 	ProviderUsage        string   `ch:"provider_usage"`
 	Metadata             string   `ch:"metadata"`
+	Tags                 []string `ch:"tags"`
+	AnsweredModel        string   `ch:"answered_model"`
 }
 
 func NewCall(h Head, f *schema.UsageRecorded) Call {
@@ -139,7 +151,7 @@ func NewCall(h Head, f *schema.UsageRecorded) Call {
 		LineageID: f.LineageID, AssemblyID: f.AssemblyID, SystemDigest: f.SystemDigest, ToolsDigest: f.ToolsDigest,
 		GapSeconds: f.GapSeconds, CacheLifetimeSeconds: f.CacheLifetimeSeconds, Cost: f.Cost, Currency: f.Currency,
 		PriceRef: f.PriceRef.ID(), StopReason: f.StopReason, WindowFirst: f.WindowFirst, WindowNext: f.WindowNext,
-		ProviderUsage: JSONText(f.ProviderUsage), Metadata: JSONText(f.Metadata),
+		ProviderUsage: JSONText(f.ProviderUsage), Metadata: JSONText(f.Metadata), Tags: f.Tags, AnsweredModel: f.AnsweredModel,
 	}
 	if window, known := u.Window(); known {
 		row.WindowTokens = &window

@@ -61,6 +61,11 @@ CREATE TABLE IF NOT EXISTS items
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
             run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
         ) CODEC(NONE),
+    pinned Bool,
+    essential Bool,
+    binding_id String,
+    offers Array(String),
+    offered_by String,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_item item_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

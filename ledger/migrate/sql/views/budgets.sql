@@ -32,6 +32,7 @@
 --   truncated_before      Array(Nullable(Int64))         tokens
 --   truncated_after       Array(Nullable(Int64))         tokens
 --   truncated_strategies  Array(LowCardinality(String))  text
+--   pressure_policy       String                         JSON
 --   metadata              String                         JSON
 --   part                  Int64                          count
 --   parts                 Int64                          count
@@ -45,7 +46,7 @@ SELECT
     overflow_strategy,
     max_tokens - ifNull(reserved_tokens, 0) - coalesce(actual_tokens, estimated_tokens) AS headroom_tokens,
     segments, segment_roles, segment_layers, segment_tokens, segment_items, segment_reserved,
-    truncated_refs, truncated_before, truncated_after, truncated_strategies, metadata,
+    truncated_refs, truncated_before, truncated_after, truncated_strategies, pressure_policy, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM windows FINAL
 WHERE record_kind = 'budget'

@@ -36,6 +36,8 @@
 --   provider_usage          String                  JSON
 --   synthetic               UInt8                   flag
 --   metadata                String                  JSON
+--   tags                    Array(String)           text
+--   answered_model          LowCardinality(String)  text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -49,7 +51,8 @@ SELECT
     window_tokens, window_tokens - cache_read AS recomputed_billed, estimated_tokens,
     if(lineage_id = '', thread_id, lineage_id) AS lineage_id, assembly_id, system_digest, tools_digest,
     gap_seconds, cache_lifetime_seconds, cost, currency, price_ref, stop_reason, window_first, window_next,
-    provider_usage, JSONExtractBool(metadata, 'synthetic') AS synthetic, metadata
+    provider_usage, JSONExtractBool(metadata, 'synthetic') AS synthetic, metadata,
+    tags, answered_model
 FROM
 (
     SELECT

@@ -18,6 +18,7 @@
 --   tokens_after   Nullable(Int64)         tokens
 --   limit_tokens   Nullable(Int64)         tokens
 --   item_refs      Array(String)           id
+--   summary_ref    String                  id      the summary that stands for them
 --   reason         String                  text
 --   metadata       String                  JSON
 --   part           Int64                   count
@@ -28,7 +29,7 @@ SELECT
     tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, record_id AS pressure_id, call_id, model, step, step_name,
-    policy, outcome, tokens_before, tokens_after, limit_tokens, item_refs, reason, metadata,
+    policy, outcome, tokens_before, tokens_after, limit_tokens, item_refs, summary_ref, reason, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM windows FINAL
 WHERE record_kind = 'pressure'

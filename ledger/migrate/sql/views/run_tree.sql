@@ -31,6 +31,8 @@
 --   total_priced_cost    Nullable(Float64)               currency
 --   priced_currencies    Array(String)                   text
 --   unpriced_calls       UInt64                          count
+--   tags                 Array(String)                   text
+--   inherited_tags       Array(String)                   text
 CREATE OR REPLACE VIEW run_tree AS
 WITH
 facts AS
@@ -39,13 +41,14 @@ facts AS
         tenant, session_id, run_id, toString(parent_run_id) AS parent, toString(root_run_id) AS root,
         toString(agent) AS who, toString(thread_id) AS thread,
         '' AS kind, CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))') AS at, 1 AS n, window_tokens AS w, output AS o,
-        cost AS k, priced_cost AS p, priced_currency AS money
+        cost AS k, priced_cost AS p, priced_currency AS money,
+        CAST([], 'Array(String)') AS own, CAST([], 'Array(String)') AS passed
     FROM call_costs
     WHERE run_id != ''
     UNION ALL
     SELECT
         tenant, session_id, if(record_id = '', run_id, record_id), parent_run_id, root_run_id, agent, thread_id,
-        scope_kind, event_time, 0, NULL, NULL, NULL, NULL, ''
+        scope_kind, event_time, 0, NULL, NULL, NULL, NULL, '', tags, inherited_tags
     FROM scope_records
     WHERE record_kind = 'run'
 ),
@@ -61,7 +64,8 @@ sessions AS
             (
                 anyIf(parent, parent != ''), anyIf(root, root != ''), anyIf(who, who != ''),
                 anyIf(thread, thread != ''), anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k), sum(p),
-                groupUniqArrayIf(money, p IS NOT NULL), countIf(n = 1 AND p IS NULL)) AS run
+                groupUniqArrayIf(money, p IS NOT NULL), countIf(n = 1 AND p IS NULL),
+                arraySort(groupUniqArrayArray(own)), arraySort(groupUniqArrayArray(passed))) AS run
         FROM facts
         GROUP BY tenant, session_id, run_id
     )
@@ -85,7 +89,8 @@ SELECT
     total_calls, r.8 AS window_tokens, r.9 AS output_tokens, r.10 AS cost,
     total_window_tokens, total_output_tokens, total_cost,
     if(length(r.12) > 1, NULL, r.11) AS priced_cost,
-    if(length(priced_currencies) > 1, NULL, total_priced) AS total_priced_cost, priced_currencies, unpriced_calls
+    if(length(priced_currencies) > 1, NULL, total_priced) AS total_priced_cost, priced_currencies, unpriced_calls,
+    r.14 AS tags, r.15 AS inherited_tags
 FROM
 (
     SELECT

@@ -46,6 +46,14 @@
 --   seal_first          Array(Nullable(Int64))  sequence
 --   seal_last           Array(Nullable(Int64))  sequence
 --   metadata            String                  JSON
+--   pressure_policy     String                  JSON
+--   context_write       Nullable(Bool)          bool
+--   basis               Array(String)           id
+--   policy_refs         Array(String)           id
+--   config_keys         Array(String)           text
+--   config_digest       String                  text
+--   outcome             LowCardinality(String)  text      of a declared resource: unresolved; '' or resolved is bound
+--   item_refs           Array(String)           id
 CREATE OR REPLACE VIEW scope_records AS
 SELECT *
 FROM scopes FINAL
