@@ -42,6 +42,7 @@
 --   thread_id        id      the thread
 --   previous_turn_id  id      turn of the call before it of the lineage; empty where the ledger knows none
 --   previous_call_id  id      that call
+--   persona          text    the persona that an item of the block gives; empty for none
 WITH
 stated AS
 (
@@ -116,7 +117,7 @@ told AS
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
 -- What the assembly before held, where a block is known by its digest, else by its items, else
--- by its name. And which assemblies were made visible.
+-- by its name. And which assemblies were made visible, and which items give a persona.
 (
     SELECT (
         groupArrayArrayIf(
@@ -125,13 +126,18 @@ told AS
                 blocks),
             record_kind = 'assembly'),
         groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'),
-        groupUniqArrayIf(assembly_id, record_kind = 'injection'))
+        groupUniqArrayIf(assembly_id, record_kind = 'injection'),
+        arraySort(
+            groupArrayIf(
+                (ifNull(sequence, toInt64(stream_seq)), persona_to, item_refs),
+                record_kind = 'injection' AND persona_to != '' AND injection_kind != 'persona_cue')))
     FROM placements
     PREWHERE tenant = chosen.1.2
         AND session_id = {session_id:String}
         AND (
             record_kind = 'assembly' AND attempt_id = chosen.2.10 AND has(chosen.2.9, assembly_id)
-                OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id))
+                OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id)
+                OR record_kind = 'injection' AND persona_to != '' AND thread_id = chosen.1.4)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS before,
 seen AS
@@ -223,7 +229,7 @@ SELECT
     )::Nullable(Bool) AS is_new,
     if(pass.2, if(pass.9[at] = '', pass.8, pass.9[at]), '') AS elided_level, if(pass.2, pass.10[at], '') AS reload_ref,
     w.digest AS digest, w.block AS block, chosen.1.4 AS thread_id, chosen.2.3 AS previous_turn_id,
-    chosen.2.5 AS previous_call_id
+    chosen.2.5 AS previous_call_id, arrayLast(p -> hasAny(p.3, w.items), before.4).2 AS persona
 FROM
 (
     SELECT

@@ -1,10 +1,12 @@
 package read_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -56,5 +58,50 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s %v:\n got %q\nwant %q", test.query, test.give, got, test.want)
 		}
+	}
+}
+
+// TestPersonaOfAWindow: a window says which persona its blocks give. A later persona, one
+// of another thread and the cue of a change give none to a block that they are not in.
+func TestPersonaOfAWindow(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	call := func(turn string, items ...string) {
+		c.in("s1", "th", turn, "run-root")
+		f := &schema.AssemblyCreated{AssemblyID: "assembly:" + turn, CallID: "call-" + turn, Target: "model"}
+		for i, item := range items {
+			f.OrderedBlocks = append(f.OrderedBlocks, schema.Block{Block: fmt.Sprintf("b%d", i), ItemRefs: refs(item), Position: num(int64(i)), Tokens: num(5)})
+		}
+		c.add(f)
+	}
+	persona := func(thread, kind, item, name string) {
+		c.in("s1", thread, "t0", "run-root")
+		c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i-" + item + name, Target: "model", InjectionKind: kind, ItemRefs: refs(item), PersonaTo: name}})
+	}
+	persona("th", "persona", "p1", "analyst")
+	persona("other", "persona", "q1", "poet")
+	call("t1", "p1", "q1", "ask")
+	persona("th", "persona_cue", "cue", "CFO")
+	persona("th", "persona", "p2", "CFO")
+	call("t2", "ask", "cue", "p2")
+	c.in("s1", "th", "t3", "run-root")
+	c.entry("said", "message", "", "", 0, 5)
+	c.entry("p2", "message", "", "", 1, 5)
+	c.add(&schema.UsageRecorded{CallID: "call-t3", WindowFirst: num(0), WindowNext: num(2)})
+	l := c.write()
+	for name, want := range map[string]string{"t1": "analyst,,", "t2": ",,CFO", "t3": ",CFO"} {
+		arguments := map[string]string{"session_id": "s1", "turn_id": name}
+		blocks, _, err := turn.Window(t.Context(), l, arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, b := range blocks {
+			got = append(got, b.Persona)
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		same(t, arguments, blocks, selected[turn.Block](t, l, "window", arguments))
 	}
 }

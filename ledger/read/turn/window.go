@@ -40,6 +40,7 @@ type Block struct {
 	Thread         string   `ch:"thread_id"`
 	PreviousTurn   string   `ch:"previous_turn_id"`
 	PreviousCall   string   `ch:"previous_call_id"`
+	Persona        string   `ch:"persona"`
 }
 
 // Window answers as the queries window and call-size do, with the arguments of the
@@ -66,11 +67,11 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	w := window{call: c, before: before}
 	var s size
 	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call)
-	reads := []func() error{into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures")}
-	if len(c.assemblies) > 0 {
-		r := r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies)))
-		reads = append(reads, into(ctx, r, &w.placed, "placements"))
-	} else if c.first != nil && c.next != nil {
+	reads := []func() error{
+		into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures"),
+		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies))), &w.placed, "placements"),
+	}
+	if len(c.assemblies) == 0 && c.first != nil && c.next != nil {
 		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log"))
 	}
 	if sized = sized && c.call != ""; sized {
@@ -156,6 +157,14 @@ type placedRow struct {
 	Tokens     []*int64   `ch:"block_tokens"`
 	Digests    []string   `ch:"block_digests"`
 	Redactions []string   `ch:"block_redactions"`
+	Injected   string     `ch:"injection_kind"`
+	Persona    string     `ch:"persona_to"`
+	ItemRefs   []string   `ch:"item_refs"`
+}
+
+// persona reports whether it is an injection that gives the model a persona.
+func (p placedRow) persona() bool {
+	return p.Kind == "injection" && p.Persona != "" && p.Injected != "persona_cue"
 }
 
 // key tells a block from others across assemblies: its digest, else its items, else
@@ -211,7 +220,7 @@ func (w *window) drafts() []draft {
 
 // blocks puts the window together, in order of target and position.
 func (w *window) blocks(drafts []draft, known items) []Block {
-	passes := w.passes()
+	passes, personas := w.passes(), w.personas()
 	var position int64
 	var blocks []Block
 	for i, d := range drafts {
@@ -224,6 +233,9 @@ func (w *window) blocks(drafts []draft, known items) []Block {
 		b.Title, b.RedactionState, b.Full = item.Title, cmp.Or(b.RedactionState, item.Redaction), b.Tokens
 		b.Layer = cmp.Or(b.Layer, item.Layer, layerOf[b.Type], b.Role)
 		elide(&b, passes, d.order, item)
+		if i := slices.IndexFunc(personas, func(p placedRow) bool { return intersect(p.ItemRefs, b.Items) }); i >= 0 {
+			b.Persona = personas[i].Persona
+		}
 		blocks = append(blocks, b)
 		position++
 	}
@@ -326,6 +338,19 @@ func (w *window) known(expired []expiry) items {
 	return known
 }
 
+// personas are the injections of the thread that give a persona, the last one first.
+func (w *window) personas() []placedRow {
+	personas := slices.DeleteFunc(slices.Clone(w.placed), func(p placedRow) bool { return !p.persona() })
+	slices.SortStableFunc(personas, func(b, a placedRow) int {
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Persona, b.Persona), slices.Compare(a.ItemRefs, b.ItemRefs))
+	})
+	return personas
+}
+
+func intersect(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
 // passes are those that elided something or read it again, the last one first.
 func (w *window) passes() []replacedRow {
 	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool { return r.Kind != "elision" || r.Thread != w.call.thread })
@@ -345,7 +370,7 @@ func (w *window) passes() []replacedRow {
 // elide says of a block what the last pass before it did to it.
 func elide(b *Block, passes []replacedRow, order int64, item itemRow) {
 	i := slices.IndexFunc(passes, func(p replacedRow) bool {
-		return p.place() < order && (slices.ContainsFunc(b.Items, func(item string) bool { return slices.Contains(p.Refs, item) }) ||
+		return p.place() < order && (intersect(b.Items, p.Refs) ||
 			b.Type == "function_call_output" && slices.Contains(p.Tools, b.ToolCall))
 	})
 	if i < 0 || !passes[i].applied() {

@@ -97,6 +97,9 @@ func (w Window) account() (lines [][2]string) {
 	if fresh, tokens, known := w.fresh(); known {
 		add("new", "%s, %s since call %s", ui.Plural(fresh, "block"), ui.Plural(tokens, "token"), w.Previous)
 	}
+	if persona := w.persona(); persona != "" {
+		add("persona", "%s", persona)
+	}
 	lines = append(lines, w.shortened()...)
 	if w.OmittedItems > 0 {
 		add("omitted", "%s", w.omissions())

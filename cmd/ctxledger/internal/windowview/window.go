@@ -6,7 +6,10 @@
 // far as numbers and ids allow.
 package windowview
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Block is one part of a window as the model saw it.
 type Block struct {
@@ -33,6 +36,7 @@ type Block struct {
 	Target    string   `json:"target"`
 	Assembly  string   `json:"-"`
 	Block     string   `json:"-"`                // its name in the assembly
+	Persona   string   `json:"persona,omitzero"` // that the block gives; empty for none
 	Content   string   `json:"content,omitzero"` // whether content that is recorded has its digest
 }
 
@@ -74,6 +78,14 @@ func (w Window) total() (tokens int64, unknown int) {
 		tokens += *b.Tokens
 	}
 	return tokens, unknown
+}
+
+// persona is the one in force: that of the last block that gives one.
+func (w Window) persona() (name string) {
+	for _, b := range w.Blocks {
+		name = cmp.Or(b.Persona, name)
+	}
+	return name
 }
 
 // WithTotals returns the window with the numbers that follow from its blocks and the bill.

@@ -1,9 +1,9 @@
 -- One row a session.
 --
--- The view reads the tables. Most columns of recorded_events and model_calls would be
--- planned for nothing, which takes longer than to read the rows of a session.
+-- The view reads the table of events. Most columns of recorded_events would be planned
+-- for nothing, which takes longer than to read the rows of a session.
 --
--- Needs: call_costs, calls, events.
+-- Needs: call_costs, events.
 --
 --   tenant             LowCardinality(String)  id
 --   session_id         String                  id
@@ -39,71 +39,40 @@
 --   facts_dropped      UInt64                  count
 CREATE OR REPLACE VIEW session_summary AS
 SELECT
-    tenant, session_id, agents, models, started_at, ended_at, events, turns, runs, threads, calls, uncached_input,
-    cache_read, cache_written, output, cost, currencies,
-    if(length(priced_currencies) > 1, NULL, priced) AS priced_cost, priced_currencies, unpriced_calls,
-    max_window_tokens, items, log_entries, selections, injections, compactions, elisions, summaries, redactions, gaps,
-    facts_dropped
+    tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
+    min(at) AS started_at, max(at) AS ended_at, countIf(kind != '') AS events,
+    uniqExactIf(turn_id, turn_id != '') AS turns, uniqExactIf(run_id, run_id != '') AS runs,
+    uniqExactIf(thread_id, thread_id != '') AS threads,
+    countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,
+    sum(call.4) AS output, sum(call.5) AS cost, groupUniqArrayIf(currency, currency != '') AS currencies,
+    if(length(priced_currencies) > 1, NULL, sum(call.7)) AS priced_cost,
+    arraySort(groupUniqArrayIf(priced_currency, call.7 IS NOT NULL)) AS priced_currencies,
+    countIf(kind = '' AND call.7 IS NULL) AS unpriced_calls, max(call.6) AS max_window_tokens,
+    uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
+    countIf(kind = 'context.log.appended') AS log_entries,
+    uniqExactIf((attempt_id, subject), kind = 'context.selection.completed') AS selections,
+    uniqExactIf((attempt_id, subject), kind = 'context.injection.applied') AS injections,
+    uniqExactIf((attempt_id, subject), kind = 'context.compaction.completed') AS compactions,
+    uniqExactIf((attempt_id, subject), kind = 'context.elision.applied') AS elisions,
+    uniqExactIf((attempt_id, subject), kind = 'context.summary.created') AS summaries,
+    uniqExactIf((attempt_id, subject), kind = 'context.redaction.applied') AS redactions,
+    uniqExactIf(subject, kind = 'context.missing.detected') AS gaps,
+    countIf(kind = 'context.facts.dropped') AS facts_dropped
 FROM
 (
     SELECT
-        tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
-        min(at) AS started_at, max(at) AS ended_at, countIf(kind != '') AS events,
-        uniqExactIf(turn_id, turn_id != '') AS turns, uniqExactIf(run_id, run_id != '') AS runs,
-        uniqExactIf(thread_id, thread_id != '') AS threads,
-        countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,
-        sum(call.4) AS output, sum(call.5) AS cost, groupUniqArrayIf(currency, currency != '') AS currencies,
-        max(call.6) AS max_window_tokens,
-        uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
-        countIf(kind = 'context.log.appended') AS log_entries,
-        uniqExactIf((attempt_id, subject), kind = 'context.selection.completed') AS selections,
-        uniqExactIf((attempt_id, subject), kind = 'context.injection.applied') AS injections,
-        uniqExactIf((attempt_id, subject), kind = 'context.compaction.completed') AS compactions,
-        uniqExactIf((attempt_id, subject), kind = 'context.elision.applied') AS elisions,
-        uniqExactIf((attempt_id, subject), kind = 'context.summary.created') AS summaries,
-        uniqExactIf((attempt_id, subject), kind = 'context.redaction.applied') AS redactions,
-        uniqExactIf(subject, kind = 'context.missing.detected') AS gaps,
-        countIf(kind = 'context.facts.dropped') AS facts_dropped
-    FROM
-    (
-        SELECT
-            tenant, session_id, toString(agent) AS agent, '' AS model, event_time AS at, toString(event_type) AS kind,
-            turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
-                    Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
-                    Nullable(Int64))') AS call,
-            '' AS currency
-        FROM events FINAL
-        UNION ALL
-        SELECT
-            tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
-            (
-                uncached_input, cache_read,
-                if(
-                    cache_write IS NULL AND cache_write_5m IS NULL AND cache_write_1h IS NULL, NULL,
-                    ifNull(cache_write, 0) + ifNull(cache_write_5m, 0) + ifNull(cache_write_1h, 0)),
-                output, cost, window_tokens),
-            toString(currency)
-        FROM
-        (
-            SELECT
-                tenant, agent, session_id, turn_id, run_id, thread_id, event_time, model, uncached_input, cache_read,
-                cache_write, cache_write_5m, cache_write_1h, output, cost, currency, window_tokens,
-                row_number() OVER (
-                    PARTITION BY tenant, session_id, attempt_id, call_id
-                    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq) AS version
-            FROM calls
-        )
-        WHERE version = 1
-    )
-    GROUP BY tenant, session_id
-) AS told
-LEFT JOIN
-(
+        tenant, session_id, toString(agent) AS agent, '' AS model, event_time AS at, toString(event_type) AS kind,
+        turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
+                Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
+                Nullable(Int64), Nullable(Float64))') AS call,
+        '' AS currency, '' AS priced_currency
+    FROM events FINAL
+    UNION ALL
     SELECT
-        tenant, session_id, sum(priced_cost) AS priced,
-        arraySort(groupUniqArrayIf(priced_currency, priced_cost IS NOT NULL)) AS priced_currencies,
-        countIf(priced_cost IS NULL) AS unpriced_calls
+        tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
+        (uncached_input, cache_read, cache_written, output, cost, window_tokens, priced_cost), toString(currency),
+        priced_currency
     FROM call_costs
-    GROUP BY tenant, session_id
-) AS listed USING (tenant, session_id)
+)
+GROUP BY tenant, session_id
 SETTINGS do_not_merge_across_partitions_select_final = 1;

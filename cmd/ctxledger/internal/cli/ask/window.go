@@ -134,7 +134,7 @@ func blockOf(b turn.Block) windowview.Block {
 	return windowview.Block{
 		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,
 		Elided: b.Elided, ElidedBy: b.ElidedBy, Level: b.ElidedLevel, Stub: b.Reload, Redaction: b.RedactionState,
-		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target,
+		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target, Persona: b.Persona,
 		Assembly: b.Assembly, Block: b.Block,
 	}
 }
