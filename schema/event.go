@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -56,6 +57,14 @@ func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Eve
 		return nil, err
 	}
 	return e, nil
+}
+
+// OffsetID is the id of an event that is the record at an offset of a stream, for
+// programs that read a journal and publish what it holds. Reading it again gives the
+// same ids, so nothing counts twice. Two records of one source have one id only where
+// stream and offset are the same.
+func OffsetID(stream string, offset uint64) string {
+	return stream + ":" + strconv.FormatUint(offset, 10)
 }
 
 // Encode makes fact the event's: its type, subject and data, by the rules of

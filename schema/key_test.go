@@ -7,6 +7,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +164,31 @@ func TestParseKeyRingErrors(t *testing.T) {
 	}
 	if ring, err := ParseKeyRing([]byte("# a comment\n\n tenant %\r\n")); err != nil || ring.Tenant != "" {
 		t.Errorf("%v, %v", ring, err)
+	}
+}
+
+// TestOffsetID: a journal that is read again gives the same events, and no two records of
+// its streams give one.
+func TestOffsetID(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	seen := make(map[string]string)
+	for _, stream := range []string{"run-1", "run-1:1", "run", "", "run-1:"} {
+		for _, offset := range []uint64{0, 1, 11, math.MaxUint64} {
+			id := OffsetID(stream, offset)
+			record := fmt.Sprintf("%q at %d", stream, offset)
+			if other, taken := seen[id]; taken {
+				t.Errorf("%s and %s have the id %q", record, other, id)
+			}
+			seen[id] = record
+			first, err := NewEvent(&SurfaceCreated{Surface: Surface{SurfaceID: "s"}}, id, "urn:journal", at, Correlation{SessionID: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _ := NewEvent(&SurfaceCreated{Surface: Surface{SurfaceID: "s"}}, OffsetID(stream, offset), "urn:journal", at, Correlation{SessionID: "s"})
+			if first.MessageID() != again.MessageID() || first.Digest() != again.Digest() {
+				t.Errorf("%s is another event when it is read again", record)
+			}
+		}
 	}
 }
