@@ -37,7 +37,7 @@ func (t *Turn) LoadScratchpad(ctx context.Context, entries ...ScratchpadEntry) (
 	arrivals := make([]arrival, len(entries))
 	for i, e := range entries {
 		a, err := t.run.arrive(t.model.Name, Content{
-			ID: id + ":" + strconv.Itoa(i+1), ContextKind: string(schema.KindMemory), Layer: LayerScratchpad, Kind: window.KindFixed,
+			ID: id + ":" + strconv.Itoa(i+1), Title: "scratchpad " + e.ContextID, ContextKind: string(schema.KindMemory), Layer: LayerScratchpad, Kind: window.KindFixed,
 			Role: window.RoleSystem, Text: e.Text,
 		})
 		if err != nil {

@@ -1,7 +1,8 @@
 -- When did the persona change, and from which to which?
 -- Section: What was used?
 --
--- A persona that is only refreshed, by a reminder in each turn, is no change.
+-- A persona that is only refreshed, by a reminder in each turn, is no change. The message that tells the
+-- model of a change is an injection of its own, and not listed here.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all
@@ -28,6 +29,7 @@ FROM
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND change = 'applied'
         AND persona_to != ''
+        AND injection_kind != 'persona_cue'
     WINDOW thread AS (
         PARTITION BY tenant, session_id, thread_id
         ORDER BY thread_order, stream_seq

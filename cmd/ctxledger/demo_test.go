@@ -33,6 +33,9 @@ func TestDemo(t *testing.T) {
 		"docs/exit-codes.md is missing",                                                                                       // a missing file
 		"helper-1  a child run with the grant app/repo/internal/demo alone",                                                   // narrowed grants
 		"helper-1  may not read app/repo/internal/cli/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
+		"the task is tried again", "attempt-1/turn-1  user: ", // two attempts at a task
+		"read from the scratchpad team/handover", "wrote the answer to the scratchpad", "the persona changes from coder to reviewer",
+		"  persona    reviewer", "memory: deployment, as it was offered", "a tool was given 3 items of the window",
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
 		"The session as an evidence pack", "inclusion", "completeness",
 		"How to go on:",

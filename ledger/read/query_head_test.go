@@ -19,15 +19,15 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 		c.in("s1", "th", turn, "run")
 		inject := func(id, kind string, tokens *int64) {
 			in := schema.Injection{InjectionID: turn + id, CallID: "call-" + turn, Target: "model", InjectionPoint: "model_input", InjectionKind: kind, Ephemeral: true, Tokens: tokens}
-			if kind == "persona" {
+			if strings.HasPrefix(kind, "persona") {
 				in.PersonaTo, in.PersonaFrom = name, from
 			}
 			c.add(&schema.InjectionApplied{Injection: in})
 		}
-		inject("p", "persona", num(30))
 		if from != "" {
-			inject("cue", "persona", num(5))
+			inject("cue", "persona_cue", num(5))
 		}
+		inject("p", "persona", num(30))
 		inject("r", "reminder", nil)
 		inject("s", "reminder", num(7))
 	}
@@ -46,9 +46,9 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 	}{
 		{"personas", s1, "turn_id call_id persona_from persona_to tokens", []string{"t1 call-t1  analyst 30", "t3 call-t3 analyst CFO 30"}},
 		{"personas", map[string]string{"tenant": "other"}, "turn_id", nil},
-		{"injections-by-turn", map[string]string{"session_id": "s1", "injection_kind": "persona"}, "turn_id injections calls tokens", []string{"t1 1 1 30", "t2 1 1 30", "t3 2 1 35"}},
+		{"injections-by-turn", map[string]string{"session_id": "s1", "injection_kind": "persona"}, "turn_id injections calls tokens", []string{"t1 1 1 30", "t2 1 1 30", "t3 1 1 30"}},
 		{"injections-by-turn", s1, "turn_id injection_kind injections tokens unknown ephemeral", []string{
-			"t1 persona 1 30 0 1", "t1 reminder 2 7 1 2", "t2 persona 1 30 0 1", "t2 reminder 2 7 1 2", "t3 persona 2 35 0 2", "t3 reminder 2 7 1 2"}},
+			"t1 persona 1 30 0 1", "t1 reminder 2 7 1 2", "t2 persona 1 30 0 1", "t2 reminder 2 7 1 2", "t3 persona_cue 1 5 0 1", "t3 persona 1 30 0 1", "t3 reminder 2 7 1 2"}},
 		{"scratchpads", s1, "turn_id operation scratchpad_id context_ids entries tokens", []string{"t3 written write-1 [notes plans] NULL NULL", "t3 loaded load-1 [notes] 2 11"}},
 	} {
 		var got []string

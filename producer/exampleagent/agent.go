@@ -18,7 +18,7 @@ type Config struct {
 	Run     *producer.RunContext // what it may touch, and where its facts go
 	Model   Model                // what answers
 	Spec    producer.Model       // the model's name and window
-	Policy  window.Policy        // what to do when the window is full
+	Policy  window.Policy        // what to do when the window is full; the run's where it is empty
 	Counter *window.Counter      // counts tokens; that of the client
 	Guard   *redact.Guard        // what the model must not see, either; that of the client
 	Files   fs.FS                // what its tools read
@@ -26,7 +26,14 @@ type Config struct {
 	System  string               // the system prompt
 	Memory  []string             // files that are in the window from the beginning
 	Prefix  string               // of its ids, which must be unique in the session
+	Persona Persona              // what it is told to be; may change between turns
+	Topics  map[string]string    // what it remembers and the model may ask for, by topic; needs [Memory]
+	// Scratchpad is what other agents wrote down for it. What it answers goes back there.
+	Scratchpad []producer.ScratchpadEntry
 }
+
+// Persona is a name, and what the model is told of it.
+type Persona struct{ Name, Text string }
 
 // Agent is a conversation in one run. Not safe for concurrent use.
 type Agent struct {
@@ -34,6 +41,8 @@ type Agent struct {
 	turn  *producer.Turn
 	items []window.Item            // candidates for the next window, in order
 	head  window.Head              // what stands with the newest user message
+	asked *producer.Call           // the newest model call
+	offer string                   // the item that offers the topics
 	texts map[string]string        // by item id, as the model sees it
 	gaps  map[string]*producer.Gap // open ones, by path
 	count struct{ turns, calls, tools, helpers, asked int }
@@ -83,6 +92,9 @@ func (a *Agent) Ask(ctx context.Context, prompt string) (string, error) {
 
 // work lets the model call tools until it answers.
 func (a *Agent) work(ctx context.Context, prompt string) (string, error) {
+	if err := a.load(ctx); err != nil {
+		return "", err
+	}
 	user := a.id("user", a.count.turns)
 	err := a.add(ctx, producer.Content{
 		ID: user, Title: "user: " + prompt, ContextKind: "user_message", Layer: "user",
@@ -105,10 +117,10 @@ func (a *Agent) work(ctx context.Context, prompt string) (string, error) {
 		case err != nil:
 			return "", err
 		case len(reply.Tools) == 0:
-			return reply.Text, a.add(ctx, producer.Content{
+			return reply.Text, errors.Join(a.add(ctx, producer.Content{
 				ID: a.id("answer", a.count.turns), Title: "assistant: " + reply.Text, ContextKind: "assistant_message", Layer: "assistant",
 				Role: window.RoleAssistant, Kind: window.KindMessage, Text: reply.Text, CallID: a.callID(),
-			})
+			}), a.write(ctx, reply.Text))
 		}
 		for _, tool := range reply.Tools {
 			if err := a.use(ctx, tool); err != nil {
@@ -168,7 +180,8 @@ func (a *Agent) add(ctx context.Context, c producer.Content) error {
 func (a *Agent) next() *producer.Call {
 	a.count.calls++
 	a.turn = a.turn.In(producer.Place{Step: a.stepID()})
-	return a.turn.Call(a.callID())
+	a.asked = a.turn.Call(a.callID())
+	return a.asked
 }
 
 // stepID is the id of the step that the newest model call began.

@@ -62,7 +62,7 @@ func start(t *testing.T, maxTokens int, replies ...Reply) session {
 	counter := window.NewCounter(window.CounterConfig{})
 	client, rec := producertest.New(t, func(c *producer.Config) { c.Guard, c.Counter = guard, counter })
 	run, err := client.Open(t.Context(), producer.Run{
-		ID: "run", Session: "s", Agent: "coder", MaxDepth: 1, Grants: grant.Set{"app/repo"}, Resources: []producer.Resource{Repository},
+		ID: "run", Session: "s", Agent: "coder", MaxDepth: 1, Grants: grant.Set{"app/repo"}, Resources: []producer.Resource{Repository, Memory},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -307,3 +307,75 @@ func TestSaysWhereItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestScratchpadPersonaAndMemory: what other agents wrote, the persona and what the model
+// accepted of an offer are in the windows that the model saw, and linked in the facts.
+func TestScratchpadPersonaAndMemory(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2_000, slices.Concat(
+		[]Reply{{Tools: []ToolCall{{Tool: "recall", Path: "deploys"}}}, {Tools: []ToolCall{{Tool: "recall", Path: "fees"}}}, says("On Fridays.")}, []Reply{says("It is fine.")},
+	)...)
+	s.Scratchpad = []producer.ScratchpadEntry{{ContextID: "team", Text: "The user is new."}, {ContextID: "team", Text: "Be brief."}}
+	s.Topics = map[string]string{"deploys": "It is deployed on Fridays."}
+	s.Persona = Persona{"coder", "You write code."}
+	s.ask(t, "When is it deployed?")
+	s.Persona = Persona{"reviewer", "You find faults."}
+	s.ask(t, "Review it.")
+
+	all := fmt.Sprint(s.model.requests[len(s.model.requests)-1])
+	for _, text := range []string{"The user is new.", "Be brief.", "It is deployed on Fridays.", "You find faults.", "From now on you are the reviewer.", "You may recall: deploys."} {
+		if !strings.Contains(all, text) {
+			t.Errorf("the model was not told %q: %s", text, all)
+		}
+	}
+	events := s.rec.Events()
+	loaded, written := producertest.One[*schema.ScratchpadLoaded](t, events), producertest.Facts[*schema.ScratchpadWritten](events)
+	if len(loaded.ItemRefs) != 2 || len(written) != 2 || !slices.Equal(written[0].ContextIDs, []string{"team"}) {
+		t.Errorf("%+v, %+v", loaded, written)
+	}
+	personas := make(map[string]string)
+	for _, f := range producertest.Facts[*schema.InjectionApplied](events) {
+		if f.InjectionKind == window.PersonaKind {
+			personas[f.PersonaFrom] = f.PersonaTo
+		}
+	}
+	if !maps.Equal(personas, map[string]string{"": "coder", "coder": "reviewer"}) {
+		t.Errorf("personas %v", personas)
+	}
+	items := make(map[string]*schema.ItemAdded)
+	for _, f := range producertest.Facts[*schema.ItemAdded](events) {
+		items[f.ItemID] = f
+	}
+	if offer := items["offer-1"]; !slices.Equal(offer.Offers, schema.Refs("topic:deploys")) || offer.BindingID != "resource:run:memory" {
+		t.Errorf("%+v", offer)
+	}
+	if got := items["tool-1:result"]; got.OfferedBy != "offer-1" || got.ContextKind != "memory" {
+		t.Errorf("%+v", got)
+	}
+	if s.texts["tool-2:result"] != "error: nothing is remembered of fees" {
+		t.Errorf("the model was told %q", s.texts["tool-2:result"])
+	}
+}
+
+// TestToolConsumesContext: the files that a tool was given have an assembly of their own,
+// which names the tool call, and the model's has another.
+func TestToolConsumesContext(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2_000, slices.Concat(calls("lint"), read("src/a.go", "README"), calls("lint"), []Reply{says("It is clean.")})...)
+	s.ask(t, "Check it.")
+	if s.texts["tool-1:result"] != "error: no file was read" || s.texts["tool-4:result"] != "2 files with 31 lines: nothing found" {
+		t.Errorf("the model was told %q and %q", s.texts["tool-1:result"], s.texts["tool-4:result"])
+	}
+	given := make(map[string][]schema.Ref)
+	for _, e := range s.rec.Events().Of(schema.TypeAssemblyCreated) {
+		f := producertest.One[*schema.AssemblyCreated](t, producertest.Events{e})
+		if f.Target == string(schema.VisibleTool) {
+			given[e.ToolCallID] = f.SourceItemRefs
+		}
+	}
+	if len(given) != 1 || !slices.Equal(given["tool-4"], schema.Refs("tool-2:result", "tool-3:result")) {
+		t.Errorf("%+v", given)
+	}
+}
+
+func calls(tool string) []Reply { return []Reply{{Tools: []ToolCall{{Tool: tool}}}} }

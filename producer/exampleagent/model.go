@@ -27,8 +27,8 @@ type Reply struct {
 
 // ToolCall asks the runtime to do something.
 type ToolCall struct {
-	Tool   string   `json:"tool"`             // "repo_read", "repo_list" or "delegate"
-	Path   string   `json:"path,omitempty"`   // of a file or a folder
+	Tool   string   `json:"tool"`             // "repo_read", "repo_list", "lint", "recall" or "delegate"
+	Path   string   `json:"path,omitempty"`   // of a file or a folder; the topic to recall
 	Task   string   `json:"task,omitempty"`   // for a child run
 	Grants []string `json:"grants,omitempty"` // what the child run may touch
 }

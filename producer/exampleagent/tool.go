@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/producer"
@@ -17,12 +19,17 @@ import (
 const toolDefinitions = `[
 {"name":"repo_read","description":"Read a file of the repository.","parameters":{"path":"string"}},
 {"name":"repo_list","description":"List a folder of the repository.","parameters":{"path":"string"}},
+{"name":"lint","description":"Check the files that were read.","parameters":{}},
+{"name":"recall","description":"Recall what is known of a topic.","parameters":{"path":"string"}},
 {"name":"delegate","description":"Let a helper with fewer grants do part of the work.","parameters":{"task":"string","grants":["string"]}}]`
 
 // Repository is what a run of the agent declares: its files, to read.
 var Repository = producer.Resource{
 	Name: "repo", Kind: "files", Tools: []producer.Tool{{Name: "read", Mode: grant.Read}, {Name: "list", Mode: grant.Read}},
 }
+
+// Memory is what a run declares whose agent has topics to recall.
+var Memory = producer.Resource{Name: "memory", Tools: []producer.Tool{{Name: "recall", Mode: grant.Read}}}
 
 // use runs a tool and puts the call and its result into the context.
 func (a *Agent) use(ctx context.Context, call ToolCall) error {
@@ -54,6 +61,11 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 		result.Reads, result.SourceURI, result.SourceKind = call.Path, "repo:///"+call.Path, "file"
 	case "repo_list":
 		result.Text, err = a.open(ctx, id, "list", call.Path, list)
+	case "lint":
+		result.Text, err = a.lint(ctx, id)
+	case "recall":
+		result.Text, err = a.recall(ctx, id, call.Path)
+		result.Title, result.ContextKind, result.Layer, result.OfferedBy = "memory: "+call.Path, "memory", "memory", a.offer
 	case "delegate":
 		result.Text, err = a.delegate(ctx, id, call)
 	default:
@@ -112,6 +124,35 @@ func list(files fs.FS, folder string) ([]byte, error) {
 	return b, err
 }
 
+// lint checks the files that the window holds whole: context that a tool consumes. The
+// ledger has what it was given, apart from what the model sees.
+func (a *Agent) lint(ctx context.Context, id string) (string, error) {
+	given := window.Plan{Window: slices.Clone(a.items)}
+	given.Window = slices.DeleteFunc(given.Window, func(it window.Item) bool { return it.Reads == "" || it.Kind != window.KindToolResult })
+	if len(given.Window) == 0 {
+		return "", &toolError{"no file was read"}
+	}
+	asm, err := a.asked.AssembleFor(ctx, given, producer.Receiver{Target: schema.VisibleTool, ToolCall: id})
+	if err != nil {
+		return "", err
+	}
+	lines := 0
+	for _, it := range given.Window {
+		lines += strings.Count(a.texts[it.ID], "\n")
+	}
+	return fmt.Sprintf("%d files with %d lines: nothing found", len(given.Window), lines), a.asked.Inject(ctx, asm, schema.InjectToolArgument)
+}
+
+// recall is what the agent remembers of a topic.
+func (a *Agent) recall(ctx context.Context, call, topic string) (string, error) {
+	err := a.turn.Access(ctx, producer.Access{Resource: Memory.Name, Operation: "recall", Mode: grant.Read, Path: string(a.Root) + "/topics/" + topic, ToolCall: call})
+	text, known := a.Topics[topic]
+	if errors.Is(err, producer.ErrAccess) || err == nil && !known {
+		return "", &toolError{"nothing is remembered of " + topic}
+	}
+	return text, err
+}
+
 // missing records a gap in what the model knows, and asks the user to fill it.
 func (a *Agent) missing(ctx context.Context, path string) error {
 	if a.gaps[path] != nil {
@@ -148,7 +189,8 @@ func (a *Agent) delegate(ctx context.Context, id string, call ToolCall) (string,
 		return "", err
 	}
 	config := a.Config
-	config.Run, config.Prefix, config.Memory = run, name+"/", nil
+	config.Run, config.Prefix = run, name+"/"
+	config.Memory, config.Persona, config.Topics, config.Scratchpad = nil, Persona{}, nil, nil
 	helper, err := New(ctx, config)
 	if err != nil {
 		return "", err

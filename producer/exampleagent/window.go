@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -29,13 +30,73 @@ func (a *Agent) elide(ctx context.Context, call *producer.Call) error {
 	return call.Elide(ctx, pass)
 }
 
-// remind puts a reminder beside the newest user message, where the one before
-// does not stand any more.
-func (a *Agent) remind(ctx context.Context, call *producer.Call) (err error) {
-	id, text := a.id("reminder", a.count.turns), fmt.Sprintf("Reminder: turn %d. Read before you answer; name files.", a.count.turns)
-	a.keep(id, text)
-	a.items, a.head, err = call.InjectHead(ctx, a.items, a.head, "reminder", producer.Content{ID: id, Title: "reminder at the head", Text: text})
+// remind puts beside the newest user message what the model is to know now, where what
+// stood beside the one before does not stand any more: a reminder, the persona, and the
+// topics that it may ask for.
+func (a *Agent) remind(ctx context.Context, call *producer.Call) error {
+	err := a.inject(ctx, call, "reminder", producer.Content{
+		ID: a.id("reminder", a.count.turns), Title: "reminder at the head",
+		Text: fmt.Sprintf("Reminder: turn %d. Read before you answer; name files.", a.count.turns),
+	})
+	if err == nil && a.Persona.Name != "" {
+		err = a.become(ctx, call)
+	}
+	if err != nil || len(a.Topics) == 0 {
+		return err
+	}
+	a.offer = a.id("offer", a.count.turns)
+	offer := producer.Content{ID: a.offer, Title: "topics that can be recalled", Resource: Memory.Name}
+	topics := slices.Sorted(maps.Keys(a.Topics))
+	offer.Text = "You may recall: " + strings.Join(topics, ", ") + "."
+	for _, topic := range topics {
+		offer.Offers = append(offer.Offers, "topic:"+topic)
+	}
+	return a.inject(ctx, call, "topics", offer)
+}
+
+func (a *Agent) inject(ctx context.Context, call *producer.Call, kind string, content producer.Content) (err error) {
+	a.keep(content.ID, content.Text)
+	a.items, a.head, err = call.InjectHead(ctx, a.items, a.head, kind, content)
 	return err
+}
+
+// become tells the model its persona. A change of it leaves a message that stays.
+func (a *Agent) become(ctx context.Context, call *producer.Call) (err error) {
+	id, cue := a.id("persona", a.count.turns), a.id("persona-cue", a.count.turns)
+	text := "From now on you are the " + a.Persona.Name + "."
+	a.keep(id, a.Persona.Text)
+	a.keep(cue, text)
+	a.items, a.head, err = call.SetPersona(ctx, a.items, a.head, a.Persona.Name,
+		producer.Content{ID: id, Title: "persona: " + a.Persona.Name, Text: a.Persona.Text},
+		producer.Content{ID: cue, Title: "persona changed to " + a.Persona.Name, Text: text})
+	return err
+}
+
+// load puts what other agents wrote down into the window, once.
+func (a *Agent) load(ctx context.Context) error {
+	if a.count.turns > 1 || len(a.Scratchpad) == 0 {
+		return nil
+	}
+	items, err := a.turn.LoadScratchpad(ctx, a.Scratchpad...)
+	for i, item := range items {
+		a.keep(item.ID, a.Scratchpad[i].Text)
+	}
+	a.items = append(a.items, items...)
+	return err
+}
+
+// write puts the answer where the agent's scratchpads are.
+func (a *Agent) write(ctx context.Context, answer string) error {
+	var entries []producer.ScratchpadEntry
+	for _, e := range a.Scratchpad {
+		if !slices.ContainsFunc(entries, func(w producer.ScratchpadEntry) bool { return w.ContextID == e.ContextID }) {
+			entries = append(entries, producer.ScratchpadEntry{ContextID: e.ContextID, Text: answer})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return a.turn.WriteScratchpad(ctx, entries...)
 }
 
 // shorten makes stubs of tool outputs, for when dropping and summarising are not

@@ -5,6 +5,8 @@ package demo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/ctxledger/ctxledger/producer"
@@ -22,7 +24,7 @@ const (
 )
 
 // policy is how the window is kept: it holds on to the newest parts.
-var policy = window.Policy{TrimKeepLast: 38, SummarizeKeepLast: 6, CompactKeepLast: 1}
+var policy = window.Policy{Name: "newest-parts", TrimKeepLast: 38, SummarizeKeepLast: 6, CompactKeepLast: 1}
 
 // Guard withholds the planted secret.
 func Guard() (*redact.Guard, error) {
@@ -45,32 +47,72 @@ func Record(ctx context.Context, config producer.Config, transport publish.Trans
 	if err != nil {
 		return Shown{}, err
 	}
-	run, err := client.Open(ctx, producer.Run{
-		ID: "demo-run", Session: session, Agent: "coder", Program: "ctxledger demo", MaxDepth: 1,
-		Place:  producer.Place{Task: "understand-the-repository", Attempt: "attempt-1"},
-		Grants: grant.Set{root}, Resources: []producer.Resource{exampleagent.Repository},
-		InheritedTags: []string{"demo"}, ConfigurableKeys: []string{"editor", "api_token"},
-	})
-	if err != nil {
-		return Shown{}, err
-	}
 	files := withPlanted(sources)
 	replies, err := script(files)
 	if err != nil {
 		return Shown{}, err
 	}
-	agent, err := exampleagent.New(ctx, exampleagent.Config{
-		Run: run, Model: replies, Spec: producer.Model{Name: model, Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}},
-		Policy: policy, Counter: config.Counter, Guard: config.Guard, Files: files, Root: root, Memory: memory,
-		System: "You are a coding agent. Read before you answer, name files, and never repeat a credential.",
-	})
+	w := work{client: client, config: config, files: files}
+	first, err := w.attempt(ctx, 1, overloaded{})
+	if err != nil {
+		return Shown{}, err
+	}
+	if _, err := first.Ask(ctx, prompts[0].text); !errors.Is(err, errOverloaded) {
+		return Shown{}, err
+	}
+	say("")
+	say("        The model is overloaded: the turn is sealed without an answer, and the task is tried again.")
+	say("")
+	second, err := w.attempt(ctx, 2, replies)
 	if err != nil {
 		return Shown{}, err
 	}
 	for _, prompt := range prompts {
-		if _, err := agent.Ask(ctx, prompt); err != nil {
+		second.Persona = prompt.persona
+		if _, err := second.Ask(ctx, prompt.text); err != nil {
 			return Shown{}, err
 		}
 	}
 	return narrated.shown, nil
+}
+
+// work is what every attempt at the task has.
+type work struct {
+	client *producer.Client
+	config producer.Config
+	files  fs.FS
+}
+
+// attempt begins one attempt at the task, with a run and a window of its own.
+func (w work) attempt(ctx context.Context, n int, answers exampleagent.Model) (*exampleagent.Agent, error) {
+	name := fmt.Sprint("attempt-", n)
+	run, err := w.client.Open(ctx, producer.Run{
+		ID: fmt.Sprint("demo-run-", n), Session: session, Agent: "coder", Program: "ctxledger demo", MaxDepth: 1,
+		Place:  producer.Place{Task: "understand-the-repository", Attempt: name},
+		Grants: grant.Set{root}, Basis: producer.Basis{Facts: []string{"user:demo"}, PolicyRefs: []string{"policy:own-repository"}},
+		Resources:     []producer.Resource{exampleagent.Repository, exampleagent.Memory, {Name: "calendar", Unresolved: "no provider is registered"}},
+		InheritedTags: []string{"demo"}, ConfigurableKeys: []string{"editor", "api_token"}, Pressure: &policy, ContextWrite: new(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	prefix := ""
+	if n == 1 {
+		prefix = name + "/" // ids are unique in the session
+	}
+	return exampleagent.New(ctx, exampleagent.Config{
+		Run: run, Model: answers, Spec: producer.Model{Name: model, Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}},
+		Counter: w.config.Counter, Guard: w.config.Guard, Files: w.files, Root: root, Memory: memory, Prefix: prefix,
+		System: "You are a coding agent. Read before you answer, name files, and never repeat a credential.",
+		Topics: topics, Scratchpad: scratchpad, Persona: coder,
+	})
+}
+
+// errOverloaded is what the model says to the first attempt.
+var errOverloaded = errors.New("the model is overloaded")
+
+type overloaded struct{}
+
+func (overloaded) Answer(context.Context, []exampleagent.Message) (exampleagent.Reply, error) {
+	return exampleagent.Reply{}, errOverloaded
 }

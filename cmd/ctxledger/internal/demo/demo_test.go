@@ -39,8 +39,8 @@ func TestRecord(t *testing.T) {
 			t.Errorf("no %s", kind)
 		}
 	}
-	if seals := len(events.Of(schema.TypeEnvelopeCreated)); seals != len(prompts)+1 {
-		t.Errorf("%d turns are sealed; the user has %d and the helper one", seals, len(prompts))
+	if seals := len(events.Of(schema.TypeEnvelopeCreated)); seals != len(prompts)+2 {
+		t.Errorf("%d turns are sealed; the first attempt and the helper have one each, the user %d", seals, len(prompts))
 	}
 	if strings.Contains(string(events.JSON())+said.String(), secret) {
 		t.Error("the secret came through")
@@ -50,8 +50,8 @@ func TestRecord(t *testing.T) {
 		t.Errorf("the window to show has %d layers", len(window.WindowSegments))
 	}
 	for _, prompt := range prompts {
-		if !strings.Contains(said.String(), prompt) {
-			t.Errorf("nothing is said of %q", prompt)
+		if !strings.Contains(said.String(), prompt.text) {
+			t.Errorf("nothing is said of %q", prompt.text)
 		}
 	}
 }

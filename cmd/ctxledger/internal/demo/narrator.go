@@ -68,6 +68,18 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 			f.CallID, *f.TokensBefore, *f.LimitTokens, f.Name, did, items(len(f.ItemRefs)), *f.TokensAfter)
 	case *schema.CompactionFailed, *schema.CompactionDiscarded:
 		say("a compaction came to nothing")
+	case *schema.ScratchpadLoaded:
+		say("read from the scratchpad %s", strings.Join(f.ContextIDs, ", "))
+	case *schema.ScratchpadWritten:
+		say("wrote the answer to the scratchpad %s", strings.Join(f.ContextIDs, ", "))
+	case *schema.InjectionApplied:
+		if f.InjectionKind == window.PersonaKind && f.PersonaFrom != "" {
+			say("the persona changes from %s to %s", f.PersonaFrom, f.PersonaTo)
+		}
+	case *schema.AssemblyCreated:
+		if f.Target == string(schema.VisibleTool) {
+			say("a tool was given %s of the window", items(len(f.SourceItemRefs)))
+		}
 	case *schema.MissingRequested:
 		say("a gap: %s The %s is asked to %s.", f.UserSummary, f.RequestedFrom, f.RequestedAction)
 	case *schema.GrantNarrowed:
@@ -108,6 +120,8 @@ func (n *narrator) item(e *schema.Event, f *schema.ItemAdded, say func(string, .
 		n.say("%s  %s", e.TurnID, f.Title)
 	case f.Layer == "user", f.Layer == "assistant":
 		say("%s", f.Title)
+	case f.OfferedBy != "":
+		say("%s, as it was offered to the model", f.Title)
 	case f.RedactionState == schema.RedactionMasked:
 		say("%s holds a %s: masked under %s before anything is recorded", f.Title, f.RedactionReason, f.PolicyRefs[0])
 	}

@@ -9,16 +9,35 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/exampleagent"
 )
 
 // prompts are what the user says, a turn each. The script has the replies.
-var prompts = []string{
-	"Which exit codes does the command line use, and are they documented?",
-	"How is it deployed, and does start-up wait for the projector?",
-	"Review the whole command line for error texts that do not help.",
-	"Have a helper check the demo itself, and nothing else.",
+var prompts = []struct {
+	text    string
+	persona exampleagent.Persona
+}{
+	{"Which exit codes does the command line use, and are they documented?", coder},
+	{"How is it deployed, and does start-up wait for the projector?", coder},
+	{"Review the whole command line for error texts that do not help.", reviewer},
+	{"Have a helper check the demo itself, and nothing else.", reviewer},
 }
+
+// What the agent is told to be.
+var (
+	coder    = exampleagent.Persona{Name: "coder", Text: "You write and explain code."}
+	reviewer = exampleagent.Persona{Name: "reviewer", Text: "You look for what a user would stumble over."}
+)
+
+// topics are what it remembers and the model may ask for.
+var topics = map[string]string{
+	"deployment": "It is deployed from one binary; the settings are in deploy.env.",
+	"style":      "Errors say the place, what was expected and what to do.",
+}
+
+// scratchpad is what another agent left for it.
+var scratchpad = []producer.ScratchpadEntry{{ContextID: "team/handover", Text: "The planner says: the user is new to this repository."}}
 
 const (
 	envFile = "deploy.env"
@@ -47,11 +66,11 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 
 		// A file holds a secret, and the model is careless enough to repeat it. It
 		// never saw it, so this one is as if it had known it from elsewhere.
-		reading("internal/cli/serve/up.go", envFile),
+		recalling("deployment"), reading("internal/cli/serve/up.go", envFile),
 		saying("up.go waits until the projector is ready; "+envFile+" sets API_TOKEN to "+secret+" in eu-west-1."),
 
-		// The window fills.
-		listing("."), reading(all...),
+		// A tool consumes what the window holds. The window fills.
+		listing("."), reading(all[:2]...), linting(), reading(all[2:]...),
 		saying(fmt.Sprintf("I read %d files. The texts name the flag, what was found and what to do; publish.go even names line, code and field.", len(all))),
 
 		// A child run gets less, and may not get more.
@@ -78,6 +97,12 @@ func reading(paths ...string) (replies []exampleagent.Reply) {
 
 func listing(path string) []exampleagent.Reply {
 	return calling(exampleagent.ToolCall{Tool: "repo_list", Path: path})
+}
+
+func linting() []exampleagent.Reply { return calling(exampleagent.ToolCall{Tool: "lint"}) }
+
+func recalling(topic string) []exampleagent.Reply {
+	return calling(exampleagent.ToolCall{Tool: "recall", Path: topic})
 }
 
 func delegating(task, grant string) []exampleagent.Reply {
