@@ -49,6 +49,49 @@ SELECT
 FROM check_conservation
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
+-- check: windows-are-told-apart
+-- expects: where both attempts use one call id and one assembly id, each has the window that it assembled, and a tool
+--   call has one of its own
+-- rule: seed 001 ACTX-AR-ID-002, ACTX-AR-ASM-001
+-- applies: run
+SELECT
+    count() AS looked_at, 'attempt-1 model: a; attempt-1 tool: a; attempt-2 model: b c' AS expected,
+    arrayStringConcat(groupArray(line), '; ') AS found
+FROM
+(
+    SELECT concat(
+        attempt_id, ' ', target, ': ',
+        replaceAll(
+            arrayStringConcat(arrayFlatten(arraySort(groupArray(item_refs))), ' '), concat('-', {run:String}), '')
+    ) AS line
+    FROM turn_window
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    GROUP BY attempt_id, target
+    ORDER BY attempt_id, target
+);
+
+-- check: task-leads-to-its-parts
+-- expects: from the task the way leads by attempt and step to what a tool call consumed, and to the action that
+--   requested more context
+-- rule: seed 001 (runtime ids), invariant 4
+-- applies: run
+SELECT
+    count() AS looked_at, 'attempt-1 step-1 action-1: gap; attempt-1 step-1 tool-1: a' AS expected,
+    replaceAll(arrayStringConcat(arraySort(groupArray(line)), '; '), concat('-', {run:String}), '') AS found
+FROM
+(
+    SELECT
+        concat(
+            attempt_id, ' ', step_id, ' ', tool_call_id, ': ',
+            arrayStringConcat(arrayFlatten(block_items), ' ')) AS line
+    FROM assemblies
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND task_id = 'task-1' AND target = 'tool'
+    UNION ALL
+    SELECT concat(attempt_id, ' ', step_id, ' ', action_id, ': ', missing_id)
+    FROM gap_steps
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND task_id = 'task-1'
+);
+
 -- check: tasks-name-their-attempt
 -- expects: a selection for a task says which run or attempt it was for
 -- rule: seed 001 ACTX-AR-ID-002

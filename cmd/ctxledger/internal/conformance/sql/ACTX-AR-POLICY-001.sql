@@ -40,6 +40,16 @@ SELECT
 FROM turn_window
 WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND injected;
 
+-- check: injection-says-it
+-- expects: what became visible carries the state of its redaction, too
+-- rule: seed 001 ACTX-AR-POLICY-001
+-- applies: run
+SELECT
+    count() AS looked_at, 'model removed' AS expected,
+    arrayStringConcat(groupArray(concat(target, ' ', redaction_state)), '; ') AS found
+FROM injections
+WHERE tenant = {tenant:String} AND session_id = {session_id:String};
+
 -- check: secret-nowhere
 -- expects: the secret is in no table; only the quarantined message that tried to inject it has it
 -- rule: seed 001 ACTX-AR-POLICY-001, invariant 8
