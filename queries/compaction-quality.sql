@@ -46,13 +46,16 @@ FROM listed AS c
 LEFT JOIN
 (
     SELECT
-        tenant, session_id, summary_id, max((thread_order, tokens)).2 AS tokens,
+        tenant, session_id, attempt_id, summary_id, max((thread_order, tokens)).2 AS tokens,
         max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
     FROM summaries
     WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
-    GROUP BY tenant, session_id, summary_id
+    GROUP BY tenant, session_id, attempt_id, summary_id
 ) AS s
-    ON s.tenant = c.tenant AND s.session_id = c.session_id AND s.summary_id = c.summary_ref
+    ON s.tenant = c.tenant
+        AND s.session_id = c.session_id
+        AND s.attempt_id = c.attempt_id
+        AND s.summary_id = c.summary_ref
 LEFT JOIN
 (
     SELECT tenant, session_id, thread_id, max(position) AS head

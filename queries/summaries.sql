@@ -35,6 +35,6 @@ FROM
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    GROUP BY tenant, session_id, summary_id
+    GROUP BY tenant, session_id, attempt_id, summary_id
 )
 ORDER BY tenant, session_id, created_at, summary_id

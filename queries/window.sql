@@ -114,6 +114,7 @@ told AS
         AND session_id = {session_id:String}
         AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
+        AND attempt_id IN ('', chosen.1.10)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
 -- What the assembly before held, where a block is known by its digest, else by its items, else
@@ -171,15 +172,20 @@ seen AS
         chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id,
         log_item_id, '', toString(role), toString(item_type), toString(name),
         [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
-    FROM log_items
-    PREWHERE tenant = chosen.1.2
-        AND session_id = {session_id:String}
-        AND thread_id = chosen.1.4
-        AND empty(chosen.1.9)
-        AND position >= chosen.1.7
-        AND position < chosen.1.8
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-    LIMIT 1 BY incarnation, stream_seq
+    FROM
+    (
+        SELECT *, groupUniqArray(attempt_id) OVER (PARTITION BY position) AS attempts
+        FROM log_items
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND thread_id = chosen.1.4
+            AND empty(chosen.1.9)
+            AND position >= chosen.1.7
+            AND position < chosen.1.8
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        LIMIT 1 BY incarnation, stream_seq
+    )
+    WHERE attempt_id = chosen.1.10 OR NOT has(attempts, chosen.1.10)
 ),
 titles AS
 (

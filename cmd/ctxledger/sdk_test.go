@@ -39,7 +39,7 @@ func TestWindowsOfTheSDK(t *testing.T) {
 	var items []window.Item
 	for _, c := range []producer.Content{
 		{ID: "found", Kind: window.KindRetrieved, Role: "system", Layer: "memory", Text: strings.Repeat("word ", 90)},
-		{ID: "gone", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "[removed]", Redaction: schema.RedactionRemoved, RedactionReason: "asked for"},
+		{ID: "gone", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "[removed]", Redaction: schema.RedactionRemoved, RedactionReason: "asked for", PolicyRefs: []string{"policy:test"}},
 		{ID: "hits", Kind: window.KindToolResult, Role: "tool", Layer: "tool_results", Text: strings.Repeat("line ", 200)},
 		{ID: "u1", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "Go on."},
 	} {
@@ -77,11 +77,14 @@ func TestWindowsOfTheSDK(t *testing.T) {
 	if _, err := turn.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	for _, attempt := range []string{"1", "2"} {
+		tryTask(t, client, attempt)
+	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE session_id = 's' AND event_type = 'context.envelope.created'"); rows[0]["seals"] == 1.0 {
+		if rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE event_type = 'context.envelope.created'"); rows[0]["seals"] == 3.0 {
 			break
 		} else if time.Now().After(end) {
-			t.Fatalf("the seal is not in the tables: %v", rows)
+			t.Fatalf("the seals are not in the tables: %v", rows)
 		}
 	}
 	for _, c := range []struct{ sql, want string }{
@@ -90,6 +93,8 @@ func TestWindowsOfTheSDK(t *testing.T) {
 		{"SELECT arrayStringConcat(groupArray(concat(item_ref, ' ', problem)), ', ') AS found FROM check_redaction_reintroduced WHERE session_id = 's'", ""},
 		{"SELECT concat(overflow_strategy, ' ', estimator, ' ', arrayStringConcat(truncated_refs, '+')) AS found " +
 			"FROM budgets WHERE session_id = 's' AND call_id = 'c1'", "custom o200k_base found+hits"},
+		{"SELECT arrayStringConcat(groupArray(concat(attempt_id, ' ', item_refs[1], ' ', toString(tokens))), ', ') AS found " +
+			"FROM (SELECT * FROM turn_window WHERE session_id = 'again' ORDER BY attempt_id, position)", "1 found 91, 1 u1 3, 2 found 181, 2 u1 3"},
 	} {
 		if rows := askCLI(t, data, "--sql", c.sql); len(rows) != 1 || rows[0]["found"] != c.want {
 			t.Errorf("%v, not %q", rows, c.want)
@@ -99,5 +104,58 @@ func TestWindowsOfTheSDK(t *testing.T) {
 	answer := strings.Join(strings.Fields(stdout), " ") // the lines are as wide as the terminal
 	if code != cli.ExitDone || !strings.Contains(answer, "only as a stub (offloaded), 201 → 7 tokens") || !strings.Contains(answer, "file:hits") {
 		t.Errorf("why ended with %d: %s%s", code, stdout, stderr)
+	}
+	for _, session := range []string{"s", "again"} {
+		if stdout, stderr, code := ctxledger(t, "conformance", "--session", session, "--data", data); code != cli.ExitDone {
+			t.Errorf("conformance of %s ended with %d: %s%s", session, code, stdout, stderr)
+		}
+	}
+	pack := filepath.Join(t.TempDir(), "pack.zip")
+	if stdout, stderr, code := ctxledger(t, "evidence", "export", "--session", "again", "--turn", "tried", "--out", pack, "--data", data); code != cli.ExitDone {
+		t.Fatalf("export ended with %d: %s%s", code, stdout, stderr)
+	}
+	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data) // up has made it
+	if stdout, stderr, code := ctxledger(t, "evidence", "verify", pack, "--key", strings.TrimSpace(key)); code != cli.ExitDone {
+		t.Errorf("verify ended with %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// tryTask is an attempt at a task, which uses every id of the others. Its item found is
+// larger in later ones.
+func tryTask(t *testing.T, client *producer.Client, attempt string) {
+	t.Helper()
+	run, err := client.Open(t.Context(), producer.Run{ID: "run", Session: "again", Place: producer.Place{Task: "task", Attempt: attempt}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := run.Turn("tried", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 500}})
+	var items []window.Item
+	for _, c := range []producer.Content{
+		{ID: "found", Kind: window.KindRetrieved, Role: "system", Layer: "memory", Text: strings.Repeat("word ", 90*int(attempt[0]-'0'))},
+		{ID: "u1", Kind: window.KindMessage, Role: "user", Layer: "user", Text: "Go on."},
+	} {
+		item, err := turn.Add(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, item)
+	}
+	call := turn.Call("c")
+	plan, err := call.Fit(t.Context(), items, window.DefaultPolicy(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asm, err := call.Assemble(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.Inject(t.Context(), asm, schema.InjectMessageHistory); err != nil {
+		t.Fatal(err)
+	}
+	if err := call.Usage(t.Context(), plan, schema.ProviderUsage{UncachedInput: new(int64(plan.TokensAfter))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Seal(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

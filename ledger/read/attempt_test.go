@@ -134,3 +134,67 @@ func TestTwoToolsOfACall(t *testing.T) {
 		t.Errorf("%+v, %v", blocks, err)
 	}
 }
+
+// TestARetryHasAWindowOfItsOwn: what one attempt shortened, summarised or thought takes
+// nothing from the window of another, whatever ids and places of the log both use. Gaps of
+// another attempt need not be carried on.
+func TestARetryHasAWindowOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	attempt := func(name, turn, text string, shortened bool) {
+		c.in("s1", "s1", turn, "run-"+name)
+		c.ids.TaskID, c.ids.AttemptID = "task", name
+		for i, kind := range []string{"message", "function_call_output", "reasoning"} {
+			c.entry(fmt.Sprint(text, i), kind, "", "tool", int64(i), 10)
+		}
+		c.add(&schema.LogAppended{LogItemID: "thought", ItemType: "reasoning", Position: num(3), Tokens: num(4)})
+		c.add(&schema.AssemblyCreated{AssemblyID: "assembly", CallID: "shown", Target: "model", OrderedBlocks: []schema.Block{
+			{Block: "b", Tokens: num(10), ItemRefs: refs("item"), Position: num(0)}, {Block: "t", Tokens: num(4), ItemRefs: refs("thought"), Position: num(1)}}})
+		if shortened {
+			c.add(&schema.MissingDetected{Missing: schema.Missing{MissingID: "gap-" + name, Question: "?", Status: schema.StatusOpen, RequestedFrom: "user", RequestedAction: "say", UserSummary: "a gap"}})
+			c.add(&schema.ElisionApplied{Elision: schema.Elision{PassID: "pass", Level: schema.ElideTrivial, ElidedItemRefs: []schema.Elided{
+				{ItemRef: "item", TokensBefore: num(10), TokensAfter: num(1)}, {ItemRef: schema.Ref(text + "1"), TokensBefore: num(10), TokensAfter: num(1)}}}})
+			c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "compaction", Scope: "thread", SummaryRef: "summary", SourceItemRefs: refs(text + "0"),
+				SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(0)}, LossNotes: []string{"gap-" + name}}})
+			c.add(&schema.SummaryCreated{Summary: schema.Summary{SummaryID: "summary", SummaryKind: "compact", CoversThroughPosition: num(0), Tokens: num(int64(len(name)))}})
+		}
+		c.add(&schema.AssemblyCreated{AssemblyID: "assembly-2", CallID: "later", Target: "model", OrderedBlocks: []schema.Block{
+			{Block: "b", Tokens: num(10), ItemRefs: refs("item"), Position: num(0)}}})
+		c.add(&schema.UsageRecorded{CallID: "logged", Model: "m1", WindowFirst: num(0), WindowNext: num(3)})
+	}
+	attempt("1", "t1", "first", true)
+	attempt("22", "t2", "second", false)
+	c.in("s1", "s1", "t2", "run-22")
+	c.ids.TaskID, c.ids.AttemptID = "task", "22"
+	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "compaction", Scope: "thread", SummaryRef: "summary", SourceItemRefs: refs("second0"),
+		SourceWindow: &schema.SourceWindow{FirstPosition: num(0), LastPosition: num(0)}}})
+	c.add(&schema.SummaryCreated{Summary: schema.Summary{SummaryID: "summary", SummaryKind: "compact", CoversThroughPosition: num(0), Tokens: num(2)}})
+	l := c.write()
+	for sql, want := range map[string]string{
+		"SELECT attempt_id, call_id, groupArray(concat(item_refs[1], if(elided, ' elided', ''))) FROM turn_window GROUP BY 1, 2 ORDER BY 1, 2": "[[1 later [item elided]] [1 logged [first1 elided first2]] [1 shown [item thought]] [22 later [item]] [22 logged [second0 second1 second2]] [22 shown [item thought]]]",
+		"SELECT count() FROM check_reasoning_reinjected":                            "[[0]]",
+		"SELECT count() FROM check_compaction_dropped_open_gap":                     "[[0]]",
+		"SELECT attempt_id, compaction_id, summary_ref FROM compactions ORDER BY 1": "[[1 compaction summary] [22 compaction summary]]",
+		"SELECT attempt_id, tokens FROM summaries ORDER BY 1":                       "[[1 1] [22 2]]",
+	} {
+		if got := fmt.Sprint(rows(t, l, sql, nil)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
+		}
+	}
+	if got := fmt.Sprint(named(t, l, "summaries", map[string]string{"session_id": "s1"}, "compact_summaries", "summary_id", "versions", "tokens")); got != "[[2 summary 1 1] [2 summary 1 2]]" {
+		t.Errorf("summaries: %s", got)
+	}
+	if got := fmt.Sprint(named(t, l, "compaction-quality", map[string]string{"session_id": "s1"}, "compaction_id", "tokens_after")); got != "[[compaction 1] [compaction 2]]" {
+		t.Errorf("compaction-quality: %s", got)
+	}
+	for turnID, attempt := range map[string]string{"t1": "1", "t2": "22"} {
+		for _, call := range []string{"shown", "later", "logged"} {
+			arguments := map[string]string{"session_id": "s1", "turn_id": turnID, "call_id": call, "attempt_id": attempt}
+			blocks, _, err := turn.Window(t.Context(), l, arguments)
+			if err != nil || len(blocks) == 0 {
+				t.Fatalf("%v: %d blocks, %v", arguments, len(blocks), err)
+			}
+			same(t, arguments, blocks, selected[turn.Block](t, l, "window", arguments))
+		}
+	}
+}

@@ -124,7 +124,11 @@ type replacedRow struct {
 	First    *int64   `ch:"first_position"`
 	Last     *int64   `ch:"last_position"`
 	Retained []string `ch:"retained_tail_refs"`
+	Attempt  string   `ch:"attempt_id"`
 }
+
+// of reports whether the row is of the attempt, or of none.
+func (r replacedRow) of(attempt string) bool { return r.Attempt == "" || r.Attempt == attempt }
 
 // applied reports whether it elided something and did not read it again.
 func (r replacedRow) applied() bool { return r.Change == "applied" }
@@ -183,6 +187,7 @@ type logRow struct {
 	Tokens   *int64 `ch:"tokens"`
 	Digest   string `ch:"content_digest"`
 	Tool     string `ch:"tool_call_id"`
+	Attempt  string `ch:"attempt_id"`
 }
 
 type itemRow struct {
@@ -294,12 +299,17 @@ func (w *window) assembled() (drafts []draft) {
 }
 
 // logged are the entries of the log that the call's window was projected from,
-// without those that a summary had replaced.
+// without those that a summary had replaced, and without those of another attempt where
+// this one has its own.
 func (w *window) logged() (drafts []draft) {
+	own := make(map[int64]bool) // positions that the attempt wrote itself
+	for _, e := range w.log {
+		own[e.Position] = own[e.Position] || e.Attempt == w.call.attempt
+	}
 	for _, e := range w.log {
 		item := cmp.Or(e.Item, e.ID)
-		if slices.ContainsFunc(w.replaced, func(r replacedRow) bool {
-			return r.compacts(w.call.thread) && r.place() < w.call.place && r.covers(e.Position) && !slices.Contains(r.Retained, item)
+		if own[e.Position] && e.Attempt != w.call.attempt || slices.ContainsFunc(w.replaced, func(r replacedRow) bool {
+			return r.compacts(w.call.thread) && r.of(w.call.attempt) && r.place() < w.call.place && r.covers(e.Position) && !slices.Contains(r.Retained, item)
 		}) {
 			continue
 		}
@@ -353,7 +363,9 @@ func intersect(a, b []string) bool {
 
 // passes are those that elided something or read it again, the last one first.
 func (w *window) passes() []replacedRow {
-	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool { return r.Kind != "elision" || r.Thread != w.call.thread })
+	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool {
+		return r.Kind != "elision" || r.Thread != w.call.thread || !r.of(w.call.attempt)
+	})
 	slices.SortStableFunc(passes, func(b, a replacedRow) int {
 		order := cmp.Compare(a.place(), b.place())
 		if order == 0 && a.applied() != b.applied() {

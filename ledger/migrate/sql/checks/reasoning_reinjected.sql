@@ -36,8 +36,13 @@ shown AS
 )
 SELECT DISTINCT
     s.tenant AS tenant, s.session_id AS session_id, s.turn_id AS turn_id, s.call_id AS call_id,
-    s.record_id AS record_id, s.item_ref AS item_ref, t.turn_id AS reasoning_turn_id,
+    s.record_id AS record_id, s.item_ref AS item_ref, t.first_turn AS reasoning_turn_id,
     'reasoning of an earlier turn is replayed as content' AS problem
 FROM shown AS s
-INNER JOIN thoughts AS t ON t.tenant = s.tenant AND t.session_id = s.session_id AND t.item_ref = s.item_ref
-WHERE t.turn_id != s.turn_id;
+INNER JOIN
+(
+    SELECT tenant, session_id, item_ref, min(turn_id) AS first_turn, groupUniqArray(turn_id) AS turns
+    FROM thoughts
+    GROUP BY tenant, session_id, item_ref
+) AS t ON t.tenant = s.tenant AND t.session_id = s.session_id AND t.item_ref = s.item_ref
+WHERE NOT has(t.turns, s.turn_id);

@@ -55,11 +55,13 @@ cuts AS
         arraySort(
             p -> p.1,
             groupArrayIf(
-                (at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, record_id, elided_before),
+                (
+                    at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, record_id, elided_before,
+                    attempt_id),
                 record_kind = 'elision')) AS passes,
         groupArrayIf(
-            (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction'
-        ) AS replaced
+            (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs, attempt_id),
+            record_kind = 'compaction') AS replaced
     FROM
     (
         SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at
@@ -125,9 +127,16 @@ seen AS
         ifNull(l.position, 0), 0, l.position, l.log_item_id, '', toString(l.role), toString(l.item_type),
         toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
     FROM model_calls AS c
-    INNER JOIN (SELECT * FROM log_items FINAL) AS l
+    INNER JOIN
+    (
+        SELECT
+            *, groupUniqArray(attempt_id) OVER (PARTITION BY tenant, session_id, thread_id, position) AS attempts
+        FROM log_items FINAL
+    ) AS l
         ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
-    WHERE l.position >= c.window_first AND l.position < c.window_next
+    WHERE l.position >= c.window_first
+        AND l.position < c.window_next
+        AND (l.attempt_id = c.attempt_id OR NOT has(l.attempts, c.attempt_id))
 ),
 described AS
 (
@@ -135,6 +144,7 @@ described AS
         *,
         arrayLast(
             p -> p.1 < thread_order
+                AND p.8 IN ('', attempt_id)
                 AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)),
             passes) AS pass,
         greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
@@ -143,7 +153,11 @@ described AS
     LEFT JOIN cuts USING (tenant, session_id, thread_id)
     WHERE origin = 'assembly'
         OR NOT arrayExists(
-            x -> x.1 < thread_order AND log_position BETWEEN x.2 AND x.3 AND NOT has(x.4, item_refs[1]), replaced)
+            x -> x.1 < thread_order
+                AND x.5 IN ('', attempt_id)
+                AND log_position BETWEEN x.2 AND x.3
+                AND NOT has(x.4, item_refs[1]),
+            replaced)
 )
 SELECT
     d.recorded_at AS recorded_at, d.event_time AS event_time, d.tenant AS tenant, d.agent AS agent,

@@ -1,5 +1,6 @@
 SELECT
-    ifNull(position, 0) AS position, log_item_id, role, item_type, name, item_ref, tokens, content_digest, tool_call_id
+    ifNull(position, 0) AS position, log_item_id, role, item_type, name, item_ref, tokens, content_digest, tool_call_id,
+    attempt_id
 FROM log_items
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))

@@ -1,7 +1,7 @@
 SELECT
     record_kind, change, thread_id, source_thread_id, sequence, stream_seq, record_id, level, elided_refs,
     elided_tool_call_ids, elided_before, elided_after, elided_levels, elided_reload_refs,
-    first_position, last_position, retained_tail_refs
+    first_position, last_position, retained_tail_refs, attempt_id
 FROM replacements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
