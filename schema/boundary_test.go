@@ -197,6 +197,22 @@ func TestRule5Redaction(t *testing.T) {
 	})
 }
 
+// TestPartsAreReferences: an image or a file is referred to, and never sent.
+func TestPartsAreReferences(t *testing.T) {
+	t.Parallel()
+	checkRuleCases(t, []ruleCase{
+		{"a part without reference", TypeItemAdded, ms{"parts": `[{"part_kind":"text","digest":"d"},{"part_kind":"image","digest":"d"}]`}, "required /data/parts/1/ref"},
+		{"a text without digest", TypeItemAdded, ms{"parts": `[{"part_kind":"text"}]`}, "required /data/parts/0/ref"},
+		{"a part of no kind", TypeItemUpdated, ms{"parts": `[{"ref":"file:a"}]`}, "required /data/parts/0/part_kind"},
+		{"a part with its content", TypeItemAdded, ms{"parts": `[{"part_kind":"image","ref":"file:a","content":"aGk="}]`}, "inline_content /data/parts/0/content"},
+		{"a part that is its own reference", TypeItemAdded, ms{"parts": `[{"part_kind":"image","ref":{"uri":"Data:image/png;base64,aGk="}}]`}, "inline_content /data/parts/0/ref"},
+		{"parts by reference", TypeItemAdded, ms{"parts": `[{"part_kind":"image","ref":"file:a"},{"part_kind":"text","digest":"d"}]`}, ""},
+		{"parts that are no list", TypeItemAdded, ms{"parts": `{"part_kind":"image"}`}, "type /data/parts"},
+		{"a marker that is no list", TypeLogAppended, ms{"markers": `"refusal"`}, "type /data/markers"},
+		{"a negative count of a layer", TypeUsageRecorded, ms{"layers": `[{"layer":"memory","reported_tokens":-1}]`}, "range /data/layers/0/reported_tokens"},
+	})
+}
+
 func TestRule6Correlation(t *testing.T) {
 	t.Parallel()
 	const not = "id_mismatch /data/"

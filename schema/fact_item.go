@@ -104,6 +104,24 @@ type Item struct {
 	Role            string         `json:"role,omitempty"`                             // of the message: system, user, assistant, tool
 	Offers          []Ref          `json:"offers,omitempty"`                           // items and sources that it proposes to the model
 	OfferedBy       Ref            `json:"offered_by,omitzero"`                        // the item that proposed this one, which the model accepted
+	Reads           string         `json:"reads,omitempty"`                            // the file or resource that the content shows
+	Parts           []Part         `json:"parts,omitempty"`                            // the content's parts, in order, where it is more than one text
+}
+
+// Part is one part of an item's content (seed 003): a text, an image, a file. It
+// refers to its content and never holds it. A text needs a digest or a reference,
+// any other part a reference.
+type Part struct {
+	PartKind  string `json:"part_kind" words:"PartKind"` // text, image, file, …
+	Name      string `json:"name,omitempty"`             // such as the name of the file
+	MimeType  string `json:"mime_type,omitempty"`        // media type of the content
+	Ref       Ref    `json:"ref,omitzero"`               // where the content is
+	Detail    string `json:"detail,omitempty"`           // how closely the model looks: auto, low, high
+	ByteSize  *int64 `json:"byte_size,omitempty"`        // bytes of the content
+	Digest    string `json:"digest,omitempty"`           // keyed digest of the content
+	Tokens    *int64 `json:"tokens,omitempty"`           // tokens of the part
+	Estimator string `json:"estimator,omitempty"`        // what counted the tokens
+	Content   any    `json:"content,omitzero"`           // refused: a part refers to its content
 }
 
 func (i *Item) RecordID() string { return i.ItemID }
@@ -138,20 +156,21 @@ func (f *ItemRemoved) RecordID() string { return f.ItemID }
 // output; CallID is the model call that produced the entry.
 type LogAppended struct {
 	Common
-	LogItemID     string `json:"log_item_id" ctx:"required"` // id of the record
-	LogID         string `json:"log_id,omitempty"`           // default: the thread
-	Position      *int64 `json:"position,omitempty"`         // in the log, from 0
-	ItemType      string `json:"item_type" ctx:"required"`   // message, function_call, function_call_output, reasoning or prefix:name
-	Role          string `json:"role,omitempty"`             // of the message: system, user, assistant, tool
-	Name          string `json:"name,omitempty"`             // of the function
-	ToolCallID    string `json:"tool_call_id,omitempty"`     // the tool call
-	CallID        string `json:"call_id,omitempty"`          // the model call that it belongs to
-	Status        string `json:"status,omitempty"`           // in_progress, completed, incomplete
-	ItemRef       Ref    `json:"item_ref,omitzero"`          // the context item that the entry carries
-	ParentRef     Ref    `json:"parent_ref,omitzero"`        // the entry that this one follows
-	Tokens        *int64 `json:"tokens,omitempty"`           // by the estimator of the call
-	ByteSize      *int64 `json:"byte_size,omitempty"`        // bytes of the content
-	ContentDigest string `json:"content_digest,omitempty"`   // keyed digest of the content
+	LogItemID     string   `json:"log_item_id" ctx:"required"`          // id of the record
+	LogID         string   `json:"log_id,omitempty"`                    // default: the thread
+	Position      *int64   `json:"position,omitempty"`                  // in the log, from 0
+	ItemType      string   `json:"item_type" ctx:"required"`            // message, function_call, function_call_output, reasoning or prefix:name
+	Role          string   `json:"role,omitempty"`                      // of the message: system, user, assistant, tool
+	Name          string   `json:"name,omitempty"`                      // of the function
+	ToolCallID    string   `json:"tool_call_id,omitempty"`              // the tool call
+	CallID        string   `json:"call_id,omitempty"`                   // the model call that it belongs to
+	Status        string   `json:"status,omitempty"`                    // in_progress, completed, incomplete
+	ItemRef       Ref      `json:"item_ref,omitzero"`                   // the context item that the entry carries
+	ParentRef     Ref      `json:"parent_ref,omitzero"`                 // the entry that this one follows
+	Tokens        *int64   `json:"tokens,omitempty"`                    // by the estimator of the call
+	ByteSize      *int64   `json:"byte_size,omitempty"`                 // bytes of the content
+	ContentDigest string   `json:"content_digest,omitempty"`            // keyed digest of the content
+	Markers       []string `json:"markers,omitempty" words:"LogMarker"` // what the content holds beyond its type
 }
 
 func (*LogAppended) EventType() Type    { return TypeLogAppended }

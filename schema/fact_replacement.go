@@ -40,6 +40,7 @@ type Compaction struct {
 	TokensBefore      *int64            `json:"tokens_before,omitempty"`            // tokens before
 	TokensAfter       *int64            `json:"tokens_after,omitempty"`             // tokens left
 	SummarizerCallID  string            `json:"summarizer_call_id,omitempty"`       // the model call that wrote the summary
+	GoalRefs          []Ref             `json:"goal_refs,omitempty"`                // goals that were in force before
 	Reason            string            `json:"reason,omitempty"`                   // why it failed or was discarded
 }
 
@@ -92,6 +93,8 @@ type Summary struct {
 	Freshness             any      `json:"freshness,omitzero"`                // how current it is: a word or an object
 	RefreshPolicy         string   `json:"refresh_policy,omitempty"`          // when it is brought up to date
 	EphemeralContextID    string   `json:"ephemeral_context_id,omitempty"`    // of a running log's sub-context
+	SummarizerCallID      string   `json:"summarizer_call_id,omitempty"`      // the model call that wrote the summary
+	GoalRefs              []Ref    `json:"goal_refs,omitempty"`               // goals that the summary keeps
 }
 
 func (s *Summary) RecordID() string { return s.SummaryID }
@@ -121,6 +124,8 @@ type Elided struct {
 	TokensAfter  *int64       `json:"tokens_after,omitempty"`  // tokens left
 	StubDigest   string       `json:"stub_digest,omitempty"`   // keyed digest of what stands there now
 	ReloadRef    Ref          `json:"reload_ref,omitzero"`     // where the full content can be read again
+	Note         string       `json:"note,omitempty"`          // what the agent did with it, as the stub says
+	Reason       string       `json:"reason,omitempty"`        // why this item, and not another
 }
 
 // Elision is what both elision facts share (seed 004): earlier turns were

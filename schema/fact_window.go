@@ -91,11 +91,13 @@ func (f *PressureApplied) RecordID() string { return f.PressureID }
 
 // LayerUsage is one contributor's share of a window (seed 003).
 type LayerUsage struct {
-	Layer     string `json:"layer"`               // what fills the window: system, user, tool_results, …
-	Tokens    *int64 `json:"tokens,omitempty"`    // by the estimator of the call
-	Items     *int64 `json:"items,omitempty"`     // items of the layer
-	Placement string `json:"placement,omitempty"` // where the layer stands
-	Changed   *bool  `json:"changed,omitempty"`   // since the last call of the lineage
+	Layer      string `json:"layer"`                        // what fills the window: system, user, tool_results, …
+	Tokens     *int64 `json:"tokens,omitempty"`             // by the estimator of the call
+	Items      *int64 `json:"items,omitempty"`              // items of the layer
+	Placement  string `json:"placement,omitempty"`          // where the layer stands
+	Changed    *bool  `json:"changed,omitempty"`            // since the last call of the lineage
+	Reported   *int64 `json:"reported_tokens,omitempty"`    // as the layer itself reports it
+	ReportedBy string `json:"reported_estimator,omitempty"` // what counted the reported tokens
 }
 
 // ProviderUsage is what the provider billed for one call, in tokens, each

@@ -37,6 +37,13 @@ func (r Ref) ID() string {
 	return string(r)
 }
 
+// inline reports whether the reference is content itself: a data URI.
+func (r Ref) inline() bool {
+	const scheme = "data:"
+	id := r.ID()
+	return len(id) >= len(scheme) && strings.EqualFold(id[:len(scheme)], scheme)
+}
+
 func (r Ref) isObject() bool { return len(r) > 0 && r[0] == '{' }
 
 // MarshalJSONTo writes the reference in the form it came in.

@@ -159,7 +159,28 @@ func checkItem(i *Item) Violations {
 	if i.Content != nil {
 		content = "any"
 	}
-	return checkWithheld(content, i.RedactionState, "/data/content")
+	return append(checkWithheld(content, i.RedactionState, "/data/content"), checkParts(i.Parts)...)
+}
+
+// checkParts holds parts of content to references: the ledger is no place for images and
+// files.
+func checkParts(parts []Part) (found Violations) {
+	refuse := func(i int, code Code, field, what, fix string) {
+		found = append(found, &Violation{code, element("/data/parts", i) + field, what, fix})
+	}
+	for i, p := range parts {
+		switch {
+		case p.Content != nil:
+			refuse(i, CodeInline, "/content", "content in a part", "leave it out and refer to it in ref")
+		case p.Ref.inline():
+			refuse(i, CodeInline, "/ref", "a data URI", "store the content elsewhere and refer to it")
+		case p.PartKind == "":
+			refuse(i, CodeRequired, "/part_kind", "nothing", "say what it is, such as image or file")
+		case p.Ref == "" && (p.PartKind != string(PartText) || p.Digest == ""):
+			refuse(i, CodeRequired, "/ref", "nothing", "refer to the content; a text may have a digest instead")
+		}
+	}
+	return found
 }
 
 // checkStep holds a pressure step to the five rungs of seed 000.

@@ -247,6 +247,7 @@ const (
 	CodeNoSourceWindow  Code = "no_source_window"
 	CodeNoPolicy        Code = "redaction_without_policy"
 	CodeWithheld        Code = "withheld_content"
+	CodeInline          Code = "inline_content"         // content where only a reference may be
 	CodeReintroduced    Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
 	CodeIDConflict      Code = "id_conflict"
 	CodeTenantMismatch  Code = "tenant_mismatch"  // of the projector: the subject is another tenant's

@@ -280,3 +280,24 @@ const (
 	SelectTimestamp    SelectorType = "timestamp"     // timestamp
 	SelectFragment     SelectorType = "fragment"      // fragment
 )
+
+// PartKind says what a part of an item's content is (seed 003).
+type PartKind string
+
+// Values of [PartKind].
+const (
+	PartText  PartKind = "text"
+	PartImage PartKind = "image"
+	PartFile  PartKind = "file"
+	PartAudio PartKind = "audio"
+)
+
+// LogMarker says what an entry of the item log holds beyond its type (seed 003).
+type LogMarker string
+
+// Values of [LogMarker].
+const (
+	MarkReasoningSummary LogMarker = "reasoning_summary" // a summary of the reasoning, not the reasoning itself
+	MarkEncryptedContent LogMarker = "encrypted_content" // only the provider can read it
+	MarkRefusal          LogMarker = "refusal"           // the model declined to answer
+)

@@ -36,6 +36,8 @@ type Item struct {
 	BindingID       string   `ch:"binding_id"`
 	Offers          []string `ch:"offers"`
 	OfferedBy       string   `ch:"offered_by"`
+	Reads           string   `ch:"reads"`
+	Parts           string   `ch:"parts"`
 }
 
 func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
@@ -46,7 +48,10 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 		ByteSize: i.ByteSize, TrustLevel: i.TrustLevel, Sensitivity: i.Sensitivity,
 		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
 		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: JSONText(c.Metadata),
-		Pinned: i.Pinned, Essential: i.Essential, BindingID: i.BindingID, Offers: schema.RefIDs(i.Offers), OfferedBy: i.OfferedBy.ID(),
+		Pinned: i.Pinned, Essential: i.Essential, BindingID: i.BindingID, Offers: schema.RefIDs(i.Offers), OfferedBy: i.OfferedBy.ID(), Reads: i.Reads,
+	}
+	if len(i.Parts) > 0 {
+		row.Parts = JSONText(i.Parts)
 	}
 	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
 	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
@@ -57,26 +62,27 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 // LogItem is a row of the table log_items.
 type LogItem struct {
 	Head
-	LogItemID     string `ch:"log_item_id"`
-	LogID         string `ch:"log_id"`
-	Position      *int64 `ch:"position"`
-	ItemType      string `ch:"item_type"`
-	Role          string `ch:"role"`
-	Name          string `ch:"name"`
-	CallID        string `ch:"call_id"`
-	Status        string `ch:"status"`
-	ItemRef       string `ch:"item_ref"`
-	ParentRef     string `ch:"parent_ref"`
-	Tokens        *int64 `ch:"tokens"`
-	ByteSize      *int64 `ch:"byte_size"`
-	ContentDigest string `ch:"content_digest"`
-	Metadata      string `ch:"metadata"`
+	LogItemID     string   `ch:"log_item_id"`
+	LogID         string   `ch:"log_id"`
+	Position      *int64   `ch:"position"`
+	ItemType      string   `ch:"item_type"`
+	Role          string   `ch:"role"`
+	Name          string   `ch:"name"`
+	CallID        string   `ch:"call_id"`
+	Status        string   `ch:"status"`
+	ItemRef       string   `ch:"item_ref"`
+	ParentRef     string   `ch:"parent_ref"`
+	Tokens        *int64   `ch:"tokens"`
+	ByteSize      *int64   `ch:"byte_size"`
+	ContentDigest string   `ch:"content_digest"`
+	Metadata      string   `ch:"metadata"`
+	Markers       []string `ch:"markers"`
 }
 
 func NewLogItem(h Head, f *schema.LogAppended) LogItem {
 	return LogItem{
 		Head: h, LogItemID: f.LogItemID, LogID: f.LogID, Position: f.Position, ItemType: f.ItemType, Role: f.Role,
 		Name: f.Name, CallID: f.CallID, Status: f.Status, ItemRef: f.ItemRef.ID(), ParentRef: f.ParentRef.ID(),
-		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: JSONText(f.Metadata),
+		Tokens: f.Tokens, ByteSize: f.ByteSize, ContentDigest: f.ContentDigest, Metadata: JSONText(f.Metadata), Markers: f.Markers,
 	}
 }

@@ -54,6 +54,10 @@ type Replacement struct {
 	RefreshPolicy         string   `ch:"refresh_policy"`
 	EphemeralContextID    string   `ch:"ephemeral_context_id"`
 	Metadata              string   `ch:"metadata"`
+	ElidedNotes           []string `ch:"elided_notes"`
+	ElidedStubDigests     []string `ch:"elided_stub_digests"`
+	ElidedReasons         []string `ch:"elided_reasons"`
+	GoalRefs              []string `ch:"goal_refs"`
 }
 
 func Compaction(h Head, change string, c *schema.Common, f *schema.Compaction) Replacement {
@@ -62,7 +66,7 @@ func Compaction(h Head, change string, c *schema.Common, f *schema.Compaction) R
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), SummaryRef: f.SummaryRef.ID(), Method: string(f.Method), Trigger: string(f.Trigger),
 		Coverage: JSONText(f.Coverage), LossNotes: f.LossNotes, Validation: JSONText(f.Validation), ReplacementPolicy: f.ReplacementPolicy,
 		RetainedTailRefs: schema.RefIDs(f.RetainedTailRefs), TokensBefore: f.TokensBefore, TokensAfter: f.TokensAfter,
-		SummarizerCallID: f.SummarizerCallID, Reason: f.Reason, Metadata: JSONText(c.Metadata),
+		SummarizerCallID: f.SummarizerCallID, Reason: f.Reason, Metadata: JSONText(c.Metadata), GoalRefs: schema.RefIDs(f.GoalRefs),
 	}
 	if w := f.SourceWindow; w != nil {
 		row.SourceThreadID, row.FirstItemRef, row.LastItemRef = w.ThreadID, w.FirstItemRef.ID(), w.LastItemRef.ID()
@@ -87,6 +91,9 @@ func Elision(h Head, change string, c *schema.Common, f *schema.Elision) Replace
 	row.ElidedAfter = each(f.ElidedItemRefs, func(e *schema.Elided) *int64 { return e.TokensAfter })
 	row.ElidedLevels = each(f.ElidedItemRefs, func(e *schema.Elided) string { return string(e.Level) })
 	row.ElidedReloadRefs = each(f.ElidedItemRefs, func(e *schema.Elided) string { return e.ReloadRef.ID() })
+	row.ElidedNotes = said(f.ElidedItemRefs, func(e *schema.Elided) string { return e.Note })
+	row.ElidedStubDigests = said(f.ElidedItemRefs, func(e *schema.Elided) string { return e.StubDigest })
+	row.ElidedReasons = said(f.ElidedItemRefs, func(e *schema.Elided) string { return e.Reason })
 	return row
 }
 
@@ -95,6 +102,7 @@ func Summary(h Head, change string, c *schema.Common, f *schema.Summary) Replace
 		Head: h, RecordKind: "summary", Change: change, RecordID: f.SummaryID, SummaryRef: f.SummaryID, SummaryKind: f.SummaryKind,
 		SourceItemRefs: schema.RefIDs(f.SourceItemRefs), ContentRef: f.ContentRef.ID(), ContentDigest: f.ContentDigest, Tokens: f.Tokens,
 		CoversThroughPosition: f.CoversThroughPosition, LossNotes: f.LossNotes, OpenQuestions: f.OpenQuestions,
-		RefreshPolicy: f.RefreshPolicy, EphemeralContextID: f.EphemeralContextID, Metadata: JSONText(c.Metadata),
+		RefreshPolicy: f.RefreshPolicy, EphemeralContextID: f.EphemeralContextID, SummarizerCallID: f.SummarizerCallID,
+		GoalRefs: schema.RefIDs(f.GoalRefs), Metadata: JSONText(c.Metadata),
 	}
 }

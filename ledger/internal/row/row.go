@@ -40,3 +40,15 @@ func each[S, T any](list []S, of func(*S) T) []T {
 	}
 	return column
 }
+
+// said is each for a column that few facts have: empty where no element has a value.
+func said[S any, T comparable](list []S, of func(*S) T) []T {
+	column := each(list, of)
+	var none T
+	for _, value := range column {
+		if value != none {
+			return column
+		}
+	}
+	return nil
+}

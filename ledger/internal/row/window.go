@@ -52,6 +52,8 @@ type Window struct {
 	Metadata            string   `ch:"metadata"`
 	PressurePolicy      string   `ch:"pressure_policy"`
 	SummaryRef          string   `ch:"summary_ref"`
+	SegmentReported     []*int64 `ch:"segment_reported"`
+	SegmentReportedBy   []string `ch:"segment_reported_by"`
 }
 
 // rules are those of a policy as JSON; ” where none is said.
@@ -107,6 +109,8 @@ func Usage(h Head, f *schema.UsageRecorded) Window {
 	row.SegmentReserved = make([]*int64, len(f.Layers))
 	row.SegmentPlacements = each(f.Layers, func(l *schema.LayerUsage) string { return l.Placement })
 	row.SegmentChanged = each(f.Layers, func(l *schema.LayerUsage) *bool { return l.Changed })
+	row.SegmentReported = said(f.Layers, func(l *schema.LayerUsage) *int64 { return l.Reported })
+	row.SegmentReportedBy = said(f.Layers, func(l *schema.LayerUsage) string { return l.ReportedBy })
 	return row
 }
 

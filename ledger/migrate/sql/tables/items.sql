@@ -56,6 +56,8 @@ CREATE TABLE IF NOT EXISTS items
     role LowCardinality(String),
     reason String,
     metadata String,
+    reads String,
+    parts String,
     correlation_hash UInt64 MATERIALIZED
         cityHash64(
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,

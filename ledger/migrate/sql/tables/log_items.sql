@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS log_items
     byte_size Nullable(Int64),
     content_digest String,
     metadata String,
+    markers Array(LowCardinality(String)),
     correlation_hash UInt64 MATERIALIZED
         cityHash64(
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,

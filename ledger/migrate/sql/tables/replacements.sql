@@ -79,6 +79,10 @@ CREATE TABLE IF NOT EXISTS replacements
     refresh_policy LowCardinality(String),
     ephemeral_context_id String,
     metadata String,
+    elided_notes Array(String),
+    elided_stub_digests Array(String),
+    elided_reasons Array(String),
+    goal_refs Array(String),
     correlation_hash UInt64 MATERIALIZED
         cityHash64(
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,

@@ -74,6 +74,8 @@ CREATE TABLE IF NOT EXISTS windows
     window_first Nullable(Int64),
     window_next Nullable(Int64),
     metadata String,
+    segment_reported Array(Nullable(Int64)),
+    segment_reported_by Array(LowCardinality(String)),
     correlation_hash UInt64 MATERIALIZED
         cityHash64(
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,

@@ -33,6 +33,7 @@
 --   tokens_before       Nullable(Int64)                tokens
 --   tokens_after        Nullable(Int64)                tokens
 --   summarizer_call_id  String                         id
+--   goal_refs           Array(String)                  id
 --   reason              String                         text
 --   metadata            String                         JSON
 CREATE OR REPLACE VIEW compactions AS
@@ -44,7 +45,7 @@ SELECT
     source_item_refs, if(source_thread_id = '', thread_id, source_thread_id) AS source_thread_id, first_item_ref,
     last_item_ref, first_position, last_position, item_count, source_tokens, summary_ref, method, trigger, coverage,
     loss_notes, validation, replacement_policy, reinjected_kinds, reinjected_refs, reinjected_tokens,
-    retained_tail_refs, tokens_before, tokens_after, summarizer_call_id, reason, metadata
+    retained_tail_refs, tokens_before, tokens_after, summarizer_call_id, goal_refs, reason, metadata
 FROM
 (
     SELECT

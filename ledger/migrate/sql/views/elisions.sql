@@ -24,6 +24,9 @@
 --   elided_after            Array(Nullable(Int64))         tokens
 --   elided_levels           Array(LowCardinality(String))  text
 --   elided_reload_refs      Array(String)                  id
+--   elided_notes            Array(String)                  text
+--   elided_stub_digests     Array(String)                  text
+--   elided_reasons          Array(String)                  text
 --   metadata                String                         JSON
 --   part                    Int64                          count
 --   parts                   Int64                          count
@@ -34,7 +37,8 @@ SELECT
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, change, record_id AS pass_id, call_id, policy, trigger,
     level, tokens_before, tokens_after, tokens_saved, first_changed_position, elided_refs, elided_tool_call_ids,
-    elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, metadata,
+    elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, elided_notes,
+    elided_stub_digests, elided_reasons, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM replacements FINAL
 WHERE record_kind = 'elision'

@@ -35,6 +35,8 @@
 --   binding_id        String                         id
 --   offers            Array(String)                  id
 --   offered_by        String                         id
+--   reads             String                         text
+--   parts             String                         JSON  the content's parts; '' where it is one text
 CREATE OR REPLACE VIEW item_versions AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -43,6 +45,7 @@ SELECT
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, change, item_id, context_kind, title, content_mode,
     content_ref, content_digest, mime_type, language, source_uris, source_kinds, source_digests, token_estimate,
     estimator, byte_size, trust_level, sensitivity, redaction_state, redaction_reason, policy_refs, visibility,
-    priority, layer, role, reason, metadata, pinned, essential, binding_id, offers, offered_by
+    priority, layer, role, reason, metadata, pinned, essential, binding_id, offers, offered_by, reads,
+    parts
 FROM items FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1;

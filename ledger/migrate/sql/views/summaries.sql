@@ -16,6 +16,8 @@
 --   open_questions           Array(String)           text
 --   refresh_policy           LowCardinality(String)  text
 --   ephemeral_context_id     String                  id
+--   summarizer_call_id       String                  id
+--   goal_refs                Array(String)           id
 --   metadata                 String                  JSON
 CREATE OR REPLACE VIEW summaries AS
 SELECT
@@ -24,7 +26,7 @@ SELECT
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, change, record_id AS summary_id, summary_kind,
     source_item_refs, content_ref, content_digest, tokens, covers_through_position, loss_notes, open_questions,
-    refresh_policy, ephemeral_context_id, metadata
+    refresh_policy, ephemeral_context_id, summarizer_call_id, goal_refs, metadata
 FROM replacements FINAL
 WHERE record_kind = 'summary'
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,0 +1,51 @@
+-- Which goals did a compaction keep, and which did it lose?
+-- Section: What was shortened or summarised?
+--
+-- Goals are kept where the summary names them, or where they were put back beside it.
+--
+-- Parameters:
+--   tenant      String  id    = ''                only this tenant; '' is all
+--   session_id  String  id    = ''                only this session; '' is all
+--   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+--   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+-- Columns:
+--   tenant         id    the tenant
+--   session_id     id    the session
+--   thread_id      id    the thread
+--   event_time     time  when the compaction was completed
+--   compaction_id  id    the compaction
+--   summary_id     id    the summary
+--   goals          id    goals in force before; [] if not said
+--   kept           id    of them, those that are kept
+--   lost           id    of them, those that are not
+--   all_kept       bool  whether nothing is lost; NULL where no goals are said
+WITH
+versions AS
+(
+    SELECT tenant, session_id, attempt_id, summary_id, thread_order, goal_refs
+    FROM summaries
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+)
+SELECT
+    c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.event_time AS event_time,
+    c.compaction_id AS compaction_id, c.summary_ref AS summary_id, c.goal_refs AS goals,
+    arrayFilter(g -> has(s.goal_refs, g) OR has(c.reinjected_refs, g), goals) AS kept,
+    arrayFilter(g -> NOT has(kept, g), goals) AS lost,
+    if(empty(goals), NULL, empty(lost)) AS all_kept
+FROM (
+    SELECT *
+    FROM compactions
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
+        AND change = 'completed'
+) AS c
+ASOF LEFT JOIN versions AS s
+    ON s.tenant = c.tenant
+        AND s.session_id = c.session_id
+        AND s.attempt_id = c.attempt_id
+        AND s.summary_id = c.summary_ref
+        AND s.thread_order <= c.thread_order
+ORDER BY event_time DESC, tenant, session_id, c.stream_seq
+LIMIT {limit:UInt32}
