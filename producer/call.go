@@ -31,6 +31,9 @@ type Call struct {
 	Selection Selection
 	// Tags are the call's own; [Call.Bill] records them.
 	Tags []string
+	// Reports are what layers say of their own size; [Call.Bill] records them beside
+	// what is counted.
+	Reports []LayerReport
 }
 
 // Selection is what a runtime knows of a selection beyond its outcome. What is

@@ -31,7 +31,10 @@ type Content struct {
 	Pinned      bool   // never dropped, trimmed or elided
 	Essential   bool   // never dropped as retrieved context
 	Resource    string // the run's resource whose provider gave it; optional
-	Reads       string // the file that a tool result shows
+	Reads       string // the file or resource that a tool result shows
+	// Parts are what the content has beside its Text, such as images and files (seed
+	// 003), in order. They count in the item's size.
+	Parts []Part
 	// Offers are items and sources that the text proposes to the model, such as
 	// memory to read. OfferedBy is the item whose offer the model accepted with this
 	// one. Both are ids, or references in JSON.
@@ -39,9 +42,12 @@ type Content struct {
 	OfferedBy string
 	// ItemType is that of the entry in the item log. Defaults to what Kind says;
 	// reasoning and extensions say it themselves.
-	ItemType   ItemType
-	Status     ItemStatus // of that entry
-	PolicyRefs []string   // of a redaction
+	ItemType ItemType
+	Status   ItemStatus // of that entry
+	// Markers say what the entry holds beyond its type: a summary of the reasoning,
+	// encrypted reasoning, a refusal.
+	Markers    []schema.LogMarker
+	PolicyRefs []string // of a redaction
 	// Redaction says how much of it is withheld; empty is nothing. What the
 	// guard withholds is added.
 	Redaction       schema.RedactionState
@@ -91,7 +97,7 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 		TokenEstimate: new(int64(count.Tokens)), Estimator: count.Estimator, ByteSize: new(int64(len(text))),
 		ContentDigest: c.config.Key.Digest([]byte(text)), Visibility: []string{"model"}, Layer: of.Layer, Role: of.Role,
 		RedactionState: of.Redaction, RedactionReason: of.RedactionReason, OfferedBy: schema.Ref(of.OfferedBy),
-		Pinned: of.Pinned, Essential: of.Essential,
+		Pinned: of.Pinned, Essential: of.Essential, Reads: of.Reads,
 	}
 	if of.Kind == window.KindSummary {
 		item.ContentMode = schema.ContentSummary
@@ -157,16 +163,28 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	if err == nil {
 		err = c.Status.check()
 	}
+	if err == nil {
+		err = checkMarkers(c.Markers, itemType)
+	}
 	if err != nil {
 		return arrival{}, r.client.withheld.hideError(err)
 	}
 	if _, declared := r.bindings[c.Resource]; c.Resource != "" && !declared {
 		return arrival{}, invalid("content resource", "is none that the run declares")
 	}
-	text, hits := r.client.withheld.guard().Mask(c.Text)
-	a := arrival{facts: r.redact(&c, hits)}
+	guard := r.client.withheld.guard()
+	text, hits := guard.Mask(c.Text)
+	p, err := r.client.parts(model, c.Parts, guard)
+	if err != nil {
+		return arrival{}, r.client.withheld.hideError(err)
+	}
+	a := arrival{facts: r.redact(&c, append(hits, p.hits...))}
 	count := r.client.config.Counter.Count(model, text)
 	item := r.client.item(c, text, count)
+	if len(p.list) > 0 {
+		p.describe(r.client.config.Key, &item)
+		count.Tokens += p.tokens
+	}
 	if c.Resource != "" {
 		item.BindingID = bindingID(r.IDs.RunID, c.Resource)
 	}
@@ -177,6 +195,9 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 			LogItemID: c.ID, LogID: r.IDs.ThreadID, ItemType: string(itemType), Role: c.Role, Name: c.ToolName,
 			ToolCallID: c.ToolCallID, CallID: c.CallID, Status: string(c.Status), ItemRef: schema.Ref(c.ID),
 			Tokens: item.TokenEstimate, ByteSize: item.ByteSize, ContentDigest: item.ContentDigest,
+		}
+		for _, marker := range c.Markers {
+			a.entry.Markers = append(a.entry.Markers, string(marker))
 		}
 	}
 	return a, nil

@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/internal/facts"
@@ -28,6 +29,40 @@ type Billed struct {
 	Model         string        // the model that answered, by the provider's name of it
 	StopReason    string        // the provider's word for why it stopped
 	CacheLifetime time.Duration // how long the prompt cache lives, in whole seconds; 0 is unknown
+}
+
+// LayerReport is what a layer of the runtime says of its own size in a window.
+//
+// Source: seed 003, line 144.
+type LayerReport struct {
+	Layer     string // the layer of the items, as in [Content]
+	Tokens    int64
+	Estimator string // what counted them
+}
+
+// report adds what layers say of their size to what is counted. A layer without items is
+// counted as 0 tokens. The error is an [*InvalidError].
+func report(counted []schema.LayerUsage, reports []LayerReport) ([]schema.LayerUsage, error) {
+	for _, r := range reports {
+		switch {
+		case r.Layer == "":
+			return nil, invalid("reported layer", "must be named")
+		case r.Tokens < 0:
+			return nil, invalid("reported tokens", "must be a number from 0; leave the report out where it is unknown")
+		case r.Estimator == "":
+			return nil, invalid("reported estimator", "must be named: token counts mean nothing without it")
+		}
+		at := slices.IndexFunc(counted, func(l schema.LayerUsage) bool { return l.Layer == r.Layer })
+		if at < 0 {
+			at = len(counted)
+			counted = append(counted, schema.LayerUsage{Layer: r.Layer, Tokens: new(int64), Items: new(int64)})
+		}
+		if counted[at].Reported != nil {
+			return nil, invalid("reported layer", "is reported twice")
+		}
+		counted[at].Reported, counted[at].ReportedBy = &r.Tokens, r.Estimator
+	}
+	return counted, nil
 }
 
 // validate reports what cannot be recorded. The error is an [*InvalidError].
@@ -62,13 +97,17 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 	}
 	run := c.turn.run
 	f := usageOf(run, c.id, c.turn.model.Name, plan)
+	var err error
+	if f.Layers, err = report(f.Layers, c.Reports); err != nil {
+		return c.hide(err)
+	}
 	f.Usage, f.AssemblyID = billed.Usage, c.assembly
 	f.Cost, f.Currency, f.PriceRef = billed.Cost, billed.Currency, billed.PriceRef
 	f.AnsweredModel, f.StopReason, f.Tags = billed.Model, billed.StopReason, c.Tags
 	if billed.CacheLifetime > 0 {
 		f.CacheLifetimeSeconds = new(int64(billed.CacheLifetime / time.Second))
 	}
-	err := run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
+	err = run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
 	if err == nil {
 		run.Account.bill(billed.Usage)
 	}

@@ -109,8 +109,8 @@ type Item struct {
 }
 
 // Part is one part of an item's content (seed 003): a text, an image, a file. It
-// refers to its content and never holds it. A text needs a digest or a reference,
-// any other part a reference.
+// refers to its content and never holds it. A text needs a reference, a digest or a
+// size, any other part a reference.
 type Part struct {
 	PartKind  string `json:"part_kind" words:"PartKind"` // text, image, file, …
 	Name      string `json:"name,omitempty"`             // such as the name of the file

@@ -176,8 +176,8 @@ func checkParts(parts []Part) (found Violations) {
 			refuse(i, CodeInline, "/ref", "a data URI", "store the content elsewhere and refer to it")
 		case p.PartKind == "":
 			refuse(i, CodeRequired, "/part_kind", "nothing", "say what it is, such as image or file")
-		case p.Ref == "" && (p.PartKind != string(PartText) || p.Digest == ""):
-			refuse(i, CodeRequired, "/ref", "nothing", "refer to the content; a text may have a digest instead")
+		case p.Ref == "" && (p.PartKind != string(PartText) || p.Digest == "" && p.ByteSize == nil):
+			refuse(i, CodeRequired, "/ref", "nothing", "refer to the content; a text may have a digest or a size instead")
 		}
 	}
 	return found
