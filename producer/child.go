@@ -139,7 +139,7 @@ func narrowStores(held []string, asked grant.Request) ([]string, error) {
 	stores := union(nil, asked.Paths())
 	for _, name := range stores {
 		if !slices.Contains(held, name) {
-			return nil, &InvalidError{Field: fmt.Sprintf("stores[%q]", name), Problem: "is not one of the parent's", widened: true}
+			return nil, &InvalidError{Field: fmt.Sprintf("stores[%q]", name), Problem: "is not one of the parent's", also: ErrWidened}
 		}
 	}
 	return stores, nil

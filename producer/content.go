@@ -32,6 +32,7 @@ type Content struct {
 	Essential   bool   // never dropped as retrieved context
 	Resource    string // the run's resource whose provider gave it; optional
 	Reads       string // the file or resource that a tool result shows
+	Ephemeral   bool   // soon out of date, such as a status; for elision policies
 	// Parts are what the content has beside its Text, such as images and files (seed
 	// 003), in order. They count in the item's size.
 	Parts []Part
@@ -81,7 +82,7 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 // planned is the item as plans see it.
 func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
-		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads,
+		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads, Ephemeral: c.Ephemeral,
 		Digest: digest, Redaction: string(c.Redaction),
 	}
 	if c.ToolCallID != "" {
@@ -174,7 +175,7 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	}
 	guard := r.client.withheld.guard()
 	text, hits := guard.Mask(c.Text)
-	p, err := r.client.parts(model, c.Parts, guard)
+	p, err := sumParts(r.client.config, model, c.Parts, guard)
 	if err != nil {
 		return arrival{}, r.client.withheld.hideError(err)
 	}

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -22,11 +23,20 @@ func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 		return nil
 	}
 	id := nth("elision:"+c.id, c.passes)
-	list := facts.AsFacts(facts.ElisionParts(id, c.id, pass, c.turn.run.log.position))
+	pass.Elided = slices.Clone(pass.Elided)
+	for i := range pass.Elided {
+		if e := &pass.Elided[i]; e.Note != "" && e.StubDigest == "" {
+			note, _ := c.turn.run.client.withheld.guard().Mask(e.Note)
+			e.StubDigest = c.turn.run.client.config.Key.Digest([]byte(note))
+		}
+	}
+	log := c.turn.run.log
+	list := facts.AsFacts(facts.ElisionParts(id, c.id, pass, log.position))
 	if err := c.turn.Record(ctx, append(list, headFacts(c.id, id, pass.Moved)...)...); err != nil {
 		return err
 	}
 	c.passes++
+	log.elide(pass.Policy, pass.Elided, pass.Was)
 	return nil
 }
 
@@ -38,7 +48,7 @@ func (c *Call) Reload(ctx context.Context, pass window.Pass, trigger string, ite
 	for i, id := range items {
 		at := slices.IndexFunc(pass.Elided, func(e window.Elided) bool { return e.ID == id })
 		if at < 0 {
-			return invalid("reloaded item", "is not one that the pass elided")
+			return notElided("is not one that the pass elided")
 		}
 		whole[i] = pass.Elided[at]
 	}
@@ -49,7 +59,172 @@ func (c *Call) Reload(ctx context.Context, pass window.Pass, trigger string, ite
 		return err
 	}
 	c.reloads++
+	c.turn.run.log.whole(items)
 	return nil
+}
+
+func notElided(problem string) *InvalidError {
+	return &InvalidError{Field: "reloaded item", Problem: problem, also: ErrNotElided}
+}
+
+// Store keeps the content of elided items: the SDK keeps none. It belongs to the host,
+// which writes to it what a pass elides.
+type Store interface {
+	// Load returns the Text and the Parts of an item. The reference is the one that its
+	// stub names; empty where it names none.
+	Load(ctx context.Context, item, reloadRef string) (Content, error)
+}
+
+// Restore puts items that were elided back into a window, as they were: in place of their
+// stubs, or where the item log has them. A tool call that was elided as a whole comes back
+// as a whole. Each content is loaded from the store first and must have the digest of the
+// item, where that is known. The reload is recorded with its trigger, such as
+// "model_request"; with an error nothing is recorded.
+//
+// Errors: an [*InvalidError], which wraps [ErrNotElided] for an item that was never elided
+// or is in the window in full; a [*WorkError] for a store that panics, hangs or fails.
+//
+// Source: seed 004 (elision, level 3: where the full content can be reloaded from).
+func (c *Call) Restore(ctx context.Context, items []window.Item, store Store, trigger string, ids ...string) ([]window.Item, error) {
+	log := c.turn.run.log
+	back, err := log.back(items, ids)
+	if err != nil {
+		return nil, err
+	}
+	whole := make([]window.Elided, len(back))
+	for i, e := range back {
+		if err := e.load(ctx, c, store); err != nil {
+			return nil, c.hide(err)
+		}
+		whole[i] = e.Elided
+	}
+	parts := facts.ReloadedParts(c.reload(back[0].policy, trigger), whole, log.position)
+	if err := c.turn.Record(ctx, facts.AsFacts(parts)...); err != nil {
+		return nil, err
+	}
+	c.reloads++
+	restored := slices.Clone(items)
+	for _, e := range back {
+		restored = log.restore(restored, e.was)
+	}
+	for _, e := range back {
+		log.whole([]string{e.ID})
+	}
+	return restored, nil
+}
+
+// load reads what a store has of the item, and compares it with the item.
+func (e elided) load(ctx context.Context, c *Call, store Store) error {
+	content, err := work(ctx, func(ctx context.Context) (Content, error) { return store.Load(ctx, e.ID, e.ReloadRef) })
+	if err != nil {
+		return err
+	}
+	a, err := c.turn.run.arrive(c.turn.model.Name, Content{ID: e.ID, Text: content.Text, Parts: content.Parts})
+	switch {
+	case err != nil:
+		return err
+	case content.Text == "" && len(content.Parts) == 0:
+		return invalid("reloaded content", "is empty; the store has nothing of the item")
+	case e.was.Digest != "" && a.item.Digest != "" && a.item.Digest != e.was.Digest:
+		return invalid("reloaded content", "has another digest than the item that was elided")
+	}
+	return nil
+}
+
+// elided is an item that a pass or the ladder shortened, as it was.
+type elided struct {
+	window.Elided
+	policy string
+	was    window.Item
+}
+
+// elide remembers items that are not in the window in full any more.
+func (l *itemLog) elide(policy string, list []window.Elided, was []window.Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.elided == nil {
+		l.elided = make(map[string]elided)
+	}
+	for i, e := range list {
+		if i == len(was) {
+			return
+		}
+		now := elided{e, policy, was[i]}
+		if before, again := l.elided[e.ID]; again && now.was.Kind == window.KindStub {
+			now.was, now.Before = before.was, before.Before // the item, not its last stub
+		}
+		l.elided[e.ID] = now
+	}
+}
+
+// whole forgets items that are in the window in full again.
+func (l *itemLog) whole(ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		delete(l.elided, id)
+		delete(l.stubs, id)
+	}
+}
+
+// back returns what is to be put back into a window for these ids, in the order in which it
+// was elided.
+func (l *itemLog) back(items []window.Item, ids []string) ([]elided, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(ids) == 0 {
+		return nil, invalid("reloaded item", "must be named")
+	}
+	asked := make(map[string]bool)
+	for _, id := range ids {
+		e, known := l.elided[id]
+		at := slices.IndexFunc(items, func(it window.Item) bool { return it.ID == id })
+		switch {
+		case !known:
+			return nil, notElided("was never elided on this thread, or was forgotten")
+		case at >= 0 && items[at].Kind != window.KindStub:
+			return nil, notElided("is in the window in full")
+		}
+		asked[id] = true
+		for _, other := range l.elided {
+			if e.sharesCall(other) && (e.Stub == 0 || other.Stub == 0) {
+				asked[other.ID] = true
+			}
+		}
+	}
+	var back []elided
+	for id := range asked {
+		back = append(back, l.elided[id])
+	}
+	slices.SortFunc(back, func(a, b elided) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
+	})
+	return back, nil
+}
+
+func (e elided) sharesCall(other elided) bool {
+	return slices.ContainsFunc(e.was.CallIDs, func(id string) bool { return slices.Contains(other.was.CallIDs, id) })
+}
+
+// restore puts one item in place of its stub, or behind what the log has before it.
+func (l *itemLog) restore(items []window.Item, was window.Item) []window.Item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := slices.IndexFunc(items, func(it window.Item) bool { return it.ID == was.ID }); at >= 0 {
+		items[at] = was
+		return items
+	}
+	position, logged := l.positions[was.ID]
+	at := len(items)
+	for i := len(items) - 1; i >= 0 && logged; i-- {
+		if other, known := l.positions[items[i].ID]; known {
+			if other < position {
+				return slices.Insert(items, i+1, was)
+			}
+			at = i
+		}
+	}
+	return slices.Insert(items, at, was)
 }
 
 // reload is what the parts of the call's next reload share.
@@ -85,12 +260,13 @@ const sentWhole = "sent_whole"
 type shortening struct {
 	policy string          // its name in facts
 	stubs  []window.Elided // shortened now, and not in the same way before
+	was    []window.Item   // as they were, in parallel
 	whole  []window.Elided // shortened before, and sent in full now
 }
 
 // shortened compares a plan with what earlier plans of the thread shortened. A
 // plan that does not fit is not sent, and changes nothing.
-func (l *itemLog) shortened(plan window.Plan) (s shortening) {
+func (l *itemLog) shortened(items []window.Item, plan window.Plan) (s shortening) {
 	if plan.TokensAfter > plan.Limit {
 		return s
 	}
@@ -101,6 +277,7 @@ func (l *itemLog) shortened(plan window.Plan) (s shortening) {
 		e.Index, e.Position = 0, 0 // places of one window
 		if l.stubs[e.ID] != e {
 			s.stubs = append(s.stubs, e)
+			s.was = append(s.was, items[slices.IndexFunc(items, func(it window.Item) bool { return it.ID == e.ID })])
 		}
 	}
 	for _, it := range plan.Window {
@@ -113,6 +290,9 @@ func (l *itemLog) shortened(plan window.Plan) (s shortening) {
 
 // carry remembers a shortening that is recorded.
 func (l *itemLog) carry(s shortening) {
+	if len(s.stubs) > 0 {
+		l.elide(s.policy, s.stubs, s.was)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stubs == nil {
@@ -123,6 +303,7 @@ func (l *itemLog) carry(s shortening) {
 	}
 	for _, e := range s.whole {
 		delete(l.stubs, e.ID)
+		delete(l.elided, e.ID)
 	}
 }
 
@@ -154,7 +335,7 @@ type told struct {
 }
 
 func (c *Call) tell(items []window.Item, plan window.Plan) told {
-	t := told{call: c, short: c.turn.run.log.shortened(plan)}
+	t := told{call: c, short: c.turn.run.log.shortened(items, plan)}
 	t.facts = append(facts.PlanFacts(c.about(), items, plan), c.shorten(t.short)...)
 	return t
 }

@@ -10,20 +10,24 @@ var ErrInvalid = errors.New("input invalid")
 // than its parent has.
 var ErrWidened = errors.New("more than the parent has")
 
+// ErrNotElided is what an [*InvalidError] also wraps where an item is to be loaded again
+// that is in the window in full, or that was never elided.
+var ErrNotElided = errors.New("item not elided")
+
 // InvalidError names the input that is wrong. Nothing was recorded.
 type InvalidError struct {
 	Field   string // such as "session", or `limits["max_steps"]`
 	Problem string // what is wrong, as the end of a sentence; quotes no content
-	widened bool
+	also    error  // ErrWidened, ErrNotElided or nil
 }
 
 // Error returns one sentence.
 func (e *InvalidError) Error() string { return "producer: " + e.Field + " " + e.Problem }
 
-// Unwrap returns [ErrInvalid], and [ErrWidened] where it applies.
+// Unwrap returns [ErrInvalid], and [ErrWidened] or [ErrNotElided] where it applies.
 func (e *InvalidError) Unwrap() []error {
-	if e.widened {
-		return []error{ErrInvalid, ErrWidened}
+	if e.also != nil {
+		return []error{ErrInvalid, e.also}
 	}
 	return []error{ErrInvalid}
 }

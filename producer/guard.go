@@ -192,7 +192,7 @@ func (w *withheld) hideError(err error) error {
 	var wrong *InvalidError
 	if errors.As(err, &wrong) {
 		field, _ := w.guard().Mask(wrong.Field)
-		return &InvalidError{Field: field, Problem: wrong.Problem, widened: wrong.widened}
+		return &InvalidError{Field: field, Problem: wrong.Problem, also: wrong.also}
 	}
 	var refused *grant.Error
 	if !errors.As(err, &refused) {

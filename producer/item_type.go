@@ -169,7 +169,9 @@ type parts struct {
 	full   bool // whether bytes are those of all
 }
 
-func (c *Client) parts(model string, of []Part, guard *redact.Guard) (parts, error) {
+// sumParts counts, digests and masks the texts among parts, and adds up all sizes. Its
+// error is an [*InvalidError].
+func sumParts(c Config, model string, of []Part, guard *redact.Guard) (parts, error) {
 	all := parts{sized: true, full: true}
 	for _, p := range of {
 		if err := p.check(); err != nil {
@@ -181,9 +183,9 @@ func (c *Client) parts(model string, of []Part, guard *redact.Guard) (parts, err
 		}
 		if p.Text != "" {
 			text, hits := guard.Mask(p.Text)
-			count := c.config.Counter.Count(model, text)
+			count := c.Counter.Count(model, text)
 			all.hits = append(all.hits, hits...)
-			fact.ByteSize, fact.Digest = new(int64(len(text))), c.config.Key.Digest([]byte(text))
+			fact.ByteSize, fact.Digest = new(int64(len(text))), c.Key.Digest([]byte(text))
 			fact.Tokens, fact.Estimator = new(int64(count.Tokens)), count.Estimator
 		}
 		if fact.Tokens == nil {

@@ -78,7 +78,7 @@ func (l Limits) Narrow(asked Limits) (Limits, error) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if has, limited := l[name]; limited && asked[name] > has {
 			return nil, &InvalidError{
-				Field: limitField(name), Problem: fmt.Sprintf("would be %v, and the parent's is %v", asked[name], has), widened: true,
+				Field: limitField(name), Problem: fmt.Sprintf("would be %v, and the parent's is %v", asked[name], has), also: ErrWidened,
 			}
 		}
 		if effective == nil {

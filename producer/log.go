@@ -23,6 +23,7 @@ type itemLog struct {
 	// summaries are those that the thread's items have, by id.
 	summaries map[string]arrival
 	stubs     map[string]window.Elided // what the ladder shortened and nobody sent whole since, by item id
+	elided    map[string]elided        // what is not in the window in full, by item id
 }
 
 // append hands the next position to record and uses it up if that succeeds.
@@ -96,7 +97,7 @@ func (l *itemLog) stretch(items []window.Item) stretch {
 func (l *itemLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.positions, l.stubs, l.summaries = nil, nil, nil
+	l.positions, l.stubs, l.summaries, l.elided = nil, nil, nil, nil
 }
 
 // log returns the one item log of a thread, which all its runs share.

@@ -1,6 +1,9 @@
 package window
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Level says how much of an elided item stays (seed 004).
 type Level string
@@ -24,6 +27,53 @@ type Cut struct {
 	Level      Level  // for this item; not Hybrid
 	StubTokens int    // size of the stub; 0 for Trivial
 	ReloadRef  string // where the content is; needed for Offloaded
+	// Note says what the agent did with the item, as its stub does. At most [MaxNote]
+	// bytes; it is recorded, so nothing secret. A Trivial cut has none.
+	Note string
+	// StubDigest is the keyed digest of the stub; empty is unknown.
+	StubDigest string
+	// Reason says why this item is elided, and not another. At most [MaxNote] bytes;
+	// needed where [Style.Weigh] decides.
+	Reason string
+}
+
+// MaxNote is the most bytes of a note and of a reason: each is a sentence, not content.
+const MaxNote = 1024
+
+// Standing is an item and where it stands in the window, for a decision by length,
+// ephemerality and recency.
+type Standing struct {
+	Item  Item
+	Index int // place in the window, from 0
+	Ahead int // tokens in front of it
+	After int // tokens behind it, all of which a cut has computed again
+	Age   int // user messages behind it: 0 is the current turn
+}
+
+// Rules are a hybrid decision by length, ephemerality and recency; for [Style.Weigh].
+//
+// Source: seed 004 (elision, level 5).
+type Rules struct {
+	LongTokens     int            // items of so many tokens are long; 0 is every item
+	LongTurns      int            // age from which long items are elided
+	EphemeralTurns int            // age from which ephemeral items are elided, whatever their size
+	Cut            func(Item) Cut // what is done with them; its reason is that of the rules
+}
+
+// Weigh decides on one item, and says why.
+func (r Rules) Weigh(s Standing) (Cut, bool) {
+	why := ""
+	switch {
+	case s.Item.Ephemeral && s.Age >= r.EphemeralTurns:
+		why = fmt.Sprintf("ephemeral, %d turns old", s.Age)
+	case s.Item.Tokens >= r.LongTokens && s.Age >= r.LongTurns:
+		why = fmt.Sprintf("%d tokens, %d turns old", s.Item.Tokens, s.Age)
+	default:
+		return Cut{}, false
+	}
+	cut := r.Cut(s.Item)
+	cut.Reason = why
+	return cut, true
 }
 
 // Style says how chosen items are elided.
@@ -35,9 +85,14 @@ type Style struct {
 	// ReloadRef names where an item's content can be read again. Needed for
 	// Offloaded, else unused.
 	ReloadRef func(Item) string
-	// Decide gives each item its own cut, or false to keep it. Needed for
-	// Hybrid, else unused. It must answer equally for equal items.
+	// Note says what the agent did with an item; see [Cut]. For Summarized, else
+	// unused. Nil means that nothing is said.
+	Note func(Item) string
+	// Decide gives each item its own cut, or false to keep it. It must answer equally
+	// for equal items. Weigh is the same by where the item stands, and gives a reason.
+	// One of the two is needed for Hybrid; else they are unused.
 	Decide func(Item) (Cut, bool)
+	Weigh  func(Standing) (Cut, bool)
 	// WholeCalls makes one stub stand for a tool call and its results, in the
 	// call's place. Otherwise the call stays and its results become stubs. A
 	// Trivial cut always removes both.
@@ -55,6 +110,8 @@ type Elided struct {
 	Stub      int    // size of what stands for it; 0 when it is removed
 	Level     Level
 	ReloadRef string
+	// Note, StubDigest and Reason are those of the [Cut].
+	Note, StubDigest, Reason string
 }
 
 // Pass is an elision before anything is applied: what it would change and what
@@ -65,6 +122,7 @@ type Pass struct {
 	Trigger string // what set it off; empty when it did not fire
 	Level   Level
 	Elided  []Elided // in window order
+	Was     []Item   // the elided items as they were, in parallel
 	Window  []Item   // the window after it; an elided item is of KindStub
 	// Head is what is injected after it, and Moved what it did about that: its
 	// removals name no pass yet.
@@ -152,7 +210,9 @@ func (p *Pass) apply(items []Item, cuts []*Cut) {
 		p.Elided = append(p.Elided, Elided{
 			ID: it.ID, CallID: it.onlyCall(), Index: i, Position: p.TokensBefore, Before: it.Tokens,
 			Stub: cut.StubTokens, Level: cut.Level, ReloadRef: cut.ReloadRef,
+			Note: cut.Note, StubDigest: cut.StubDigest, Reason: cut.Reason,
 		})
+		p.Was = append(p.Was, it)
 		p.TokensBefore += it.Tokens
 		if cut.StubTokens > 0 {
 			it.Kind, it.Tokens, it.Digest = KindStub, cut.StubTokens, ""

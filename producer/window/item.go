@@ -74,6 +74,8 @@ type Item struct {
 	// Reads is the file or resource that a tool result shows, in whatever form
 	// the runtime compares by. Empty means none, or unknown.
 	Reads string
+	// Ephemeral says that the content is soon out of date, such as a status or a listing.
+	Ephemeral bool
 	// Marker names an event at which an elision policy may act, e.g. "git commit".
 	Marker string
 }

@@ -4,8 +4,10 @@ func (s Style) validate() error {
 	switch {
 	case !s.Level.Valid():
 		return &InvalidError{Field: "elision.level", Ref: string(s.Level), Problem: "is not one of the five levels"}
-	case s.Level == Hybrid && s.Decide == nil:
-		return &InvalidError{Field: "elision.decide", Problem: "is needed for the hybrid level"}
+	case s.Level == Hybrid && s.Decide == nil && s.Weigh == nil:
+		return &InvalidError{Field: "elision.decide", Problem: "or weigh is needed for the hybrid level"}
+	case s.Level == Hybrid && s.Decide != nil && s.Weigh != nil:
+		return &InvalidError{Field: "elision.decide", Problem: "and weigh are both given, and one alone can decide"}
 	case s.Level == Offloaded && s.ReloadRef == nil:
 		return &InvalidError{Field: "elision.reload_ref", Problem: "is needed for the offloaded level"}
 	case s.Level != Trivial && s.Level != Hybrid && s.StubTokens <= 0:
@@ -18,6 +20,9 @@ func (s Style) validate() error {
 // results are treated as one.
 func (s Style) cuts(items []Item, chosen []bool) ([]*Cut, error) {
 	cuts := make([]*Cut, len(items))
+	if s.Level == Hybrid && s.Weigh != nil {
+		s.Decide = weighed(items, s.Weigh)
+	}
 	for _, unit := range units(items) {
 		if err := s.cutUnit(items, unit, chosen, cuts); err != nil {
 			return nil, err
@@ -46,9 +51,9 @@ func (s Style) cutUnit(items []Item, unit []int, chosen []bool, cuts []*Cut) err
 		case keep:
 		case whole && (cut.Level == Trivial || s.WholeCalls && cut.StubTokens < size(items, unit)):
 			for k, j := range unit {
-				cuts[j] = &Cut{Level: cut.Level, ReloadRef: cut.ReloadRef}
+				cuts[j] = &Cut{Level: cut.Level, ReloadRef: cut.ReloadRef, Reason: cut.Reason}
 				if k == 0 {
-					cuts[j].StubTokens = cut.StubTokens
+					cuts[j].StubTokens, cuts[j].Note, cuts[j].StubDigest = cut.StubTokens, cut.Note, cut.StubDigest
 				}
 			}
 			return nil
@@ -79,18 +84,50 @@ func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 		if !elide {
 			return Cut{}, true, nil
 		}
+		if s.Weigh != nil && elide && cut.Reason == "" {
+			return Cut{}, false, &InvalidError{Field: "elision.reason", Ref: it.ID, Problem: "needs to say why this item is elided"}
+		}
 		return cut, false, cut.validate(it)
 	case Offloaded:
 		cut = Cut{Level: Offloaded, StubTokens: s.StubTokens, ReloadRef: s.ReloadRef(it)}
 		return cut, false, cut.validate(it)
 	}
-	return Cut{Level: s.Level, StubTokens: s.StubTokens}, false, nil
+	cut = Cut{Level: s.Level, StubTokens: s.StubTokens}
+	if s.Level == Summarized && s.Note != nil {
+		cut.Note = s.Note(it)
+	}
+	return cut, false, cut.validate(it)
+}
+
+// weighed makes a decision on items alone of one by where they stand.
+func weighed(items []Item, weigh func(Standing) (Cut, bool)) func(Item) (Cut, bool) {
+	standings := make(map[string]Standing, len(items))
+	total, users := 0, 0
+	for i, it := range items {
+		standings[it.ID] = Standing{Item: it, Index: i, Ahead: total, Age: users}
+		total += it.Tokens
+		if it.userMessage() {
+			users++
+		}
+	}
+	return func(it Item) (Cut, bool) {
+		s := standings[it.ID]
+		s.After, s.Age = total-s.Ahead-it.Tokens, users-s.Age
+		if it.userMessage() {
+			s.Age-- // itself
+		}
+		return weigh(s)
+	}
 }
 
 func (c Cut) validate(it Item) error {
 	switch {
 	case !c.Level.Valid() || c.Level == Hybrid:
 		return &InvalidError{Field: "elision.level", Ref: it.ID, Problem: "got no level of its own"}
+	case len(c.Note) > MaxNote || len(c.Reason) > MaxNote:
+		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "or reason is longer than a sentence: at most 1024 bytes"}
+	case c.Level == Trivial && (c.Note != "" || c.StubDigest != ""):
+		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "is of a stub, and the item is removed"}
 	case c.Level == Trivial && c.StubTokens != 0:
 		return &InvalidError{Field: "elision.stub_tokens", Ref: it.ID, Problem: "is removed and has a stub"}
 	case c.Level != Trivial && c.StubTokens <= 0:

@@ -50,6 +50,7 @@ func ReloadedParts(shared schema.Elision, items []window.Elided, position func(i
 		f.TokensBefore, f.TokensAfter = new(int64(0)), new(int64(0))
 		for _, e := range part {
 			e.Before, e.Stub = e.Stub, e.Before
+			e.Note, e.StubDigest, e.Reason = "", "", "" // of the pass
 			f.ElidedItemRefs = append(f.ElidedItemRefs, elidedItem(e, position))
 			*f.TokensBefore, *f.TokensAfter = *f.TokensBefore+int64(e.Before), *f.TokensAfter+int64(e.Stub)
 		}
@@ -61,7 +62,8 @@ func ReloadedParts(shared schema.Elision, items []window.Elided, position func(i
 // elidedChunks are items in as many parts as events need.
 func elidedChunks(items []window.Elided) [][]window.Elided {
 	return Chunk(items, MaxPartBytes, func(e window.Elided) int {
-		return elidedBytes + TextBytes(e.ID) + TextBytes(e.ReloadRef) + TextBytes(e.CallID)
+		return elidedBytes + TextBytes(e.ID) + TextBytes(e.ReloadRef) + TextBytes(e.CallID) + TextBytes(e.Note) +
+			TextBytes(e.StubDigest) + TextBytes(e.Reason)
 	})
 }
 
@@ -69,6 +71,7 @@ func elidedItem(e window.Elided, position func(id string) *int64) schema.Elided 
 	return schema.Elided{
 		ItemRef: schema.Ref(e.ID), ToolCallID: e.CallID, Position: position(e.ID), Level: schema.ElisionLevel(e.Level),
 		TokensBefore: new(int64(e.Before)), TokensAfter: new(int64(e.Stub)), ReloadRef: schema.Ref(e.ReloadRef),
+		Note: e.Note, StubDigest: e.StubDigest, Reason: e.Reason,
 	}
 }
 
