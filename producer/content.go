@@ -127,7 +127,7 @@ func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact)
 		if !slices.Contains(c.PolicyRefs, hit.PolicyRef) {
 			c.PolicyRefs = append(slices.Clip(c.PolicyRefs), hit.PolicyRef)
 		}
-		for _, fact := range redaction(r.client.Source(), c.ID, c.ID, hits, []string{"content"}) {
+		for _, fact := range redaction(r.client.Source(), c.ID, schema.Ref(c.ID), hits, []string{"content"}) {
 			fact.CallID = c.CallID
 			facts = append(facts, fact)
 		}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/go-json-experiment/json/jsontext"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/internal/facts"
@@ -110,9 +112,34 @@ func redactions(source string, fact schema.Fact, hits []redact.Hit) []*schema.Re
 				fields = append(fields, field)
 			}
 		}
-		list = append(list, redaction(source, string(fact.EventType())+":"+fact.RecordID(), fact.RecordID(), hits, fields)...)
+		list = append(list, redaction(source, string(fact.EventType())+":"+fact.RecordID(), refTo(fact), hits, fields)...)
 	}
 	return list
+}
+
+// refTo refers to the record of a fact. A reference that says no kind is to an item.
+func refTo(fact schema.Fact) schema.Ref {
+	kind, _ := fact.EventType().ObjectVerb()
+	switch kind {
+	case "item":
+		return schema.Ref(fact.RecordID())
+	case "scope":
+		kind = "run"
+	case "context":
+		kind = "pack"
+	case "facts":
+		kind = "drop"
+	}
+	return typedRef(kind, fact.RecordID())
+}
+
+// typedRef is a reference that says the kind of its record.
+func typedRef(kind, id string) schema.Ref {
+	text, err := json.Marshal(id)
+	if err != nil {
+		return schema.Ref(id) // the contract refuses it
+	}
+	return schema.Ref(`{"kind":"` + kind + `","id":` + string(text) + `}`)
 }
 
 // byPolicy gathers the hits of each policy, both in order.
@@ -136,7 +163,7 @@ const maxFingerprints = 200
 // redaction says that the guard masked something of target: the hits, which are
 // of one policy, whose values it lists by fingerprint. The id is made of what.
 // There is one fact, or several parts of one for very many values.
-func redaction(source, what, target string, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
+func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
 	hit := hits[0]
 	var found []schema.Fingerprint
 	for _, h := range hits {
@@ -149,7 +176,7 @@ func redaction(source, what, target string, hits []redact.Hit, fields []string) 
 	for i, fingerprints := range chunks {
 		list[i] = &schema.RedactionApplied{
 			Common:      schema.Common{PolicyRefs: schema.Refs(hit.PolicyRef), Metadata: facts.PartOf(i, len(chunks))},
-			RedactionID: "redaction:" + what + ":" + hit.PolicyRef, TargetRef: schema.Ref(target),
+			RedactionID: "redaction:" + what + ":" + hit.PolicyRef, TargetRef: target,
 			RedactionState: schema.RedactionMasked, Method: "mask", RedactedFields: fields, Reason: hit.Reason,
 			ActorRef: schema.Ref(source), Fingerprints: fingerprints,
 		}

@@ -109,7 +109,7 @@ func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, 
 		all = append(all, hits...)
 	}
 	for _, hits := range byPolicy(all) {
-		for _, redaction := range redaction(client.Source(), id, id, hits, []string{"text"}) {
+		for _, redaction := range redaction(client.Source(), id, typedRef("scratchpad", id), hits, []string{"text"}) {
 			redactions = append(redactions, redaction)
 		}
 	}

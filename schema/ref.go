@@ -44,6 +44,18 @@ func (r Ref) inline() bool {
 	return len(id) >= len(scheme) && strings.EqualFold(id[:len(scheme)], scheme)
 }
 
+// Kind returns the kind of record that an object says it refers to, such as
+// "scratchpad"; "" where nothing says it.
+func (r Ref) Kind() string {
+	var o struct {
+		Kind string `json:"kind"`
+	}
+	if r.isObject() && json.Unmarshal([]byte(r), &o) == nil {
+		return o.Kind
+	}
+	return ""
+}
+
 func (r Ref) isObject() bool { return len(r) > 0 && r[0] == '{' }
 
 // MarshalJSONTo writes the reference in the form it came in.

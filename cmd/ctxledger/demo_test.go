@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,49 @@ func noMessageHolds(t *testing.T, natsURL, text string) {
 		}
 		if strings.Contains(m.Subject+"\n"+head+string(m.Data), text) {
 			t.Errorf("message %d holds the secret", seq)
+		}
+	}
+}
+
+// TestPacksOfTheDemo: the pack of every turn, of every run and of the session describes all
+// that it names, verifies, and leads from context to each runtime id.
+func TestPacksOfTheDemo(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	data, packs := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	p := command("demo", "--keep", data)
+	p.begin(t)
+	if code := p.code(t, 2*time.Minute); code != cli.ExitDone {
+		t.Fatalf("demo ended with %d\n%s", code, &p.stderr)
+	}
+	up(t, data)
+	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
+	scopes := [][]string{{}}
+	for _, row := range askCLI(t, data, "--sql", "SELECT DISTINCT '--turn' AS flag, turn_id AS id FROM recorded_events WHERE turn_id != '' "+
+		"UNION ALL SELECT DISTINCT '--run', run_id FROM recorded_events WHERE run_id != ''") {
+		scopes = append(scopes, []string{row["flag"].(string), row["id"].(string)})
+	}
+	if len(scopes) != 1+6+3 {
+		t.Errorf("%d scopes: %v", len(scopes), scopes)
+	}
+	for i, scope := range scopes {
+		pack := filepath.Join(packs, strconv.Itoa(i))
+		args := append([]string{"evidence", "export", "--session", "demo-session", "--out", pack, "--data", data}, scope...)
+		if stdout, stderr, code := ctxledger(t, args...); code != cli.ExitDone {
+			t.Fatalf("%v: export ended with %d: %s%s", scope, code, stdout, stderr)
+		}
+		stdout, stderr, code := ctxledger(t, "evidence", "verify", pack, "--key", strings.TrimSpace(key))
+		if code != cli.ExitDone || !regexp.MustCompile(`(?m)^passed +references `).MatchString(stdout) {
+			t.Errorf("%v: verify ended with %d: %s%s", scope, code, stdout, stderr)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(packs, "0", "provenance.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"session", "thread", "task", "attempt", "run", "turn", "step", "tool_call", "action", "model_call_usage"} {
+		if !strings.Contains(string(text), `_type":"`+kind+`"`) {
+			t.Errorf("nothing in provenance.json is a %s", kind)
 		}
 	}
 }

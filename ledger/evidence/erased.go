@@ -54,10 +54,18 @@ func withErased(logs []read.ScopeLog, gone []read.ErasedEvent) ([]read.ScopeLog,
 	return logs, by
 }
 
-// erasureFacts reads the facts in a log that name erased records of the scope.
-func (x *export) erasureFacts(at *log) ([]read.Logged, error) {
+// outsideFacts reads the facts in a log that are not of the scope and belong to it: those
+// that name erased records of it, and those that describe what it names.
+func (x *export) outsideFacts(at *log) ([]read.Logged, error) {
+	wanted := maps.Clone(at.erased.facts)
+	if len(at.beside) > 0 {
+		if wanted == nil {
+			wanted = make(map[string][]uint64)
+		}
+		wanted[x.scope.Session] = slices.Concat(wanted[x.scope.Session], at.beside)
+	}
 	var list []read.Logged
-	for session, sequences := range at.erased.facts {
+	for session, sequences := range wanted {
 		scope := read.Scope{Tenant: x.scope.Tenant, Session: session, Only: sequences}
 		err := read.Of(x.ledger).ScopeEvents(x.ctx, scope, at.Incarnation, func(e read.Logged) error {
 			list = append(list, e)

@@ -108,6 +108,7 @@ type log struct {
 	head    proof.Checkpoint
 	indexes []int64 // of the records
 	erased  erased
+	beside  []uint64 // sequences of facts outside of the scope that describe what it names
 }
 
 // prepare finds the logs, and the heads that are to prove the records.
@@ -125,9 +126,13 @@ func (x *export) prepare() error {
 		return ErrNothing
 	}
 	x.header = x.config.Header
-	x.header.Logs, x.header.Elsewhere = nil, nil
-	for _, f := range found {
-		if err := x.addLog(f, erased[f.Incarnation]); err != nil {
+	x.header.Logs, x.header.Elsewhere, x.header.Rules = nil, nil, pack.Rules
+	beside, err := x.lookBeside(found)
+	if err != nil {
+		return err
+	}
+	for _, f := range withBeside(found, beside) {
+		if err := x.addLog(f, erased[f.Incarnation], beside[f.Incarnation]); err != nil {
 			return err
 		}
 	}
@@ -153,7 +158,7 @@ func (x *export) prepare() error {
 }
 
 // addLog finds the head that is to prove the records of one log.
-func (x *export) addLog(f read.ScopeLog, gone erased) error {
+func (x *export) addLog(f read.ScopeLog, gone erased, beside []uint64) error {
 	last, found, err := translog.Of(x.ledger).LeafIndex(x.ctx, f.Incarnation, f.Last)
 	if err != nil {
 		return err
@@ -173,7 +178,7 @@ func (x *export) addLog(f read.ScopeLog, gone erased) error {
 		return fmt.Errorf("open the head of stream %s: %w", f.Incarnation, err)
 	}
 	x.header.Logs = append(x.header.Logs, opened.Origin)
-	x.logs = append(x.logs, log{ScopeLog: f, head: opened.Checkpoint, erased: gone})
+	x.logs = append(x.logs, log{ScopeLog: f, head: opened.Checkpoint, erased: gone, beside: beside})
 	x.result.Heads = append(x.result.Heads, head.Note)
 	x.all += f.Events
 	return nil
@@ -251,7 +256,7 @@ func (x *export) writeLog(w *pack.Writer, i int, records io.Writer) error {
 func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	at := &x.logs[i]
 	w := recordWriter{export: x, log: i, records: records, leaves: leaves}
-	facts, err := x.erasureFacts(at)
+	facts, err := x.outsideFacts(at)
 	if err != nil {
 		return err
 	}

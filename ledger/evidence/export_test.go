@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -275,6 +276,9 @@ func TestExport(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			want := slices.DeleteFunc(slices.Clone(all), func(e *schema.Event) bool {
+				if e.SessionID == scope.Session && e.EventType() == schema.TypeResourceResolved {
+					return false // it describes what the turn accesses
+				}
 				return e.SessionID != scope.Session || scope.Turn != "" && e.TurnID != scope.Turn || scope.Run != "" && e.RunID != scope.Run
 			})
 			if made.Records != uint64(len(want)) || made.Unread != 0 {
@@ -286,6 +290,56 @@ func TestExport(t *testing.T) {
 			if err != nil || len(entries) != 1 {
 				t.Errorf("%s left %v beside the pack, %v", name, entries, err)
 			}
+		}
+	}
+}
+
+// TestNothingDangles: the pack of a turn or a run has what describes the things that it
+// names, also in turn, of the versions the one that held then, and no more. Its verifier
+// says what nothing describes.
+func TestNothingDangles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var events []*schema.Event
+	add := func(turn string, fact schema.Fact) {
+		e := event(t, fmt.Sprint("d-", len(events)+1), "s", turn, fact)
+		if turn == "" {
+			e.RunID = "above"
+		}
+		events = append(events, e)
+	}
+	item := func(id, title string) *schema.ItemAdded {
+		return &schema.ItemAdded{Item: schema.Item{ItemID: id, Title: title, SourceRefs: []schema.SourceRef{{URI: "file:///" + id}}}}
+	}
+	add("", item("system", "old"))
+	add("", &schema.ItemUpdated{Item: item("system", "then").Item})
+	add("", item("unused", "other"))
+	add("", &schema.SelectionStarted{Selection: schema.Selection{SelectionID: "system", SurfaceID: "surface", Candidates: schema.Refs("unused")}}) // another kind of record
+	add("t0", item("earlier", "said"))
+	add("t0", &schema.AssemblyCreated{AssemblyID: "a-0", Target: "model", OrderedBlocks: []schema.Block{{Block: "b", ItemRefs: schema.Refs("earlier")}}})
+	add("t0", &schema.InjectionApplied{Injection: schema.Injection{InjectionID: "n-0", AssemblyID: "a-0", Target: "model"}})
+	add("t1", item("mine", "asked"))
+	add("t1", &schema.AssemblyCreated{AssemblyID: "a-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b", ItemRefs: schema.Refs("system", "mine", "nowhere")}}})
+	add("t1", &schema.InjectionRemoved{Injection: schema.Injection{InjectionID: "n-0"}})
+	add("", &schema.ItemUpdated{Item: item("system", "later").Item})
+	f.write(t, events...)
+	for _, scope := range []pack.Scope{
+		{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s", Turn: "t1"}, {Kind: pack.ScopeRun, Tenant: "acme", Session: "s", Run: "run-1"},
+	} {
+		want := []*schema.Event{events[1], events[4], events[5], events[6], events[7], events[8], events[9]}
+		c := f.config(t, scope)
+		made, err := evidence.Export(t.Context(), f.Ledger, c)
+		if err != nil || made.Windows != map[string]int{pack.ScopeTurn: 1, pack.ScopeRun: 2}[scope.Kind] {
+			t.Fatalf("%s: %d windows, %v", scope.Kind, made.Windows, err)
+		}
+		if !slices.Equal(made.Lacking, []document.Thing{{Kind: "item", ID: "nowhere"}}) {
+			t.Errorf("%s: nothing describes %v", scope.Kind, made.Lacking)
+		}
+		f.check(t, c.Target, scope, want)
+		f.verify(t, c.Target)
+		v := f.report(t, c.Target).Of(verify.References)
+		if v.Status != verify.Open || !strings.Contains(v.Detail, "none describes: 1") || !slices.Equal(v.Notes, []string{`no record describes the item "nowhere"`}) {
+			t.Errorf("%s: %+v", scope.Kind, v)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/internal/idtable"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Builder makes the documents of a pack of the records that it is given, in log
@@ -16,8 +17,7 @@ import (
 type Builder struct {
 	header pack.Header
 	lists  [partCount]list
-	// ids has the standing of every id that the records named, by its evidence id.
-	ids idtable.Table
+	identities
 	err error
 
 	current
@@ -37,6 +37,12 @@ type current struct {
 	node   string // evidence id of the record
 	edgeID int    // edges of the record so far
 	drawn  map[edge]struct{}
+}
+
+// identities are the ids that the records named.
+type identities struct {
+	ids     idtable.Table // the standing of each, by its evidence id
+	lacking lacking
 }
 
 // lines has room for the lines that are written.
@@ -72,7 +78,7 @@ func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
 		b.lists[i].w = open(parts[i].Part)
 	}
 	b.gaps.open = make(map[uint64]gap)
-	b.windows.begin()
+	b.windows.begin(b.rules() >= 2)
 	b.begin()
 	return b, b.err
 }
@@ -164,6 +170,7 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 		return b.err
 	}
 	r, fact := read.Record, read.fact
+	beside := b.beside(r)
 	b.log, b.record, b.edgeID = log, r, 0
 	b.node = recordID(log, r)
 	clear(b.drawn)
@@ -184,10 +191,23 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	relate(b, r.Event, fact)
 	addDocuments(b, read)
 	addRedaction(b, r.Event, fact)
+	if beside {
+		b.windows.name(fact)
+		return b.err
+	}
 	b.gaps.see(log, r, fact)
 	b.conflict.see(b.node, fact)
 	b.windows.see(r.Event, fact)
 	return b.err
+}
+
+// beside reports whether a record is not of what was asked for, and is in the pack for
+// what it describes. What says of other records that they were erased is not.
+func (b *Builder) beside(r *pack.Record) bool {
+	if b.rules() < 2 || r.Event == nil || r.Event.EventType() == schema.TypeErasureApplied {
+		return false
+	}
+	return !b.header.Scope.Has(&r.Event.Correlation)
 }
 
 // recordID is the evidence id of a record.
@@ -223,7 +243,19 @@ func (b *Builder) recordRef() string {
 // known returns what is known of an evidence id, 0 for nothing.
 func (b *Builder) known(id string) standing { return standing(b.ids.Get(idtable.Hash(id))) }
 
-func (b *Builder) stands(id string, s standing) { b.ids.Set(idtable.Hash(id), uint8(s)) }
+func (b *Builder) stands(id string, s standing) {
+	b.ids.Set(idtable.Hash(id), uint8(s))
+	if s == defined {
+		b.lacking.describe(id)
+	}
+}
+
+// rules is the version of the rules that the documents are derived by.
+func (b *Builder) rules() int { return max(1, b.header.Rules) }
+
+// Lacking returns the things that the records so far name and none of them describes, in
+// order of kind and id.
+func (b *Builder) Lacking() []Thing { return b.lacking.list() }
 
 // Summary is what a finished pack holds.
 type Summary struct {
@@ -233,6 +265,7 @@ type Summary struct {
 	Withheld uint64    // of them whose content the pack withholds
 	Unread   uint64    // events that say nothing to this version
 	Windows  int       // turns of which a window was seen
+	Lacking  []Thing   // things that records name and none describes; the first of them
 	First    time.Time // of the events, by their own time; zero for none
 	Last     time.Time
 	status   string
@@ -248,7 +281,7 @@ func (b *Builder) Close() (Summary, error) {
 	finishDocuments(b)
 	s := Summary{
 		Records: b.tally.records, Events: b.tally.events, Erased: b.tally.erased, Withheld: b.tally.withheld, Unread: b.tally.unread,
-		Windows: b.windows.count(), First: b.windows.first, Last: b.windows.last, status: packStatus(b), completeness: completeness(b), scope: scopeDocument(b),
+		Windows: b.windows.count(), Lacking: b.lacking.list(), First: b.windows.first, Last: b.windows.last, status: packStatus(b), completeness: completeness(b), scope: scopeDocument(b),
 	}
 	err := b.err
 	if err == nil {

@@ -135,7 +135,7 @@ func addRedaction(b *Builder, e *schema.Event, fact schema.Fact) {
 		return
 	}
 	b.tally.redactions++
-	target := b.thing(itemKind, f.TargetRef.ID(), nil)
+	target := b.target(f.TargetRef)
 	o := b.line.begin().text("redaction_id", evidenceID(redactKind, f.RedactionID)).text("target_ref", target).
 		text("redaction_kind", redactionKind(f.RedactionState)).text("context_state", string(f.RedactionState)).text("reason", f.Reason)
 	applied := f.ActorRef.ID()

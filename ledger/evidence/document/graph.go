@@ -35,6 +35,7 @@ func (b *Builder) thing(k kind, id string, details func(*object)) string {
 		b.stands(mapped, outside)
 	} else {
 		b.stands(mapped, named)
+		b.lacking.name(mapped, k, id)
 	}
 	o := b.line.begin().text("node_id", mapped).text("type", t.node).text(t.node+"_type", t.word)
 	escaped := mapped != string(k)+":"+id
@@ -134,8 +135,16 @@ func (b *Builder) addRecordNode(e *schema.Event) {
 	if where != "" {
 		b.edge(b.node, where, "associated_with")
 	}
-	if e.TurnID != "" {
-		b.edge(b.node, b.thing(turnKind, e.TurnID, nil), "associated_with")
+	for i, in := range []struct {
+		kind kind
+		id   string
+	}{
+		{turnKind, e.TurnID}, {taskKind, e.TaskID}, {sessionKind, e.SessionID}, {threadKind, e.ThreadID},
+		{stepKind, e.StepID}, {toolCallKind, e.ToolCallID}, {actionKind, e.ActionID},
+	} {
+		if in.id != "" && (i == 0 || b.rules() >= 2) {
+			b.edge(b.node, b.thing(in.kind, in.id, nil), "associated_with")
+		}
 	}
 }
 

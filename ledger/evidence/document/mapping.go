@@ -122,6 +122,12 @@ const (
 	runKind        kind = "run"
 	attemptKind    kind = "attempt"
 	turnKind       kind = "turn"
+	sessionKind    kind = "session"
+	threadKind     kind = "thread"
+	taskKind       kind = "task"
+	stepKind       kind = "step"
+	toolCallKind   kind = "tool_call"
+	actionKind     kind = "action"
 	agentKind      kind = "agent"
 	actorKind      kind = "actor"
 	producerKind   kind = "producer"
@@ -159,6 +165,12 @@ var things = map[kind]struct{ node, word, file string }{
 	runKind:        {"activity", "run", ""},
 	attemptKind:    {"activity", "attempt", ""},
 	turnKind:       {"activity", "turn", ""},
+	sessionKind:    {"activity", "session", ""},
+	threadKind:     {"activity", "thread", ""},
+	taskKind:       {"activity", "task", ""},
+	stepKind:       {"activity", "step", ""},
+	toolCallKind:   {"activity", "tool_call", ""},
+	actionKind:     {"activity", "action", ""},
 	agentKind:      {"agent", "agent", ""},
 	actorKind:      {"agent", "actor", ""},
 	producerKind:   {"agent", "producer", ""},

@@ -217,7 +217,7 @@ func relateReplacement(b *Builder, fact schema.Fact) {
 		b.derivesEntries(b.makes(summaryKind, f.SummaryID, nil), f.SourceItemRefs)
 	case *schema.RedactionApplied:
 		redaction := b.makes(redactKind, f.RedactionID, nil)
-		target := b.thing(itemKind, f.TargetRef.ID(), nil)
+		target := b.target(f.TargetRef)
 		b.edge(redaction, target, "redacted_from")
 		if f.ReplacementRef != "" {
 			b.edge(b.thing(itemKind, f.ReplacementRef.ID(), nil), target, "redacted_from")
@@ -228,6 +228,16 @@ func relateReplacement(b *Builder, fact schema.Fact) {
 	case *schema.ErasureApplied:
 		relateErasure(b, f)
 	}
+}
+
+// target is what a redaction is of: an item, unless the reference says another kind of
+// record.
+func (b *Builder) target(ref schema.Ref) string {
+	k := kind(ref.Kind())
+	if _, known := things[k]; b.rules() < 2 || !known {
+		k = itemKind
+	}
+	return b.thing(k, ref.ID(), nil)
 }
 
 // relateErasure draws an erasure, and keeps which items of the session it took.

@@ -103,6 +103,53 @@ func TestAEV_AR_ID_002(t *testing.T) {
 	}
 }
 
+// TestContextJoinsItsRuntimeIDs looks for the way from a record to every runtime id. By
+// the first rules only the turn, run and attempt were there, and such packs stay so.
+func TestContextJoinsItsRuntimeIDs(t *testing.T) {
+	t.Parallel()
+	ids := schema.Correlation{SessionID: "s", ThreadID: "h", TurnID: "u", TaskID: "k", RunID: "r", StepID: "p", ToolCallID: "c", ActionID: "a"}
+	for rules, want := range map[int][]string{
+		0: {"run:r", "turn:u"}, 1: {"run:r", "turn:u"},
+		2: {"action:a", "run:r", "session:sess-7f3a", "step:p", "task:k", "thread:h", "tool_call:c", "turn:u"},
+	} {
+		h := header()
+		h.Rules = rules
+		files, _ := derive(t, h, []*pack.Record{event(t, 1, &schema.ItemAdded{Item: schema.Item{ItemID: "i1"}}, ids)})
+		valid(t, files)
+		var found []string
+		for _, e := range read[provenance](t, files, pack.ProvenanceFile).Edges {
+			if e.From == "record:0.1" {
+				found = append(found, e.To)
+			}
+		}
+		if slices.Sort(found); !slices.Equal(found, want) {
+			t.Errorf("rules %d: %q, want %q", rules, found, want)
+		}
+	}
+}
+
+// TestTargetOfARedaction: a redaction of another record than an item leads to that record.
+func TestTargetOfARedaction(t *testing.T) {
+	t.Parallel()
+	for rules, want := range map[int]string{1: "item:pad-1", 2: "scratchpad:pad-1"} {
+		h := header()
+		h.Rules = rules
+		f := &schema.RedactionApplied{RedactionID: "r-1", TargetRef: `{"kind":"scratchpad","id":"pad-1"}`, RedactionState: schema.RedactionMasked, Reason: "secret"}
+		f.PolicyRefs = schema.Refs("policy:test")
+		files, summary := derive(t, h, []*pack.Record{
+			event(t, 1, f, schema.Correlation{}), event(t, 2, &schema.ScratchpadWritten{Scratchpad: schema.Scratchpad{ScratchpadID: "pad-1"}}, schema.Correlation{}),
+		})
+		valid(t, files)
+		leads := false
+		for _, e := range read[provenance](t, files, pack.ProvenanceFile).Edges {
+			leads = leads || e.From == "redaction:r-1" && e.To == want
+		}
+		if !leads || len(summary.Lacking) != 2-rules {
+			t.Errorf("rules %d: leads to %s %v, lacking %v", rules, want, leads, summary.Lacking)
+		}
+	}
+}
+
 // TestAEV_AR_REPLAY_001: a replay points at sources of the pack and has no timeline of
 // its own.
 func TestAEV_AR_REPLAY_001(t *testing.T) {

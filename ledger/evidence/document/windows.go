@@ -24,10 +24,22 @@ type windows struct {
 	index       map[windowKey]*window
 	further     map[windowKey]struct{} // turns beyond those that are drawn
 	titles      map[string]string      // by item
-	limits      map[string]limits      // by call
+	limits      map[callKey]limits
+	attempts    bool // whether those of a turn are told apart
 }
 
-type windowKey struct{ turn, target string }
+type windowKey struct{ turn, attempt, target string }
+
+// callKey is a call of an attempt: two attempts may use one call id.
+type callKey struct{ attempt, call string }
+
+// attempt is that of an event where attempts are told apart.
+func (w *windows) attempt(e *schema.Event) string {
+	if w.attempts {
+		return e.AttemptID
+	}
+	return ""
+}
 
 // limits are what a budget says of a call.
 type limits struct{ max, reserved *int64 }
@@ -50,8 +62,9 @@ type blockLine struct {
 	redaction         schema.RedactionState
 }
 
-func (w *windows) begin() {
-	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[string]limits)
+func (w *windows) begin(attempts bool) {
+	w.attempts = attempts
+	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[callKey]limits)
 	w.further = make(map[windowKey]struct{})
 }
 
@@ -65,19 +78,26 @@ func (w *windows) see(e *schema.Event, fact schema.Fact) {
 	if e.Time.After(w.last) {
 		w.last = e.Time
 	}
+	w.name(fact)
 	switch f := fact.(type) {
-	case *schema.ItemAdded:
-		w.title(&f.Item)
-	case *schema.ItemUpdated:
-		w.title(&f.Item)
 	case *schema.BudgetApplied:
 		if f.CallID != "" && len(w.limits) < maxCalls {
-			w.limits[f.CallID] = limits{f.MaxTokens, f.ReservedTokens}
+			w.limits[callKey{w.attempt(e), f.CallID}] = limits{f.MaxTokens, f.ReservedTokens}
 		}
 	case *schema.AssemblyCreated:
 		w.assembled(e, f)
 	case *schema.UsageRecorded:
 		w.used(e, f)
+	}
+}
+
+// name keeps the title of an item.
+func (w *windows) name(fact schema.Fact) {
+	switch f := fact.(type) {
+	case *schema.ItemAdded:
+		w.title(&f.Item)
+	case *schema.ItemUpdated:
+		w.title(&f.Item)
 	}
 }
 
@@ -104,11 +124,11 @@ func (w *windows) of(key windowKey) *window {
 }
 
 func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
-	found := w.of(windowKey{e.TurnID, f.Target})
+	found := w.of(windowKey{e.TurnID, w.attempt(e), f.Target})
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID]}
+	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}]}
 	for i := range f.OrderedBlocks {
 		b := &f.OrderedBlocks[i]
 		found.blocks = append(found.blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
@@ -127,7 +147,7 @@ func (w *windows) what(b *schema.Block) string {
 
 // used keeps what a call without an assembly was made of.
 func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
-	key := windowKey{e.TurnID, "model"}
+	key := windowKey{e.TurnID, w.attempt(e), "model"}
 	if f.AssemblyID != "" || len(f.Layers) == 0 || w.index[key] != nil && !w.index[key].fromLog {
 		return
 	}
@@ -135,7 +155,7 @@ func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: key, call: f.CallID, thread: e.ThreadID, limits: w.limits[f.CallID], fromLog: true, logFirst: f.WindowFirst, logNext: f.WindowNext}
+	*found = window{windowKey: key, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}], fromLog: true, logFirst: f.WindowFirst, logNext: f.WindowNext}
 	for i := range f.Layers {
 		l := &f.Layers[i]
 		what := "the whole layer"
@@ -185,6 +205,9 @@ func (w *window) draw(out *strings.Builder) {
 	title := "turn " + cmp.Or(w.turn, "(none)")
 	if w.call != "" {
 		title += ", call " + w.call
+	}
+	if w.attempt != "" {
+		title += ", attempt " + w.attempt
 	}
 	if w.target != "model" {
 		title += ", for " + w.target

@@ -15,6 +15,13 @@ import (
 // Format names the version of the format that this package writes and reads.
 const Format = "ctxledger-pack/1"
 
+// Rules is the newest version of the rules of derivation that this package knows:
+//
+//	1  as at first
+//	2  records of other parts of the session that describe what the scope names are in the
+//	   pack; every runtime id is a node; windows are told apart by attempt
+const Rules = 2
+
 // ErrFormat says that a pack is of a version that this package does not read.
 var ErrFormat = errors.New("not a pack of the format " + Format)
 
@@ -24,6 +31,9 @@ type Header struct {
 	Scope    Scope     `json:"scope"`   // what was asked for
 	Created  time.Time `json:"created_at"`
 	Exporter string    `json:"exporter"` // name and version of what made the pack
+	// Rules is the version of the rules by which the documents were derived from the
+	// records. Absent is 1: packs from before there were others.
+	Rules int `json:"rules,omitzero"`
 	// RedactIDs says that the pack was asked for without ids: its records are
 	// withheld, see [Record], and its documents have pseudonyms.
 	RedactIDs bool     `json:"redact_ids,omitempty"`
@@ -55,6 +65,11 @@ type Scope struct {
 // or a run.
 func (s Scope) Seals(kind string) bool {
 	return s.Kind == ScopeSession || slices.Contains(SealsOfTurns, kind)
+}
+
+// Has reports whether an event with these ids is of the scope.
+func (s Scope) Has(ids *schema.Correlation) bool {
+	return ids.SessionID == s.Session && (s.Run == "" || ids.RunID == s.Run) && (s.Turn == "" || ids.TurnID == s.Turn)
 }
 
 // SealsOfTurns are the kinds of sealed scopes that lie within the turn or run whose id
@@ -93,6 +108,9 @@ func ParseHeader(text []byte) (Header, error) {
 	var h headerText
 	if err := json.Unmarshal(text, &h, json.RejectUnknownMembers(true)); err != nil {
 		return Header{}, fmt.Errorf("read the header: %w", err)
+	}
+	if h.Rules < 0 || h.Rules > Rules {
+		return Header{}, fmt.Errorf("%w: its documents were derived by rules %d; this program knows %d, so verify it with a newer one", ErrFormat, h.Rules, Rules)
 	}
 	again, err := EncodeHeader(h.Header)
 	if err == nil && !bytes.Equal(again, text) {

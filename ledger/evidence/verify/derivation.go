@@ -79,6 +79,7 @@ func (d *derivation) finish(damaged int64) error {
 		return nil
 	}
 	v.compareManifest(summary)
+	v.facts.lacking = summary.Lacking
 	v.found.settle(Derivation, Passed, "documents are what the records give: %d files", len(document.Files())+1)
 	return nil
 }

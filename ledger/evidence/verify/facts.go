@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -15,6 +16,8 @@ type facts struct {
 	erasures erasures
 	// lost says that not all records could be seen as they were.
 	lost bool
+	// lacking are the things that records name and none describes.
+	lacking []document.Thing
 }
 
 func (f *facts) begin(v *verifier) {

@@ -163,6 +163,18 @@ func (r *references) settle() {
 	r.v.found.settle(References, Passed, "references that lead somewhere: %d", r.checked)
 }
 
+// noteLacking says which things the records name that none of them describes: such a
+// reference leads to a place, and nothing stands there.
+func (v *verifier) noteLacking() {
+	if len(v.facts.lacking) == 0 {
+		return
+	}
+	v.found.open(References, "things that records name and none describes: %d", len(v.facts.lacking))
+	for _, t := range v.facts.lacking {
+		v.found.note(References, "no record describes the %s %s", t.Kind, quote(t.ID))
+	}
+}
+
 // noteCompleteness repeats what the pack itself says is not in it: what was not
 // collected is not there, and is not passed.
 func (v *verifier) noteCompleteness(value any) {

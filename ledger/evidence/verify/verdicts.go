@@ -95,6 +95,15 @@ func (f *findings) settle(q Question, s Status, format string, args ...any) {
 	f.by[q].Status, f.by[q].Detail = s, fmt.Sprintf(format, args...)
 }
 
+// open makes an answer that passed an open one, and adds to what it says.
+func (f *findings) open(q Question, format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v := f.by[q]; v.Status == Passed {
+		v.Status, v.Detail = Open, v.Detail+"; "+fmt.Sprintf(format, args...)
+	}
+}
+
 // note tells something about an answer.
 func (f *findings) note(q Question, format string, args ...any) {
 	f.mu.Lock()

@@ -113,6 +113,7 @@ func (v *verifier) run() error {
 		return err
 	}
 	v.facts.finish(v)
+	v.noteLacking()
 	return v.checkRedaction()
 }
 

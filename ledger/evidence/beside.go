@@ -1,0 +1,98 @@
+package evidence
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/read"
+)
+
+// mostRounds is how often it is asked what the facts beside a scope name in turn.
+const mostRounds = 16
+
+// lookBeside finds the facts that describe what a part of a session names, such as the
+// system prompt that a turn's window holds, by log: the documents are made once without
+// files, and what nothing describes is looked for in the rest of the session. What was
+// found may name more.
+func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error) {
+	if x.header.Scope.Kind == pack.ScopeSession {
+		return nil, nil // nothing is beside it
+	}
+	header := x.header
+	header.Logs = make([]string, len(logs))
+	b, err := document.New(header, func(document.Part) io.Writer { return io.Discard })
+	if err != nil {
+		return nil, err
+	}
+	var until time.Time
+	visit := func(log int) func(read.Logged) error {
+		return func(e read.Logged) error {
+			if x.scopeOf().Has(&e.Event.Correlation) && e.RecordedAt.After(until) {
+				until = e.RecordedAt
+			}
+			return b.Add(log, &pack.Record{LogIndex: int64(e.StreamSeq), StreamSeq: e.StreamSeq, RecordedAt: e.RecordedAt, Event: e.Event})
+		}
+	}
+	for i, at := range logs {
+		if err := read.Of(x.ledger).ScopeEvents(x.ctx, x.scope, at.Incarnation, visit(i)); err != nil {
+			return nil, err
+		}
+	}
+	beside := make(map[uuid.UUID][]uint64)
+	asked := make(map[read.Described]bool)
+	for range mostRounds {
+		var things []read.Described
+		for _, t := range b.Lacking() {
+			thing := read.Described{Kind: t.Kind, ID: t.ID}
+			if !asked[thing] {
+				asked[thing] = true
+				things = append(things, thing)
+			}
+		}
+		found, err := read.Of(x.ledger).ScopeDescribed(x.ctx, x.scope, things, until)
+		if err != nil || len(found) == 0 {
+			return beside, err
+		}
+		for incarnation, sequences := range found {
+			beside[incarnation] = append(beside[incarnation], sequences...)
+			only := read.Scope{Tenant: x.scope.Tenant, Session: x.scope.Session, Only: sequences}
+			if err := read.Of(x.ledger).ScopeEvents(x.ctx, only, incarnation, visit(0)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return beside, nil
+}
+
+// scopeOf is the scope that was asked for, before pseudonyms.
+func (x *export) scopeOf() pack.Scope { return x.config.Header.Scope }
+
+// withBeside adds to the logs what is beside the scope, in logs of its own where need be.
+func withBeside(logs []read.ScopeLog, beside map[uuid.UUID][]uint64) []read.ScopeLog {
+	left := maps.Clone(beside)
+	for i := range logs {
+		at := logs[i].Incarnation
+		logs[i].Events += uint64(len(left[at]))
+		logs[i].Last = max(logs[i].Last, last(left[at]))
+		delete(left, at)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(left), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		logs = append(logs, read.ScopeLog{Incarnation: at, Last: last(left[at]), Events: uint64(len(left[at]))})
+	}
+	return logs
+}
+
+// last is the highest sequence, 0 for none.
+func last(sequences []uint64) (n uint64) {
+	for _, s := range sequences {
+		n = max(n, s)
+	}
+	return n
+}
