@@ -27,6 +27,8 @@ type Compaction struct {
 	Method            schema.CompactionMethod
 	Trigger           schema.CompactionTrigger
 	ReplacementPolicy string
+	// Goals are ids of the goals in force before it, such as those of a task list.
+	Goals []string
 }
 
 // Summary is what a runtime's model made of the source. Its text is counted,
@@ -34,6 +36,11 @@ type Compaction struct {
 // that of the model call which wrote it.
 type Summary struct {
 	Content
+	// Model is the one that wrote it, and Billed what its provider said of that call.
+	// They are recorded as a call of its own, which CallID then has to name.
+	Model         string
+	Billed        *Billed
+	Goals         []string       // ids of the goals that it keeps
 	Coverage      map[string]any // what it covers, in the summariser's words and counts
 	LossNotes     []string       // what it leaves out
 	OpenQuestions []string       // what it leaves open
@@ -66,6 +73,9 @@ type OpenCompaction struct {
 //	comp, err := call.Compact(ctx, producer.Compaction{Window: items, Source: source})
 //	items, err = comp.Run(ctx, summarizer) // or Complete, Fail, Discard
 func (c *Call) Compact(ctx context.Context, what Compaction) (*OpenCompaction, error) {
+	if err := checkGoals(what.Goals); err != nil {
+		return nil, err
+	}
 	plan, err := window.PlanCompaction(what.Window, what.Source)
 	if err != nil {
 		return nil, c.hide(err)
@@ -90,6 +100,9 @@ func (c *Call) compaction(what Compaction, plan window.Compaction) schema.Compac
 			ItemCount: new(int64(len(plan.Source))), Tokens: new(int64(plan.SourceTokens)),
 		},
 		ReplacementPolicy: what.ReplacementPolicy, RetainedTailRefs: facts.ItemRefs(plan.Tail),
+	}
+	if len(what.Goals) > 0 {
+		f.GoalRefs = schema.Refs(what.Goals...)
 	}
 	if f.CompactionID == "" {
 		f.CompactionID = "compaction:" + c.id
@@ -151,9 +164,11 @@ func (o *OpenCompaction) complete(ctx context.Context, a arrival, s Summary, met
 		return nil, err
 	}
 	done.Method = method
-	if err := o.end(func() error { return o.call.turn.enter(ctx, []arrival{a}, append(about, done)...) }); err != nil {
+	about = append(append(about, done), s.writing()...)
+	if err := o.end(func() error { return o.call.turn.enter(ctx, []arrival{a}, about...) }); err != nil {
 		return nil, err
 	}
+	s.bill(o.call.turn.run)
 	return after, nil
 }
 
@@ -176,9 +191,22 @@ func (o *OpenCompaction) Fail(ctx context.Context, reason string) error {
 	if reason == "" {
 		return invalid("reason", "must be given")
 	}
+	return o.fail(ctx, Summary{}, reason)
+}
+
+// fail is Fail where the summary that cannot stand was written by a call of its own.
+func (o *OpenCompaction) fail(ctx context.Context, s Summary, reason string) error {
 	f := &schema.CompactionFailed{Common: o.common, Compaction: o.fact}
 	f.Reason = reason
-	return o.end(func() error { return o.call.turn.Record(ctx, f) })
+	if s.checkWriting() != nil {
+		s = Summary{}
+	}
+	f.SummarizerCallID = s.CallID
+	err := o.end(func() error { return o.call.turn.Record(ctx, append(s.writing(), f)...) })
+	if err == nil {
+		s.bill(o.call.turn.run)
+	}
+	return err
 }
 
 // Discard records that a summary came about and is not used, and why; the window
@@ -200,7 +228,11 @@ func (o *OpenCompaction) Discard(ctx context.Context, s Summary, reason string) 
 		after += r.Item.Tokens
 	}
 	f.Reason, f.TokensAfter = reason, new(int64(after))
-	return o.end(func() error { return o.call.turn.Record(ctx, f) })
+	err = o.end(func() error { return o.call.turn.Record(ctx, append(s.writing(), f)...) })
+	if err == nil {
+		s.bill(o.call.turn.run)
+	}
+	return err
 }
 
 // Run lets the runtime's function write the summary and ends the compaction by
@@ -234,9 +266,9 @@ func (o *OpenCompaction) giveUp(ctx context.Context, s Summary, why error) error
 	case errors.As(why, &unusable):
 		return o.Fail(ctx, unusable.Error())
 	case errors.Is(why, ErrInvalid), errors.Is(why, window.ErrInvalid):
-		return o.Fail(ctx, "the summary cannot stand in the window")
+		return o.fail(ctx, s, "the summary cannot stand in the window")
 	}
-	return o.Fail(ctx, "the summary could not be recorded")
+	return o.fail(ctx, s, "the summary could not be recorded")
 }
 
 // end records the one end.
@@ -255,9 +287,15 @@ func (o *OpenCompaction) end(record func() error) error {
 func (o *OpenCompaction) describe(f *schema.Compaction, a arrival, s Summary) {
 	f.SummaryRef, f.SummarizerCallID = schema.Ref(a.item.ID), s.CallID
 	f.Coverage, f.LossNotes, f.Validation = s.Coverage, s.LossNotes, s.Validation
-	for _, r := range s.Reinjected {
-		f.Reinjected = append(f.Reinjected, schema.Reinjected{Kind: r.Kind, Ref: schema.Ref(r.Item.ID), Tokens: new(int64(r.Item.Tokens))})
+	f.Reinjected = reinjected(s.Reinjected)
+}
+
+// reinjected is what is put back beside a summary, as it is recorded.
+func reinjected(state []window.Reinjected) (list []schema.Reinjected) {
+	for _, r := range state {
+		list = append(list, schema.Reinjected{Kind: r.Kind, Ref: schema.Ref(r.Item.ID), Tokens: new(int64(r.Item.Tokens))})
 	}
+	return list
 }
 
 func tokens(items []window.Item) (n int64) {

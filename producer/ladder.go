@@ -16,12 +16,12 @@ import (
 // becomes an item of the plan's Window, under its layer.
 //
 // How says the method, the trigger and the like; its Window and Source are the
-// plan's. Shorten is asked for the fourth step and may be nil. The summary may
-// put nothing back: what it would, belongs among the candidates of the next
-// call. Errors are those of Fit; a context that ends while summarize runs leaves
+// plan's. Shorten is asked for the fourth step and may be nil. What the summary puts
+// back follows it in the plan's Window: system state, such as loaded skills and the
+// task list (seed 004). It must not be among the candidates. Errors are those of Fit; a context that ends while summarize runs leaves
 // a compaction that failed, and nothing else.
 func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy window.Policy, how Compaction, summarize Summarizer, shorten Work) (window.Plan, error) {
-	l := &ladder{call: c, how: how, summarize: summarize}
+	l := &ladder{call: c, how: how, summarize: summarize, candidates: items}
 	l.shorten = shorten.planned(ctx, &l.ended)
 	plan, fitErr := c.plan(items, policy, func(r window.Request) ([]window.Replacement, error) { return l.work(ctx, r) }, &l.ended)
 	if fitErr != nil && !errors.Is(fitErr, window.ErrContextLimit) {
@@ -36,17 +36,22 @@ func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy w
 		return plan, errors.Join(err, l.open.giveUp(ctx, l.summary, err))
 	}
 	plan.Window[slices.IndexFunc(plan.Window, func(it window.Item) bool { return it.ID == l.arrival.item.ID })] = l.arrival.item
-	about := append([]schema.Fact{l.open.created(l.arrival, l.summary), done}, told.facts...)
-	return plan, told.recorded(l.open.end(func() error { return c.turn.enter(ctx, []arrival{l.arrival}, about...) }))
+	about := slices.Concat([]schema.Fact{l.open.created(l.arrival, l.summary), done}, l.summary.writing(), told.facts)
+	err = told.recorded(l.open.end(func() error { return c.turn.enter(ctx, []arrival{l.arrival}, about...) }))
+	if err == nil {
+		l.summary.bill(c.turn.run)
+	}
+	return plan, err
 }
 
 // ladder is what the runtime's functions came to in one plan.
 type ladder struct {
-	call      *Call
-	how       Compaction
-	summarize Summarizer
-	shorten   window.Work
-	ended     error // the caller's context ended
+	call       *Call
+	candidates []window.Item
+	how        Compaction
+	summarize  Summarizer
+	shorten    window.Work
+	ended      error // the caller's context ended
 
 	open    *OpenCompaction // nil where the third step was not asked for
 	summary Summary
@@ -79,14 +84,16 @@ func (l *ladder) write(ctx context.Context, r window.Request) ([]window.Replacem
 	if l.err == nil {
 		l.arrival, l.err = l.call.arriveSummary(l.summary)
 	}
-	if l.err == nil && len(l.summary.Reinjected) > 0 {
-		l.err = invalid("summary", "puts back what belongs among the next call's items")
+	for _, r := range l.summary.Reinjected {
+		if l.err == nil && contains(l.candidates, r.Item.ID) {
+			l.err = invalid("summary", "puts back a candidate of the call; pin it to keep it")
+		}
 	}
 	if l.err != nil {
 		return nil, l.err
 	}
 	item := l.arrival.item
-	return []window.Replacement{{ID: item.ID, Layer: item.Layer, After: item.Tokens}}, nil
+	return []window.Replacement{{ID: item.ID, Layer: item.Layer, After: item.Tokens, State: l.summary.Reinjected}}, nil
 }
 
 // stands reports whether the summary is in the plan.
@@ -130,10 +137,10 @@ func noting(work window.Work, asked *window.Request) window.Work {
 // yet. The item has the size that the work gave, and the plan's Window gets what is
 // known of it beyond that. A plan without a summary has no facts.
 func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []arrival, about []schema.Fact, err error) {
-	id := ""
+	id, state := "", []window.Reinjected(nil)
 	for _, rung := range plan.Steps {
 		if rung.Step == window.SummarizeMessages && len(rung.Replaced) > 0 {
-			id = rung.Replaced[0].ID
+			id, state = rung.Replaced[0].ID, rung.Replaced[0].State
 		}
 	}
 	if id == "" {
@@ -148,7 +155,11 @@ func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []ar
 	o.fact.Method = "" // the work's own
 	o.leaveOutRefs()
 	end := o.fact
-	end.SummaryRef, end.TokensAfter = schema.Ref(id), new(int64(source.TokensBefore-source.SourceTokens+item.Tokens))
+	end.SummaryRef, end.Reinjected = schema.Ref(id), reinjected(state)
+	end.TokensAfter = new(int64(source.TokensBefore - source.SourceTokens + item.Tokens))
+	for _, r := range state {
+		*end.TokensAfter += int64(r.Item.Tokens)
+	}
 	started := &schema.CompactionStarted{Common: o.common, Compaction: o.fact}
 	if plan.TokensAfter > plan.Limit {
 		end.Reason = doesNotFit

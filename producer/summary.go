@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ func (c *Call) arriveSummary(s Summary) (arrival, error) {
 	case strings.TrimSpace(content.Text) == "":
 		return arrival{}, invalid("summary text", "is empty")
 	}
+	if err := errors.Join(s.checkWriting(), checkGoals(s.Goals)); err != nil {
+		return arrival{}, err
+	}
 	content.Kind = window.KindSummary
 	if content.Role == "" {
 		content.Role = window.RoleSystem
@@ -31,6 +35,49 @@ func (c *Call) arriveSummary(s Summary) (arrival, error) {
 	return c.turn.run.arrive(c.turn.model.Name, content)
 }
 
+// checkWriting refuses a call of the summary's own that cannot be recorded. Its error is
+// an [*InvalidError].
+func (s Summary) checkWriting() error {
+	switch {
+	case s.Billed == nil:
+		return nil
+	case s.CallID == "":
+		return invalid("summary call id", "must name the call that was billed")
+	case s.Model == "":
+		return invalid("summary model", "must name the model that was billed")
+	}
+	return s.Billed.validate()
+}
+
+// writing is the record of the model call that wrote the summary, with its own model and
+// usage: none where nothing was billed. It shares no prompt cache with other calls.
+//
+// Source: seed 004, l. 230 (the ephemeral command).
+func (s Summary) writing() []schema.Fact {
+	if s.Billed == nil {
+		return nil
+	}
+	f := &schema.UsageRecorded{CallID: s.CallID, Model: s.Model, LineageID: "x:" + s.CallID}
+	s.Billed.fill(f)
+	return []schema.Fact{f}
+}
+
+// bill counts the call in the account of the run, once it is recorded.
+func (s Summary) bill(r *RunContext) {
+	if s.Billed != nil {
+		r.Account.bill(s.Billed.Usage)
+	}
+}
+
+func checkGoals(goals []string) error {
+	for i, goal := range goals {
+		if goal == "" || slices.Contains(goals[:i], goal) {
+			return invalid("goals", "must be ids, each once")
+		}
+	}
+	return nil
+}
+
 // summary describes what a summary stands for: by reference, never a copy. Of
 // more than one event holds, it names the first and the last, and says so.
 func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) (schema.Common, schema.Summary) {
@@ -38,6 +85,10 @@ func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) 
 	f := schema.Summary{
 		SummaryID: a.item.ID, SummaryKind: kind, ContentDigest: item.ContentDigest, Tokens: item.TokenEstimate, ByteSize: item.ByteSize,
 		SourceItemRefs: facts.ItemRefs(covers), LossNotes: s.LossNotes, OpenQuestions: s.OpenQuestions,
+		SummarizerCallID: s.CallID,
+	}
+	if len(s.Goals) > 0 {
+		f.GoalRefs = schema.Refs(s.Goals...)
 	}
 	var common schema.Common
 	if n := len(f.SourceItemRefs); tooMany(f.SourceItemRefs) {
@@ -108,9 +159,10 @@ func (l *RunningLog) Refresh(ctx context.Context, c *Call, subcontext string, co
 	if l.created {
 		fact = &schema.SummaryRefreshed{Common: common, Summary: body}
 	}
-	if err := c.turn.Record(ctx, fact); err != nil {
+	if err := c.turn.Record(ctx, append(s.writing(), fact)...); err != nil {
 		return err
 	}
+	s.bill(c.turn.run)
 	l.covers, l.through, l.latest, l.created = all, body.CoversThroughPosition, s, true
 	return nil
 }
@@ -129,7 +181,7 @@ func (o *OpenCompaction) CompleteWithLog(ctx context.Context, l *RunningLog, sta
 		}
 	}
 	s := l.latest
-	s.Reinjected = state
+	s.Reinjected, s.Billed = state, nil // the call is recorded
 	a, err := o.call.arriveSummary(s)
 	if err != nil {
 		return nil, err

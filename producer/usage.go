@@ -80,6 +80,15 @@ func (b Billed) validate() error {
 	return nil
 }
 
+// fill says in a call's record what the provider said of it.
+func (b Billed) fill(f *schema.UsageRecorded) {
+	f.Usage, f.Cost, f.Currency, f.PriceRef = b.Usage, b.Cost, b.Currency, b.PriceRef
+	f.AnsweredModel, f.StopReason = b.Model, b.StopReason
+	if b.CacheLifetime > 0 {
+		f.CacheLifetimeSeconds = new(int64(b.CacheLifetime / time.Second))
+	}
+}
+
 func isCurrency(code string) bool {
 	for i := range len(code) {
 		if code[i] < 'A' || code[i] > 'Z' {
@@ -101,12 +110,8 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 	if f.Layers, err = report(f.Layers, c.Reports); err != nil {
 		return c.hide(err)
 	}
-	f.Usage, f.AssemblyID = billed.Usage, c.assembly
-	f.Cost, f.Currency, f.PriceRef = billed.Cost, billed.Currency, billed.PriceRef
-	f.AnsweredModel, f.StopReason, f.Tags = billed.Model, billed.StopReason, c.Tags
-	if billed.CacheLifetime > 0 {
-		f.CacheLifetimeSeconds = new(int64(billed.CacheLifetime / time.Second))
-	}
+	billed.fill(f)
+	f.AssemblyID, f.Tags = c.assembly, c.Tags
 	err = run.calls.Record(f, plan.Window, run.client.config.Clock(), func() error { return c.turn.Record(ctx, f) })
 	if err == nil {
 		run.Account.bill(billed.Usage)

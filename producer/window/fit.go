@@ -93,7 +93,8 @@ type ladder struct {
 // replacement is the summary that stands for items that are gone.
 type replacement struct {
 	summary  *Item
-	insertAt int // index before which the summary stands
+	insertAt int          // index before which the summary stands
+	state    []Reinjected // what follows the summary
 }
 
 func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
@@ -154,10 +155,13 @@ func (l *ladder) omit(i int, why Omission) {
 }
 
 func (l *ladder) window() []Item {
-	out := make([]Item, 0, l.left+1)
+	out := make([]Item, 0, l.left+1+len(l.state))
 	for i := range l.items {
 		if l.summary != nil && i == l.insertAt {
 			out = append(out, *l.summary)
+			for _, s := range l.state {
+				out = append(out, s.Item)
+			}
 		}
 		if !l.gone[i] {
 			out = append(out, l.items[i])

@@ -57,16 +57,30 @@ type Replacement struct {
 	// ReloadRef is where a tool output can be read again; empty is unknown. A
 	// summary has none.
 	ReloadRef string
+	// State is what is put back beside a summary: items that are no candidates.
+	State []Reinjected
+}
+
+// size is what the replacement takes in all.
+func (r Replacement) size() int {
+	n := r.After
+	for _, s := range r.State {
+		n += s.Item.Tokens
+	}
+	return n
 }
 
 // Selected returns the candidates that are in the window, in order. With the
 // ids of Omitted they are exactly the candidates.
 func (p Plan) Selected() []string {
-	summaries := map[string]bool{}
+	summaries := map[string]bool{} // and what is put back beside them
 	for _, rung := range p.Steps {
 		if rung.Step == SummarizeMessages {
 			for _, r := range rung.Replaced {
 				summaries[r.ID] = true
+				for _, s := range r.State {
+					summaries[s.Item.ID] = true
+				}
 			}
 		}
 	}

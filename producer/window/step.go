@@ -10,8 +10,8 @@ import (
 // Work is what only the runtime can do: write a summary, shorten tool outputs.
 // For SummarizeMessages it returns one Replacement, whose ID is a new item's;
 // for CompactToolOutputs up to one per source item, named by Of[0]. It fills ID,
-// After, Layer if it likes and, for compaction, Of and ReloadRef; the rest is the
-// planner's. A replacement without a size, or that is not smaller than what it stands for, or that came
+// After, Layer and State if it likes and, for compaction, Of and ReloadRef; the rest is
+// the planner's. A replacement without a size, or that is not smaller than what it stands for, or that came
 // twice, is not applied.
 //
 // Work runs synchronously. A panic in it becomes the step's outcome; stopping
@@ -209,7 +209,7 @@ func (l *ladder) summarize(rung *Rung) {
 		rung.Outcome, rung.Note = Failed, fmt.Sprintf("%d summaries came back, not one", len(answer))
 		return
 	}
-	r := Replacement{Of: request.Source, ID: answer[0].ID, Layer: answer[0].Layer, Before: request.Tokens, After: answer[0].After}
+	r := Replacement{Of: request.Source, ID: answer[0].ID, Layer: answer[0].Layer, Before: request.Tokens, After: answer[0].After, State: answer[0].State}
 	if r.Layer == "" {
 		r.Layer = LayerSummary
 	}
@@ -222,8 +222,8 @@ func (l *ladder) summarize(rung *Rung) {
 		rung.Dropped = append(rung.Dropped, l.items[i].ID)
 	}
 	l.summary = &Item{ID: r.ID, Layer: r.Layer, Kind: KindSummary, Role: RoleSystem, Tokens: r.After}
-	l.insertAt = source[0]
-	l.total += r.After
+	l.insertAt, l.state = source[0], r.State
+	l.total += r.size()
 	rung.Replaced = []Replacement{r}
 }
 
@@ -236,7 +236,23 @@ func (l *ladder) refuse(r Replacement) string {
 		return "the summary has the id of another item"
 	case r.After <= 0:
 		return "the summary has no size"
-	case r.After >= r.Before:
+	}
+	known := map[string]bool{r.ID: true}
+	for i := range l.items {
+		known[l.items[i].ID] = true
+	}
+	for _, s := range r.State {
+		switch {
+		case s.Kind == "" || s.Item.ID == "" || s.Item.Tokens < 0:
+			return "what is put back has no kind, no id or no size"
+		case s.Item.Role == RoleAssistant:
+			return "what is put back is what the model said, not state of the system"
+		case known[s.Item.ID]:
+			return "what is put back is among the candidates, or there twice"
+		}
+		known[s.Item.ID] = true
+	}
+	if r.size() >= r.Before {
 		return ErrNotSmaller.Error()
 	}
 	return ""

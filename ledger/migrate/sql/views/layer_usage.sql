@@ -14,7 +14,7 @@
 --   placement        String                  text
 --   changed          Nullable(Bool)          bool
 --   reported_tokens  Nullable(Int64)         tokens
---   reported_by      LowCardinality(String)  text
+--   reported_by      String                  text
 CREATE OR REPLACE VIEW layer_usage AS
 SELECT
     w.incarnation AS incarnation, w.stream_seq AS stream_seq, w.recorded_at AS recorded_at, w.event_time AS event_time,
