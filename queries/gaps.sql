@@ -7,6 +7,9 @@
 --   tenant      String  id    = ''                   only this tenant; '' is all
 --   session_id  String  id    required               the session
 --   turn_id     String  id    = ''                   only gaps that were found in this turn; '' is all
+--   run_id      String  id    = ''                   only gaps that this run found; '' is all
+--   task_id     String  id    = ''                   only gaps of this task; '' is all
+--   attempt_id  String  id    = ''                   only gaps that this attempt found; '' is all
 --   limit       UInt32  rows  = 1000    [1..100000]  most rows to return
 -- Columns:
 --   detected_at          time     when it was found
@@ -37,5 +40,8 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
     AND session_id = {session_id:String}
     AND missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String})
     AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
+    AND ({run_id:String} = '' OR run_id = {run_id:String})
+    AND ({task_id:String} = '' OR task_id = {task_id:String})
+    AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})
 ORDER BY detected_at, missing_id
 LIMIT {limit:UInt32}

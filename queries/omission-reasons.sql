@@ -4,6 +4,9 @@
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all
 --   session_id  String  id    = ''              only this session; '' is all
+--   run_id      String  id    = ''              only this run; '' is all
+--   task_id     String  id    = ''              only this task; '' is all
+--   attempt_id  String  id    = ''              only this attempt; '' is all
 --   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
 -- Columns:
 --   tenant          id      the tenant
@@ -21,6 +24,9 @@ SELECT
 FROM omissions AS o
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({run_id:String} = '' OR run_id = {run_id:String})
+    AND ({task_id:String} = '' OR task_id = {task_id:String})
+    AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, reason, policy
 ORDER BY tokens DESC NULLS LAST, omissions DESC, tenant, reason, policy

@@ -50,7 +50,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 func TestGetOffersTheNearest(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"sesion-usage": "session-usage", "tool_use": "tool-use", "open_gap": "open-gaps", "omission-reason": "omission-reasons",
+		"sesion-usage": "session-usage", "tool_use": "tool-use", "open_gap": "open-gaps", "omission-reason": "resource-access",
 	} {
 		_, err := queries.Get(name)
 		var unknown *queries.UnknownError
@@ -73,19 +73,19 @@ func TestBind(t *testing.T) {
 		give  map[string]string
 		want  string // part of the error; empty for none
 	}{
-		{"omission-reasons", nil, ""},
-		{"omission-reasons", map[string]string{"days": "30", "tenant": "a'b\\c\n"}, ""},
-		{"omission-reasons", map[string]string{"day": "30"}, "no such parameter; it has tenant, session_id, days; did you mean days?"},
-		{"omission-reasons", map[string]string{"colour": "red"}, "it has tenant, session_id, days"},
+		{"resource-access", nil, ""},
+		{"resource-access", map[string]string{"days": "30", "tenant": "a'b\\c\n"}, ""},
+		{"resource-access", map[string]string{"day": "30"}, "no such parameter; it has tenant, session_id, days; did you mean days?"},
+		{"resource-access", map[string]string{"colour": "red"}, "it has tenant, session_id, days"},
 		{"budget-what-if", map[string]string{"show": "some"}, "one of flips, all"},
 		{"budget-what-if", map[string]string{"percent": "0"}, "a whole number from 1 to 10000"},
-		{"omission-reasons", map[string]string{"days": "36501"}, "a whole number from 0 to 36500"},
-		{"omission-reasons", map[string]string{"days": "-1"}, "a whole number from 0 to 36500"},
-		{"omission-reasons", map[string]string{"days": "3.5"}, "a whole number from 0 to 36500"},
-		{"omission-reasons", map[string]string{"days": ""}, "a whole number from 0 to 36500"},
-		{"omission-reasons", map[string]string{"days": "0x10"}, "a whole number from 0 to 36500"},
-		{"omission-reasons", map[string]string{"tenant": "a\x00"}, "zero byte"},
-		{"omission-reasons", map[string]string{"tenant": "\xff"}, "UTF-8"},
+		{"resource-access", map[string]string{"days": "36501"}, "a whole number from 0 to 36500"},
+		{"resource-access", map[string]string{"days": "-1"}, "a whole number from 0 to 36500"},
+		{"resource-access", map[string]string{"days": "3.5"}, "a whole number from 0 to 36500"},
+		{"resource-access", map[string]string{"days": ""}, "a whole number from 0 to 36500"},
+		{"resource-access", map[string]string{"days": "0x10"}, "a whole number from 0 to 36500"},
+		{"resource-access", map[string]string{"tenant": "a\x00"}, "zero byte"},
+		{"resource-access", map[string]string{"tenant": "\xff"}, "UTF-8"},
 		{"elision-savings", map[string]string{"read_ratio": "NaN"}, "a number from 0.001 to 1"},
 		{"elision-savings", map[string]string{"read_ratio": "0.25"}, ""},
 		{"window", map[string]string{"session_id": "s"}, "turn_id: is required, the turn"},

@@ -6,6 +6,9 @@
 -- Parameters:
 --   tenant      String  id  = ''      only this tenant; '' is all
 --   session_id  String  id  required  the session
+--   run_id      String  id  = ''      only what this run did; '' is all
+--   task_id     String  id  = ''      only what is of this task; '' is all
+--   attempt_id  String  id  = ''      only what is of this attempt; '' is all
 -- Columns:
 --   tenant                 id      the tenant
 --   session_id             id      the session
@@ -29,6 +32,9 @@ FROM
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
+        AND ({run_id:String} = '' OR run_id = {run_id:String})
+        AND ({task_id:String} = '' OR task_id = {task_id:String})
+        AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})
     UNION ALL
     SELECT
         tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL,
@@ -37,6 +43,9 @@ FROM
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND record_kind = 'assembly'
+        AND ({run_id:String} = '' OR run_id = {run_id:String})
+        AND ({task_id:String} = '' OR task_id = {task_id:String})
+        AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})
         AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
 )
 GROUP BY tenant, session_id, thread_id, turn_id

@@ -162,10 +162,12 @@ func TestPacksOfTheDemo(t *testing.T) {
 	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
 	scopes := [][]string{{}}
 	for _, row := range askCLI(t, data, "--sql", "SELECT DISTINCT '--turn' AS flag, turn_id AS id FROM recorded_events WHERE turn_id != '' "+
-		"UNION ALL SELECT DISTINCT '--run', run_id FROM recorded_events WHERE run_id != ''") {
+		"UNION ALL SELECT DISTINCT '--run', run_id FROM recorded_events WHERE run_id != '' "+
+		"UNION ALL SELECT DISTINCT '--task', task_id FROM recorded_events WHERE task_id != ''") {
 		scopes = append(scopes, []string{row["flag"].(string), row["id"].(string)})
 	}
-	if len(scopes) != 1+6+3 {
+	scopes = append(scopes, []string{"--task", "understand-the-repository", "--attempt", "attempt-1"})
+	if len(scopes) != 1+6+3+1+1 {
 		t.Errorf("%d scopes: %v", len(scopes), scopes)
 	}
 	for i, scope := range scopes {

@@ -66,7 +66,7 @@ type Result struct {
 func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	x := &export{ctx: ctx, ledger: l, config: c}
 	s := c.Header.Scope
-	x.scope = read.Scope{Tenant: s.Tenant, Session: s.Session, Run: s.Run, Turn: s.Turn}
+	x.scope = read.Scope{Tenant: s.Tenant, Session: s.Session, Run: s.Run, Turn: s.Turn, Task: s.Task, Attempt: s.Attempt}
 	if err := x.prepare(); err != nil {
 		return Result{}, err
 	}
@@ -152,7 +152,7 @@ func (x *export) prepare() error {
 		return nil
 	}
 	if s := x.header.Scope; s.Kind != pack.ScopeSession {
-		x.header.Elsewhere, err = read.Of(x.ledger).ScopeOutside(x.ctx, x.scope, pack.SealsOfTurns)
+		x.header.Elsewhere, err = read.Of(x.ledger).ScopeOutside(x.ctx, x.scope, s.SealKinds())
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func notLogged(incarnation uuid.UUID, sequence uint64) error {
 // is the same pseudonym.
 func (x *export) hideScope() {
 	s := &x.header.Scope
-	for _, id := range []*string{&s.Tenant, &s.Session, &s.Run, &s.Turn} {
+	for _, id := range []*string{&s.Tenant, &s.Session, &s.Run, &s.Turn, &s.Task, &s.Attempt} {
 		*id = x.hide.of(*id)
 	}
 }

@@ -305,6 +305,8 @@ func TestNothingDangles(t *testing.T) {
 		e := event(t, fmt.Sprint("d-", len(events)+1), "s", turn, fact)
 		if turn == "" {
 			e.RunID = "above"
+		} else {
+			e.TaskID, e.AttemptID = "task", "2"
 		}
 		events = append(events, e)
 	}
@@ -325,11 +327,12 @@ func TestNothingDangles(t *testing.T) {
 	f.write(t, events...)
 	for _, scope := range []pack.Scope{
 		{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s", Turn: "t1"}, {Kind: pack.ScopeRun, Tenant: "acme", Session: "s", Run: "run-1"},
+		{Kind: pack.ScopeTask, Tenant: "acme", Session: "s", Task: "task", Attempt: "2"},
 	} {
 		want := []*schema.Event{events[1], events[4], events[5], events[6], events[7], events[8], events[9]}
 		c := f.config(t, scope)
 		made, err := evidence.Export(t.Context(), f.Ledger, c)
-		if err != nil || made.Windows != map[string]int{pack.ScopeTurn: 1, pack.ScopeRun: 2}[scope.Kind] {
+		if err != nil || made.Windows != map[string]int{pack.ScopeTurn: 1, pack.ScopeRun: 2, pack.ScopeTask: 2}[scope.Kind] {
 			t.Fatalf("%s: %d windows, %v", scope.Kind, made.Windows, err)
 		}
 		if !slices.Equal(made.Lacking, []document.Thing{{Kind: "item", ID: "nowhere"}}) {

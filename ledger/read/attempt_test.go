@@ -2,6 +2,7 @@ package read_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
@@ -195,6 +196,49 @@ func TestARetryHasAWindowOfItsOwn(t *testing.T) {
 				t.Fatalf("%v: %d blocks, %v", arguments, len(blocks), err)
 			}
 			same(t, arguments, blocks, selected[turn.Block](t, l, "window", arguments))
+		}
+	}
+}
+
+// TestAskOfATask: queries take a task, an attempt and a run, and tasks lists them.
+func TestAskOfATask(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	for i, attempt := range []string{"1", "2"} {
+		c.in("s1", "s1", "t"+attempt, "run-"+attempt)
+		c.ids.TaskID, c.ids.AttemptID, c.ids.StepID = "task", attempt, "step"
+		c.choose("s"+attempt, 10, schema.Candidate{ItemRef: "a", Reason: schema.OmitStale, Tokens: num(5)})
+		c.call("call-"+attempt, "", int64(10*(i+1)), 0, 0)
+		c.ids.ActionID = "act"
+		c.add(&schema.MissingDetected{Missing: schema.Missing{MissingID: "gap-" + attempt, Question: "?", Status: schema.StatusOpen, RequestedFrom: "user", RequestedAction: "say", UserSummary: "a gap"}})
+	}
+	c.in("s1", "s1", "t3", "run-3")
+	c.call("call-3", "", 1, 0, 0)
+	l := c.write()
+	for _, ask := range []struct{ query, parameter, value, columns, want string }{
+		{"tasks", "", "", "task_id attempt_id run_ids turns steps actions calls window_tokens omissions gaps", "[[task 2 [run-2] 1 1 1 1 20 1 1] [task 1 [run-1] 1 1 1 1 10 1 1]]"},
+		{"tasks", "attempt_id", "1", "task_id attempt_id", "[[task 1]]"},
+		{"tasks", "run_id", "run-2", "task_id attempt_id", "[[task 2]]"},
+		{"tasks", "task_id", "other", "task_id", "[]"},
+		{"turns", "", "", "turn_id", "[[t1] [t2] [t3]]"},
+		{"turns", "task_id", "task", "turn_id", "[[t1] [t2]]"},
+		{"turns", "attempt_id", "2", "turn_id", "[[t2]]"},
+		{"turns", "run_id", "run-3", "turn_id", "[[t3]]"},
+		{"model-usage", "attempt_id", "2", "calls uncached_input", "[[1 20]]"},
+		{"model-usage", "task_id", "task", "calls uncached_input", "[[2 30]]"},
+		{"model-usage", "run_id", "run-3", "calls uncached_input", "[[1 1]]"},
+		{"omission-reasons", "attempt_id", "1", "reason omissions", "[[stale 1]]"},
+		{"omission-reasons", "run_id", "run-3", "reason", "[]"},
+		{"gaps", "attempt_id", "2", "missing_id", "[[gap-2]]"},
+		{"gaps", "task_id", "task", "missing_id", "[[gap-1] [gap-2]]"},
+		{"gaps", "run_id", "run-1", "missing_id", "[[gap-1]]"},
+	} {
+		give := map[string]string{"session_id": "s1"}
+		if ask.parameter != "" {
+			give[ask.parameter] = ask.value
+		}
+		if got := fmt.Sprint(named(t, l, ask.query, give, strings.Fields(ask.columns)...)); got != ask.want {
+			t.Errorf("%s with %s %s:\n got %s\nwant %s", ask.query, ask.parameter, ask.value, got, ask.want)
 		}
 	}
 }

@@ -17,17 +17,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Scope names events: those of a session, or of a run or a turn of one.
+// Scope names events: those of a session, or of a run, a turn, a task or an attempt of one.
 type Scope struct {
 	Tenant, Session string
 	Run, Turn       string   // empty is all
+	Task, Attempt   string   // empty is all
 	Only            []uint64 // these sequences of the stream; empty is all
 }
 
 func (s Scope) parameters() chsql.Params {
 	return chsql.Params{
 		"tenant": chsql.Text(s.Tenant), "session": chsql.Text(s.Session), "turn": chsql.Text(s.Turn),
-		"run": chsql.Text(s.Run), "only": chsql.Numbers(s.Only),
+		"run": chsql.Text(s.Run), "task": chsql.Text(s.Task), "attempt": chsql.Text(s.Attempt), "only": chsql.Numbers(s.Only),
 	}
 }
 

@@ -156,6 +156,12 @@ func (b *Builder) askedScope() []byte {
 	if s.Turn != "" {
 		o.text("turn_id", plainID(s.Turn))
 	}
+	if s.Task != "" {
+		o.text("task_id", plainID(s.Task))
+	}
+	if s.Attempt != "" {
+		o.text("attempt_id", plainID(s.Attempt))
+	}
 	return o.end()
 }
 
@@ -180,7 +186,9 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 		return b.err
 	}
 	b.tally.events++
-	b.scope.see(&r.Event.Correlation)
+	if !beside {
+		b.scope.see(&r.Event.Correlation)
+	}
 	b.addRecordNode(r.Event)
 	b.addTelemetry(r.Event)
 	addEventDocument(b, r.Event)

@@ -20,7 +20,7 @@ func validate(h pack.Header) error {
 		return fmt.Errorf("pack %s: it does not say when it was made", h.ID)
 	}
 	if scopeID(h.Scope) == "" || h.Scope.Session == "" {
-		return fmt.Errorf("pack %s: a scope is a session, or a turn or run of one", h.ID)
+		return fmt.Errorf("pack %s: a scope is a session, or a turn, a run or a task of one", h.ID)
 	}
 	return nil
 }
@@ -32,6 +32,8 @@ func scopeID(s pack.Scope) string {
 		return s.Turn
 	case pack.ScopeRun:
 		return s.Run
+	case pack.ScopeTask:
+		return s.Task
 	case pack.ScopeSession:
 		return s.Session
 	}

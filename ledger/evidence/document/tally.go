@@ -45,7 +45,8 @@ var scopeColumns = []string{"runtime_id", "session_id", "thread_id", "turn_id", 
 func scopeDocument(b *Builder) []byte {
 	var o object
 	o.begin().text("scope_id", evidenceID(kind(b.header.Scope.Kind), scopeID(b.header.Scope)))
-	asked := map[string]string{"session_id": b.header.Scope.Session, "run_id": b.header.Scope.Run, "turn_id": b.header.Scope.Turn}
+	s := b.header.Scope
+	asked := map[string]string{"session_id": s.Session, "run_id": s.Run, "turn_id": s.Turn, "task_id": s.Task, "attempt_id": s.Attempt}
 	for i, f := range schema.CorrelationFields {
 		if !slices.Contains(scopeColumns, f.Column) {
 			continue

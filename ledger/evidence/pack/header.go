@@ -48,33 +48,42 @@ type Header struct {
 const (
 	ScopeTurn    = "turn"
 	ScopeRun     = "run"
+	ScopeTask    = "task"
 	ScopeSession = "session"
 )
 
 // Scope is what a pack was asked to hold. Ids that were not asked for are empty.
 type Scope struct {
-	Kind    string `json:"kind"` // [ScopeTurn], [ScopeRun] or [ScopeSession]
+	Kind    string `json:"kind"` // [ScopeTurn], [ScopeRun], [ScopeTask] or [ScopeSession]
 	Tenant  string `json:"tenant"`
 	Session string `json:"session_id"`
 	Run     string `json:"run_id,omitempty"`
 	Turn    string `json:"turn_id,omitempty"`
+	Task    string `json:"task_id,omitempty"`
+	Attempt string `json:"attempt_id,omitempty"` // of the task
 }
 
 // Seals reports whether a sealed scope of this kind, which has the session and the ids
-// that s asks for, lies within s. Tasks and what producers define may go beyond a turn
-// or a run.
+// that s asks for, lies within s. What producers define may go beyond a part of a session.
 func (s Scope) Seals(kind string) bool {
-	return s.Kind == ScopeSession || slices.Contains(SealsOfTurns, kind)
+	return s.Kind == ScopeSession || slices.Contains(s.SealKinds(), kind)
+}
+
+// SealKinds are the kinds of sealed scopes that lie within a part of a session whose ids
+// they have. A task may go beyond a turn or a run.
+func (s Scope) SealKinds() []string {
+	kinds := []string{ScopeTurn, "tool_invocation"}
+	if s.Kind == ScopeTask {
+		kinds = append(kinds, ScopeTask)
+	}
+	return kinds
 }
 
 // Has reports whether an event with these ids is of the scope.
 func (s Scope) Has(ids *schema.Correlation) bool {
-	return ids.SessionID == s.Session && (s.Run == "" || ids.RunID == s.Run) && (s.Turn == "" || ids.TurnID == s.Turn)
+	return ids.SessionID == s.Session && (s.Run == "" || ids.RunID == s.Run) && (s.Turn == "" || ids.TurnID == s.Turn) &&
+		(s.Task == "" || ids.TaskID == s.Task) && (s.Attempt == "" || ids.AttemptID == s.Attempt)
 }
-
-// SealsOfTurns are the kinds of sealed scopes that lie within the turn or run whose id
-// they have.
-var SealsOfTurns = []string{ScopeTurn, "tool_invocation"}
 
 // headerText is a header as its file has it.
 type headerText struct {

@@ -120,8 +120,7 @@ func (s *seal) String() string {
 
 // within reports whether all that the seal is about is of a pack's scope.
 func (s *seal) within(scope pack.Scope) bool {
-	return s.tenant == schema.TenantOf(scope.Tenant) && s.ids.SessionID == scope.Session && scope.Seals(s.scope) &&
-		(scope.Turn == "" || s.ids.TurnID == scope.Turn) && (scope.Run == "" || s.ids.RunID == scope.Run)
+	return s.tenant == schema.TenantOf(scope.Tenant) && scope.Seals(s.scope) && scope.Has(&s.ids)
 }
 
 // is reports whether the seal is that of a pack's scope.

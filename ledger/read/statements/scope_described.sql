@@ -17,7 +17,11 @@ FROM
             AND session_id = {session:String}
             AND has({ids:Array(String)}, subject)
             AND event_type NOT IN ('context.item.removed', 'context.injection.removed', 'context.resource.accessed')
-            AND NOT (({turn:String} = '' OR turn_id = {turn:String}) AND ({run:String} = '' OR run_id = {run:String}))
+            AND NOT (
+                ({turn:String} = '' OR turn_id = {turn:String})
+                AND ({run:String} = '' OR run_id = {run:String})
+                AND ({task:String} = '' OR task_id = {task:String})
+                AND ({attempt:String} = '' OR attempt_id = {attempt:String}))
     )
     WHERE has({things:Array(String)}, concat(object, ' ', subject))
 )

@@ -53,5 +53,7 @@ WHERE fact.5 = if({tenant:String} = '', 'default', {tenant:String})
     AND fact.6 = {session:String}
     AND ({run:String} = '' OR fact.7 = {run:String})
     AND ({turn:String} = '' OR fact.8 = {turn:String})
+    AND {task:String} = '' -- of an erased record nobody knows the task
+    AND {attempt:String} = ''
 ORDER BY log, log_index
 SETTINGS do_not_merge_across_partitions_select_final = 1

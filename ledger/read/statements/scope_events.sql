@@ -10,6 +10,8 @@ WHERE tenant = {tenant:String}
     AND incarnation = {incarnation:UUID}
     AND ({turn:String} = '' OR turn_id = {turn:String})
     AND ({run:String} = '' OR run_id = {run:String})
+    AND ({task:String} = '' OR task_id = {task:String})
+    AND ({attempt:String} = '' OR attempt_id = {attempt:String})
     AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))
 ORDER BY tenant, session_id, incarnation, stream_seq
 SETTINGS do_not_merge_across_partitions_select_final = 1, max_block_size = 2000, max_execution_time = 600

@@ -10,6 +10,8 @@ WHERE incarnation = {incarnation:UUID}
             AND incarnation = {incarnation:UUID}
             AND ({turn:String} = '' OR turn_id = {turn:String})
             AND ({run:String} = '' OR run_id = {run:String})
+            AND ({task:String} = '' OR task_id = {task:String})
+            AND ({attempt:String} = '' OR attempt_id = {attempt:String})
             AND (empty({only:Array(UInt64)}) OR has({only:Array(UInt64)}, stream_seq))
     )
 ORDER BY incarnation, log_index

@@ -6,7 +6,11 @@ FROM
     WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
         AND session_id = {session:String}
         AND sequence IS NOT NULL
-        AND NOT (({turn:String} = '' OR turn_id = {turn:String}) AND ({run:String} = '' OR run_id = {run:String}))
+        AND NOT (
+                ({turn:String} = '' OR turn_id = {turn:String})
+                AND ({run:String} = '' OR run_id = {run:String})
+                AND ({task:String} = '' OR task_id = {task:String})
+                AND ({attempt:String} = '' OR attempt_id = {attempt:String}))
     UNION ALL
     SELECT r.1, assumeNotNull(r.5)
     FROM
@@ -24,6 +28,10 @@ FROM
     )
     WHERE r.2 = {session:String}
         AND r.5 IS NOT NULL
-        AND NOT (({turn:String} = '' OR r.4 = {turn:String}) AND ({run:String} = '' OR r.3 = {run:String}))
+        AND NOT (
+            ({turn:String} = '' OR r.4 = {turn:String})
+            AND ({run:String} = '' OR r.3 = {run:String})
+            AND {task:String} = ''
+            AND {attempt:String} = '')
 )
 ORDER BY source, number

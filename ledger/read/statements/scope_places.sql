@@ -9,6 +9,8 @@ FROM
         AND ({session:String} = '' OR session_id = {session:String})
         AND ({turn:String} = '' OR turn_id = {turn:String})
         AND ({run:String} = '' OR run_id = {run:String})
+        AND ({task:String} = '' OR task_id = {task:String})
+        AND ({attempt:String} = '' OR attempt_id = {attempt:String})
         AND session_id != ''
     GROUP BY tenant, session_id
     UNION ALL
@@ -32,6 +34,8 @@ FROM
         AND ({session:String} = '' OR r.1 = {session:String})
         AND ({turn:String} = '' OR r.3 = {turn:String})
         AND ({run:String} = '' OR r.2 = {run:String})
+        AND {task:String} = ''
+        AND {attempt:String} = ''
     GROUP BY tenant, r.1
 )
 GROUP BY whose, session_id

@@ -8,6 +8,8 @@ FROM
         AND event_type = {type:String}
         AND ({turn:String} = '' OR turn_id = {turn:String})
         AND ({run:String} = '' OR run_id = {run:String})
+        AND ({task:String} = '' OR task_id = {task:String})
+        AND ({attempt:String} = '' OR attempt_id = {attempt:String})
         AND has({kinds:Array(String)}, JSONExtractString(data, 'scope'))
 )
 ARRAY JOIN s.2 AS r

@@ -29,6 +29,7 @@ import (
 // ExportFlags say what to export and where to.
 type ExportFlags struct {
 	tenant, session, run, turn string
+	task, attempt              string
 	Out, output                string
 	zip, redactIDs, unrecorded bool
 }
@@ -36,11 +37,12 @@ type ExportFlags struct {
 func evidenceExportCommand(a *cli.App) *cobra.Command {
 	var flags ExportFlags
 	cmd := &cobra.Command{
-		Use:   "export (--turn T | --run R | --session S) --out DIR",
-		Short: "Write the facts of a turn, a run or a session as a pack that anyone can check",
+		Use:   "export (--turn T | --run R | --task K [--attempt A] | --session S) --out DIR",
+		Short: "Write the facts of a turn, a run, a task or a session as a pack that anyone can check",
 		Long: `Write an evidence pack: the records in log order, the proof that they are in the
 log under its newest signed head, the documents that follow from them, and a signed
-list of all files. README.md in it is for people and draws the windows.
+list of all files. README.md in it is for people and draws the windows. Facts of other
+parts of the session are there, too, where they describe what the asked ones name.
 
 The pack appears at --out when all of it is written, or not at all; --out must not
 exist, or be an empty folder. With --zip it is one file. With --redact-ids the
@@ -56,6 +58,7 @@ Where an id occurs in several sessions, a terminal is asked which; elsewhere the
 choices are printed and the exit code is 2.`,
 		Example: `  ctxledger evidence export --turn turn_7 --out pack
   ctxledger evidence export --run run_1 --session s_42 --out pack -o json
+  ctxledger evidence export --task task_3 --attempt 2 --out pack
   ctxledger evidence export --session s_42 --out s_42.zip --zip --redact-ids`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return evidenceExport(cmd.Context(), a, flags) },
@@ -63,7 +66,9 @@ choices are printed and the exit code is 2.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.turn, "turn", "", "the turn")
 	f.StringVar(&flags.run, "run", "", "the run")
-	f.StringVar(&flags.session, "session", "", "the session, or that of the turn or run")
+	f.StringVar(&flags.task, "task", "", "the task")
+	f.StringVar(&flags.attempt, "attempt", "", "only this attempt at the task")
+	f.StringVar(&flags.session, "session", "", "the session, or that of the turn, run or task")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.Out, "out", "", "where the pack goes (required)")
 	f.BoolVar(&flags.zip, "zip", false, "write one zip file instead of a folder")
@@ -101,10 +106,12 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 // check says what is wrong with the flags.
 func (f ExportFlags) check() error {
 	switch {
-	case f.turn != "" && f.run != "":
-		return cli.UsageError("--turn and --run: give one of them")
-	case f.turn == "" && f.run == "" && f.session == "":
-		return cli.UsageError("what of? give --turn, --run or --session (`ctxledger query sessions` lists the sessions)")
+	case f.turn != "" && f.run != "", f.turn != "" && f.task != "", f.run != "" && f.task != "":
+		return cli.UsageError("--turn, --run and --task: give one of them")
+	case f.attempt != "" && f.task == "":
+		return cli.UsageError("--attempt: give --task, too (`ctxledger query tasks` lists both)")
+	case f.turn == "" && f.run == "" && f.task == "" && f.session == "":
+		return cli.UsageError("what of? give --turn, --run, --task or --session (`ctxledger query sessions` lists the sessions)")
 	case f.Out == "":
 		return cli.UsageError("where to? give --out")
 	case f.output != "table" && f.output != "json":
@@ -132,6 +139,8 @@ func (f ExportFlags) kind() (kind, id string) {
 		return pack.ScopeTurn, f.turn
 	case f.run != "":
 		return pack.ScopeRun, f.run
+	case f.task != "":
+		return pack.ScopeTask, f.task
 	}
 	return pack.ScopeSession, f.session
 }
@@ -140,8 +149,9 @@ func (f ExportFlags) kind() (kind, id string) {
 // id, or those that a person at a terminal chooses.
 func findScope(ctx context.Context, a *cli.App, l *ledger.Ledger, f ExportFlags) (pack.Scope, error) {
 	kind, id := f.kind()
-	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}
-	found, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn}, cli.Choices+1)
+	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
+	asked := read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
+	found, err := read.Of(l).ScopePlaces(ctx, asked, cli.Choices+1)
 	if err != nil {
 		return scope, err
 	}
@@ -306,7 +316,7 @@ func exportedEvent(scope pack.Scope, made export, at time.Time) (*schema.Event, 
 		fact.Checkpoint = string(made.Heads[len(made.Heads)-1])
 	}
 	e, err := schema.NewEvent(fact, id.String(), exporterSource+made.id, at.UTC(), schema.Correlation{
-		Tenant: scope.Tenant, SessionID: scope.Session, TurnID: scope.Turn, RunID: scope.Run, EvidenceID: made.id,
+		Tenant: scope.Tenant, SessionID: scope.Session, TurnID: scope.Turn, RunID: scope.Run, TaskID: scope.Task, AttemptID: scope.Attempt, EvidenceID: made.id,
 	})
 	if err == nil {
 		e.Sequence = new(int64(1))

@@ -205,6 +205,11 @@ func scopeText(r *verify.Report) string {
 		id = r.Scope.Turn
 	case "run":
 		id = r.Scope.Run
+	case "task":
+		id = r.Scope.Task
+		if r.Scope.Attempt != "" {
+			id += ", attempt " + r.Scope.Attempt
+		}
 	}
 	return safe(r.Scope.Kind + " " + id)
 }
