@@ -50,7 +50,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 func TestGetOffersTheNearest(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"sesion-usage": "session-usage", "tool_use": "tool-use", "open_gap": "open-gaps", "omission-reason": "resource-access",
+		"sesion-usage": "session-usage", "tool_use": "tool-use", "open_gap": "open-gaps", "omission-reason": "omission-reasons",
 	} {
 		_, err := queries.Get(name)
 		var unknown *queries.UnknownError
