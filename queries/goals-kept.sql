@@ -16,21 +16,27 @@
 --   compaction_id  id    the compaction
 --   summary_id     id    the summary
 --   goals          id    goals in force before; [] if not said
+--   named          id    goals that the summary names
 --   kept           id    of them, those that are kept
 --   lost           id    of them, those that are not
 --   all_kept       bool  whether nothing is lost; NULL where no goals are said
 WITH
 versions AS
 (
-    SELECT tenant, session_id, attempt_id, summary_id, thread_order, goal_refs
+    SELECT
+        tenant, session_id, attempt_id, summary_id, arraySort(groupArray((thread_order, goal_refs))) AS versions
     FROM summaries
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, attempt_id, summary_id
 )
 SELECT
     c.tenant AS tenant, c.session_id AS session_id, c.thread_id AS thread_id, c.event_time AS event_time,
     c.compaction_id AS compaction_id, c.summary_ref AS summary_id, c.goal_refs AS goals,
-    arrayFilter(g -> has(s.goal_refs, g) OR has(c.reinjected_refs, g), goals) AS kept,
+    if(
+        arrayExists(v -> v.1 <= c.thread_order, s.versions), arrayLast(v -> v.1 <= c.thread_order, s.versions),
+        s.versions[1]).2 AS named,
+    arrayFilter(g -> has(named, g) OR has(c.reinjected_refs, g), goals) AS kept,
     arrayFilter(g -> NOT has(kept, g), goals) AS lost,
     if(empty(goals), NULL, empty(lost)) AS all_kept
 FROM (
@@ -41,11 +47,10 @@ FROM (
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND change = 'completed'
 ) AS c
-ASOF LEFT JOIN versions AS s
+LEFT JOIN versions AS s
     ON s.tenant = c.tenant
         AND s.session_id = c.session_id
         AND s.attempt_id = c.attempt_id
         AND s.summary_id = c.summary_ref
-        AND s.thread_order <= c.thread_order
 ORDER BY event_time DESC, tenant, session_id, c.stream_seq
 LIMIT {limit:UInt32}

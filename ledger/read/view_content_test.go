@@ -46,6 +46,8 @@ func TestContentAndReplacements(t *testing.T) {
 		TokensBefore: num(1000), TokensAfter: num(400), SummarizerCallID: "writer-2", GoalRefs: refs("goal-1", "goal-2", "goal-3"),
 		Reinjected: []schema.Reinjected{{Kind: "todo", Ref: "goal-3"}}}})
 	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "c2", Scope: "thread", SourceItemRefs: refs("u1"), SummaryRef: "sum-2"}})
+	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "c3", Scope: "thread", SourceItemRefs: refs("u1"), SummaryRef: "sum-3", GoalRefs: refs("goal-1")}})
+	c.add(&schema.SummaryCreated{Summary: schema.Summary{SummaryID: "sum-3", SourceItemRefs: refs("u1"), GoalRefs: refs("goal-1")}})
 	l := c.write()
 
 	for _, test := range []struct{ sql, want string }{
@@ -57,8 +59,8 @@ func TestContentAndReplacements(t *testing.T) {
 			"[[call-1 memory 90 80 noetic] [call-1 user 5 NULL ] [call-2 user 6 NULL ]]"},
 		{"SELECT elided_notes, elided_stub_digests, elided_reasons FROM elisions ORDER BY stream_seq",
 			"[[[read it to confirm the import  ] [hmac-sha256:k:02  ] [long and 3 turns old  ]] [[] [] []]]"},
-		{"SELECT summary_id, summarizer_call_id, goal_refs FROM summaries ORDER BY stream_seq", "[[log writer-1 []] [sum-1  [goal-1]]]"},
-		{"SELECT compaction_id, goal_refs FROM compactions ORDER BY compaction_id", "[[c1 [goal-1 goal-2 goal-3]] [c2 []]]"},
+		{"SELECT summary_id, summarizer_call_id, goal_refs FROM summaries ORDER BY stream_seq", "[[log writer-1 []] [sum-1  [goal-1]] [sum-3  [goal-1]]]"},
+		{"SELECT compaction_id, goal_refs FROM compactions ORDER BY compaction_id", "[[c1 [goal-1 goal-2 goal-3]] [c2 []] [c3 [goal-1]]]"},
 	} {
 		if got := fmt.Sprint(rows(t, l, test.sql, nil)); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.sql, got, test.want)
@@ -75,7 +77,7 @@ func TestContentAndReplacements(t *testing.T) {
 		{"summary-costs", "compaction_id outcome summary_id ephemeral_context_id summarizer_call_id model window_tokens output cost tokens_saved", []string{
 			" refreshed log sub-1 writer-1 small 1200 100 0.25 NULL", "c1 completed sum-1  writer-2  NULL NULL NULL 600"}},
 		{"goals-kept", "compaction_id goals kept lost all_kept", []string{
-			"c1 [goal-1 goal-2 goal-3] [goal-1 goal-3] [goal-2] 0", "c2 [] [] [] NULL"}},
+			"c1 [goal-1 goal-2 goal-3] [goal-1 goal-3] [goal-2] 0", "c2 [] [] [] NULL", "c3 [goal-1] [goal-1] [] 1"}},
 	} {
 		var got []string
 		for _, row := range named(t, l, test.query, nil, strings.Fields(test.columns)...) {

@@ -22,6 +22,31 @@ FROM
     ORDER BY event_time
 );
 
+-- check: goals-are-kept
+-- expects: each goal that was in force before is named by the summary, or put back beside it
+-- rule: seed 004 (goals over a compaction)
+-- applies: run
+WITH kept AS
+(
+    SELECT arrayDistinct(arrayFlatten(groupArray(goal_refs))) AS goals
+    FROM summaries
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+)
+SELECT
+    count() AS looked_at, 'goal-1: summary; goal-2: put back' AS expected,
+    replaceAll(arrayStringConcat(groupArray(line), '; '), concat('-', {run:String}), '') AS found
+FROM
+(
+    SELECT concat(
+        goal, ': ',
+        multiIf(
+            has((SELECT goals FROM kept), goal), 'summary', has(reinjected_refs, goal), 'put back', 'lost')) AS line
+    FROM compactions
+    ARRAY JOIN goal_refs AS goal
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND change = 'completed'
+    ORDER BY goal
+);
+
 -- check: summary-is-context
 -- expects: the summary is recorded as a summary, as a context item and as a record of its own, and never as an
 --   entry of the log

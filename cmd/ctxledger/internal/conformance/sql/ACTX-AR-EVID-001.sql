@@ -20,6 +20,26 @@ FROM
     ORDER BY item_id
 );
 
+-- check: parts-are-references
+-- expects: an item with an image says where the image is, what it is and how large, and never holds it; one that holds
+--   its image, or does not say where it is, is refused
+-- rule: seed 003 (content parts), seed 001 ACTX-AR-EVID-001
+-- applies: run
+SELECT
+    count() AS looked_at,
+    'picture: text at  hmac:k1:aa01 12 bytes 3 tokens; picture: image/png at blob:78  20480 bytes 258 tokens'
+        AS expected,
+    replaceAll(arrayStringConcat(groupArray(line), '; '), concat('-', {run:String}), '') AS found
+FROM
+(
+    SELECT concat(
+        item_id, ': ', if(mime_type = '', part_kind, mime_type), ' at ', ref, ' ', content_digest, ' ',
+        toString(byte_size), ' bytes ', toString(tokens), ' tokens') AS line
+    FROM item_parts
+    WHERE tenant = {tenant:String} AND session_id = {session_id:String}
+    ORDER BY item_id, part
+);
+
 -- check: pack-refers
 -- expects: the export says which pack, of what scope, by which digest, and cites the evidence by reference
 -- rule: seed 001 ACTX-AR-EVID-001
