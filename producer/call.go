@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -31,9 +32,47 @@ type Call struct {
 	Selection Selection
 	// Tags are the call's own; [Call.Bill] records them.
 	Tags []string
+	// Offered says what Fit has to choose from beyond the items. Set it before.
+	Offered Offered
+	// Wrapping says how the window's text is put together. Set it before Assemble.
+	Wrapping Wrapping
 	// Reports are what layers say of their own size; [Call.Bill] records them beside
 	// what is counted.
 	Reports []LayerReport
+}
+
+// Offered is what a runtime knows of a surface beyond its items. What is left empty is
+// unknown.
+type Offered struct {
+	Sources      []string            // that could be read: ids, or references in JSON
+	Capabilities []string            // tools and skills that could be used
+	Visibility   []schema.Visibility // who may see it; empty is the model
+	ExpiresAt    time.Time           // until when; zero is no end
+}
+
+// surface is what a surface says of it.
+func (o Offered) surface() schema.Surface {
+	s := schema.Surface{AvailableSourceRefs: schema.Refs(o.Sources...), CapabilityRefs: schema.Refs(o.Capabilities...)}
+	for _, who := range o.Visibility {
+		s.Visibility = append(s.Visibility, string(who))
+	}
+	if !o.ExpiresAt.IsZero() {
+		s.ExpiresAt = new(o.ExpiresAt.UTC())
+	}
+	return s
+}
+
+// Wrapping names the rules by which a request's text is made of items: ids, or
+// references in JSON. How one item is wrapped is said by [window.Item].
+type Wrapping struct {
+	Policy    schema.Ref // how items are wrapped
+	Separator schema.Ref // how blocks are told apart
+}
+
+// of is the receiver of a text that is put together so.
+func (w Wrapping) of(r facts.Receiver) facts.Receiver {
+	r.Wrapping, r.Separator = w.Policy, w.Separator
+	return r
 }
 
 // Selection is what a runtime knows of a selection beyond its outcome. What is
@@ -101,7 +140,7 @@ func (c *Call) about() facts.Call {
 	why := c.Selection
 	return facts.Call{
 		ID: c.id, Model: model, Estimator: c.turn.run.client.estimator(model),
-		Query: why.Query, Intent: why.Intent, Actor: why.Actor, Rationale: why.Rationale,
+		Query: why.Query, Intent: why.Intent, Actor: why.Actor, Rationale: why.Rationale, Offered: c.Offered.surface(),
 	}
 }
 
@@ -152,7 +191,7 @@ type Receiver struct {
 // returns the assembly, whole also where it was recorded in parts. The error is
 // [ErrEmptyWindow] for a plan that selected nothing.
 func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.AssemblyCreated, error) {
-	asm, err := receiving{c.turn, facts.ToModel(c.id)}.assemble(ctx, plan)
+	asm, err := receiving{c.turn, c.Wrapping.of(facts.ToModel(c.id))}.assemble(ctx, plan)
 	if err == nil {
 		c.assembly = asm.AssemblyID
 	}
@@ -170,7 +209,7 @@ func (c *Call) AssembleFor(ctx context.Context, plan window.Plan, to Receiver) (
 	if to.ToolCall != "" {
 		turn = turn.In(Place{ToolCall: to.ToolCall})
 	}
-	r := receiving{turn, facts.Receiver{Call: c.id, Target: string(to.Target), ToolCall: to.ToolCall}}
+	r := receiving{turn, c.Wrapping.of(facts.Receiver{Call: c.id, Target: string(to.Target), ToolCall: to.ToolCall})}
 	asm, err := r.assemble(ctx, plan)
 	if err != nil {
 		return nil, err

@@ -24,15 +24,18 @@ type Content struct {
 	Text        string
 	SourceURI   string // where it came from; optional
 	SourceKind  string
-	ToolName    string // of a tool call
-	ToolCallID  string // of a tool call and its results
-	CallID      string // the model call that produced it
-	Priority    int    // among retrieved items the lowest is dropped first
-	Pinned      bool   // never dropped, trimmed or elided
-	Essential   bool   // never dropped as retrieved context
-	Resource    string // the run's resource whose provider gave it; optional
-	Reads       string // the file or resource that a tool result shows
-	Ephemeral   bool   // soon out of date, such as a status; for elision policies
+	Wrapper     string // what stands around it in a request; optional
+	// Sources are further ones, or one that has no URI. Selectors say which part of each.
+	Sources    []schema.SourceRef
+	ToolName   string // of a tool call
+	ToolCallID string // of a tool call and its results
+	CallID     string // the model call that produced it
+	Priority   int    // among retrieved items the lowest is dropped first
+	Pinned     bool   // never dropped, trimmed or elided
+	Essential  bool   // never dropped as retrieved context
+	Resource   string // the run's resource whose provider gave it; optional
+	Reads      string // the file or resource that a tool result shows
+	Ephemeral  bool   // soon out of date, such as a status; for elision policies
 	// Parts are what the content has beside its Text, such as images and files (seed
 	// 003), in order. They count in the item's size.
 	Parts []Part
@@ -83,7 +86,7 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
 		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads, Ephemeral: c.Ephemeral,
-		Digest: digest, Redaction: string(c.Redaction),
+		Digest: digest, Redaction: string(c.Redaction), Wrapper: c.Wrapper,
 	}
 	if c.ToolCallID != "" {
 		item.CallIDs = []string{c.ToolCallID}
@@ -112,6 +115,7 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 	if of.SourceURI != "" {
 		item.SourceRefs = []schema.SourceRef{{SourceID: of.SourceURI, URI: of.SourceURI, SourceKind: of.SourceKind}}
 	}
+	item.SourceRefs = append(item.SourceRefs, of.Sources...)
 	return item
 }
 

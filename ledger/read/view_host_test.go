@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -26,7 +27,14 @@ func TestWhatHostsSay(t *testing.T) {
 		ConfigKeys: []string{"limit", "url"}, ConfigDigest: "hmac-sha256:k:00"}, Outcome: schema.ResourceUnresolved, Reason: "no provider"})
 	c.add(&schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:memory", Name: "memory", ResourceKind: "memory", DeclaredMode: "read", EffectiveMode: "read", Tools: []string{"memory_read"}}})
 	c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "topics", ContextKind: "memory", BindingID: "resource:memory", Pinned: true, Offers: refs("note-1")}})
-	c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "note-1", ContextKind: "memory", Essential: true, OfferedBy: "topics"}})
+	c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "note-1", ContextKind: "memory", Essential: true, OfferedBy: "topics", SourceRefs: []schema.SourceRef{
+		{SourceID: "doc-1", Authority: "team", Selector: map[string]any{"type": "page", "page": 3}}, {URI: "file:///a"}}}})
+	until := c.start.Add(time.Hour)
+	c.add(&schema.SurfaceCreated{Surface: schema.Surface{SurfaceID: "surface-1", AvailableItemRefs: refs("topics"), AvailableSourceRefs: refs("doc-1", "doc-2"),
+		CapabilityRefs: refs("tool:search"), Visibility: []string{"model", "user"}, ExpiresAt: &until}})
+	c.add(&schema.SurfaceCreated{Surface: schema.Surface{SurfaceID: "surface-2"}})
+	c.add(&schema.AssemblyCreated{AssemblyID: "assembly-1", CallID: "call-1", Target: "model", WrappingPolicy: "policy:xml", SeparatorPolicy: "policy:lines", Visibility: []string{"model"},
+		OrderedBlocks: []schema.Block{{Block: "b", Wrapper: "memory", ItemRefs: refs("topics")}}})
 	c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i1", CallID: "call-1", Target: "model", ItemRefs: refs("topics"), BindingID: "resource:memory"}})
 	c.add(&schema.ScratchpadLoaded{Scratchpad: schema.Scratchpad{ScratchpadID: "load-1", ContextIDs: []string{"notes"}, EntryCount: num(1), Tokens: num(4), ItemRefs: refs("pad-1")}})
 	c.add(&schema.BudgetApplied{BudgetID: "b1", CallID: "call-1", Target: "model", PressurePolicy: rules})
@@ -47,6 +55,11 @@ func TestWhatHostsSay(t *testing.T) {
 		{"SELECT config_keys, config_digest FROM scope_records WHERE record_kind = 'resource_resolved' ORDER BY record_id", "[[[limit url] hmac-sha256:k:00] [[] ]]"},
 		{"SELECT item_id, pinned, essential, binding_id, offers, offered_by FROM item_versions ORDER BY stream_seq",
 			"[[topics true false resource:memory [note-1] ] [note-1 false true  [] topics]]"},
+		{"SELECT source_ids, source_uris, source_selectors, source_authorities FROM item_versions WHERE item_id = 'note-1'",
+			`[[[doc-1 ] [ file:///a] [{"page":3,"type":"page"} ] [team ]]]`},
+		{"SELECT available_source_refs, capability_refs, visibility, toString(expires_at) FROM surfaces ORDER BY surface_id",
+			"[[[doc-1 doc-2] [tool:search] [model user] 2026-11-20 09:00:00.000000000] [[] [] [] NULL]]"},
+		{"SELECT wrapping_policy, separator_policy, visibility, block_wrappers FROM assemblies", "[[policy:xml policy:lines [model] [memory]]]"},
 		{"SELECT binding_id FROM injections", "[[resource:memory]]"},
 		{"SELECT JSONExtractString(pressure_policy, 'name') FROM budgets", "[[tight]]"},
 		{"SELECT summary_ref FROM pressure_steps", "[[sum-1]]"},

@@ -71,6 +71,10 @@ type Item struct {
 	Score   *float64
 	Signals map[string]float64
 
+	// Wrapper is what stands around the item in the request, such as a tag's name. Empty
+	// is nothing, or unknown.
+	Wrapper string
+
 	// Reads is the file or resource that a tool result shows, in whatever form
 	// the runtime compares by. Empty means none, or unknown.
 	Reads string

@@ -2,6 +2,7 @@ package row
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -34,12 +35,18 @@ type Decision struct {
 	Notes         []string             `ch:"notes"`
 	Signals       []map[string]float64 `ch:"signals"`
 	Metadata      string               `ch:"metadata"`
+	SourceRefs    []string             `ch:"available_source_refs"` // of a surface, as what follows
+	Capabilities  []string             `ch:"capability_refs"`
+	Visibility    []string             `ch:"visibility"`
+	ExpiresAt     *time.Time           `ch:"expires_at"`
 }
 
 func Surface(h Head, verb string, c *schema.Common, s *schema.Surface) Decision {
 	return Decision{
 		Head: h, RecordKind: "surface_" + verb, RecordID: s.SurfaceID, SurfaceID: s.SurfaceID, SurfaceKind: s.SurfaceKind,
 		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: JSONText(c.Metadata),
+		SourceRefs: schema.RefIDs(s.AvailableSourceRefs), Capabilities: schema.RefIDs(s.CapabilityRefs),
+		Visibility: s.Visibility, ExpiresAt: s.ExpiresAt,
 	}
 }
 

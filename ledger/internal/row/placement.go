@@ -36,12 +36,16 @@ type Placement struct {
 	BlockRedactions []string   `ch:"block_redactions"`
 	Metadata        string     `ch:"metadata"`
 	BindingID       string     `ch:"binding_id"`
+	WrappingPolicy  string     `ch:"wrapping_policy"`
+	SeparatorPolicy string     `ch:"separator_policy"`
+	Visibility      []string   `ch:"visibility"`
 }
 
 func Assembly(h Head, f *schema.AssemblyCreated) Placement {
 	row := Placement{
 		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
+		WrappingPolicy: f.WrappingPolicy.ID(), SeparatorPolicy: f.SeparatorPolicy.ID(), Visibility: f.Visibility,
 		Metadata: JSONText(f.Metadata),
 	}
 	row.Blocks = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Block })

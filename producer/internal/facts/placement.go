@@ -12,6 +12,8 @@ type Receiver struct {
 	Call     string
 	Target   string // the standard's word
 	ToolCall string // the tool call that consumes them; empty for other targets
+	// How the blocks' text is put together; empty is unknown.
+	Wrapping, Separator schema.Ref
 }
 
 // ToModel is the model as the receiver of its call.
@@ -36,7 +38,7 @@ func Blocks(to Receiver, plan window.Plan) []schema.Block {
 		list[i] = schema.Block{
 			Block: "block:" + to.id() + ":" + strconv.Itoa(i), ItemRefs: schema.Refs(item.ID), Position: new(int64(i)),
 			Layer: item.Layer, Role: item.Role, Tokens: new(int64(item.Tokens)), Visibility: []string{to.Target},
-			Digest: item.Digest, RedactionState: schema.RedactionState(item.Redaction),
+			Wrapper: item.Wrapper, Digest: item.Digest, RedactionState: schema.RedactionState(item.Redaction),
 		}
 	}
 	return list
@@ -45,7 +47,7 @@ func Blocks(to Receiver, plan window.Plan) []schema.Block {
 func AssemblyFact(to Receiver, blocks []schema.Block) *schema.AssemblyCreated {
 	f := &schema.AssemblyCreated{
 		AssemblyID: "assembly:" + to.id(), CallID: to.Call, Target: to.Target, BudgetRef: schema.Ref("budget:" + to.Call), Visibility: []string{to.Target},
-		OrderedBlocks: blocks, SourceItemRefs: make([]schema.Ref, len(blocks)),
+		OrderedBlocks: blocks, SourceItemRefs: make([]schema.Ref, len(blocks)), WrappingPolicy: to.Wrapping, SeparatorPolicy: to.Separator,
 	}
 	for i, b := range blocks {
 		f.SourceItemRefs[i] = b.ItemRefs[0]
@@ -56,7 +58,7 @@ func AssemblyFact(to Receiver, blocks []schema.Block) *schema.AssemblyCreated {
 // AssemblyParts are the facts of an assembly. Positions go on from part to part.
 func AssemblyParts(to Receiver, plan window.Plan) []*schema.AssemblyCreated {
 	chunks := Chunk(Blocks(to, plan), MaxPartBytes, func(b schema.Block) int {
-		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role) +
+		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role) + TextBytes(b.Wrapper) +
 			TextBytes(b.Digest) + TextBytes(string(b.RedactionState))
 	})
 	list := make([]*schema.AssemblyCreated, len(chunks))

@@ -22,6 +22,7 @@ type Call struct {
 	// What was looked for, what for, who decided and why; empty is unknown.
 	Query, Intent, Rationale string
 	Actor                    schema.Ref
+	Offered                  schema.Surface // beyond the items
 }
 
 // PolicyName is the policy's name in facts.
@@ -57,9 +58,15 @@ func PlanFacts(call Call, candidates []window.Item, plan window.Plan) []schema.F
 	var facts []schema.Fact
 	chunks := Chunk(ItemRefs(candidates), MaxPartBytes, RefBytes)
 	for i, refs := range chunks {
-		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: PartOf(i, len(chunks))}, Surface: schema.Surface{
-			SurfaceID: "surface:" + call.ID, Scope: "turn", SurfaceKind: "model_call", AvailableItemRefs: refs, Visibility: []string{"model"},
-		}})
+		surface := schema.Surface{Visibility: call.Offered.Visibility}
+		if i == 0 {
+			surface = call.Offered
+		}
+		if surface.Visibility == nil {
+			surface.Visibility = []string{Target}
+		}
+		surface.SurfaceID, surface.Scope, surface.SurfaceKind, surface.AvailableItemRefs = "surface:"+call.ID, "turn", "model_call", refs
+		facts = append(facts, &schema.SurfaceCreated{Common: schema.Common{Metadata: PartOf(i, len(chunks))}, Surface: surface})
 	}
 	facts = append(facts, selectionFacts(call, candidates, plan)...)
 	if plan.Pressed {

@@ -63,6 +63,7 @@ func mutations() []mutation {
 		edits("ACTX-AR-BUDGET-001", "limit-with-measure", swap("budget", `"max_tokens":8000,`, ``)),
 		edits("ACTX-AR-BUDGET-001", "limit-with-measure", swap("budget", `"overflow_strategy":"truncate_tail",`, ``)),
 		edits("ACTX-AR-ASM-001", "injection-leads-to-sources", swap("main", `"uri":"file:///srv/app/main.py",`, ``)),
+		edits("ACTX-AR-ASM-001", "sources-by-id-and-selector", swap("notes", `"source_id":"notes-7",`, `"uri":"file:///notes",`)),
 		edits("ACTX-AR-ASM-001", "selected-is-not-injected", swap("assembly", `"block":"docs","item_refs":["guide-$RUN"]`, `"block":"docs","item_refs":["notes-$RUN"]`)),
 		edits("ACTX-AR-ASM-001", "assembled-is-not-injected", swap("injection", "assembly-1-", "assembly-2-")),
 		edits("ACTX-AR-ASM-001", "assemblies-recorded", swap("injection", "assembly-1-", "assembly-9-")),

@@ -68,6 +68,9 @@ CREATE TABLE IF NOT EXISTS items
     binding_id String,
     offers Array(String),
     offered_by String,
+    source_ids Array(String),
+    source_selectors Array(String),
+    source_authorities Array(String),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_item item_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

@@ -66,6 +66,9 @@ CREATE TABLE IF NOT EXISTS placements
             run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
         ) CODEC(NONE),
     binding_id String,
+    wrapping_policy String,
+    separator_policy String,
+    visibility Array(LowCardinality(String)),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

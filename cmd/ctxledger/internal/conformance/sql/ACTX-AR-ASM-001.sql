@@ -40,6 +40,25 @@ FROM
     ORDER BY b.place
 );
 
+-- check: sources-by-id-and-selector
+-- expects: a source that has an id alone is there by its id, with who vouches for it, and a selector says which part of
+--   a source was used
+-- rule: seed 001 ACTX-AR-ASM-001
+-- applies: run
+SELECT
+    count() AS looked_at, 'main  {"end":40,"start":10,"type":"line_range"}, notes notes-7 team' AS expected,
+    replaceAll(arrayStringConcat(arraySort(groupArray(line)), ', '), concat('-', {run:String}), '') AS found
+FROM
+(
+    SELECT concat(
+        item_id, ' ', source_ids[1], ' ', source_selectors[1], source_authorities[1]
+    ) AS line
+    FROM item_versions
+    WHERE tenant = {tenant:String}
+        AND session_id = {session_id:String}
+        AND item_id IN (concat('main-', {run:String}), concat('notes-', {run:String}))
+);
+
 -- check: selected-is-not-injected
 -- expects: an item that was selected and never placed is in no assembly and in no injection
 -- rule: invariant 5
