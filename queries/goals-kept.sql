@@ -38,7 +38,7 @@ SELECT
         s.versions[1]).2 AS named,
     arrayFilter(g -> has(named, g) OR has(c.reinjected_refs, g), goals) AS kept,
     arrayFilter(g -> NOT has(kept, g), goals) AS lost,
-    if(empty(goals), NULL, empty(lost)) AS all_kept
+    if(empty(goals), NULL, CAST(empty(lost), 'Bool')) AS all_kept
 FROM (
     SELECT *
     FROM compactions

@@ -77,7 +77,7 @@ func TestContentAndReplacements(t *testing.T) {
 		{"summary-costs", "compaction_id outcome summary_id ephemeral_context_id summarizer_call_id model window_tokens output cost tokens_saved", []string{
 			" refreshed log sub-1 writer-1 small 1200 100 0.25 NULL", "c1 completed sum-1  writer-2  NULL NULL NULL 600"}},
 		{"goals-kept", "compaction_id goals kept lost all_kept", []string{
-			"c1 [goal-1 goal-2 goal-3] [goal-1 goal-3] [goal-2] 0", "c2 [] [] [] NULL", "c3 [goal-1] [goal-1] [] 1"}},
+			"c1 [goal-1 goal-2 goal-3] [goal-1 goal-3] [goal-2] false", "c2 [] [] [] NULL", "c3 [goal-1] [goal-1] [] true"}},
 	} {
 		var got []string
 		for _, row := range named(t, l, test.query, nil, strings.Fields(test.columns)...) {
