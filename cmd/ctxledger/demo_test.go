@@ -37,6 +37,8 @@ func TestDemo(t *testing.T) {
 		"the task is tried again", "attempt-1/turn-1  user: ", // two attempts at a task
 		"read from the scratchpad team/handover", "wrote the answer to the scratchpad", "the persona changes from coder to reviewer",
 		"  persona    reviewer", "memory: deployment, as it was offered", "a tool was given 3 items of the window",
+		"with an image by reference: artifact:demo/error.png", "put 1 item back as it was, as the model asked",
+		"a summary keeps goal:know-the-exit-codes and goal:review-error-texts",
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
 		"The session as an evidence pack", "inclusion", "completeness",
 		"How to go on:",

@@ -30,6 +30,8 @@ type Config struct {
 	Topics  map[string]string    // what it remembers and the model may ask for, by topic; needs [Memory]
 	// Scratchpad is what other agents wrote down for it. What it answers goes back there.
 	Scratchpad []producer.ScratchpadEntry
+	Goals      []string        // ids of what it is after; summaries keep them
+	Attach     []producer.Part // images and files that come with the next prompt
 }
 
 // Persona is a name, and what the model is told of it.
@@ -39,11 +41,12 @@ type Persona struct{ Name, Text string }
 type Agent struct {
 	Config
 	turn  *producer.Turn
-	items []window.Item            // candidates for the next window, in order
-	head  window.Head              // what stands with the newest user message
-	asked *producer.Call           // the newest model call
-	offer string                   // the item that offers the topics
-	texts map[string]string        // by item id, as the model sees it
+	items []window.Item     // candidates for the next window, in order
+	head  window.Head       // what stands with the newest user message
+	asked *producer.Call    // the newest model call
+	offer string            // the item that offers the topics
+	texts map[string]string // by item id, as the model sees it
+	whole originals
 	gaps  map[string]*producer.Gap // open ones, by path
 	count struct{ turns, calls, tools, helpers, asked int }
 }
@@ -54,7 +57,7 @@ const maxCalls = 100
 // New begins the conversation with what is always in the window, and with what
 // is remembered.
 func New(ctx context.Context, c Config) (*Agent, error) {
-	a := &Agent{Config: c, texts: make(map[string]string), gaps: make(map[string]*producer.Gap)}
+	a := &Agent{Config: c, texts: make(map[string]string), whole: make(originals), gaps: make(map[string]*producer.Gap)}
 	begin := []producer.Content{
 		{ID: c.Prefix + "system", Title: "system prompt", ContextKind: "system_instruction", Layer: "system", Role: window.RoleSystem,
 			Kind: window.KindFixed, Pinned: true, Text: c.System},
@@ -98,8 +101,9 @@ func (a *Agent) work(ctx context.Context, prompt string) (string, error) {
 	user := a.id("user", a.count.turns)
 	err := a.add(ctx, producer.Content{
 		ID: user, Title: "user: " + prompt, ContextKind: "user_message", Layer: "user",
-		Role: window.RoleUser, Kind: window.KindMessage, Text: prompt,
+		Role: window.RoleUser, Kind: window.KindMessage, Text: prompt, Parts: a.Attach,
 	})
+	a.Attach = nil
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +139,7 @@ func (a *Agent) work(ctx context.Context, prompt string) (string, error) {
 // call asks the model once, and records what fitted, in which order it was put,
 // that the model saw it, and what that cost.
 func (a *Agent) call(ctx context.Context, call *producer.Call) (Reply, error) {
-	plan, err := call.FitWithSummary(ctx, a.items, a.Policy, producer.Compaction{}, a.summarize, a.shorten)
+	plan, err := call.FitWithSummary(ctx, a.items, a.Policy, producer.Compaction{Goals: a.Goals}, a.summarize, a.shorten)
 	if err != nil {
 		return Reply{}, err // a *window.LimitError says what would not go
 	}
@@ -179,13 +183,10 @@ func (a *Agent) add(ctx context.Context, c producer.Content) error {
 // next begins the next step of the turn, and its model call.
 func (a *Agent) next() *producer.Call {
 	a.count.calls++
-	a.turn = a.turn.In(producer.Place{Step: a.stepID()})
+	a.turn = a.turn.In(producer.Place{Step: a.id("step", a.count.calls)})
 	a.asked = a.turn.Call(a.callID())
 	return a.asked
 }
-
-// stepID is the id of the step that the newest model call began.
-func (a *Agent) stepID() string { return a.id("step", a.count.calls) }
 
 // keep is what the model sees of an item.
 func (a *Agent) keep(id, text string) { a.texts[id], _ = a.Guard.Mask(text) }

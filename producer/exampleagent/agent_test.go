@@ -379,3 +379,44 @@ func TestToolConsumesContext(t *testing.T) {
 }
 
 func calls(tool string) []Reply { return []Reply{{Tools: []ToolCall{{Tool: tool}}}} }
+
+// TestRestoresGoalsAndImages: an elided file comes back whole for the model, an image is
+// there by reference alone, and summaries keep the goals.
+func TestRestoresGoalsAndImages(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1_600, slices.Concat(
+		read("src/a.go"), []Reply{says("One.")},
+		[]Reply{{Tools: []ToolCall{{Tool: "restore", Path: "src/a.go"}}}, {Tools: []ToolCall{{Tool: "restore", Path: "src/c.go"}}}, says("Two.")},
+		read("src/b.go", "src/c.go", "src/a.go", "src/b.go"), []Reply{says("Three.")},
+	)...)
+	s.Goals = []string{"goal:one", "goal:two"}
+	s.ask(t, "Read it.")
+	s.Attach = []producer.Part{{Kind: schema.PartImage, Name: "screen.png", MimeType: "image/png", Ref: "artifact:screen.png", Bytes: new(int64(2_048)), Tokens: new(int64(85)), Estimator: "provider"}}
+	s.ask(t, "Read it again, and look at this.")
+	if s.texts["tool-2:result"] != "src/a.go is in the window again" || s.texts["tool-3:result"] != "error: src/c.go was not left out" {
+		t.Errorf("the model was told %q and %q", s.texts["tool-2:result"], s.texts["tool-3:result"])
+	}
+	if last := fmt.Sprint(s.model.requests[len(s.model.requests)-1]); !strings.Contains(last, "package a // what a does") {
+		t.Errorf("the model does not see the file: %s", last)
+	}
+	s.ask(t, "And all others.")
+	events := s.rec.Events()
+	reloaded := producertest.Facts[*schema.ElisionReloaded](events)
+	if len(reloaded) == 0 || reloaded[0].Trigger != "model_request" || reloaded[0].ElidedItemRefs[0].ItemRef != "tool-1:result" {
+		t.Errorf("%+v", reloaded)
+	}
+	var image *schema.ItemAdded
+	for _, f := range producertest.Facts[*schema.ItemAdded](events) {
+		if f.ItemID == "user-2" {
+			image = f
+		}
+	}
+	if len(image.Parts) == 0 || image.Parts[len(image.Parts)-1].Ref != "artifact:screen.png" {
+		t.Errorf("%+v", image)
+	}
+	completed := producertest.Facts[*schema.CompactionCompleted](events)
+	summaries := producertest.Facts[*schema.SummaryCreated](events)
+	if len(completed) == 0 || len(summaries) == 0 || !slices.Equal(completed[0].GoalRefs, schema.Refs(s.Goals...)) || !slices.Equal(summaries[0].GoalRefs, schema.Refs(s.Goals...)) {
+		t.Errorf("%d compactions, %+v", len(completed), summaries)
+	}
+}

@@ -27,7 +27,7 @@ type Reply struct {
 
 // ToolCall asks the runtime to do something.
 type ToolCall struct {
-	Tool   string   `json:"tool"`             // "repo_read", "repo_list", "lint", "recall" or "delegate"
+	Tool   string   `json:"tool"`             // "repo_read", "repo_list", "lint", "restore", "recall" or "delegate"
 	Path   string   `json:"path,omitempty"`   // of a file or a folder; the topic to recall
 	Task   string   `json:"task,omitempty"`   // for a child run
 	Grants []string `json:"grants,omitempty"` // what the child run may touch

@@ -20,6 +20,7 @@ const toolDefinitions = `[
 {"name":"repo_read","description":"Read a file of the repository.","parameters":{"path":"string"}},
 {"name":"repo_list","description":"List a folder of the repository.","parameters":{"path":"string"}},
 {"name":"lint","description":"Check the files that were read.","parameters":{}},
+{"name":"restore","description":"Put a file that was left out back into view.","parameters":{"path":"string"}},
 {"name":"recall","description":"Recall what is known of a topic.","parameters":{"path":"string"}},
 {"name":"delegate","description":"Let a helper with fewer grants do part of the work.","parameters":{"task":"string","grants":["string"]}}]`
 
@@ -63,6 +64,8 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 		result.Text, err = a.open(ctx, id, "list", call.Path, list)
 	case "lint":
 		result.Text, err = a.lint(ctx, id)
+	case "restore":
+		result.Text, err = a.restore(ctx, call.Path)
 	case "recall":
 		result.Text, err = a.recall(ctx, id, call.Path)
 		result.Title, result.ContextKind, result.Layer, result.OfferedBy = "memory: "+call.Path, "memory", "memory", a.offer
@@ -179,7 +182,7 @@ func (a *Agent) delegate(ctx context.Context, id string, call ToolCall) (string,
 	name := a.id("helper", a.count.helpers)
 	run, err := a.Run.Child(ctx, producer.Child{
 		ID: name, Thread: name, Agent: "helper", Grants: grant.Only(call.Grants...), Resources: []producer.Resource{Repository},
-		Place: producer.Place{Step: a.stepID(), ToolCall: id},
+		Place: producer.Place{Step: a.id("step", a.count.calls), ToolCall: id},
 	})
 	var denied *grant.Error
 	if errors.As(err, &denied) || errors.Is(err, producer.ErrDepth) {
@@ -190,7 +193,7 @@ func (a *Agent) delegate(ctx context.Context, id string, call ToolCall) (string,
 	}
 	config := a.Config
 	config.Run, config.Prefix = run, name+"/"
-	config.Memory, config.Persona, config.Topics, config.Scratchpad = nil, Persona{}, nil, nil
+	config.Memory, config.Persona, config.Topics, config.Scratchpad, config.Attach = nil, Persona{}, nil, nil, nil
 	helper, err := New(ctx, config)
 	if err != nil {
 		return "", err

@@ -24,10 +24,33 @@ func (a *Agent) elide(ctx context.Context, call *producer.Call) error {
 		return err
 	}
 	for _, e := range pass.Elided {
-		a.texts[e.ID] = stub(a.items[e.Index])
+		a.whole[e.ID], a.texts[e.ID] = a.texts[e.ID], stub(a.items[e.Index])
 	}
 	a.items, a.head = pass.Window, pass.Head
 	return call.Elide(ctx, pass)
+}
+
+// originals are the texts of elided items, by item id: a store that the SDK restores from.
+type originals map[string]string
+
+// Load returns what was elided of an item.
+func (o originals) Load(_ context.Context, item, _ string) (producer.Content, error) {
+	return producer.Content{Text: o[item]}, nil
+}
+
+// restore puts the contents of an elided file back into the window.
+func (a *Agent) restore(ctx context.Context, path string) (string, error) {
+	at := slices.IndexFunc(a.items, func(it window.Item) bool { return it.Kind == window.KindStub && it.Reads == path })
+	if at < 0 {
+		return "", &toolError{path + " was not left out"}
+	}
+	id := a.items[at].ID
+	items, err := a.asked.Restore(ctx, a.items, a.whole, "model_request", id)
+	if err != nil {
+		return "", err
+	}
+	a.items, a.texts[id] = items, a.whole[id]
+	return path + " is in the window again", nil
 }
 
 // remind puts beside the newest user message what the model is to know now, where what
@@ -124,7 +147,7 @@ func (a *Agent) summarize(ctx context.Context, source []window.Item) (producer.S
 	}
 	s := producer.Summary{
 		Content:   producer.Content{ID: "summary:" + a.callID(), Title: fmt.Sprintf("summary of %d items", len(source)), Text: reply.Text},
-		LossNotes: []string{"what files and tools said; it can be read again"},
+		LossNotes: []string{"what files and tools said; it can be read again"}, Goals: a.Goals,
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.gaps)) {
 		s.OpenQuestions = append(s.OpenQuestions, a.gaps[path].ID())

@@ -68,7 +68,7 @@ func Record(ctx context.Context, config producer.Config, transport publish.Trans
 		return Shown{}, err
 	}
 	for _, prompt := range prompts {
-		second.Persona = prompt.persona
+		second.Persona, second.Attach = prompt.persona, prompt.attach
 		if _, err := second.Ask(ctx, prompt.text); err != nil {
 			return Shown{}, err
 		}
@@ -104,7 +104,7 @@ func (w work) attempt(ctx context.Context, n int, answers exampleagent.Model) (*
 		Run: run, Model: answers, Spec: producer.Model{Name: model, Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}},
 		Counter: w.config.Counter, Guard: w.config.Guard, Files: w.files, Root: root, Memory: memory, Prefix: prefix,
 		System: "You are a coding agent. Read before you answer, name files, and never repeat a credential.",
-		Topics: topics, Scratchpad: scratchpad, Persona: coder,
+		Topics: topics, Scratchpad: scratchpad, Persona: coder, Goals: goals,
 	})
 }
 

@@ -19,6 +19,7 @@ type narrator struct {
 	shown  Shown // the window that has most to show so far: the most layers, then tokens
 	layers int
 	tokens int64
+	goals  bool // whether it was told that a summary keeps them
 }
 
 // Send passes the messages on, and tells of them once they are taken.
@@ -56,6 +57,15 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 		}
 		say("elided %s of earlier turns: %d tokens saved on each call, %v computed again once",
 			items(len(f.ElidedItemRefs)), *f.TokensSaved, planned["recomputed_tokens"])
+	case *schema.ElisionReloaded:
+		if f.Trigger == "model_request" {
+			say("put %s back as it was, as the model asked", items(len(f.ElidedItemRefs)))
+		}
+	case *schema.CompactionCompleted:
+		if len(f.GoalRefs) > 0 && !n.goals {
+			n.goals = true
+			say("a summary keeps %s", strings.Join(schema.RefIDs(f.GoalRefs), " and "))
+		}
 	case *schema.PressureApplied:
 		if f.Outcome == schema.OutcomeSkipped || len(f.ItemRefs) == 0 {
 			return
@@ -118,6 +128,11 @@ func (n *narrator) item(e *schema.Event, f *schema.ItemAdded, say func(string, .
 	switch {
 	case f.Layer == "user" && e.ParentRunID == "":
 		n.say("%s  %s", e.TurnID, f.Title)
+		for _, part := range f.Parts {
+			if part.PartKind != string(schema.PartText) {
+				say("with an %s by reference: %s", part.PartKind, part.Ref.ID())
+			}
+		}
 	case f.Layer == "user", f.Layer == "assistant":
 		say("%s", f.Title)
 	case f.OfferedBy != "":

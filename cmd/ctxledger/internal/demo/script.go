@@ -11,18 +11,29 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/exampleagent"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // prompts are what the user says, a turn each. The script has the replies.
 var prompts = []struct {
 	text    string
 	persona exampleagent.Persona
+	attach  []producer.Part
 }{
-	{"Which exit codes does the command line use, and are they documented?", coder},
-	{"How is it deployed, and does start-up wait for the projector?", coder},
-	{"Review the whole command line for error texts that do not help.", reviewer},
-	{"Have a helper check the demo itself, and nothing else.", reviewer},
+	{"Which exit codes does the command line use, and are they documented?", coder, nil},
+	{"How is it deployed, and does start-up wait for the projector?", coder, nil},
+	{"Review the whole command line for error texts that do not help.", reviewer, screenshot},
+	{"Have a helper check the demo itself, and nothing else.", reviewer, nil},
 }
+
+// screenshot comes with a prompt: known by reference, with what the provider counts for it.
+var screenshot = []producer.Part{{
+	Kind: schema.PartImage, Name: "an error on a terminal", MimeType: "image/png", Ref: "artifact:demo/error.png", Detail: "low",
+	Bytes: new(int64(48_213)), Tokens: new(int64(85)), Estimator: "provider",
+}}
+
+// goals are what the agent is after, whatever is summarised.
+var goals = []string{"goal:know-the-exit-codes", "goal:review-error-texts"}
 
 // What the agent is told to be.
 var (
@@ -66,7 +77,7 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 
 		// A file holds a secret, and the model is careless enough to repeat it. It
 		// never saw it, so this one is as if it had known it from elsewhere.
-		recalling("deployment"), reading("internal/cli/serve/up.go", envFile),
+		recalling("deployment"), restoring("internal/cli/exit.go"), reading("internal/cli/serve/up.go", envFile),
 		saying("up.go waits until the projector is ready; "+envFile+" sets API_TOKEN to "+secret+" in eu-west-1."),
 
 		// A tool consumes what the window holds. The window fills.
@@ -100,6 +111,10 @@ func listing(path string) []exampleagent.Reply {
 }
 
 func linting() []exampleagent.Reply { return calling(exampleagent.ToolCall{Tool: "lint"}) }
+
+func restoring(path string) []exampleagent.Reply {
+	return calling(exampleagent.ToolCall{Tool: "restore", Path: path})
+}
 
 func recalling(topic string) []exampleagent.Reply {
 	return calling(exampleagent.ToolCall{Tool: "recall", Path: topic})
