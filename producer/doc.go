@@ -40,7 +40,10 @@
 //
 // [Turn.Add] appends what belongs to the conversation to the append-only log of
 // its thread, with seed 003's item types, extensions of the form prefix:name and
-// item status; [Call.Usage] says what was sent of it, by layer and by use. Of
+// item status. Images and files are a [Part] of content, by reference. Markers tell
+// summaries of reasoning, encrypted reasoning and refusals from other entries.
+// [Call.Usage] says what was sent of the log, by layer and by use, next to what layers
+// report of themselves. Of
 // shared/vectors/noetic.json the tests run, by name, the groups that concern this:
 // layer_usage (the sums; layers of one name are one), track_usage, check_budget,
 // lineage_key and item_schema, but for N029 to N031, which do not compile, and
@@ -62,7 +65,8 @@
 //	                                          elision and reload of tool outputs, compaction of a Work's summary
 //	                      FitWithSummary      the same, and step 3 as a compaction
 //	window.Plan           Assemble, Inject    assembly and injection; AssembleFor for a tool call
-//	window.PlanElision    Elide, Reload       elision, with the cost that was planned, and what it moved at the head
+//	window.PlanElision    Elide, Reload       elision, with the cost that was planned, and what it moved at the head;
+//	                                          Restore reloads from the host's [Store] and returns the window
 //	window.Head           InjectHead,         injection applied and removed, a persona's cue
 //	                      SetPersona
 //	window.PlanCompaction Compact             compaction started, and one end: completed, failed or discarded
@@ -72,6 +76,9 @@
 // bound of [WorkTime] and a recovery. What goes wrong in one is the outcome of its
 // step or the end of its compaction, and never quoted. A context that ends
 // meanwhile leaves no fact of a plan that nobody waits for.
+//
+// A [Summary] whose call was billed records that call, with its own model. Goals stand
+// in the compaction, where they are in force, and in the summary, where it keeps them.
 //
 // A compaction has one start and at most one end. Who crashes in between leaves
 // the start alone; only a completed one has made its summary an item.

@@ -16,8 +16,12 @@ import (
 func (a *Agent) elide(ctx context.Context, call *producer.Call) error {
 	pass, err := window.PlanElision(window.History{Items: a.items, Turn: a.count.turns, Head: a.head}, window.BeforeLastUser(), window.Style{
 		Level: window.Hybrid,
-		Decide: func(it window.Item) (window.Cut, bool) {
-			return window.Cut{Level: window.Offloaded, StubTokens: a.tokens(stub(it)), ReloadRef: "file:" + it.Reads}, it.Reads != ""
+		Weigh: func(s window.Standing) (window.Cut, bool) {
+			it := s.Item
+			return window.Cut{
+				Level: window.Offloaded, StubTokens: a.tokens(stub(it)), ReloadRef: "file:" + it.Reads,
+				Reason: fmt.Sprintf("a file, user messages since: %d", s.Age),
+			}, it.Reads != ""
 		},
 	})
 	if err != nil {
@@ -146,7 +150,8 @@ func (a *Agent) summarize(ctx context.Context, source []window.Item) (producer.S
 		return producer.Summary{}, err
 	}
 	s := producer.Summary{
-		Content:   producer.Content{ID: "summary:" + a.callID(), Title: fmt.Sprintf("summary of %d items", len(source)), Text: reply.Text},
+		Content: producer.Content{ID: "summary:" + a.callID(), Title: fmt.Sprintf("summary of %d items", len(source)), Text: reply.Text, CallID: a.callID() + "/summary"},
+		Model:   a.Spec.Name, Billed: &producer.Billed{Usage: reply.Billed},
 		LossNotes: []string{"what files and tools said; it can be read again"}, Goals: a.Goals,
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.gaps)) {
