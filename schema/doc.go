@@ -20,6 +20,9 @@
 // ClickHouse; producers, the projector and the ledger share it and nothing
 // else.
 //
+// SEEDS.md says where each statement of the five documents that ctxledger is made from
+// lives, in this package and all others, and which test fails without it.
+//
 // Conventions of the data objects: JSON with snake_case names, the names of
 // the Agent Context standard wherever it has one. A number that a runtime may
 // not know is a pointer, and nil is "unknown", which is not zero. References
