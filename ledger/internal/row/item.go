@@ -36,7 +36,8 @@ type Item struct {
 	BindingID       string   `ch:"binding_id"`
 	Offers          []string `ch:"offers"`
 	OfferedBy       string   `ch:"offered_by"`
-	// Of the sources, in parallel with SourceURIs. A selector is JSON.
+	// Of the sources, in parallel with SourceURIs; empty where no source has one. A
+	// selector is JSON.
 	SourceIDs         []string `ch:"source_ids"`
 	SourceSelectors   []string `ch:"source_selectors"`
 	SourceAuthorities []string `ch:"source_authorities"`
@@ -58,14 +59,14 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 		row.Parts = JSONText(i.Parts)
 	}
 	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
-	row.SourceIDs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceID })
-	row.SourceSelectors = each(i.SourceRefs, func(s *schema.SourceRef) string {
+	row.SourceIDs = said(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceID })
+	row.SourceSelectors = said(i.SourceRefs, func(s *schema.SourceRef) string {
 		if s.Selector == nil {
 			return ""
 		}
 		return JSONText(s.Selector)
 	})
-	row.SourceAuthorities = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.Authority })
+	row.SourceAuthorities = said(i.SourceRefs, func(s *schema.SourceRef) string { return s.Authority })
 	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
 	row.SourceDigests = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.Digest })
 	return row
