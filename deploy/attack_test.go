@@ -221,7 +221,7 @@ func (b *battle) seen() map[string][]string {
 	ask("replays", "SELECT count() FROM replays FINAL WHERE tenant = 'zeta-2'")
 	ask("waiting", "SELECT outcome FROM quarantine_replays WHERE tenant = 'zeta-2'")
 	ask("leaves", "SELECT hex(l.hash), e.event_id FROM log_hashes AS l FINAL INNER JOIN events AS e ON e.incarnation = l.incarnation AND e.stream_seq = l.stream_seq WHERE e.tenant = 'zeta-2'")
-	for _, check := range []string{"conservation", "injected_without_assembly", "redaction_reintroduced", "lost_runtime_ids", "sequence_gaps", "unsealed_scopes", "reasoning_reinjected", "compaction_dropped_open_gap"} {
+	for _, check := range []string{"conservation", "injected_without_assembly", "redaction_reintroduced", "lost_runtime_ids", "sequence_gaps", "unsealed_scopes", "reasoning_reinjected", "compaction_dropped_open_gap", "references_elsewhere"} {
 		ask(check, "SELECT * FROM check_"+check+"_of(tenant = 'zeta-2')")
 		ask(check+" of all", "SELECT * FROM check_"+check+" WHERE tenant = 'zeta-2'")
 	}

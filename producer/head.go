@@ -45,8 +45,12 @@ func (c *Call) InjectHead(ctx context.Context, items []window.Item, head window.
 // in front of it, a short system message that stays in the conversation, since
 // its tone anchors the model (seed 004, persona management). The cue's id and
 // text have defaults, which are made of the persona's; naming the same persona
-// again only refreshes it.
+// again only refreshes it. A call whose window is assembled keeps its persona: then the
+// error is an [*InvalidError].
 func (c *Call) SetPersona(ctx context.Context, items []window.Item, head window.Head, persona string, content, cue Content) ([]window.Item, window.Head, error) {
+	if c.assembly != "" {
+		return items, head, invalid("persona", "must not change once the call's window is assembled: set it in the next call")
+	}
 	a, err := c.arriveAtHead(content, window.KindFixed)
 	if err != nil {
 		return items, head, err

@@ -269,3 +269,33 @@ func checkHead(t *rapid.T, events producertest.Events, head window.Head, mode wi
 		}
 	}
 }
+
+// TestPersonaOfAnAssembledCall: a persona does not change in the middle of a call.
+func TestPersonaOfAnAssembledCall(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	turn := turnOf(t, client, "s")
+	items := add(t, turn, nil, say("u1", "user", "Hello."))
+	head := window.NewHead(window.AtOnce).UserMessage("u1")
+	call := turn.Call("c")
+	items, head, err := call.SetPersona(t.Context(), items, head, "analyst", producer.Content{ID: "p1", Text: "You analyse."}, producer.Content{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := call.Fit(t.Context(), items, window.DefaultPolicy(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.Assemble(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	before := len(rec.Events())
+	var refused *producer.InvalidError
+	after, _, err := call.SetPersona(t.Context(), items, head, "CFO", producer.Content{ID: "p2", Text: "You pay."}, producer.Content{})
+	if !errors.As(err, &refused) || refused.Field != "persona" || len(after) != len(items) || len(rec.Events()) != before {
+		t.Errorf("%v, %d items, %d facts", err, len(after), len(rec.Events())-before)
+	}
+	if _, _, err := turn.Call("next").SetPersona(t.Context(), items, head, "CFO", producer.Content{ID: "p2", Text: "You pay."}, producer.Content{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -42,12 +42,15 @@ FROM
     SELECT 'check_compaction_dropped_open_gap', session_id, problem
     FROM check_compaction_dropped_open_gap_of(tenant = {tenant:String})
     UNION ALL
+    SELECT 'check_references_elsewhere', session_id, problem
+    FROM check_references_elsewhere_of(tenant = {tenant:String})
+    UNION ALL
     SELECT
         arrayJoin(
             [
                 'check_conservation', 'check_injected_without_assembly', 'check_redaction_reintroduced',
                 'check_lost_runtime_ids', 'check_sequence_gaps', 'check_unsealed_scopes', 'check_reasoning_reinjected',
-                'check_compaction_dropped_open_gap']),
+                'check_compaction_dropped_open_gap', 'check_references_elsewhere']),
         '', ''
 )
 GROUP BY check_name

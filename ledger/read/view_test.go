@@ -107,7 +107,7 @@ func TestChecksFindNothingInACleanCorpus(t *testing.T) {
 		}
 	}
 	said := named(t, l, "checks", nil, "check_name", "violations")
-	if n != 8 || len(said) != n {
+	if n != 9 || len(said) != n {
 		t.Errorf("there are %d checks, and the query says %v", n, said)
 	}
 	for _, row := range said {
@@ -156,6 +156,17 @@ func TestChecksFindWhatIsPlanted(t *testing.T) {
 			c.ids.TurnID = "t9"
 			c.add(&schema.AssemblyCreated{AssemblyID: "assembly-x", Target: "model", OrderedBlocks: []schema.Block{{Block: "b", Layer: "assistant", ItemRefs: refs("thought-x")}}})
 		}, "thought-x"},
+		"check_references_elsewhere": {func(c *corpus) {
+			c.in("sx", "sx", "tx", "run-a")
+			c.add(&schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
+			c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "own", BindingID: "resource:a"}})
+			c.in("sx", "sx", "tx", "run-root")
+			c.add(&schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:root", Name: "memory"}})
+			c.in("sx", "sx", "tx", "run-b")
+			c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "above", BindingID: "resource:root"}})
+			c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "nobodys", BindingID: "resource:none", OfferedBy: "none"}})
+			c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "injection-x", BindingID: "resource:a"}})
+		}, "injection-x"},
 		"check_compaction_dropped_open_gap": {func(c *corpus) {
 			c.add(&schema.MissingDetected{Missing: gap("gap-x", "where?", "alice", schema.StatusOpen)})
 			c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "compact-x", Scope: "thread", SummaryRef: "sum-x", SourceItemRefs: refs("m"),
