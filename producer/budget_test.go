@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer"
@@ -24,5 +25,25 @@ func TestBudgetNamesItsEstimator(t *testing.T) {
 		if budget := producertest.One[*schema.BudgetApplied](t, rec.Events()); budget.Estimator == "" || budget.Estimator != item.Estimator {
 			t.Errorf("%s: the budget's estimator is %q, the item's %q", model, budget.Estimator, item.Estimator)
 		}
+	}
+}
+
+// TestBudgetHasTheModelsWindow: a budget names the model, its window, the tokens that are
+// kept free, and how many were estimated and sent.
+//
+// Source: seed 000 (context window), seed 001 (ACTX-AR-BUDGET-001).
+func TestBudgetHasTheModelsWindow(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	turn := opened(t, client, producer.Run{Session: "s"}).Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 20, ReservedOutput: 10}})
+	items := add(t, turn, nil, say("u1", "user", "one two three four five six"), say("a1", "assistant", "one two three four five"), say("u2", "user", "one two three"))
+	plan, err := turn.Call("c").Fit(t.Context(), items, window.Policy{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := producertest.One[*schema.BudgetApplied](t, rec.Events())
+	got := []int64{*b.MaxTokens, *b.ReservedTokens, *b.EstimatedTokens, *b.ActualTokens}
+	if want := []int64{20, 10, 14, int64(plan.TokensAfter)}; b.Model != "gpt-4o" || !slices.Equal(got, want) || plan.TokensAfter > 10 {
+		t.Errorf("%s: %v, not %v", b.Model, got, want)
 	}
 }

@@ -1,9 +1,11 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -82,6 +84,45 @@ func TestContentIsRecordedWholeOrNotAtAll(t *testing.T) {
 	for i, f := range producertest.Facts[*schema.LogAppended](rec.Events()) {
 		if *f.Position != int64(i) {
 			t.Errorf("%s stands at %d, not %d", f.LogItemID, *f.Position, i)
+		}
+	}
+}
+
+// TestEntriesOfTheLog: an entry has the type, role, status and tool call that its content
+// has, and of its text the size and the digest.
+//
+// Source: seed 003 (event log, item types, content parts).
+func TestEntriesOfTheLog(t *testing.T) {
+	t.Parallel()
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, rec := producertest.New(t, func(c *producer.Config) { c.Key = key })
+	run := opened(t, client, producer.Run{Session: "s"})
+	for position, c := range []struct {
+		content  producer.Content
+		itemType producer.ItemType
+	}{
+		{producer.Content{ID: "m", Role: "user", Kind: window.KindMessage, Status: producer.ItemInProgress, Text: "find it"}, producer.ItemMessage},
+		{producer.Content{ID: "d", Role: "developer", Kind: window.KindMessage, Status: producer.ItemCompleted, Text: "be brief"}, producer.ItemMessage},
+		{producer.Content{ID: "c", Role: "assistant", Kind: window.KindToolCall, ToolCallID: "call-1", ToolName: "search", Status: producer.ItemIncomplete, Text: `{"q":"it"}`}, producer.ItemFunctionCall},
+		{producer.Content{ID: "o", Role: "tool", Kind: window.KindToolResult, ToolCallID: "call-1", Status: producer.ItemFailed, Text: "none"}, producer.ItemFunctionCallOutput},
+		{producer.Content{ID: "r", Role: "assistant", Kind: window.KindMessage, ItemType: producer.ItemReasoning, Text: "I should search."}, producer.ItemReasoning},
+	} {
+		item, err := run.Add(t.Context(), "gpt-4o", c.content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries := producertest.Facts[*schema.LogAppended](rec.Events())
+		got := entries[len(entries)-1]
+		want := &schema.LogAppended{
+			Common: got.Common, LogItemID: c.content.ID, LogID: "s", Position: new(int64(position)), ItemType: string(c.itemType), Role: c.content.Role,
+			Name: c.content.ToolName, ToolCallID: c.content.ToolCallID, Status: string(c.content.Status), ItemRef: schema.Ref(c.content.ID),
+			Tokens: new(int64(item.Tokens)), ByteSize: new(int64(len(c.content.Text))), ContentDigest: key.Digest([]byte(c.content.Text)),
+		}
+		if len(entries) != position+1 || item.Tokens == 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("entry %d of %d:\n%+v, not\n%+v", position, len(entries), got, want)
 		}
 	}
 }

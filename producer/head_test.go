@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -297,5 +298,30 @@ func TestPersonaOfAnAssembledCall(t *testing.T) {
 	}
 	if _, _, err := turn.Call("next").SetPersona(t.Context(), items, head, "CFO", producer.Content{ID: "p2", Text: "You pay."}, producer.Content{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCueNamesThePersona: the cue's own text names the persona that comes.
+//
+// Source: seed 004 (persona management).
+func TestCueNamesThePersona(t *testing.T) {
+	t.Parallel()
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _ := producertest.New(t, func(c *producer.Config) { c.Key = key })
+	turn := turnOf(t, client, "s")
+	items := add(t, turn, nil, say("u1", "user", "How do we pay for this?"))
+	head := window.NewHead(window.AtOnce).UserMessage("u1")
+	for _, name := range []string{"consultant", "CFO"} {
+		items, head, err = turn.Call("").SetPersona(t.Context(), items, head, name, producer.Content{ID: name, Text: "Speak as the " + name}, producer.Content{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := slices.IndexFunc(items, func(it window.Item) bool { return it.ID == "CFO:cue" })
+	if at < 0 || items[at].Digest != key.Digest([]byte("persona changed to CFO")) {
+		t.Errorf("%+v", items)
 	}
 }

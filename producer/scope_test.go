@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -93,5 +94,61 @@ func TestMalformedRequestIsDenied(t *testing.T) {
 	f := producertest.One[*schema.GrantDenied](t, rec.Events())
 	if f.Rule != "grammar" || f.Code != grant.CodeInvalid || f.Reason == "" || f.Requested != nil || len(f.Effective) != 0 {
 		t.Errorf("%+v", f.Grant)
+	}
+}
+
+// TestARunsFactsComeToOneSink: a run's fact says what it has. Facts of the run, of one below
+// it, of a turn and of a call come to one sink in order, with the ids of their place.
+//
+// Source: seed 000 (responsibilities, core types, inheritance), seed 002 (namespace grants).
+func TestARunsFactsComeToOneSink(t *testing.T) {
+	t.Parallel()
+	client, rec := producertest.New(t)
+	run := opened(t, client, producer.Run{
+		ID: "root", Session: "s", Thread: "th", Agent: "a", ResourceID: "u_1", MaxDepth: 1,
+		Grants: grant.Set{"app/a"}, Limits: producer.Limits{"max_steps": 10}, Stores: []string{"notes"},
+	})
+	child, err := run.Child(t.Context(), producer.Child{ID: "child"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Child(t.Context(), producer.Child{Limits: producer.Limits{"max_steps": 11}}); !errors.Is(err, producer.ErrWidened) {
+		t.Errorf("a child with a higher limit: %v", err)
+	}
+	turn := child.Turn("t", producer.Model{Name: "gpt-4o"})
+	if err := errors.Join(
+		run.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}), child.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}),
+		turn.Record(t.Context(), &schema.ItemRemoved{ItemID: "i"}), turn.Call("c").Usage(t.Context(), window.Plan{}, schema.ProviderUsage{}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	events := rec.Events()
+	for i, e := range events {
+		if *e.Sequence != int64(i+1) {
+			t.Errorf("%s has sequence %d, not %d", e.Type, *e.Sequence, i+1)
+		}
+	}
+	if len(events) < 4 {
+		t.Fatalf("%d events", len(events))
+	}
+	runtime := events[0].RuntimeID
+	root := schema.Correlation{Tenant: events[0].Tenant, RuntimeID: runtime, Agent: "a", ResourceID: "u_1", SessionID: "s", ThreadID: "th", RunID: "root", RootRunID: "root"}
+	below := root
+	below.RunID, below.ParentRunID = "child", "root"
+	during := below
+	during.TurnID, during.ContextID = "t", "ctx:t"
+	for i, want := range []schema.Correlation{root, below, during, during} {
+		if got := events[len(events)-4+i].Correlation; got != want || runtime == "" {
+			t.Errorf("fact %d: %+v, not %+v", i, got, want)
+		}
+	}
+	for _, f := range producertest.Facts[*schema.ScopeOpened](events) {
+		if !reflect.DeepEqual(f.Limits, map[string]any{"max_steps": 10.0}) || !slices.Equal(f.Stores, []string{"notes"}) {
+			t.Errorf("%s has limits %v and stores %v", f.RunID, f.Limits, f.Stores)
+		}
+	}
+	issued := producertest.One[*schema.GrantIssued](t, events)
+	if !slices.Equal(issued.Effective, []string{"app/a"}) || issued.Issuer != runtime {
+		t.Errorf("%+v", issued.Grant)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/grant"
 	"github.com/ctxledger/ctxledger/producer/producertest"
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -64,6 +65,9 @@ func TestScratchpadTextStays(t *testing.T) {
 	}
 	if len(loaded[0].Digests) != 3 || loaded[0].Digests[0] != key.Digest([]byte(entries[0].Text)) || loaded[0].Digests[1] == key.Digest([]byte(entries[1].Text)) || written[0].Digests[0] != loaded[0].Digests[0] {
 		t.Errorf("digests %v and %v", loaded[0].Digests, written[0].Digests)
+	}
+	if !slices.Equal(loaded[0].ContextIDs, []string{"a", "b", "c"}) || !slices.Equal(written[0].ContextIDs, []string{"a"}) {
+		t.Errorf("context ids %v and %v", loaded[0].ContextIDs, written[0].ContextIDs)
 	}
 	redactions := producertest.Facts[*schema.RedactionApplied](rec.Events())
 	for i, redaction := range redactions {
@@ -179,5 +183,26 @@ func TestContextWrite(t *testing.T) {
 		if err := child.Turn("t2", producer.Model{}).WriteScratchpad(t.Context(), entry); err != nil {
 			t.Errorf("%s: a child, which has a flag of its own: %v", name, err)
 		}
+	}
+}
+
+// TestScratchpadsGrantNothing: a run that loads a scratchpad and writes to it may touch
+// what it could before, and no more.
+//
+// Source: seed 002 (legacy scratchpad context).
+func TestScratchpadsGrantNothing(t *testing.T) {
+	t.Parallel()
+	client, _ := producertest.New(t)
+	run := opened(t, client, producer.Run{Session: "s", Grants: grant.Set{"app/a"}, Resources: []producer.Resource{{Name: "memory"}}})
+	turn := run.Turn("t", producer.Model{Name: "gpt-4o"})
+	entry := producer.ScratchpadEntry{ContextID: "app/b", Text: "prefers short answers"}
+	_, err := turn.LoadScratchpad(t.Context(), entry)
+	if err := errors.Join(err, turn.WriteScratchpad(t.Context(), entry)); err != nil {
+		t.Fatal(err)
+	}
+	err = turn.Access(t.Context(), producer.Access{Resource: "memory", Operation: "read", Mode: grant.Read, Path: "app/b"})
+	var denied *producer.AccessError
+	if !errors.As(err, &denied) || denied.Rule != "grant" || !slices.Equal(run.Grants(), grant.Set{"app/a"}) {
+		t.Errorf("%v, with grants %v", err, run.Grants())
 	}
 }

@@ -79,8 +79,8 @@ func TestSealCoversItsTurn(t *testing.T) {
 				})
 			}
 			calls.Wait()
-			if _, err := turn.Seal(t.Context()); err != nil {
-				t.Error(err)
+			if receipt, err := turn.Seal(t.Context()); err != nil || receipt.ContextID != "ctx:"+turn.ID() {
+				t.Errorf("%s: %v", receipt.ContextID, err)
 			}
 		})
 	}

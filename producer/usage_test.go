@@ -137,18 +137,19 @@ func TestSumUsageKeepsTheUnknown(t *testing.T) {
 }
 
 // TestUsageCountsInstructions counts what the developer says with the system
-// prompt.
+// prompt, and the definitions of tools apart from both.
 func TestUsageCountsInstructions(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
 	plan := window.Plan{Window: []window.Item{
 		{ID: "s", Kind: window.KindMessage, Role: window.RoleSystem, Tokens: 3}, {ID: "d", Kind: window.KindMessage, Role: window.RoleDeveloper, Tokens: 5},
 		{ID: "u", Kind: window.KindMessage, Role: window.RoleUser, Tokens: 7},
+		{ID: "t", Kind: window.KindFixed, Role: window.RoleSystem, Layer: window.LayerTools, Tokens: 11},
 	}}
 	if err := turnOf(t, client, "s").Call("c").Usage(t.Context(), plan, schema.ProviderUsage{}); err != nil {
 		t.Fatal(err)
 	}
-	if f := producertest.One[*schema.UsageRecorded](t, rec.Events()); *f.SystemTokens != 8 || *f.HistoryTokens != 7 {
-		t.Errorf("system %d, history %d", *f.SystemTokens, *f.HistoryTokens)
+	if f := producertest.One[*schema.UsageRecorded](t, rec.Events()); *f.SystemTokens != 8 || *f.ToolsTokens != 11 || *f.HistoryTokens != 7 {
+		t.Errorf("system %d, tools %d, history %d", *f.SystemTokens, *f.ToolsTokens, *f.HistoryTokens)
 	}
 }
