@@ -291,10 +291,12 @@ func TestRedactionStatesOfContent(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	states := map[string]schema.RedactionState{"plain": "", "hit": schema.RedactionMasked, "named": schema.RedactionMasked, "blocked": schema.RedactionPolicyBlocked}
+	want := map[string]string{
+		"plain": "  []", "hit": "masked secret [policy:own policy:test]", "named": "masked secret [policy:test]", "blocked": "policy_blocked theirs [policy:test]",
+	}
 	for _, f := range factsOf[*schema.ItemAdded](t, b) {
-		if f.RedactionState != states[f.ItemID] {
-			t.Errorf("%s is %s", f.ItemID, f.RedactionState)
+		if got := fmt.Sprint(f.RedactionState, " ", f.RedactionReason, " ", f.PolicyRefs); got != want[f.ItemID] {
+			t.Errorf("%s is %q, not %q", f.ItemID, got, want[f.ItemID])
 		}
 	}
 	if n := len(factsOf[*schema.RedactionApplied](t, b)); n != 3 {
