@@ -59,7 +59,7 @@ func TestWhatHostsSay(t *testing.T) {
 			`[[[doc-1 ] [ file:///a] [{"page":3,"type":"page"} ] [team ]]]`},
 		{"SELECT available_source_refs, capability_refs, visibility, toString(expires_at) FROM surfaces ORDER BY surface_id",
 			"[[[doc-1 doc-2] [tool:search] [model user] 2026-11-20 09:00:00.000000000] [[] [] [] NULL]]"},
-		{"SELECT wrapping_policy, separator_policy, visibility, block_wrappers FROM assemblies", "[[policy:xml policy:lines [model] [memory]]]"},
+		{"SELECT wrapping_policy, separator_policy, block_wrappers FROM assemblies", "[[policy:xml policy:lines [memory]]]"},
 		{"SELECT binding_id FROM injections", "[[resource:memory]]"},
 		{"SELECT JSONExtractString(pressure_policy, 'name') FROM budgets", "[[tight]]"},
 		{"SELECT summary_ref FROM pressure_steps", "[[sum-1]]"},

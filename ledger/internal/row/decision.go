@@ -35,19 +35,26 @@ type Decision struct {
 	Notes         []string             `ch:"notes"`
 	Signals       []map[string]float64 `ch:"signals"`
 	Metadata      string               `ch:"metadata"`
-	SourceRefs    []string             `ch:"available_source_refs"` // of a surface, as what follows
-	Capabilities  []string             `ch:"capability_refs"`
-	Visibility    []string             `ch:"visibility"`
-	ExpiresAt     *time.Time           `ch:"expires_at"`
+	Extra         string               `ch:"extra"` // JSON of what surfaces have beyond items
 }
 
 func Surface(h Head, verb string, c *schema.Common, s *schema.Surface) Decision {
 	return Decision{
 		Head: h, RecordKind: "surface_" + verb, RecordID: s.SurfaceID, SurfaceID: s.SurfaceID, SurfaceKind: s.SurfaceKind,
 		CandidateRefs: schema.RefIDs(s.AvailableItemRefs), Metadata: JSONText(c.Metadata),
-		SourceRefs: schema.RefIDs(s.AvailableSourceRefs), Capabilities: schema.RefIDs(s.CapabilityRefs),
-		Visibility: s.Visibility, ExpiresAt: s.ExpiresAt,
+		Extra: surfaceExtra(s),
 	}
+}
+
+func surfaceExtra(s *schema.Surface) string {
+	var e extra
+	e.list("available_source_refs", schema.RefIDs(s.AvailableSourceRefs))
+	e.list("capability_refs", schema.RefIDs(s.CapabilityRefs))
+	e.list("visibility", s.Visibility)
+	if s.ExpiresAt != nil {
+		e.text("expires_at", s.ExpiresAt.UTC().Format(time.RFC3339Nano))
+	}
+	return e.json()
 }
 
 func Selection(h Head, verb string, c *schema.Common, s *schema.Selection) Decision {

@@ -33,16 +33,9 @@ type Item struct {
 	Metadata        string   `ch:"metadata"`
 	Pinned          bool     `ch:"pinned"`
 	Essential       bool     `ch:"essential"`
-	BindingID       string   `ch:"binding_id"`
-	Offers          []string `ch:"offers"`
-	OfferedBy       string   `ch:"offered_by"`
-	// Of the sources, in parallel with SourceURIs; empty where no source has one. A
-	// selector is JSON.
-	SourceIDs         []string `ch:"source_ids"`
-	SourceSelectors   []string `ch:"source_selectors"`
-	SourceAuthorities []string `ch:"source_authorities"`
-	Reads             string   `ch:"reads"`
-	Parts             string   `ch:"parts"`
+	Extra           string   `ch:"extra"` // JSON of what few items have
+	Reads           string   `ch:"reads"`
+	Parts           string   `ch:"parts"`
 }
 
 func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
@@ -53,23 +46,33 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 		ByteSize: i.ByteSize, TrustLevel: i.TrustLevel, Sensitivity: i.Sensitivity,
 		RedactionState: string(i.RedactionState), RedactionReason: i.RedactionReason, PolicyRefs: schema.RefIDs(c.PolicyRefs),
 		Visibility: i.Visibility, Priority: i.Priority, Layer: i.Layer, Role: i.Role, Metadata: JSONText(c.Metadata),
-		Pinned: i.Pinned, Essential: i.Essential, BindingID: i.BindingID, Offers: schema.RefIDs(i.Offers), OfferedBy: i.OfferedBy.ID(), Reads: i.Reads,
+		Pinned: i.Pinned, Essential: i.Essential, Extra: itemExtra(i), Reads: i.Reads,
 	}
 	if len(i.Parts) > 0 {
 		row.Parts = JSONText(i.Parts)
 	}
 	row.SourceURIs = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.URI })
-	row.SourceIDs = said(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceID })
-	row.SourceSelectors = said(i.SourceRefs, func(s *schema.SourceRef) string {
+	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
+	row.SourceDigests = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.Digest })
+	return row
+}
+
+// itemExtra is what few items have. Of sources it has lists in parallel with their URIs,
+// which are empty where no source has one; a selector is JSON.
+func itemExtra(i *schema.Item) string {
+	var e extra
+	e.text("binding_id", i.BindingID)
+	e.list("offers", schema.RefIDs(i.Offers))
+	e.text("offered_by", i.OfferedBy.ID())
+	e.list("source_ids", said(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceID }))
+	e.list("source_selectors", said(i.SourceRefs, func(s *schema.SourceRef) string {
 		if s.Selector == nil {
 			return ""
 		}
 		return JSONText(s.Selector)
-	})
-	row.SourceAuthorities = said(i.SourceRefs, func(s *schema.SourceRef) string { return s.Authority })
-	row.SourceKinds = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.SourceKind })
-	row.SourceDigests = each(i.SourceRefs, func(s *schema.SourceRef) string { return s.Digest })
-	return row
+	}))
+	e.list("source_authorities", said(i.SourceRefs, func(s *schema.SourceRef) string { return s.Authority }))
+	return e.json()
 }
 
 // LogItem is a row of the table log_items.

@@ -82,3 +82,33 @@ func appendPlain(b []byte, v any) (_ []byte, ok bool) {
 	}
 	return b, false
 }
+
+// extra is what few rows of a table have: one column of JSON, since each column costs
+// every insert. Nothing is the empty string.
+type extra map[string]any
+
+func (e *extra) text(name, value string) {
+	if value != "" {
+		e.set(name, value)
+	}
+}
+
+func (e *extra) list(name string, values []string) {
+	if len(values) > 0 {
+		e.set(name, values)
+	}
+}
+
+func (e *extra) set(name string, value any) {
+	if *e == nil {
+		*e = make(extra)
+	}
+	(*e)[name] = value
+}
+
+func (e *extra) json() string {
+	if len(*e) == 0 {
+		return ""
+	}
+	return JSONText(*e)
+}

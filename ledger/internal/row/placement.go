@@ -35,17 +35,14 @@ type Placement struct {
 	BlockDigests    []string   `ch:"block_digests"`
 	BlockRedactions []string   `ch:"block_redactions"`
 	Metadata        string     `ch:"metadata"`
-	BindingID       string     `ch:"binding_id"`
-	WrappingPolicy  string     `ch:"wrapping_policy"`
-	SeparatorPolicy string     `ch:"separator_policy"`
-	Visibility      []string   `ch:"visibility"`
+	Extra           string     `ch:"extra"` // JSON of what few have
 }
 
 func Assembly(h Head, f *schema.AssemblyCreated) Placement {
 	row := Placement{
 		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
-		WrappingPolicy: f.WrappingPolicy.ID(), SeparatorPolicy: f.SeparatorPolicy.ID(), Visibility: f.Visibility,
+		Extra:    assemblyExtra(f),
 		Metadata: JSONText(f.Metadata),
 	}
 	row.Blocks = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Block })
@@ -60,12 +57,25 @@ func Assembly(h Head, f *schema.AssemblyCreated) Placement {
 	return row
 }
 
+func assemblyExtra(f *schema.AssemblyCreated) string {
+	var e extra
+	e.text("wrapping_policy", f.WrappingPolicy.ID())
+	e.text("separator_policy", f.SeparatorPolicy.ID())
+	return e.json()
+}
+
+func injectionExtra(i *schema.Injection) string {
+	var e extra
+	e.text("binding_id", i.BindingID)
+	return e.json()
+}
+
 func Injection(h Head, kind string, c *schema.Common, i *schema.Injection) Placement {
 	return Placement{
 		Head: h, RecordKind: kind, RecordID: i.InjectionID, CallID: i.CallID, AssemblyID: i.AssemblyID, Target: i.Target,
 		InjectionPoint: string(i.InjectionPoint), InjectionKind: i.InjectionKind, AttachedTo: i.AttachedTo.ID(), Ephemeral: i.Ephemeral,
 		PersonaFrom: i.PersonaFrom, PersonaTo: i.PersonaTo, CueItemRef: i.CueItemRef.ID(), ItemRefs: schema.RefIDs(i.ItemRefs),
-		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), BindingID: i.BindingID, Metadata: JSONText(c.Metadata),
+		Tokens: i.Tokens, Digest: i.Digest, RedactionState: string(i.RedactionState), Extra: injectionExtra(i), Metadata: JSONText(c.Metadata),
 	}
 }
 

@@ -14,13 +14,17 @@ CREATE OR REPLACE VIEW check_references_elsewhere_of AS
 WITH
 named AS
 (
-    SELECT tenant, session_id, run_id, parent_run_id, root_run_id, turn_id, item_id AS record_id, binding_id
+    SELECT
+        tenant, session_id, run_id, parent_run_id, root_run_id, turn_id, item_id AS record_id,
+        JSONExtractString(extra, 'binding_id') AS binding_id
     FROM items
-    WHERE binding_id != '' AND {of_tenant}
+    WHERE extra != '' AND binding_id != '' AND {of_tenant}
     UNION ALL
-    SELECT tenant, session_id, run_id, parent_run_id, root_run_id, turn_id, record_id, binding_id
+    SELECT
+        tenant, session_id, run_id, parent_run_id, root_run_id, turn_id, record_id,
+        JSONExtractString(extra, 'binding_id')
     FROM placements
-    WHERE binding_id != '' AND {of_tenant}
+    WHERE extra != '' AND JSONExtractString(extra, 'binding_id') != '' AND {of_tenant}
 ),
 resources AS
 (
@@ -29,12 +33,18 @@ resources AS
     WHERE record_kind = 'resource_resolved' AND {of_tenant}
     GROUP BY tenant, binding_id
 ),
+accepted AS
+(
+    SELECT
+        tenant, session_id, run_id, turn_id, item_id, JSONExtractString(extra, 'offered_by') AS offered_by
+    FROM items
+    WHERE extra != '' AND offered_by != '' AND {of_tenant}
+),
 offers AS
 (
     SELECT tenant, item_id AS offered_by, groupUniqArray(session_id) AS sessions
     FROM items
-    WHERE (tenant, item_id) IN (SELECT tenant, offered_by FROM items WHERE offered_by != '' AND {of_tenant})
-        AND {of_tenant}
+    WHERE (tenant, item_id) IN (SELECT tenant, offered_by FROM accepted) AND {of_tenant}
     GROUP BY tenant, item_id
 )
 SELECT DISTINCT
@@ -48,6 +58,6 @@ UNION ALL
 SELECT DISTINCT
     i.tenant, i.session_id, i.run_id, i.turn_id, i.item_id, i.offered_by,
     'it names an offer of another session'
-FROM (SELECT * FROM items WHERE offered_by != '' AND {of_tenant}) AS i
+FROM accepted AS i
 INNER JOIN offers AS o ON o.tenant = i.tenant AND o.offered_by = i.offered_by
 WHERE NOT has(o.sessions, i.session_id);

@@ -61,7 +61,7 @@ CREATE TABLE IF NOT EXISTS calls
             run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
         ) CODEC(NONE),
     tags Array(String),
-    answered_model LowCardinality(String),
+    answered_model String,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

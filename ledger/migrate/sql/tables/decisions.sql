@@ -64,10 +64,8 @@ CREATE TABLE IF NOT EXISTS decisions
     contradicts Bool MATERIALIZED
         (length(arrayDistinct(item_refs)) < length(item_refs))
             OR arrayExists((o, r) -> ((o = 'omitted') AND (r = '')), outcomes, arrayResize(reasons, length(outcomes))),
-    available_source_refs Array(String),
-    capability_refs Array(String),
-    visibility Array(LowCardinality(String)),
-    expires_at Nullable(DateTime64(9, 'UTC')),
+    -- JSON of what surfaces have beyond items: available_source_refs, capability_refs, visibility, expires_at.
+    extra String,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

@@ -65,12 +65,8 @@ CREATE TABLE IF NOT EXISTS items
         ) CODEC(NONE),
     pinned Bool,
     essential Bool,
-    binding_id String,
-    offers Array(String),
-    offered_by String,
-    source_ids Array(String),
-    source_selectors Array(String),
-    source_authorities Array(String),
+    -- JSON of what few items have: binding_id, offers, offered_by, source_ids, source_selectors, source_authorities.
+    extra String,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_item item_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

@@ -65,10 +65,8 @@ CREATE TABLE IF NOT EXISTS placements
             incarnation, stream_seq, tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id,
             run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id
         ) CODEC(NONE),
-    binding_id String,
-    wrapping_policy String,
-    separator_policy String,
-    visibility Array(LowCardinality(String)),
+    -- JSON of what few have: binding_id of an injection; wrapping_policy and separator_policy of an assembly.
+    extra String,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

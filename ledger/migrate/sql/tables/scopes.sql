@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS scopes
     policy_refs Array(String),
     config_keys Array(String),
     config_digest String,
-    outcome LowCardinality(String),
+    outcome String,
     item_refs Array(String),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

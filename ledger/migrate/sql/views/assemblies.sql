@@ -15,7 +15,6 @@
 --   budget_ref        String                         id
 --   wrapping_policy   String                         id
 --   separator_policy  String                         id
---   visibility        Array(LowCardinality(String))  text
 --   blocks            Array(String)                  text
 --   block_items       Array(Array(String))           id
 --   block_positions   Array(Nullable(Int64))         count
@@ -34,7 +33,8 @@ SELECT
     tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, assembly_id, call_id, target, item_refs, redaction_state,
-    budget_ref, wrapping_policy, separator_policy, visibility,
+    budget_ref, JSONExtractString(extra, 'wrapping_policy') AS wrapping_policy,
+    JSONExtractString(extra, 'separator_policy') AS separator_policy,
     blocks, block_items, block_positions, block_layers, block_roles, block_wrappers, block_tokens,
     block_digests, block_redactions, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts

@@ -32,7 +32,7 @@ SELECT
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, if(record_kind = 'removal', 'removed', 'applied') AS change,
     record_id AS injection_id, call_id, assembly_id, target, injection_point, injection_kind, attached_to, ephemeral,
     persona_from, persona_to, cue_item_ref, replaced_by, removed_by_pass, item_refs, tokens, digest, redaction_state,
-    binding_id, metadata
+    JSONExtractString(extra, 'binding_id') AS binding_id, metadata
 FROM placements FINAL
 WHERE record_kind IN ('injection', 'removal')
 SETTINGS do_not_merge_across_partitions_select_final = 1;

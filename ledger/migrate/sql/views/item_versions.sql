@@ -48,8 +48,11 @@ SELECT
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, change, item_id, context_kind, title, content_mode,
     content_ref, content_digest, mime_type, language, source_uris, source_kinds, source_digests, token_estimate,
     estimator, byte_size, trust_level, sensitivity, redaction_state, redaction_reason, policy_refs, visibility,
-    priority, layer, role, reason, metadata, pinned, essential, binding_id, offers, offered_by,
-    source_ids, source_selectors, source_authorities, reads,
-    parts
+    priority, layer, role, reason, metadata, pinned, essential,
+    JSONExtractString(extra, 'binding_id') AS binding_id, JSONExtract(extra, 'offers', 'Array(String)') AS offers,
+    JSONExtractString(extra, 'offered_by') AS offered_by,
+    JSONExtract(extra, 'source_ids', 'Array(String)') AS source_ids,
+    JSONExtract(extra, 'source_selectors', 'Array(String)') AS source_selectors,
+    JSONExtract(extra, 'source_authorities', 'Array(String)') AS source_authorities, reads, parts
 FROM items FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -37,7 +37,7 @@
 --   synthetic               UInt8                   flag
 --   metadata                String                  JSON
 --   tags                    Array(String)           text
---   answered_model          LowCardinality(String)  text
+--   answered_model          String                  text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,

@@ -52,7 +52,7 @@
 --   policy_refs         Array(String)           id
 --   config_keys         Array(String)           text
 --   config_digest       String                  text
---   outcome             LowCardinality(String)  text      of a declared resource: unresolved; '' or resolved is bound
+--   outcome             String                  text      of a declared resource: unresolved; '' or resolved is bound
 --   item_refs           Array(String)           id
 CREATE OR REPLACE VIEW scope_records AS
 SELECT *

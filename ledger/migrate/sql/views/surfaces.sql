@@ -13,7 +13,7 @@
 --   available_refs         Array(String)                   id
 --   available_source_refs  Array(String)                   id
 --   capability_refs        Array(String)                   id
---   visibility             Array(LowCardinality(String))   text
+--   visibility             Array(String)                   text
 --   expires_at             Nullable(DateTime64(9, 'UTC'))  time
 --   metadata               String                          JSON
 --   part                   Int64                           count
@@ -25,7 +25,10 @@ SELECT
     tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, substring(record_kind, 9) AS change,
     surface_id, surface_kind, candidate_refs AS available_refs,
-    available_source_refs, capability_refs, visibility, expires_at, metadata,
+    JSONExtract(extra, 'available_source_refs', 'Array(String)') AS available_source_refs,
+    JSONExtract(extra, 'capability_refs', 'Array(String)') AS capability_refs,
+    JSONExtract(extra, 'visibility', 'Array(String)') AS visibility,
+    parseDateTime64BestEffortOrNull(JSONExtractString(extra, 'expires_at'), 9, 'UTC') AS expires_at, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM decisions FINAL
 WHERE record_kind IN ('surface_created', 'surface_updated')
