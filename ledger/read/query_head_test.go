@@ -30,6 +30,10 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 		inject("p", "persona", num(30))
 		inject("r", "reminder", nil)
 		inject("s", "reminder", num(7))
+		inject("u", "reminder", num(4))
+		c.add(&schema.InjectionRemoved{Injection: schema.Injection{
+			InjectionID: turn + "gone", CallID: "call-" + turn, Target: "model", InjectionPoint: "model_input", InjectionKind: "reminder", Tokens: num(90),
+		}})
 	}
 	persona("t1", "analyst", "")
 	persona("t2", "analyst", "")
@@ -48,7 +52,7 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 		{"personas", map[string]string{"tenant": "other"}, "turn_id", nil},
 		{"injections-by-turn", map[string]string{"session_id": "s1", "injection_kind": "persona"}, "turn_id injections calls tokens", []string{"t1 1 1 30", "t2 1 1 30", "t3 1 1 30"}},
 		{"injections-by-turn", s1, "turn_id injection_kind injections tokens unknown ephemeral", []string{
-			"t1 persona 1 30 0 1", "t1 reminder 2 7 1 2", "t2 persona 1 30 0 1", "t2 reminder 2 7 1 2", "t3 persona_cue 1 5 0 1", "t3 persona 1 30 0 1", "t3 reminder 2 7 1 2"}},
+			"t1 persona 1 30 0 1", "t1 reminder 3 11 1 3", "t2 persona 1 30 0 1", "t2 reminder 3 11 1 3", "t3 persona_cue 1 5 0 1", "t3 persona 1 30 0 1", "t3 reminder 3 11 1 3"}},
 		{"scratchpads", s1, "turn_id operation scratchpad_id context_ids entries tokens", []string{"t3 written write-1 [notes plans] NULL NULL", "t3 loaded load-1 [notes] 2 11"}},
 	} {
 		var got []string
