@@ -227,9 +227,9 @@ func (r *RunContext) enter(a arrival, record func([]schema.Fact) error) error {
 	})
 }
 
-// enter records facts that belong together, all or none: the arrivals, of which
-// the first alone may be logged, and what is said of them. Ids that the turn has
-// added are an [*InvalidError].
+// enter records arrivals, and facts about them, all or none. Only the first arrival may
+// have an entry in the item log. An id that the turn has added before is an
+// [*InvalidError].
 func (t *Turn) enter(ctx context.Context, arrivals []arrival, about ...schema.Fact) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

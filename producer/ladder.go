@@ -175,7 +175,7 @@ func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []ar
 	return arrivals, []schema.Fact{started, o.created(a, Summary{}), &schema.CompactionCompleted{Common: o.common, Compaction: end}}, nil
 }
 
-// sized is the arrival of a summary of which the size alone is known.
+// sized is the arrival of a summary whose text is not known, only its size.
 func sized(item window.Item) arrival {
 	return arrival{item: item, facts: []schema.Fact{&schema.ItemAdded{Item: schema.Item{
 		ItemID: item.ID, ContextKind: string(schema.KindComputedSummary), ContentMode: schema.ContentSummary,

@@ -12,7 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// talk does not fit into a hundred tokens, but for a summary of its first two.
+// talk is larger than a hundred tokens. It fits once its first two items are a summary.
 var talk = []window.Item{
 	{ID: "u1", Layer: "user", Kind: window.KindMessage, Role: window.RoleUser, Tokens: 70},
 	{ID: "a1", Layer: "assistant", Kind: window.KindMessage, Role: window.RoleAssistant, Tokens: 70},

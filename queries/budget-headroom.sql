@@ -15,8 +15,8 @@
 --   headroom_median   tokens  left after reserve and prompt; median
 --   headroom_least    tokens  the tightest; below 0 is an overflow
 --   overflows         count   budgets without room
---   with_truncation   count   budgets that shortened items
---   truncated_items   count   items that were shortened
+--   with_truncation   count   budgets that shortened items or took them out
+--   truncated_items   count   items that were shortened or taken out
 --   truncated_tokens  tokens  tokens cut from them, as far as known
 SELECT
     tenant, agent, model, target, countIf(b.part = 1) AS budgets, max(b.max_tokens) AS max_tokens,

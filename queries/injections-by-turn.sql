@@ -17,7 +17,7 @@
 --   injections      count   injections
 --   calls           count   model calls that they name
 --   tokens          tokens  of the injections together; NULL if not known of any
---   unknown         count   injections of which the tokens are not known
+--   unknown         count   injections whose tokens are not known
 --   ephemeral       count   injections that do not stay in the window
 SELECT
     tenant, session_id, turn_id, injection_kind, uniqExact(injection_id) AS injections,

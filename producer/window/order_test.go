@@ -126,8 +126,8 @@ func TestBreakEven(t *testing.T) {
 	}
 }
 
-// TestTrimStartsOnARole: what is left begins with the role, also where less would have
-// been enough, and nothing goes where nothing has to.
+// TestTrimStartsOnARole: a trimmed conversation begins with the role. For that, more items
+// go than the budget asks for. A conversation that fits is not trimmed.
 func TestTrimStartsOnARole(t *testing.T) {
 	t.Parallel()
 	items := messages([]string{"S:sys", "U:1", "A:call c1", "T:c1 sunny", "A:4", "U:5", "A:6", "U:7"})
