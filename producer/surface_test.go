@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +17,11 @@ import (
 // nothing, nothing is.
 func TestSourcesSurfacesAndWrapping(t *testing.T) {
 	t.Parallel()
-	client, rec := producertest.New(t)
+	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, rec := producertest.New(t, func(c *producer.Config) { c.Key = key })
 	turn := opened(t, client, producer.Run{Session: "s"}).Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 1_000}})
 	page := schema.SourceRef{SourceID: "doc-1", Authority: "team", Selector: map[string]any{"type": "page", "page": 3.0}}
 	item, err := turn.Add(t.Context(), producer.Content{ID: "a", Kind: window.KindRetrieved, Text: "x", Wrapper: "memory", SourceURI: "file:///a", Sources: []schema.SourceRef{page}})
@@ -58,7 +63,8 @@ func TestSourcesSurfacesAndWrapping(t *testing.T) {
 		if i >= 2 {
 			policy, separator = "", ""
 		}
-		if a.WrappingPolicy != policy || a.SeparatorPolicy != separator || a.OrderedBlocks[0].Wrapper != "memory" {
+		if a.WrappingPolicy != policy || a.SeparatorPolicy != separator || a.OrderedBlocks[0].Wrapper != "memory" ||
+			a.OrderedBlocks[0].Digest != key.Digest([]byte("x")) {
 			t.Errorf("%d: %+v", i, a)
 		}
 	}
