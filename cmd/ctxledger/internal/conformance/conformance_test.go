@@ -2,7 +2,11 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +172,38 @@ func TestCheckSession(t *testing.T) {
 		if _, err := CheckSession(t.Context(), Target{Ledger: i.Ledger, Tenant: tenant}, session, nil); !errors.Is(err, ErrNoSession) {
 			t.Errorf("session %q of tenant %q: %v, want ErrNoSession", session, tenant, err)
 		}
+	}
+}
+
+// TestCasesAreTheVectors: each case that shared/vectors/actx.json lists of Agent Context is
+// one of the suite. Those of Agent Evidence are tests of the packs' documents.
+func TestCasesAreTheVectors(t *testing.T) {
+	t.Parallel()
+	shared := os.Getenv("CTXLEDGER_SHARED")
+	if shared == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("CTXLEDGER_SHARED is unset: the vectors are needed in CI")
+		}
+		t.Skip("CTXLEDGER_SHARED is unset: no vectors")
+	}
+	text, err := os.ReadFile(filepath.Join(shared, "vectors", "actx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Rows []struct{ ID string } }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range Cases() {
+		names = append(names, c.Name)
+	}
+	for _, row := range file.Rows {
+		if strings.HasPrefix(row.ID, "ACTX-") && !slices.Contains(names, row.ID) {
+			t.Errorf("the suite has no case %s", row.ID)
+		}
+	}
+	if len(file.Rows) < 16 {
+		t.Errorf("%d rows", len(file.Rows))
 	}
 }
