@@ -166,7 +166,7 @@ func TestKnownAnswers(t *testing.T) {
 		{"gaps", map[string]string{"session_id": "s1", "turn_id": "t2"}, "missing_id", nil},
 		{"gaps", s2, "missing_id", nil},
 		{"injected-never-assembled", nil, "injection_id", nil},
-		{"checks", nil, "violations", []string{"0", "0", "0", "0", "0", "0", "0", "0"}},
+		{"checks", nil, "violations", []string{"0", "0", "0", "0", "0", "0", "0", "0", "0"}},
 		{"event-types", s2, "event_type events", []string{"context.log.appended 7", "context.usage.recorded 5", "context.compaction.completed 2", "context.elision.applied 1", "context.summary.created 1"}},
 	}
 	for _, test := range tests {
