@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,16 +178,25 @@ func TestProjectListens(t *testing.T) {
 	go func() {
 		code <- run(ctx, []string{"project", "--listen", address, "--log-format", "json", "--log-level", "debug", "--data", data}, nil, &stdout, &stderr)
 	}()
+	// It listens, and is ready as a stand-by, before it has the lease.
+	held := regexp.MustCompile(`(?m)^\S*lease_held\S* 1$`)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var ready bool
+		var metrics []byte
 		response, err := http.Get("http://" + address + "/readyz")
 		if err == nil {
 			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				break
+			ready = response.StatusCode == http.StatusOK
+			if response, err = http.Get("http://" + address + "/metrics"); err == nil {
+				metrics, err = io.ReadAll(response.Body)
+				response.Body.Close()
 			}
 		}
+		if ready && held.Match(metrics) {
+			break
+		}
 		if time.Now().After(deadline) {
-			t.Fatalf("/readyz: %v %v", response, err)
+			t.Fatalf("ready %v, %v\n%s", ready, err, metrics)
 		}
 	}
 	if _, stderr, code := ctxledger(t, "project", "--listen", address, "--data", data); code != cli.ExitFailed || !strings.Contains(stderr, "choose another with --listen") {
