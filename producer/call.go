@@ -108,8 +108,8 @@ func (c *Call) ID() string { return c.id }
 // of the size that the work gave. An item that the work itself added is not
 // recorded again. [Call.FitWithSummary] also records the digest of the text.
 //
-// A policy of which nothing is said is the run's, where the run has one. The budget
-// names the rules of a window that did not fit at once.
+// An empty policy stands for the run's policy, where the run has one. The budget names
+// the rules of a window that did not fit at once.
 //
 // The work may be nil. If it panics, takes too long or gives nothing usable, that
 // is the outcome of its rung, and the next rung follows.

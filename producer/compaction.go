@@ -202,6 +202,12 @@ func (o *OpenCompaction) fail(ctx context.Context, s Summary, reason string) err
 		s = Summary{}
 	}
 	f.SummarizerCallID = s.CallID
+	return o.endWithout(ctx, s, f)
+}
+
+// endWithout ends the compaction by a fact that has no summary stand, and records the call
+// that wrote the summary.
+func (o *OpenCompaction) endWithout(ctx context.Context, s Summary, f schema.Fact) error {
 	err := o.end(func() error { return o.call.turn.Record(ctx, append(s.writing(), f)...) })
 	if err == nil {
 		s.bill(o.call.turn.run)
@@ -228,11 +234,7 @@ func (o *OpenCompaction) Discard(ctx context.Context, s Summary, reason string) 
 		after += r.Item.Tokens
 	}
 	f.Reason, f.TokensAfter = reason, new(int64(after))
-	err = o.end(func() error { return o.call.turn.Record(ctx, append(s.writing(), f)...) })
-	if err == nil {
-		s.bill(o.call.turn.run)
-	}
-	return err
+	return o.endWithout(ctx, s, f)
 }
 
 // Run lets the runtime's function write the summary and ends the compaction by

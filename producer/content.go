@@ -85,7 +85,8 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 // planned is the item as plans see it.
 func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
-		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority, Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads, Ephemeral: c.Ephemeral,
+		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority,
+		Pinned: c.Pinned, Essential: c.Essential, Reads: c.Reads, Ephemeral: c.Ephemeral,
 		Digest: digest, Redaction: string(c.Redaction), Wrapper: c.Wrapper,
 	}
 	if c.ToolCallID != "" {

@@ -103,13 +103,11 @@ func (c *Call) Restore(ctx context.Context, items []window.Item, store Store, tr
 		return nil, err
 	}
 	c.reloads++
-	restored := slices.Clone(items)
-	for _, e := range back {
-		restored = log.restore(restored, e.was)
+	restored, done := slices.Clone(items), make([]string, len(back))
+	for i, e := range back {
+		restored, done[i] = log.restore(restored, e.was), e.ID
 	}
-	for _, e := range back {
-		log.whole([]string{e.ID})
-	}
+	log.whole(done)
 	return restored, nil
 }
 
@@ -167,8 +165,8 @@ func (l *itemLog) whole(ids []string) {
 	}
 }
 
-// back returns what is to be put back into a window for these ids, in the order in which it
-// was elided.
+// back returns what is to be put back into a window for these ids, by place in the window
+// that it was elided from, then by id.
 func (l *itemLog) back(items []window.Item, ids []string) ([]elided, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -123,7 +123,7 @@ type Part struct {
 	Kind     schema.PartKind // required
 	Name     string          // such as the name of a file; shown, so nothing secret
 	MimeType string
-	Ref      schema.Ref // where the content is: a URI or an id; required but for a text
+	Ref      schema.Ref // where the content is: a URI or an id; a text alone may have none
 	Detail   string     // how closely the model looks at an image
 	Text     string     // of a text: counted, digested and masked as that of the item
 	// Bytes, Digest and Tokens are those of other parts; absent is unknown. A part of

@@ -18,8 +18,10 @@ import (
 // How says the method, the trigger and the like; its Window and Source are the
 // plan's. Shorten is asked for the fourth step and may be nil. What the summary puts
 // back follows it in the plan's Window: system state, such as loaded skills and the
-// task list (seed 004). It must not be among the candidates. Errors are those of Fit; a context that ends while summarize runs leaves
-// a compaction that failed, and nothing else.
+// task list (seed 004). It must not be among the candidates.
+//
+// Errors are those of Fit; a context that ends while summarize runs leaves a compaction
+// that failed, and nothing else.
 func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy window.Policy, how Compaction, summarize Summarizer, shorten Work) (window.Plan, error) {
 	l := &ladder{call: c, how: how, summarize: summarize, candidates: items}
 	l.shorten = shorten.planned(ctx, &l.ended)

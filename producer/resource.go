@@ -78,15 +78,15 @@ func (c *Client) resolve(declared []Resource, above map[string]grant.Mode) (map[
 		case err != nil:
 			return nil, nil, invalid(field+".mode", "must be read or read-write")
 		}
-		config, err := json.Marshal(d.Config, json.Deterministic(true))
-		if err != nil {
-			return nil, nil, invalid(field+".config", "holds what JSON cannot hold")
-		}
 		b := Binding{Name: d.Name, Kind: d.Kind, Declared: mode, Unresolved: d.Unresolved, configKeys: slices.Sorted(maps.Keys(d.Config))}
 		if b.Kind == "" {
 			b.Kind = d.Name
 		}
 		if len(d.Config) > 0 {
+			config, err := json.Marshal(d.Config, json.Deterministic(true))
+			if err != nil {
+				return nil, nil, invalid(field+".config", "holds what JSON cannot hold")
+			}
 			b.configDigest = c.config.Key.Digest(config)
 		}
 		if d.Unresolved != "" {

@@ -89,7 +89,7 @@ func (n noted) bytes() int {
 	return facts.TextBytes(n.contextID) + facts.TextBytes(n.digest) + facts.TextBytes(n.item)
 }
 
-// scratchpadFacts are what is said of the entries, in as many parts as they need.
+// scratchpadFacts are the facts of the entries: one, or several parts of one.
 func scratchpadFacts(id string, list []noted, fact func(schema.Scratchpad, map[string]any) schema.Fact) (made []schema.Fact) {
 	chunks := facts.Chunk(list, facts.MaxPartBytes, noted.bytes)
 	for i, part := range chunks {

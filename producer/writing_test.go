@@ -28,7 +28,7 @@ func pressed(t *testing.T, client *producer.Client) (*producer.Turn, []window.It
 }
 
 // TestSummaryPutsStateBack: a summary that the ladder asks for may put system state back
-// beside it (seed 004, l. 220).
+// (seed 004, l. 220).
 func TestSummaryPutsStateBack(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -118,7 +118,8 @@ told AS
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
 -- What the assembly before held, where a block is known by its digest, else by its items, else
--- by its name. And which assemblies were made visible, and which items give a persona.
+-- by its name. And which assemblies were made visible, and which items gave a persona: before
+-- the call was over, or in an injection that names the call or its assembly.
 (
     SELECT (
         groupArrayArrayIf(
@@ -127,11 +128,17 @@ told AS
                 blocks),
             record_kind = 'assembly'),
         groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'),
-        groupUniqArrayIf(assembly_id, record_kind = 'injection'),
+        groupUniqArrayIf(assembly_id, record_kind = 'injection' AND attempt_id = chosen.1.10),
         arraySort(
             groupArrayIf(
-                (ifNull(sequence, toInt64(stream_seq)), persona_to, item_refs),
-                record_kind = 'injection' AND persona_to != '' AND injection_kind != 'persona_cue')))
+                (ifNull(sequence, toInt64(stream_seq)) AS at, persona_to, item_refs),
+                record_kind = 'injection'
+                    AND persona_to != ''
+                    AND injection_kind != 'persona_cue'
+                    AND thread_id = chosen.1.4
+                    AND attempt_id IN ('', chosen.1.10)
+                    AND (
+                        at <= chosen.1.1 OR call_id != '' AND call_id = chosen.1.5 OR has(chosen.1.9, assembly_id)))))
     FROM placements
     PREWHERE tenant = chosen.1.2
         AND session_id = {session_id:String}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -30,34 +28,19 @@ func (k shelf) Load(_ context.Context, item, _ string) (producer.Content, error)
 func TestContentOfTheSDK(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	nc, err := nats.Connect(up(t, data).NATSURL)
+	key, err := schema.NewKey(rand.Reader, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nc.Close()
-	config := producer.DefaultConfig(nc)
-	if config.Key, err = schema.NewKey(rand.Reader, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	client, err := producer.Connect(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := client.Open(t.Context(), producer.Run{Session: "s"})
+	run, err := sdk(t, up(t, data).NATSURL, key).Open(t.Context(), producer.Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	recordContent(t, run.Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 700}}))
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE event_type = 'context.envelope.created' AND stream_seq <= (SELECT max(last_seq) FROM commits)"); rows[0]["seals"] == 1.0 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the seal is not in the tables: %v", rows)
-		}
-	}
+	awaitSeals(t, data, 1)
 	for _, c := range []struct{ query, columns, want string }{
 		{"item-parts", "item_id part_kind mime_type ref tokens", "look image image/png file:shot.png 258"},
-		{"elided-then-read", "item_id reads reason again again_item_id", "hits users.go 201 tokens, 1 turns old reloaded hits"},
+		{"elided-then-read", "item_id reads reason again again_item_id", "hits users.go 201 tokens, turns since: 1 reloaded hits"},
 		{"summary-costs", "outcome summary_id summarizer_call_id model window_tokens output cost", "completed summary writer small 400 20 0.01"},
 		{"goals-kept", "goals kept lost all_kept", "[goal-1 goal-2] [goal-1] [goal-2] false"},
 	} {
@@ -88,14 +71,7 @@ func TestContentOfTheSDK(t *testing.T) {
 	if stdout, stderr, code := ctxledger(t, "conformance", "--session", "s", "--data", data); code != cli.ExitDone {
 		t.Errorf("conformance ended with %d: %s%s", code, stdout, stderr)
 	}
-	pack := filepath.Join(t.TempDir(), "pack.zip")
-	if stdout, stderr, code := ctxledger(t, "evidence", "export", "--session", "s", "--turn", "t", "--out", pack, "--data", data); code != cli.ExitDone {
-		t.Fatalf("export ended with %d: %s%s", code, stdout, stderr)
-	}
-	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data) // up has made it
-	if stdout, stderr, code := ctxledger(t, "evidence", "verify", pack, "--key", strings.TrimSpace(key)); code != cli.ExitDone {
-		t.Errorf("verify ended with %d: %s%s", code, stdout, stderr)
-	}
+	verifyTurn(t, data, "s", "t")
 }
 
 func recordContent(t *testing.T, turn *producer.Turn) {

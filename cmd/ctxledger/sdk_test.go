@@ -21,16 +21,7 @@ import (
 func TestWindowsOfTheSDK(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	found := up(t, data)
-	nc, err := nats.Connect(found.NATSURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	client, err := producer.Connect(t.Context(), producer.DefaultConfig(nc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := sdk(t, up(t, data).NATSURL, schema.Key{})
 	run, err := client.Open(t.Context(), producer.Run{Session: "s"})
 	if err != nil {
 		t.Fatal(err)
@@ -80,13 +71,7 @@ func TestWindowsOfTheSDK(t *testing.T) {
 	for _, attempt := range []string{"1", "2"} {
 		tryTask(t, client, attempt)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE event_type = 'context.envelope.created' AND stream_seq <= (SELECT max(last_seq) FROM commits)"); rows[0]["seals"] == 3.0 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the seals are not in the tables: %v", rows)
-		}
-	}
+	awaitSeals(t, data, 3)
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT arrayStringConcat(groupArray(concat(call_id, ' ', toString(tokens), ' of ', toString(tokens_full), ' by ', elided_by)), ', ') AS found " +
 			"FROM (SELECT * FROM turn_window WHERE session_id = 's' AND has(item_refs, 'hits') ORDER BY call_id)", "c1 7 of 201 by elision:c1, c2 7 of 201 by elision:c1"},
@@ -110,8 +95,45 @@ func TestWindowsOfTheSDK(t *testing.T) {
 			t.Errorf("conformance of %s ended with %d: %s%s", session, code, stdout, stderr)
 		}
 	}
+	verifyTurn(t, data, "again", "tried")
+}
+
+// sdk is a client of the NATS server at url. Its key may be the zero one.
+func sdk(t *testing.T, url string, key schema.Key) *producer.Client {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	config := producer.DefaultConfig(nc)
+	config.Key = key
+	client, err := producer.Connect(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// awaitSeals waits until the ledger has so many seals, and all before the last of them.
+func awaitSeals(t *testing.T, data string, n float64) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		rows := askCLI(t, data, "--sql", "SELECT count() AS seals FROM events WHERE event_type = 'context.envelope.created' AND stream_seq <= (SELECT max(last_seq) FROM commits)")
+		if rows[0]["seals"] == n {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the tables have not %v seals: %v", n, rows)
+		}
+	}
+}
+
+// verifyTurn exports a turn and verifies the pack.
+func verifyTurn(t *testing.T, data, session, turn string) {
+	t.Helper()
 	pack := filepath.Join(t.TempDir(), "pack.zip")
-	if stdout, stderr, code := ctxledger(t, "evidence", "export", "--session", "again", "--turn", "tried", "--out", pack, "--data", data); code != cli.ExitDone {
+	if stdout, stderr, code := ctxledger(t, "evidence", "export", "--session", session, "--turn", turn, "--out", pack, "--data", data); code != cli.ExitDone {
 		t.Fatalf("export ended with %d: %s%s", code, stdout, stderr)
 	}
 	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data) // up has made it

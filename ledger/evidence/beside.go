@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// mostRounds is how often it is asked what the facts beside a scope name in turn.
+// mostRounds is how often lookBeside asks: facts that it found may name further ones.
 const mostRounds = 16
 
 // lookBeside finds the facts that describe what a part of a session names, such as the
@@ -23,7 +23,7 @@ const mostRounds = 16
 // found may name more.
 func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error) {
 	if x.header.Scope.Kind == pack.ScopeSession {
-		return nil, nil // nothing is beside it
+		return nil, nil // a session has all of its facts
 	}
 	header := x.header
 	header.Logs = make([]string, len(logs))
@@ -74,7 +74,8 @@ func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error
 // scopeOf is the scope that was asked for, before pseudonyms.
 func (x *export) scopeOf() pack.Scope { return x.config.Header.Scope }
 
-// withBeside adds to the logs what is beside the scope, in logs of its own where need be.
+// withBeside adds to the logs the facts that [export.lookBeside] found. A stream that the scope
+// has no fact of becomes a log of its own.
 func withBeside(logs []read.ScopeLog, beside map[uuid.UUID][]uint64) []read.ScopeLog {
 	left := maps.Clone(beside)
 	for i := range logs {

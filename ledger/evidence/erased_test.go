@@ -168,9 +168,9 @@ func TestAllErased(t *testing.T) {
 	}
 }
 
-// TestSealsBeyondTheScope: a seal that names facts outside of what was asked for is
-// neither a fault nor shown to be complete; one of which a fact is lost is a fault. Of what
-// is outside, the pack has only what describes an item that the turn names.
+// TestSealsBeyondTheScope: a seal may name facts outside of what was asked for. That is no
+// fault, and the seal is not shown to be complete. A seal whose fact is lost is a fault. Of
+// the facts outside, the pack has only those that describe an item that the turn names.
 func TestSealsBeyondTheScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

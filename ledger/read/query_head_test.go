@@ -66,7 +66,9 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 }
 
 // TestPersonaOfAWindow: a window says which persona its blocks give. A later persona, one
-// of another thread and the cue of a change give none to a block that they are not in.
+// of another thread and the cue of a change give none to a block that they are not in. An
+// item that becomes another persona later, or in another attempt, is in this window what it
+// was: of the persona before the call, or of the one that the call or its assembly names.
 func TestPersonaOfAWindow(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -92,8 +94,19 @@ func TestPersonaOfAWindow(t *testing.T) {
 	c.entry("said", "message", "", "", 0, 5)
 	c.entry("p2", "message", "", "", 1, 5)
 	c.add(&schema.UsageRecorded{CallID: "call-t3", WindowFirst: num(0), WindowNext: num(2)})
+	persona("th", "persona", "p1", "judge")
+	c.in("s1", "th", "t4", "run-root")
+	c.ids.AttemptID = "again"
+	c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i-again", Target: "model", InjectionKind: "persona", ItemRefs: refs("p1"), PersonaTo: "thief"}})
+	c.ids.AttemptID = ""
+	call("t4", "p1")
+	c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i-t5", CallID: "call-t5", Target: "model", InjectionKind: "persona", ItemRefs: refs("p1"), PersonaTo: "clerk"}})
+	call("t5", "p1")
+	call("t6", "p1")
+	c.add(&schema.InjectionApplied{Injection: schema.Injection{InjectionID: "i-t6", AssemblyID: "assembly:t6", Target: "model", InjectionKind: "persona", ItemRefs: refs("p1"), PersonaTo: "cook"}})
+	persona("th", "persona", "p1", "last")
 	l := c.write()
-	for name, want := range map[string]string{"t1": "analyst,,", "t2": ",,CFO", "t3": ",CFO"} {
+	for name, want := range map[string]string{"t1": "analyst,,", "t2": ",,CFO", "t3": ",CFO", "t4": "judge", "t5": "clerk", "t6": "cook"} {
 		arguments := map[string]string{"session_id": "s1", "turn_id": name}
 		blocks, _, err := turn.Window(t.Context(), l, arguments)
 		if err != nil {

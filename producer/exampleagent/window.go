@@ -57,9 +57,8 @@ func (a *Agent) restore(ctx context.Context, path string) (string, error) {
 	return path + " is in the window again", nil
 }
 
-// remind puts beside the newest user message what the model is to know now, where what
-// stood beside the one before does not stand any more: a reminder, the persona, and the
-// topics that it may ask for.
+// remind attaches to the newest user message a reminder, the persona, and the topics that
+// the model may ask for. What was attached to the message before is gone.
 func (a *Agent) remind(ctx context.Context, call *producer.Call) error {
 	err := a.inject(ctx, call, "reminder", producer.Content{
 		ID: a.id("reminder", a.count.turns), Title: "reminder at the head",

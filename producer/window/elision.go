@@ -46,7 +46,7 @@ type Standing struct {
 	Item  Item
 	Index int // place in the window, from 0
 	Ahead int // tokens in front of it
-	After int // tokens behind it, all of which a cut has computed again
+	After int // tokens behind it; after a cut the provider computes them again
 	Age   int // user messages behind it: 0 is the current turn
 }
 
@@ -65,9 +65,9 @@ func (r Rules) Weigh(s Standing) (Cut, bool) {
 	why := ""
 	switch {
 	case s.Item.Ephemeral && s.Age >= r.EphemeralTurns:
-		why = fmt.Sprintf("ephemeral, %d turns old", s.Age)
+		why = fmt.Sprintf("ephemeral, turns since: %d", s.Age)
 	case s.Item.Tokens >= r.LongTokens && s.Age >= r.LongTurns:
-		why = fmt.Sprintf("%d tokens, %d turns old", s.Item.Tokens, s.Age)
+		why = fmt.Sprintf("%d tokens, turns since: %d", s.Item.Tokens, s.Age)
 	default:
 		return Cut{}, false
 	}

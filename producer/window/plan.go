@@ -73,7 +73,7 @@ func (r Replacement) size() int {
 // Selected returns the candidates that are in the window, in order. With the
 // ids of Omitted they are exactly the candidates.
 func (p Plan) Selected() []string {
-	summaries := map[string]bool{} // and what is put back beside them
+	summaries := map[string]bool{} // and their state
 	for _, rung := range p.Steps {
 		if rung.Step == SummarizeMessages {
 			for _, r := range rung.Replaced {

@@ -84,7 +84,7 @@ func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 		if !elide {
 			return Cut{}, true, nil
 		}
-		if s.Weigh != nil && elide && cut.Reason == "" {
+		if s.Weigh != nil && cut.Reason == "" {
 			return Cut{}, false, &InvalidError{Field: "elision.reason", Ref: it.ID, Problem: "needs to say why this item is elided"}
 		}
 		return cut, false, cut.validate(it)

@@ -36,8 +36,8 @@ func TestWeigh(t *testing.T) {
 	if s := seen["long2"]; s.Index != 6 || s.Age != 1 {
 		t.Errorf("%+v", s)
 	}
-	if len(pass.Elided) != 2 || pass.Elided[0].ID != "long" || pass.Elided[0].Reason != "500 tokens, 2 turns old" ||
-		pass.Elided[1].ID != "status" || pass.Elided[1].Reason != "ephemeral, 1 turns old" || pass.Was[1].ID != "status" {
+	if len(pass.Elided) != 2 || pass.Elided[0].ID != "long" || pass.Elided[0].Reason != "500 tokens, turns since: 2" ||
+		pass.Elided[1].ID != "status" || pass.Elided[1].Reason != "ephemeral, turns since: 1" || pass.Was[1].ID != "status" {
 		t.Errorf("%+v", pass.Elided)
 	}
 	for field, style := range map[string]Style{

@@ -56,7 +56,7 @@ type Window struct {
 	SegmentReportedBy   []string `ch:"segment_reported_by"`
 }
 
-// rules are those of a policy as JSON; ” where none is said.
+// rules are those of a policy as JSON, empty where none is said.
 func rules(p *schema.PressureRules) string {
 	if p == nil {
 		return ""

@@ -164,11 +164,14 @@ type placedRow struct {
 	Injected   string     `ch:"injection_kind"`
 	Persona    string     `ch:"persona_to"`
 	ItemRefs   []string   `ch:"item_refs"`
+	Thread     string     `ch:"thread_id"`
 }
 
-// persona reports whether it is an injection that gives the model a persona.
-func (p placedRow) persona() bool {
-	return p.Kind == "injection" && p.Persona != "" && p.Injected != "persona_cue"
+// personaOf reports whether it is an injection that gives the model a persona, in the thread
+// and attempt of the call: it names the call or its assembly, or stands before the call.
+func (p placedRow) personaOf(c call) bool {
+	return p.Kind == "injection" && p.Persona != "" && p.Injected != "persona_cue" && p.Thread == c.thread && (p.Attempt == "" || p.Attempt == c.attempt) &&
+		(p.place() <= c.place || p.Call != "" && p.Call == c.call || slices.Contains(c.assemblies, p.Assembly))
 }
 
 // key tells a block from others across assemblies: its digest, else its items, else
@@ -348,9 +351,9 @@ func (w *window) known(expired []expiry) items {
 	return known
 }
 
-// personas are the injections of the thread that give a persona, the last one first.
+// personas are the injections of the thread that had given a persona, the last one first.
 func (w *window) personas() []placedRow {
-	personas := slices.DeleteFunc(slices.Clone(w.placed), func(p placedRow) bool { return !p.persona() })
+	personas := slices.DeleteFunc(slices.Clone(w.placed), func(p placedRow) bool { return !p.personaOf(w.call) })
 	slices.SortStableFunc(personas, func(b, a placedRow) int {
 		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Persona, b.Persona), slices.Compare(a.ItemRefs, b.ItemRefs))
 	})

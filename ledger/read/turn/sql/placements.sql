@@ -1,7 +1,7 @@
 SELECT
     record_kind, attempt_id, call_id, sequence, stream_seq, target, assembly_id, metadata, tool_call_id,
     blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions,
-    injection_kind, persona_to, item_refs
+    injection_kind, persona_to, item_refs, thread_id
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))

@@ -23,7 +23,7 @@ FROM
 );
 
 -- check: goals-are-kept
--- expects: each goal that was in force before is named by the summary, or put back beside it
+-- expects: the summary names each earlier goal, or the compaction puts that goal back
 -- rule: seed 004 (goals over a compaction)
 -- applies: run
 WITH kept AS
