@@ -52,6 +52,8 @@ type Item struct {
 	Essential bool
 	// Pinned keeps the item as it is through every step and pass.
 	Pinned bool
+	// Ephemeral says that the content is soon out of date, such as a status or a listing.
+	Ephemeral bool
 	// CallIDs are the tool calls that the item makes or answers. Items that
 	// share one, also over several others, stay or go together.
 	CallIDs []string
@@ -78,8 +80,6 @@ type Item struct {
 	// Reads is the file or resource that a tool result shows, in whatever form
 	// the runtime compares by. Empty means none, or unknown.
 	Reads string
-	// Ephemeral says that the content is soon out of date, such as a status or a listing.
-	Ephemeral bool
 	// Marker names an event at which an elision policy may act, e.g. "git commit".
 	Marker string
 }

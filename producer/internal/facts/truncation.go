@@ -34,15 +34,16 @@ func strategy(plan window.Plan) (last schema.OverflowStrategy) {
 //
 // Source: seed 001 (ACTX-AR-BUDGET-001).
 func Truncations(plan window.Plan) (list []schema.Truncation) {
-	out := make(map[string]window.Omission, len(plan.Omitted))
-	for _, o := range plan.Omitted {
-		out[o.ID] = o
+	out := make(map[string]*window.Omission, len(plan.Omitted))
+	for i := range plan.Omitted {
+		out[plan.Omitted[i].ID] = &plan.Omitted[i]
 	}
+	list, none := make([]schema.Truncation, 0, len(plan.Omitted)), new(int64)
 	for _, rung := range plan.Steps {
 		for _, id := range rung.Dropped {
 			list = append(list, schema.Truncation{
 				ItemRef: schema.Ref(id), Strategy: string(rung.Step),
-				TokensBefore: new(int64(out[id].Tokens)), TokensAfter: new(int64), Reason: string(out[id].Reason),
+				TokensBefore: new(int64(out[id].Tokens)), TokensAfter: none, Reason: string(out[id].Reason),
 			})
 		}
 		if rung.Step != window.CompactToolOutputs {
