@@ -1,5 +1,6 @@
 -- What would have been chosen with another budget?
 -- Section: What was chosen, what left out?
+-- First: turn_id, item_ref, tokens, recorded_outcome, projected_outcome, flip
 --
 -- Replays recorded selections by their policy's own order, which is rank, then score, then the order
 -- recorded. Candidates that were left out for

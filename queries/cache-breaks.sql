@@ -1,5 +1,6 @@
 -- Which calls lost the most of the prompt cache?
 -- Section: What did the cache cost?
+-- First: cause, lost_tokens, recomputed_billed, event_time, model, session_id, turn_id, call_id
 --
 -- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice
 -- makes no difference there.

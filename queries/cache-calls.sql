@@ -1,5 +1,6 @@
 -- What did each call of a session find in the cache, why not more, and what would it have found without the break?
 -- Section: What did the cache cost?
+-- First: number, call_id, cause, window_tokens, window_expected, recomputed_expected, recomputed_billed, lost_tokens
 --
 -- In the order of the calls. Billed and expected numbers stand side by side and are never mixed.
 --

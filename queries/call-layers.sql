@@ -1,5 +1,6 @@
 -- How did the window of each call of a session decompose?
 -- Section: What did the model see?
+-- First: turn_id, call_id, layer, tokens, items
 --
 -- Parameters:
 --   tenant      String  id    = ''                   only this tenant; '' is all

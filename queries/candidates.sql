@@ -1,5 +1,6 @@
 -- What was considered in a turn, what was chosen, and why not the rest?
 -- Section: What was chosen, what left out?
+-- First: item_ref, outcome, reason, rank, score, tokens, turn_id, call_id
 --
 -- Parameters:
 --   tenant      String  id    = ''                   only this tenant; '' is all

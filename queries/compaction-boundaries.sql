@@ -1,5 +1,6 @@
 -- Where was the window cut, and what did the next call have to read again?
 -- Section: What was shortened or summarised?
+-- First: session_id, timestamp, kind, trigger, pre_tokens, tokens_saved, next_call_window
 --
 -- Two boundaries may stand before one call; each is listed. A split elision pass is one boundary.
 --

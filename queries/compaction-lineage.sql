@@ -1,5 +1,6 @@
 -- Which summaries does a summary stand on?
 -- Section: What was shortened or summarised?
+-- First: compaction_id, generation, ancestor_id, ancestor_time, ancestor_summary_ref
 --
 -- Parameters:
 --   tenant      String  id    = ''                  only this tenant; '' is all

@@ -1,5 +1,6 @@
 -- How much do compactions save, what do they lose, and how stale are their summaries?
 -- Section: What was shortened or summarised?
+-- First: compaction_id, completed_at, trigger, tokens_before, tokens_after, ratio, staleness
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all

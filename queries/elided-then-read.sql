@@ -1,5 +1,6 @@
 -- What was elided and then read again, so that eliding it cost more than it saved?
 -- Section: What was shortened or summarised?
+-- First: item_id, reads, saved_tokens, again, again_tokens, elided_turn_id, again_turn_id
 --
 -- Such reads make an agent's quality jagged: it lacks what it had a moment ago. A row is an
 -- elided item and the first time after that it was reloaded, or that the same file or

@@ -1,5 +1,6 @@
 -- Which goals did a compaction keep, and which did it lose?
 -- Section: What was shortened or summarised?
+-- First: compaction_id, event_time, named, kept, all_kept, lost, goals
 --
 -- Goals are kept where the summary names them, or where they were put back beside it.
 --

@@ -1,5 +1,6 @@
 -- Which grants were denied or narrowed, and by which rule?
 -- Section: What was withheld, granted or missing?
+-- First: run_id, outcome, code, requested, effective, refused, reason
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all

@@ -1,5 +1,6 @@
 -- What became visible to a target without being in a recorded assembly?
 -- Section: What was chosen, what left out?
+-- First: turn_id, call_id, injection_kind, tokens, problem, item_refs
 --
 -- It reads the table itself, and first finds, by sums, the assemblies that do not hold exactly what an
 -- injection of theirs does: a row that is

@@ -6,27 +6,36 @@ import (
 	"strings"
 )
 
-// nearest returns up to three names that look like name: those that hold it or
-// one of its words, and those that few typing errors make of it.
+// nearest returns up to three names of queries that look like name.
 func nearest(name string) []string {
+	all := make([]string, 0, len(catalogue()))
+	for _, q := range catalogue() {
+		all = append(all, q.Name)
+	}
+	return Nearest(strings.NewReplacer("_", "-", " ", "-").Replace(name), all)
+}
+
+// Nearest returns up to three of the names that look like name, the nearest first: those
+// that hold it or one of its words, and those that few typing errors make of it.
+func Nearest(name string, all []string) []string {
 	type scored struct {
 		name     string
 		distance int
 	}
-	name = strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(name)))
+	name = strings.ToLower(strings.TrimSpace(name))
 	var found []scored
-	for _, q := range catalogue() {
-		d := editDistance(name, q.Name)
+	for _, other := range all {
+		d := editDistance(name, other)
 		switch {
-		case name != "" && strings.Contains(q.Name, name):
+		case name != "" && strings.Contains(other, name):
 			d = 0
 		case d <= max(2, len(name)/3):
-		case sharesWord(name, q.Name):
+		case sharesWord(name, other):
 			d += 10
 		default:
 			continue
 		}
-		found = append(found, scored{q.Name, d})
+		found = append(found, scored{other, d})
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.distance, b.distance) })
 	names := make([]string, min(3, len(found)))
@@ -37,8 +46,9 @@ func nearest(name string) []string {
 }
 
 func sharesWord(a, b string) bool {
-	words := strings.Split(b, "-")
-	for word := range strings.SplitSeq(a, "-") {
+	split := func(r rune) bool { return r == '-' || r == '_' }
+	words := strings.FieldsFunc(b, split)
+	for _, word := range strings.FieldsFunc(a, split) {
 		for _, other := range words {
 			if len(word) > 2 && strings.TrimSuffix(word, "s") == strings.TrimSuffix(other, "s") {
 				return true

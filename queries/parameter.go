@@ -157,7 +157,7 @@ func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 	for _, p := range slices.SortedFunc(slices.Values(q.Parameters), func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) }) {
 		value, given := arguments[p.Name]
 		if p.Required && value == "" {
-			return nil, &ParameterError{q.Name, p.Name, "is required, " + p.About}
+			return nil, &ParameterError{q.Name, p.Name, "is missing; give --param " + p.Name + "=…, " + p.About}
 		}
 		if !given {
 			value = p.Default

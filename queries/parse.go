@@ -55,7 +55,10 @@ func (q *Query) readHead(lines []string) error {
 	var about []string
 	for _, line := range lines {
 		section, isSection := strings.CutPrefix(line, "Section: ")
+		first, isFirst := strings.CutPrefix(line, "First: ")
 		switch {
+		case isFirst:
+			q.First = strings.Split(first, ", ")
 		case isSection:
 			q.Section = section
 		case line == "Parameters:", line == "Columns:":
@@ -89,6 +92,11 @@ func (q *Query) readHead(lines []string) error {
 		}
 	}
 	q.About = strings.Join(about, " ")
+	for _, name := range q.First {
+		if !slices.ContainsFunc(q.Columns, func(c Column) bool { return c.Name == name }) {
+			return fmt.Errorf("first column %q is no column of the query", name)
+		}
+	}
 	return nil
 }
 

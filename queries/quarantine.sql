@@ -1,5 +1,6 @@
 -- Which messages were refused, why, and what became of their replays?
 -- Section: Is the ledger sound?
+-- First: stream_seq, recorded_at, code, reason, pointer, source
 --
 -- Parameters:
 --   tenant   String  id    = ''          only this tenant; '' is all

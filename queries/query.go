@@ -33,6 +33,7 @@ type Query struct {
 	About      string // further sentences; may be empty
 	Parameters []Parameter
 	Columns    []Column // of the result, in order
+	First      []string // columns that a narrow table shows before the others; may be empty
 	SQL        string   // the whole file, head comment included
 }
 

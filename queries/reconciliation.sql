@@ -1,5 +1,6 @@
 -- How far are estimated tokens from billed ones, call by call?
 -- Section: What did the model see?
+-- First: session_id, turn_id, call_id, billed_tokens, attributed_tokens, unattributed, unattributed_share, model
 --
 -- Estimates are never rescaled to fit; the largest difference comes first.
 -- It reads the table itself for what usage records say, each beside its call: a row that is stored twice

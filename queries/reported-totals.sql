@@ -1,5 +1,6 @@
 -- What did the program that ran a session report in sum, beside what its calls add up to?
 -- Section: What was used?
+-- First: session_id, calls, input_tokens, reported_input_tokens, output_tokens, reported_output_tokens
 --
 -- Programs sum up for themselves, some of them instead of telling what each call used. The two stand side
 -- by side and are never mixed.

@@ -1,5 +1,6 @@
 -- Which resources did runs declare, and did a provider serve them?
 -- Section: What was withheld, granted or missing?
+-- First: resource_name, outcome, reason, effective_mode, run_id
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' is all

@@ -1,5 +1,6 @@
 -- Which runs belong together, and what did each use with all runs below it?
 -- Section: What was used?
+-- First: run_id, parent_run_id, agent, calls, window_tokens, output_tokens, total_calls, total_output_tokens
 --
 -- Parameters:
 --   tenant      String  id    = ''  only this tenant; '' is all

@@ -1,5 +1,6 @@
 -- How many model calls did each session make, and what was billed for them?
 -- Section: What was used?
+-- First: session_id, all_input_tokens, cache_read_tokens, all_output_tokens, api_call_count
 --
 -- A total is NULL where the provider reported that bucket for no call.
 --

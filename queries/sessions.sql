@@ -1,5 +1,6 @@
 -- Which sessions are there, and how big are they?
 -- Section: What was used?
+-- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, agents
 --
 -- The newest come first. It reads the table itself to find which they are, unless one is asked for: a row
 -- that is stored twice makes no difference there.

@@ -1,5 +1,6 @@
 -- Which summaries stand for parts of a conversation, and what do they admit to have lost?
 -- Section: What was shortened or summarised?
+-- First: summary_id, created_at, tokens, covers_through_position, loss_notes, session_id
 --
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' is all

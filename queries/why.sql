@@ -1,5 +1,6 @@
 -- What became of an item in a session, step by step, and why?
 -- Section: What did the model see?
+-- First: step, record_id, turn_id, call_id, position, rank, tokens_before, tokens_after, reason
 --
 -- In the stream's order. A summary that an item went into, and a gap that names it, count whenever they came.
 -- It reads the tables themselves, each once by its key, because planning a dozen views takes longer than

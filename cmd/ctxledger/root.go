@@ -16,22 +16,23 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/prove"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/spf13/cobra"
 )
 
 // run executes one command line and returns its exit code. Results go to out,
 // everything else to stderr.
 func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
-	a := &cli.App{In: in, Out: out, Err: stderr}
+	a := &cli.App{In: in, Out: ui.NewGuard(out), Err: ui.NewGuard(stderr)}
 	defer a.Close()
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	err := cli.Interrupted(ctx, root.ExecuteContext(ctx), "nothing was finished; run it again")
 	if err != nil && !errors.Is(err, cli.ErrRefused) {
-		fmt.Fprintf(stderr, "ctxledger: %v\n", err)
+		fmt.Fprintf(a.Err, "ctxledger: %s\n", ui.Indented(err.Error()))
 	}
 	return cli.ExitCode(err)
 }

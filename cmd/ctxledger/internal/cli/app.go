@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -43,9 +45,19 @@ func (a *App) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Err, options))
 }
 
+// IsTerminal reports whether a reader or writer is a terminal, guarded or not.
 func IsTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := ui.File(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// Data returns where data goes that a program reads: results as they are. On a terminal
+// it is guarded, as everything is.
+func (a *App) Data() io.Writer {
+	if IsTerminal(a.Out) {
+		return a.Out
+	}
+	return ui.Raw(a.Out)
 }
 
 // colour reports whether w may be coloured: no-color.org, and a terminal that
@@ -88,9 +100,17 @@ func suggestions(cmd *cobra.Command, typed string) string {
 	return fmt.Sprintf(": did you mean %q?", near[0])
 }
 
-// Width is how many characters a line of the results may have.
+// Width is how many columns of a terminal a line of a drawing may take.
 func (a *App) Width() int {
-	if f, ok := a.Out.(*os.File); ok {
+	if columns := a.columns(); columns > 0 {
+		return columns
+	}
+	return 80
+}
+
+// columns returns the width of the terminal, or COLUMNS, or 0 where neither is known.
+func (a *App) columns() int {
+	if f := ui.File(a.Out); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
@@ -98,7 +118,34 @@ func (a *App) Width() int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
-	return 80
+	return 0
+}
+
+// RowsForm says how [App.PrintRows] prints.
+type RowsForm struct {
+	Format  string   // one of ui.RowFormats
+	Wide    bool     // all columns of a table, and whole ids
+	CSVSafe bool     // defused cells also in a pipe
+	First   []string // columns that a narrow table shows before the others
+}
+
+// PrintRows prints rows, a table fitted into the terminal and whole in a pipe, and
+// remembers their ids. It returns the number of rows.
+func (a *App) PrintRows(rows read.Rows, form RowsForm) (int, error) {
+	terminal := IsTerminal(a.Out)
+	f := ui.Form{Format: form.Format, Terminal: terminal, CSVSafe: form.CSVSafe || terminal, First: form.First}
+	if !form.Wide {
+		f.Width = a.columns()
+	}
+	out := a.Out
+	if form.Format != "table" {
+		out = a.Data()
+	}
+	n, drawn, err := ui.WriteRows(out, rows, f)
+	if err == nil {
+		remember(a, drawn)
+	}
+	return n, err
 }
 
 func (a *App) Style() windowview.Style {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // Choices is how many sessions a person is given to choose from.
@@ -13,31 +15,41 @@ const Choices = 20
 // Place is a session in which something occurs that was asked for.
 type Place struct{ Tenant, Session string }
 
-// Choose asks a person at a terminal which of several sessions is meant, and returns its
-// index. The first of places are offered, as many as there are choices; whoever asks the
-// ledger for one more than that need not count the rest. Where there is no terminal, the
-// choices are printed and the error names the flags that tell.
+// Choose asks a person at a terminal for one of several sessions, and returns its index.
+// The first of places are offered, as many as there are choices; callers that ask the
+// ledger for one more than that need not count the rest. Without a terminal, the choices
+// are printed and the error names the flags that decide.
 func (a *App) Choose(what string, places []Place, flags string) (int, error) {
-	shown := places[:min(Choices, len(places))]
 	number := strconv.Itoa(len(places))
 	if len(places) > Choices {
 		number = fmt.Sprintf("more than %d", Choices)
 	}
-	fmt.Fprintf(a.Err, "%s occurs in %s sessions:\n", what, number)
-	for i, p := range shown {
-		fmt.Fprintf(a.Err, "  %d  %s\n", i+1, strings.TrimSpace(p.Session+"  "+p.Tenant))
+	choices := make([]string, len(places))
+	for i, p := range places {
+		choices[i] = strings.TrimSpace(p.Session + "  " + p.Tenant)
 	}
-	if len(places) > Choices {
+	return a.pick(fmt.Sprintf("%s occurs in %s sessions", what, number), choices, "say which with "+flags)
+}
+
+// pick asks a person at a terminal for one of several choices, and returns its index.
+// Without a terminal, the choices are printed and the error is the advice.
+func (a *App) pick(question string, choices []string, advice string) (int, error) {
+	shown := choices[:min(Choices, len(choices))]
+	fmt.Fprintf(a.Err, "%s:\n", question)
+	for i, choice := range shown {
+		fmt.Fprintf(a.Err, "  %d  %s\n", i+1, ui.Safe(choice))
+	}
+	if len(choices) > Choices {
 		fmt.Fprintln(a.Err, "  and older ones")
 	}
 	if !IsTerminal(a.In) {
-		return 0, UsageError("say which with %s", flags)
+		return 0, UsageError("%s", advice)
 	}
 	fmt.Fprint(a.Err, "which one? ")
 	line, _ := bufio.NewReader(a.In).ReadString('\n')
 	n, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || n < 1 || n > len(shown) {
-		return 0, UsageError("want a number from 1 to %d", len(shown))
+		return 0, UsageError("give a number from 1 to %d", len(shown))
 	}
 	return n - 1, nil
 }

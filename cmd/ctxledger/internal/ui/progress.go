@@ -25,15 +25,15 @@ func (b *Bar) Set(done, total int64) {
 	}
 	b.drawn = time.Now()
 	if total <= 0 {
-		fmt.Fprintf(b.w, "\r\x1b[K%s: %d kB", b.title, done/1000)
+		fmt.Fprintf(b.w, clearLine+"%s: %d kB", b.title, done/1000)
 		return
 	}
-	fmt.Fprintf(b.w, "\r\x1b[K%s: %d%%", b.title, 100*done/total)
+	fmt.Fprintf(b.w, clearLine+"%s: %d%%", b.title, 100*done/total)
 }
 
 // Done takes the line away.
 func (b *Bar) Done() {
 	if b.live && !b.drawn.IsZero() {
-		fmt.Fprint(b.w, "\r\x1b[K")
+		fmt.Fprint(b.w, clearLine)
 	}
 }

@@ -19,29 +19,71 @@ import (
 )
 
 // RowFormats are the names that WriteRows takes.
-var RowFormats = []string{"table", "json", "csv"}
+var RowFormats = []string{"table", "json", "csv", "vertical"}
 
-// WriteRows writes the rows of r in the named format and returns how many there
-// were. JSON is one array of objects, CSV has a header line, and NULL is null
-// in JSON, empty in CSV and a dash in a table.
-func WriteRows(w io.Writer, r read.Rows, format string) (int, error) {
-	switch format {
-	case "table":
-		return writeTable(w, r)
-	case "json":
-		return writeJSON(w, r)
-	case "csv":
-		return writeCSV(w, r)
-	}
-	return 0, fmt.Errorf("output format %q: there are %s", format, strings.Join(RowFormats, ", "))
+// A Form says how rows are written.
+type Form struct {
+	Format string // one of RowFormats
+	// Width is how many columns of a terminal a line of a table may take; 0 is no limit.
+	// A table with a limit shortens ids, and leaves columns out where it must. It lists them.
+	Width int
+	// Terminal numbers the rows that have ids, and writes separators into numbers.
+	Terminal bool
+	// First are the columns that a table which is too wide shows before the others.
+	First []string
+	// CSVSafe defuses cells that a spreadsheet would run, and escapes what [Safe] escapes.
+	CSVSafe bool
 }
 
-func writeJSON(w io.Writer, r read.Rows) (n int, err error) {
+// Drawn are the ids of the rows of a table, by column, in the order of its numbers.
+type Drawn []map[string]string
+
+// WriteRows writes the rows of r in the given form. It returns their number, and the ids
+// of the rows that a table numbers. JSON is one array of objects, CSV has a header line,
+// vertical has a line for each value. NULL is null in JSON, empty in CSV and a dash
+// otherwise. A name that two columns have gets a number: a, a_2.
+func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error) {
+	columns := distinct(r.Columns())
+	switch f.Format {
+	case "table":
+		return writeTable(w, r, columns, f)
+	case "json":
+		n, err = writeJSON(w, r, columns)
+	case "csv":
+		n, err = writeCSV(w, r, columns, f.CSVSafe)
+	case "vertical":
+		n, err = writeVertical(w, r, columns)
+	default:
+		err = fmt.Errorf("output format %q: use one of %s", f.Format, strings.Join(RowFormats, ", "))
+	}
+	return n, nil, err
+}
+
+// distinct gives each column a name of its own.
+func distinct(columns []read.ResultColumn) []read.ResultColumn {
+	taken := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		taken[c.Name] = true
+	}
+	seen := make(map[string]bool, len(columns))
+	list := make([]read.ResultColumn, len(columns))
+	for i, c := range columns {
+		name := c.Name
+		for n := 2; seen[name] || name != c.Name && taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", c.Name, n)
+		}
+		seen[name] = true
+		list[i] = read.ResultColumn{Name: name, Type: c.Type}
+	}
+	return list
+}
+
+func writeJSON(w io.Writer, r read.Rows, columns []read.ResultColumn) (n int, err error) {
 	enc := jsontext.NewEncoder(w)
 	err = enc.WriteToken(jsontext.BeginArray)
 	for err == nil && r.Next() {
 		n++
-		err = writeObject(enc, r.Columns(), r.Values())
+		err = writeObject(enc, columns, r.Values())
 	}
 	if err == nil {
 		err = enc.WriteToken(jsontext.EndArray)
@@ -82,17 +124,20 @@ func plainValue(value any) any {
 	return value
 }
 
-func writeCSV(w io.Writer, r read.Rows) (n int, err error) {
+func writeCSV(w io.Writer, r read.Rows, columns []read.ResultColumn, safe bool) (n int, err error) {
 	out := csv.NewWriter(w)
-	record := make([]string, len(r.Columns()))
-	for i, c := range r.Columns() {
-		record[i] = c.Name
+	record := make([]string, len(columns))
+	for i, c := range columns {
+		record[i] = CSVCell(c.Name, safe)
 	}
 	err = out.Write(record)
 	for err == nil && r.Next() {
 		n++
 		for i, value := range r.Values() {
 			record[i] = cellText(value, "", exact)
+			if !isNumber(columns[i].Type) {
+				record[i] = CSVCell(record[i], safe)
+			}
 		}
 		err = out.Write(record)
 	}
@@ -106,60 +151,47 @@ func writeCSV(w io.Writer, r read.Rows) (n int, err error) {
 	return n, r.Err()
 }
 
-// page is how many rows a table aligns at a time.
-const page = 500
+// CSVCell returns a text for a cell of CSV. A safe one is [Safe], and begins with an
+// apostrophe where a spreadsheet would run it.
+//
+// Source: OWASP, CSV injection.
+func CSVCell(text string, safe bool) string {
+	if !safe || text == "" {
+		return text
+	}
+	if strings.ContainsRune("=+-@\t\r", rune(text[0])) || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {
+		text = "'" + text
+	}
+	return Safe(text)
+}
 
-func writeTable(w io.Writer, r read.Rows) (n int, err error) {
-	columns := r.Columns()
-	widths := make([]int, len(columns))
-	header := make([]string, len(columns))
-	for i, c := range columns {
-		header[i] = strings.ToUpper(c.Name)
-		widths[i] = len(header[i])
-	}
-	lines := [][]string{header}
-	flush := func() error {
-		for _, line := range lines {
-			if err := writeLine(w, line, widths, columns); err != nil {
-				return err
-			}
-		}
-		lines = lines[:0]
-		return nil
-	}
+func writeVertical(w io.Writer, r read.Rows, columns []read.ResultColumn) (n int, err error) {
 	for r.Next() {
 		n++
-		line := make([]string, len(columns))
+		values := make([]string, len(columns))
 		for i, value := range r.Values() {
-			line[i] = cell(value)
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+			values[i] = Safe(cellText(value, "-", exact))
 		}
-		if lines = append(lines, line); len(lines) > page {
-			if err := flush(); err != nil {
-				return n, err
-			}
+		if err := writeRecord(w, n, columns, values); err != nil {
+			return n, err
 		}
-	}
-	if err := flush(); err != nil {
-		return n, err
 	}
 	return n, r.Err()
 }
 
-func writeLine(w io.Writer, line []string, widths []int, columns []read.ResultColumn) error {
-	var b strings.Builder
-	for i, text := range line {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		if isNumber(columns[i].Type) {
-			b.WriteString(pad + text)
-		} else {
-			b.WriteString(text + pad)
-		}
+// writeRecord writes one row with a line for each column.
+func writeRecord(w io.Writer, n int, columns []read.ResultColumn, values []string) error {
+	widest := 0
+	for _, c := range columns {
+		widest = max(widest, cells(Safe(c.Name)))
 	}
-	_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	var b strings.Builder
+	fmt.Fprintf(&b, "row %d\n", n)
+	for i, c := range columns {
+		name := Safe(c.Name)
+		fmt.Fprintf(&b, "  %s%s  %s\n", name, strings.Repeat(" ", widest-cells(name)), values[i])
+	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -171,22 +203,6 @@ func isNumber(columnType string) bool {
 		}
 	}
 	return false
-}
-
-// widest is how many characters of a value a table shows.
-const widest = 60
-
-func cell(value any) string {
-	s := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, cellText(value, "-", short))
-	if runes := []rune(s); len(runes) > widest {
-		return string(runes[:widest-1]) + "…"
-	}
-	return s
 }
 
 // cellText writes a value on one line.

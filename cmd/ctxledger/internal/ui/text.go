@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // Thousands writes n with commas: 12,345.
@@ -31,44 +30,51 @@ func Plural[N int | int64 | uint64](n N, one string) string {
 	return Thousands(int64(n)) + " " + one + "s"
 }
 
-// Shorten cuts s to n characters, with an ellipsis for the last of them where
-// something is lost. Line breaks and other controls become spaces, so that a text
-// of someone else's cannot steer the terminal.
+// Indented indents each line but the first, so that no text within can pass for a line
+// of its own.
+func Indented(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
+
+// Shorten makes s [Safe] and cuts it to n columns of a terminal, with an ellipsis for the
+// last of them where something is lost.
 func Shorten(s string, n int) string {
-	runes := []rune(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, s))
+	s = Safe(s)
 	switch {
-	case len(runes) <= n:
-		return string(runes)
+	case cells(s) <= n:
+		return s
 	case n < 1:
 		return ""
 	}
-	return string(runes[:n-1]) + "…"
+	return widths.Truncate(s, n, "…")
 }
 
-// Wrap breaks text at spaces into lines of at most width characters. Each but the
-// first begins with the indent; the first one stands behind start characters that
-// are on its line already. A word that is longer than a line stands on its own.
+// Wrap breaks text, made [Safe], at spaces into lines of at most width columns. The first
+// line follows start columns that are on it already; each other line begins with the
+// indent. A word that is longer than a line is broken.
 func Wrap(text string, width, start int, indent string) string {
 	var b strings.Builder
-	used := start
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
+	used, margin := start, cells(indent)
+	for i, word := range strings.Fields(Safe(text)) {
 		switch {
 		case i == 0:
-		case used+1+n > width:
+		case used+1+cells(word) > width:
 			b.WriteString("\n" + indent)
-			used = utf8.RuneCountInString(indent)
+			used = margin
 		default:
 			b.WriteByte(' ')
 			used++
 		}
+		for used+cells(word) > width && width > margin {
+			part := widths.Truncate(word, max(1, width-used), "")
+			if part == "" {
+				break
+			}
+			b.WriteString(part + "\n" + indent)
+			word, used = strings.TrimPrefix(word, part), margin
+		}
 		b.WriteString(word)
-		used += n
+		used += cells(word)
 	}
 	return b.String()
 }

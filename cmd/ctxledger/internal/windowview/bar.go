@@ -1,6 +1,10 @@
 package windowview
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+)
 
 // layer sums the blocks of one layer.
 type layer struct {
@@ -16,8 +20,8 @@ const widestBar = 72
 // fills tell the layers apart where there is no colour, and colours where
 // there is.
 var (
-	fills   = []rune("█▓▒░▞▚▙▜")
-	colours = []int{33, 36, 32, 35, 34, 31, 93, 96}
+	fills   = []rune("█▓▒░▞▚▙▜abcdefghijklmnopqrstuvwxyz")
+	colours = []int{ui.Yellow, ui.Cyan, ui.Green, ui.Magenta, ui.Blue, ui.Red, ui.LightYellow, ui.LightCyan}
 )
 
 // layers sums the blocks by layer, in order of each layer's first block.

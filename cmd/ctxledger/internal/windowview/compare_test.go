@@ -204,7 +204,7 @@ func TestDrawDifference(t *testing.T) {
 	after.Previous = "c0"
 	golden(t, "diff_far_60.txt", draw(t, windowview.Compare(before, after), windowview.Style{Width: 60}))
 	golden(t, "diff_same_80.txt", draw(t, windowview.Compare(before, before), windowview.Style{Width: 80}))
-	if text := draw(t, windowview.Compare(before, after), windowview.Style{Width: 80, Colour: true}); !strings.Contains(text, "\x1b[32m+") || !strings.Contains(text, "\x1b[33m~") {
+	if text := draw(t, windowview.Compare(before, after), windowview.Style{Width: 80, Colour: true}); !strings.Contains(text, "\x1b[32m+") || !strings.Contains(text, "\x1b[33m<") {
 		t.Errorf("no colours: %q", text)
 	}
 }

@@ -14,16 +14,16 @@ var marks = map[string]struct {
 	sign   string
 	colour int
 }{
-	Entered: {"+", 32}, Left: {"-", 31}, Moved: {">", 36}, Shortened: {"~", 33}, Grown: {"~", 33}, Changed: {"~", 33},
+	Entered: {"+", ui.Green}, Left: {"-", ui.Red}, Moved: {">", ui.Cyan}, Shortened: {"<", ui.Yellow}, Grown: {"^", ui.Yellow}, Changed: {"~", ui.Yellow},
 }
 
 // Draw writes the two windows, what changed between them in the order of the
 // second, and what the first change costs. Blocks that did not change are counted.
 func (d Difference) Draw(out io.Writer, s Style) error {
 	for i, w := range []Window{d.Before, d.After} {
-		mark, colour := "---", 31
+		mark, colour := "---", ui.Red
 		if i == 1 {
-			mark, colour = "+++", 32
+			mark, colour = "+++", ui.Green
 		}
 		fmt.Fprintln(out, s.paint(colour, mark)+" "+ui.Wrap(w.heading(), s.Width, 4, "    "))
 	}

@@ -50,7 +50,7 @@ func (w Window) Draw(out io.Writer, s Style) error {
 }
 
 func drawLayers(out io.Writer, layers []layer, size int64, s Style) error {
-	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8}}}
+	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8, Wrap: true}}}
 	for i, l := range layers {
 		share, unknown := "", ""
 		if size > 0 {
@@ -72,7 +72,7 @@ func (s Style) paint(code int, text string) string {
 	if !s.Colour || text == "" {
 		return text
 	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, text)
+	return ui.Paint(code, text)
 }
 
 // account says in lines of a word and a sentence what the window holds, what it

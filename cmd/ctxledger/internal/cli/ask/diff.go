@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,24 +22,28 @@ import (
 type diffFlags struct {
 	turns, calls, sessions []string
 	tenant, asOf, output   string
+	last, csvSafe          bool
 }
 
 func DiffCommand(a *cli.App) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff --turn A --turn B",
+		Use:   "diff (--turn A [--turn B] | --last)",
 		Short: "Compare two windows: what entered, left, moved or was shortened",
 		Long: `Compare the windows of two turns, each its last call's unless --call says which;
 of two calls of one turn; or, with one turn alone, of a call and the one before it
 in its lineage.
 
 Blocks are listed in the order of the second window: + entered, - left, > moved,
-~ shortened, grown or changed. Below is what the first change costs: of n tokens
+< shortened, ^ grown, ~ changed; blocks that are as before are counted. Below is what the first change costs: of n tokens
 all but the p tokens that both windows begin with are expected to be computed
 again, and beside it stands what the provider billed as not read from the cache.
 The two are never mixed. --as-of shows both windows as the ledger knew them at a
-time, as for ` + "`ctxledger window`" + `.`,
-		Example: `  ctxledger diff --turn turn_6 --turn turn_7
+time, as for ` + "`ctxledger window`" + `.
+
+` + cli.IDHelp,
+		Example: `  ctxledger diff --last
+  ctxledger diff --turn turn_6 --turn turn_7
   ctxledger diff --turn turn_7 --call call_1 --call call_4
   ctxledger diff --turn turn_7 -o json`,
 		Args: cli.NoArgs,
@@ -50,7 +55,9 @@ time, as for ` + "`ctxledger window`" + `.`,
 	f.StringArrayVar(&flags.sessions, "session", nil, "the session; twice where the turns are of two")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
-	f.StringVarP(&flags.output, "output", "o", "table", "table, json or csv")
+	f.BoolVar(&flags.last, "last", false, "the newest window and the one before it")
+	cli.OutputFlag(f, &flags.output, "table, json or csv", "table", "json", "csv")
+	f.BoolVar(&flags.csvSafe, "csv-safe", false, "in CSV, put an apostrophe before cells that a spreadsheet would run (= + - @)")
 	_ = cmd.RegisterFlagCompletionFunc("turn", CompleteTurn(a)) // the flag is there
 	return cmd
 }
@@ -59,8 +66,10 @@ time, as for ` + "`ctxledger window`" + `.`,
 // empty where it is the call before the second.
 func (d diffFlags) windows() (before, after TurnFlags, err error) {
 	switch {
-	case len(d.turns) == 0:
-		err = cli.UsageError("which turns? give --turn twice, or once with --call twice")
+	case len(d.turns) == 0 && !d.last:
+		err = cli.UsageError("which turns? give --turn twice, once with --call twice, or --last")
+	case d.last && len(d.turns)+len(d.calls) > 0:
+		err = cli.UsageError("--last compares the newest window with the one before it: give no --turn and no --call")
 	case len(d.turns) > 2, len(d.calls) > 2, len(d.sessions) > 2:
 		err = cli.UsageError("two windows are compared: --turn, --call and --session may be given twice at most")
 	case slices.Contains(d.turns, ""), slices.Contains(d.calls, ""):
@@ -69,8 +78,6 @@ func (d diffFlags) windows() (before, after TurnFlags, err error) {
 		err = cli.UsageError("--call %s: of which turn? give --call twice, one for each --turn", d.calls[0])
 	case len(d.turns) == 1 && len(d.sessions) == 2:
 		err = cli.UsageError("one --turn is of one --session")
-	case !slices.Contains(ui.RowFormats, d.output):
-		err = cli.UsageError("-o %q: want table, json or csv", d.output)
 	}
 	if err != nil {
 		return before, after, err
@@ -81,7 +88,10 @@ func (d diffFlags) windows() (before, after TurnFlags, err error) {
 	}
 	before = TurnFlags{Tenant: d.tenant, output: d.output, asOf: asOf}
 	after = before
-	after.Turn = d.turns[len(d.turns)-1]
+	after.last = d.last
+	if !d.last {
+		after.Turn = d.turns[len(d.turns)-1]
+	}
 	if len(d.turns) == 2 || len(d.calls) == 2 {
 		before.Turn = d.turns[0]
 	}
@@ -99,6 +109,9 @@ func (d diffFlags) windows() (before, after TurnFlags, err error) {
 
 func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 	before, after, err := flags.windows()
+	if err == nil {
+		err = errors.Join(before.ids().FromRows(a), after.ids().FromRows(a))
+	}
 	if err != nil {
 		return err
 	}
@@ -128,7 +141,7 @@ func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 	case "json":
 		return a.PrintJSON(d)
 	case "csv":
-		return diffCSV(a, d)
+		return diffCSV(a, d, flags.csvSafe || cli.IsTerminal(a.Out))
 	}
 	return d.Draw(a.Out, a.Style())
 }
@@ -141,8 +154,8 @@ func findWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags)
 }
 
 // diffCSV writes a line for each block of either window.
-func diffCSV(a *cli.App, d windowview.Difference) error {
-	out := csv.NewWriter(a.Out)
+func diffCSV(a *cli.App, d windowview.Difference, safe bool) error {
+	out := csv.NewWriter(a.Data())
 	if err := out.Write([]string{"change", "moved", "position_before", "position_after", "layer", "tokens_before", "tokens_after", "item_refs", "title"}); err != nil {
 		return err
 	}
@@ -156,7 +169,7 @@ func diffCSV(a *cli.App, d windowview.Difference) error {
 		} else {
 			shown = c.Before
 		}
-		record := []string{c.Kind, strconv.FormatBool(c.Moved), was[0], is[0], shown.Layer, was[1], is[1], strings.Join(shown.Items, " "), shown.Title}
+		record := []string{c.Kind, strconv.FormatBool(c.Moved), was[0], is[0], ui.CSVCell(shown.Layer, safe), was[1], is[1], ui.CSVCell(strings.Join(shown.Items, " "), safe), ui.CSVCell(shown.Title, safe)}
 		if err := out.Write(record); err != nil {
 			return err
 		}

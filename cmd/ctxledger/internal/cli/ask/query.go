@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +30,9 @@ type queryFlags struct {
 	maxRows uint64
 	// maxMemory is in MiB, on the server.
 	maxMemory uint64
+	wide      bool
+	csvSafe   bool
+	last      bool
 }
 
 // Named asks within the default limits, for commands that have no flags for
@@ -52,10 +54,17 @@ views. Queries only read, within limits of time, rows and memory.
 "ctxledger query list" is the catalogue; "ctxledger query show NAME" says what a
 query answers, its parameters and its columns, and prints its SQL, which pastes
 into any ClickHouse client. "ctxledger query views" lists the views that SQL of
-your own reads; "ctxledger query show VIEW" explains one, column by column.`,
+your own reads; "ctxledger query show VIEW" explains one, column by column.
+
+On a terminal a table is as wide as the terminal: ids are shortened, values that all
+rows have are printed once, and the last columns may be left out, which the line
+below the table lists. --wide prints all columns, -o vertical a line for each value.
+
+` + cli.IDHelp + ` --last fills the session and the turn with the newest.`,
 		Example: `  ctxledger query list
   ctxledger query session-usage
-  ctxledger query compaction-boundaries --param session_id=0cf3db51-1c73-43bb-8d05-dc02739514a5
+  ctxledger query turns --last
+  ctxledger query compaction-boundaries --param session_id=0cf3db51
   ctxledger query views
   ctxledger query show cache_bill
   ctxledger query --sql 'SELECT layer, sum(tokens) FROM layer_usage GROUP BY layer' -o csv`,
@@ -76,13 +85,16 @@ your own reads; "ctxledger query show VIEW" explains one, column by column.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.sql, "sql", "", "a statement of your own")
 	f.StringArrayVarP(&flags.params, "param", "p", nil, "a parameter, name=value; may be repeated")
-	f.StringVarP(&flags.output, "output", "o", defaults.output, "table, json, csv, or parquet")
+	cli.OutputFlag(f, &flags.output, "table, json, csv, vertical, or parquet", append(slices.Clone(ui.RowFormats), "parquet")...)
+	f.BoolVar(&flags.wide, "wide", false, "print all columns of a table, and whole ids")
+	f.BoolVar(&flags.csvSafe, "csv-safe", false, "in CSV, put an apostrophe before cells that a spreadsheet would run (= + - @)")
+	f.BoolVar(&flags.last, "last", false, "ask about the newest session or turn")
 	f.DurationVar(&flags.maxTime, "max-time", defaults.maxTime, "give up after this long")
 	f.Uint64Var(&flags.maxRows, "max-rows", defaults.maxRows, "give up after this many rows of result")
 	f.Uint64Var(&flags.maxMemory, "max-memory", defaults.maxMemory, "give up at this many MiB of the server's memory")
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the catalogue by question", Example: "  ctxledger query list", Args: cli.NoArgs, RunE: func(*cobra.Command, []string) error { return listQueries(a) }},
-		&cobra.Command{Use: "views", Short: "List the views that SQL of your own reads", Example: "  ctxledger query views", Args: cli.NoArgs, RunE: func(*cobra.Command, []string) error { return listViews(a) }},
+		listCommand(a, "list", "List the catalogue by question", listQueries),
+		listCommand(a, "views", "List the views that SQL of your own reads", listViews),
 		&cobra.Command{Use: "show NAME|VIEW", Short: "Show what a query answers, and its SQL; or what a view's columns mean", Example: "  ctxledger query show session-usage\n  ctxledger query show cache_bill",
 			Args: cli.OneName, ValidArgsFunction: completeQuery, RunE: func(_ *cobra.Command, args []string) error { return showQuery(a, args[0]) }},
 	)
@@ -99,36 +111,94 @@ func completeQuery(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func listQueries(a *cli.App) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	section := ""
-	for _, q := range queries.All() {
-		if q.Section != section {
-			section = q.Section
-			fmt.Fprintf(w, "\n%s\n", section)
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", q.Name, q.Title, parameterNames(q))
+// listCommand is a subcommand that lists something, as a table or as JSON.
+func listCommand(a *cli.App, use, short string, list func(*cli.App, string) error) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: "  ctxledger query " + use + "\n  ctxledger query " + use + " -o json", Args: cli.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return list(a, output) },
 	}
-	return w.Flush()
+	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	return cmd
 }
 
-func listViews(a *cli.App) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	for _, v := range migrate.Views() {
-		fmt.Fprintf(w, "%s\t%s\n", v.Name, v.Title)
+// listedQuery is a query in the JSON of `query list`.
+type listedQuery struct {
+	Name     string   `json:"name"`
+	Title    string   `json:"title"`
+	Section  string   `json:"section"`
+	Required []string `json:"required"`
+	Optional []string `json:"optional"`
+	Columns  []string `json:"columns"`
+}
+
+func listQueries(a *cli.App, output string) error {
+	var listed []listedQuery
+	for _, q := range queries.All() {
+		one := listedQuery{Name: q.Name, Title: q.Title, Section: q.Section}
+		for _, p := range q.Parameters {
+			if p.Required {
+				one.Required = append(one.Required, p.Name)
+			} else {
+				one.Optional = append(one.Optional, p.Name)
+			}
+		}
+		for _, c := range q.Columns {
+			one.Columns = append(one.Columns, c.Name)
+		}
+		listed = append(listed, one)
 	}
-	return w.Flush()
+	if output == "json" {
+		return a.PrintJSON(listed)
+	}
+	for _, section := range queries.Sections {
+		t := ui.Table{Columns: []ui.Column{{}, {Least: 24, Wrap: true}}}
+		for _, q := range listed {
+			if q.Section != section {
+				continue
+			}
+			text := q.Title
+			if len(q.Required) > 0 {
+				text += "\nneeds " + strings.Join(q.Required, ", ")
+			}
+			t.Rows = append(t.Rows, []string{q.Name, text})
+		}
+		fmt.Fprintf(a.Out, "\n%s\n", section)
+		if err := t.Write(a.Out, a.Width(), "  "); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listedView is a view in the JSON of `query views`.
+type listedView struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+}
+
+func listViews(a *cli.App, output string) error {
+	t := ui.Table{Columns: []ui.Column{{}, {Least: 24, Wrap: true}}}
+	var listed []listedView
+	for _, v := range migrate.Views() {
+		listed = append(listed, listedView{v.Name, v.Title})
+		t.Rows = append(t.Rows, []string{v.Name, v.Title})
+	}
+	if output == "json" {
+		return a.PrintJSON(listed)
+	}
+	return t.Write(a.Out, a.Width(), "")
 }
 
 // showQuery prints a query, or what the columns of a view mean.
 func showQuery(a *cli.App, name string) error {
 	if v, ok := migrate.GetView(name); ok {
-		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "%s: %s\n\n", v.Name, v.Title)
+		fmt.Fprintf(a.Out, "%s: %s\n\n", v.Name, ui.Wrap(v.Title, a.Width(), len(v.Name)+2, ""))
+		t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {}, {Least: 24, Wrap: true}}}
 		for _, c := range v.Columns {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, c.Type, c.Unit, c.About)
+			t.Rows = append(t.Rows, []string{c.Name, c.Type, c.Unit, c.About})
 		}
-		return w.Flush()
+		return t.Write(a.Out, a.Width(), "")
 	}
 	q, err := queries.Get(name)
 	if err != nil {
@@ -138,25 +208,13 @@ func showQuery(a *cli.App, name string) error {
 	return err
 }
 
-func parameterNames(q queries.Query) string {
-	var names []string
-	for _, p := range q.Parameters {
-		if p.Required {
-			names = append(names, p.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "needs " + strings.Join(names, ", ")
-}
-
+// RunQuery asks a named question or a statement, and prints the rows.
 func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) error {
-	if !slices.Contains(ui.RowFormats, flags.output) && flags.output != "parquet" {
-		return cli.UsageError("-o %q: want table, json, csv or parquet", flags.output)
-	}
 	if flags.maxTime <= 0 || flags.maxRows == 0 || flags.maxMemory == 0 || flags.maxMemory > math.MaxInt64>>20 {
 		return cli.UsageError("--max-time, --max-rows and --max-memory must be above zero")
+	}
+	if format, ok := serverFormat(flags.sql); ok {
+		return cli.UsageError("--sql ends with FORMAT %s, which has no effect here: remove it and give -o %s", format, outputFor(format))
 	}
 	given := make(map[string]string)
 	for _, p := range flags.params {
@@ -169,29 +227,42 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	asked := queries.Query{SQL: flags.sql}
 	if flags.sql == "" {
 		var err error
-		if asked, err = queries.Get(args[0]); err == nil {
-			given, err = asked.Bind(given)
+		if asked, err = queries.Get(args[0]); err != nil {
+			return cli.WithCode(cli.ExitUsage, err)
 		}
-		if err != nil {
+		ids := idsOf(asked, given)
+		if err := ids.FromRows(a); err != nil {
+			return err
+		}
+		setIDs(given, ids)
+		if _, err := asked.Bind(given); err != nil && !flags.last {
 			return cli.WithCode(cli.ExitUsage, err)
 		}
 	}
 	limits := read.DefaultLimits()
 	limits.Time, limits.Rows, limits.Memory = flags.maxTime, flags.maxRows, flags.maxMemory<<20
-	if flags.output == "parquet" {
-		return queryParquet(ctx, a, asked.SQL, given, limits)
-	}
 	l, err := a.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
+	if flags.sql == "" {
+		if err := completeParameters(ctx, a, l, asked, given, flags.last); err != nil {
+			return err
+		}
+		if given, err = asked.Bind(given); err != nil {
+			return cli.WithCode(cli.ExitUsage, err)
+		}
+	}
+	if flags.output == "parquet" {
+		return queryParquet(ctx, a, asked.SQL, given, limits)
+	}
 	result, err := turn.Query(ctx, l, asked, given, limits)
 	if err != nil {
-		return queryExit(err)
+		return queryExit(asked.SQL, err)
 	}
-	n, err := ui.WriteRows(a.Out, result, flags.output)
+	n, err := a.PrintRows(result, cli.RowsForm{Format: flags.output, Wide: flags.wide, CSVSafe: flags.csvSafe, First: asked.First})
 	if err = errors.Join(err, result.Close()); err != nil {
-		return queryExit(err)
+		return queryExit(asked.SQL, err)
 	}
 	if flags.output == "table" && n == 0 {
 		fmt.Fprintln(a.Err, "no rows")
@@ -201,10 +272,16 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 
 // queryExit gives a statement that is wrong the exit code of wrong usage, and a
 // limit that was reached the flag that raises it.
-func queryExit(err error) error {
+func queryExit(sql string, err error) error {
 	var limit *read.LimitError
 	if errors.As(err, &limit) {
 		return fmt.Errorf("%w with --max-%s", err, limit.Limit)
+	}
+	if name, ok := unknownView(err); ok && errors.Is(err, read.ErrNotMigrated) && !known(name) {
+		return cli.UsageError("there is no view %q%s; `ctxledger query views` lists the views; run `ctxledger migrate` if it should be there", name, didYouMean(name, viewNames()))
+	}
+	if name, ok := unknownColumn(err); ok {
+		return cli.UsageError("there is no column %q%s; `ctxledger query show VIEW` lists the columns of a view", name, didYouMean(name, columnNames(sql)))
 	}
 	if errors.Is(err, read.ErrStatement) || errors.Is(err, read.ErrReadOnly) {
 		return cli.WithCode(cli.ExitUsage, err)
@@ -228,9 +305,9 @@ func queryParquet(ctx context.Context, a *cli.App, sql string, given map[string]
 	defer l.Close()
 	stream, err := read.Of(l).QueryFormat(ctx, "Parquet", sql, given, limits)
 	if err != nil {
-		return queryExit(err)
+		return queryExit(sql, err)
 	}
-	_, err = io.Copy(a.Out, stream)
+	_, err = io.Copy(a.Data(), stream)
 	return errors.Join(err, stream.Close())
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
@@ -38,6 +39,13 @@ subject and its session; -o json prints whole CloudEvents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := a.OpenReader(cmd.Context())
 			if err != nil {
+				return cli.Quietly(cmd.Context(), err)
+			}
+			ids := cli.IDs{read.SessionID: &flags.filter.Session}
+			if err := ids.FromRows(a); err != nil {
+				return err
+			}
+			if _, err := ids.Complete(cmd.Context(), a, l, flags.filter.Tenant); err != nil {
 				return cli.Quietly(cmd.Context(), err)
 			}
 			return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
@@ -120,8 +128,12 @@ func printFact(a *cli.App, p read.Projected, output string) error {
 		_, err = fmt.Fprintf(a.Out, "%s\n", line)
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%8d  %s  %-28s  %-36s  %s\n", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
-		shortType(e), e.Subject, e.SessionID)
+	line := fmt.Sprintf("%8d  %s  %-28s  %-36s  %s", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
+		shortType(e), ui.Safe(e.Subject), ui.Safe(e.SessionID))
+	if cli.IsTerminal(a.Out) {
+		line = ui.Shorten(line, a.Width())
+	}
+	_, err := fmt.Fprintln(a.Out, line)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -19,14 +21,22 @@ import (
 type TurnFlags struct {
 	Tenant, Session, Turn, Call, asOf string
 	output                            string
+	last, csvSafe                     bool
+}
+
+// ids are those of the flags, by column.
+func (t *TurnFlags) ids() cli.IDs {
+	return cli.IDs{read.SessionID: &t.Session, read.TurnID: &t.Turn, read.CallID: &t.Call}
 }
 
 func (t *TurnFlags) register(a *cli.App, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&t.Turn, "turn", "", "the turn (required)")
+	f.StringVar(&t.Turn, "turn", "", "the turn (this or --last)")
+	f.BoolVar(&t.last, "last", false, "the turn of the newest window, of --session if given")
 	f.StringVar(&t.Session, "session", "", "the session, where the turn id occurs in several")
 	f.StringVar(&t.Tenant, "tenant", "", "only this tenant")
-	f.StringVarP(&t.output, "output", "o", "table", "table, json or csv")
+	cli.OutputFlag(f, &t.output, "table, json or csv", "table", "json", "csv")
+	f.BoolVar(&t.csvSafe, "csv-safe", false, "in CSV, put an apostrophe before cells that a spreadsheet would run (= + - @)")
 	_ = cmd.RegisterFlagCompletionFunc("turn", CompleteTurn(a)) // the flag is there
 }
 
@@ -79,13 +89,31 @@ func parseTime(flag, value string, now time.Time) (string, error) {
 	return now.Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// findTurn fills the session of the turn where it is not given: the one that has
-// it, or the one that a person at a terminal chooses.
+// findTurn completes the ids, and fills the session of the turn where it is not given:
+// the one that has it, or the one that a person at a terminal chooses.
 func findTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) error {
-	if t.Session != "" {
+	if t.last {
+		if _, err := t.ids().Complete(ctx, a, l, t.Tenant); err != nil {
+			return err
+		}
+		newest, err := cli.Newest(ctx, a, l, t.Tenant, t.Session)
+		if err != nil {
+			return err
+		}
+		t.Turn, t.Session, t.Tenant = newest.ID, newest.Session, cmp.Or(t.Tenant, newest.Tenant)
 		return nil
 	}
+	if t.Session != "" {
+		_, err := t.ids().Complete(ctx, a, l, t.Tenant)
+		return err
+	}
 	found, err := t.ask(ctx, l, "turn-sessions")
+	if err == nil && len(found) == 0 {
+		var replaced bool
+		if replaced, err = t.ids().Complete(ctx, a, l, t.Tenant); replaced {
+			found, err = t.ask(ctx, l, "turn-sessions")
+		}
+	}
 	if err != nil {
 		return err
 	}

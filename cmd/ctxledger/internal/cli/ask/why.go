@@ -20,7 +20,7 @@ func WhyCommand(a *cli.App) *cobra.Command {
 	var item, key string
 	var prove bool
 	cmd := &cobra.Command{
-		Use:   "why --turn T --item I",
+		Use:   "why (--turn T | --last) --item I",
 		Short: "Say why an item was in a turn's window, or why not",
 		Long: `Show an item's way in the order of the stream: available, candidate with its rank,
 score and signals, selected or omitted with the reason, assembled, injected and at
@@ -54,7 +54,7 @@ one is not.`,
 }
 
 func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p proving) error {
-	if err := flags.check(); err != nil {
+	if err := flags.check(a); err != nil {
 		return err
 	}
 	if item == "" {

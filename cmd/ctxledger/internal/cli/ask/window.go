@@ -14,13 +14,14 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
 func WindowCommand(a *cli.App) *cobra.Command {
 	var flags TurnFlags
 	cmd := &cobra.Command{
-		Use:   "window --turn T",
+		Use:   "window (--turn T | --last)",
 		Short: "Show the window of a turn as the model saw it",
 		Long: `Show what the model saw in a turn: the ordered blocks of its window, what each
 layer takes of it, estimated and billed tokens side by side, what is new since the
@@ -35,8 +36,11 @@ in the data folder: what does not match is said, and the exit code is 4.
 
 Where a turn id occurs in several sessions, a terminal is asked which; elsewhere
 the choices are printed and the exit code is 2. -o json is one object with the
-blocks in it, -o csv the blocks alone.`,
-		Example: `  ctxledger window --turn turn_7
+blocks in it, -o csv the blocks alone.
+
+` + cli.IDHelp,
+		Example: `  ctxledger window --last
+  ctxledger window --turn turn_7
   ctxledger window --turn turn_7 --session s_42 --call call_3 -o json
   ctxledger window --turn turn_7 --as-of 10m`,
 		Args: cli.NoArgs,
@@ -49,7 +53,7 @@ blocks in it, -o csv the blocks alone.`,
 }
 
 func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
-	if err := flags.check(); err != nil {
+	if err := flags.check(a); err != nil {
 		return err
 	}
 	l, err := a.OpenReader(ctx)
@@ -80,13 +84,16 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
 	return cmp.Or(err, unmatched)
 }
 
-// check says what is wrong with the flags, and reads the time.
-func (t *TurnFlags) check() (err error) {
-	if t.Turn == "" {
-		return cli.UsageError("which turn? give --turn (`ctxledger query turns --param session_id=…` lists them)")
+// check refuses flags that contradict each other, and reads rows and times.
+func (t *TurnFlags) check(a *cli.App) (err error) {
+	switch {
+	case t.Turn == "" && !t.last:
+		return cli.UsageError("which turn? give --turn, or --last for the newest (`ctxledger query turns --last` lists those of the newest session)")
+	case t.Turn != "" && t.last:
+		return cli.UsageError("--turn and --last: give one of them")
 	}
-	if !slices.Contains(ui.RowFormats, t.output) {
-		return cli.UsageError("-o %q: want table, json or csv", t.output)
+	if err := t.ids().FromRows(a); err != nil {
+		return err
 	}
 	t.asOf, err = parseTime("--as-of", t.asOf, time.Now())
 	return err
@@ -104,7 +111,9 @@ func queryCSV(ctx context.Context, a *cli.App, query string, t TurnFlags, more m
 			params = append(params, name+"="+value)
 		}
 	}
-	return RunQuery(ctx, a, []string{query}, Named(params, "csv"))
+	asked := Named(params, "csv")
+	asked.csvSafe = t.csvSafe
+	return RunQuery(ctx, a, []string{query}, asked)
 }
 
 // ReadWindow asks for a window's blocks and for what is known about its call.
@@ -202,5 +211,12 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 	case t.asOf != "":
 		text += fmt.Sprintf(", the first of which the stream stored at %s", recorded.UTC().Format(time.RFC3339))
 	}
-	return fmt.Errorf("%s; `ctxledger query turns --param session_id=%s` lists the turns that have windows", text, t.Session)
+	newest, found, err := read.Of(l).NewestTurn(ctx, t.Tenant, t.Session)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return fmt.Errorf("%s; `ctxledger window --session %s --turn %s` draws the newest window of the session", text, t.Session, newest.ID)
+	}
+	return fmt.Errorf("%s; no turn of this session has a window, and `ctxledger query sessions` lists the sessions", text)
 }

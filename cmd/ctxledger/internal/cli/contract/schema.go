@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -57,12 +56,11 @@ code and field; the exit code is 3 if there is any.`,
 }
 
 func listTypes(a *cli.App) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "EVENT TYPE\tTYPE OF THE CLOUDEVENT")
-	for _, t := range schema.Types() {
-		fmt.Fprintf(w, "%s\t%s\n", t, t.CloudEventsType())
+	t := ui.Table{Columns: []ui.Column{{Name: "EVENT TYPE"}, {Name: "TYPE OF THE CLOUDEVENT", Least: 24}}}
+	for _, name := range schema.Types() {
+		t.Rows = append(t.Rows, []string{string(name), name.CloudEventsType()})
 	}
-	return w.Flush()
+	return t.Write(a.Out, a.Width(), "")
 }
 
 func schemaShowCommand(a *cli.App) *cobra.Command {

@@ -1,14 +1,13 @@
 package operate
 
 import (
-	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -54,16 +53,15 @@ printed: back up the folder "keys" of the data folder.`,
 }
 
 func printKeys(a *cli.App, rings ...schema.KeyRing) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TENANT\tKEY\tCREATED\tUSE")
+	t := ui.Table{Columns: []ui.Column{{Name: "TENANT", Least: 6}, {Name: "KEY"}, {Name: "CREATED"}, {Name: "USE"}}}
 	for _, ring := range rings {
 		for _, key := range ring.Keys {
 			use := "old digests"
 			if key.ID == ring.Current().ID {
 				use = "current"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", ring.Tenant, key.ID, key.Created.Format(time.RFC3339), use)
+			t.Rows = append(t.Rows, []string{ring.Tenant, key.ID, key.Created.Format(time.RFC3339), use})
 		}
 	}
-	return w.Flush()
+	return t.Write(a.Out, a.Width(), "")
 }

@@ -51,7 +51,7 @@ func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
 	if err != nil {
 		return err
 	}
-	_, err = ui.WriteRows(a.Out, &found, output)
+	_, err = a.PrintRows(&found, cli.RowsForm{Format: output})
 	return err
 }
 

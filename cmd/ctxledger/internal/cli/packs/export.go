@@ -32,12 +32,29 @@ type ExportFlags struct {
 	task, attempt              string
 	Out, output                string
 	zip, redactIDs, unrecorded bool
+	last                       bool
+}
+
+// ids are those of the flags, by column.
+func (f *ExportFlags) ids() cli.IDs {
+	return cli.IDs{read.SessionID: &f.session, read.TurnID: &f.turn, read.RunID: &f.run, read.TaskID: &f.task, read.AttemptID: &f.attempt}
+}
+
+// given are the ids that the command line names: a row fills no other.
+func (f *ExportFlags) given() cli.IDs {
+	ids := f.ids()
+	for column, value := range ids {
+		if *value == "" && column != read.SessionID {
+			delete(ids, column)
+		}
+	}
+	return ids
 }
 
 func evidenceExportCommand(a *cli.App) *cobra.Command {
 	var flags ExportFlags
 	cmd := &cobra.Command{
-		Use:   "export (--turn T | --run R | --task K [--attempt A] | --session S) --out DIR",
+		Use:   "export (--turn T | --run R | --task K [--attempt A] | --session S | --last) --out DIR",
 		Short: "Write the facts of a turn, a run, a task or a session as a pack that anyone can check",
 		Long: `Write an evidence pack: the records in log order, the proof that they are in the
 log under its newest signed head, the documents that follow from them, and a signed
@@ -55,8 +72,11 @@ is signed with the ledger's key, which is there too. That a pack was made is its
 fact, context.exported, which is published with the pack's id as evidence id.
 
 Where an id occurs in several sessions, a terminal is asked which; elsewhere the
-choices are printed and the exit code is 2.`,
-		Example: `  ctxledger evidence export --turn turn_7 --out pack
+choices are printed and the exit code is 2.
+
+` + cli.IDHelp,
+		Example: `  ctxledger evidence export --last --out pack
+  ctxledger evidence export --turn turn_7 --out pack
   ctxledger evidence export --run run_1 --session s_42 --out pack -o json
   ctxledger evidence export --task task_3 --attempt 2 --out pack
   ctxledger evidence export --session s_42 --out s_42.zip --zip --redact-ids`,
@@ -70,6 +90,7 @@ choices are printed and the exit code is 2.`,
 	f.StringVar(&flags.attempt, "attempt", "", "only this attempt at the task")
 	f.StringVar(&flags.session, "session", "", "the session, or that of the turn, run or task")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
+	f.BoolVar(&flags.last, "last", false, "the newest session")
 	f.StringVar(&flags.Out, "out", "", "where the pack goes (required)")
 	f.BoolVar(&flags.zip, "zip", false, "write one zip file instead of a folder")
 	f.BoolVar(&flags.redactIDs, "redact-ids", false, "withhold the records and put pseudonyms for all ids")
@@ -80,11 +101,17 @@ choices are printed and the exit code is 2.`,
 }
 
 func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
+	if err := flags.given().FromRows(a); err != nil {
+		return err
+	}
 	if err := flags.check(); err != nil {
 		return err
 	}
 	l, err := a.OpenReader(ctx)
 	if err != nil {
+		return err
+	}
+	if err := flags.complete(ctx, a, l); err != nil {
 		return err
 	}
 	scope, err := findScope(ctx, a, l, flags)
@@ -103,15 +130,28 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 	return sayExport(a, made, flags)
 }
 
-// check says what is wrong with the flags.
+// complete replaces the beginnings of ids, and fills the session for --last.
+func (f *ExportFlags) complete(ctx context.Context, a *cli.App, l *ledger.Ledger) error {
+	if f.last {
+		newest, err := cli.Newest(ctx, a, l, f.tenant, "")
+		f.session = newest.Session
+		return err
+	}
+	_, err := f.given().Complete(ctx, a, l, f.tenant)
+	return err
+}
+
+// check refuses flags that contradict each other.
 func (f ExportFlags) check() error {
 	switch {
 	case f.turn != "" && f.run != "", f.turn != "" && f.task != "", f.run != "" && f.task != "":
 		return cli.UsageError("--turn, --run and --task: give one of them")
 	case f.attempt != "" && f.task == "":
 		return cli.UsageError("--attempt: give --task, too (`ctxledger query tasks` lists both)")
-	case f.turn == "" && f.run == "" && f.task == "" && f.session == "":
-		return cli.UsageError("what of? give --turn, --run, --task or --session (`ctxledger query sessions` lists the sessions)")
+	case f.last && (f.turn != "" || f.run != "" || f.task != "" || f.session != ""):
+		return cli.UsageError("--last exports the newest session: give no --turn, --run, --task or --session")
+	case f.turn == "" && f.run == "" && f.task == "" && f.session == "" && !f.last:
+		return cli.UsageError("which scope? give --turn, --run, --task, --session or --last (`ctxledger query sessions` lists the sessions)")
 	case f.Out == "":
 		return cli.UsageError("where to? give --out")
 	case f.output != "table" && f.output != "json":

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,39 +140,45 @@ func tenantKeys(files []string) ([]schema.Key, error) {
 }
 
 func PrintVerification(a *cli.App, r *verify.Report) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t := ui.Table{Columns: []ui.Column{{}, {Least: 20, Wrap: true}}}
 	if r.Pack != "" {
-		fmt.Fprintf(w, "pack\t%s\n", safe(r.Pack))
-		fmt.Fprintf(w, "about\t%s of tenant %s, made %s\n", scopeText(r), safe(r.Scope.Tenant), r.Created.Format(time.RFC3339))
+		t.Rows = append(t.Rows, []string{"pack", safe(r.Pack)},
+			[]string{"about", fmt.Sprintf("%s of tenant %s, made %s", scopeText(r), safe(r.Scope.Tenant), r.Created.Format(time.RFC3339))})
 	}
-	fmt.Fprintf(w, "records\t%s", ui.Thousands(r.Records))
+	records := ui.Thousands(r.Records)
 	if r.Expired > 0 {
-		fmt.Fprintf(w, ", %s expired", ui.Thousands(r.Expired))
+		records += fmt.Sprintf(", %s expired", ui.Thousands(r.Expired))
 	}
 	if r.Withheld > 0 {
-		fmt.Fprintf(w, ", %s withheld", ui.Thousands(r.Withheld))
+		records += fmt.Sprintf(", %s withheld", ui.Thousands(r.Withheld))
 	}
-	fmt.Fprintln(w)
+	t.Rows = append(t.Rows, []string{"records", records})
 	for _, l := range r.Logs {
-		fmt.Fprintf(w, "log\t%s, size %s, root %s\n", safe(l.Origin), ui.Thousands(l.Size), l.Root)
+		t.Rows = append(t.Rows, []string{"log", fmt.Sprintf("%s, size %s, root %s", safe(l.Origin), ui.Thousands(l.Size), l.Root)})
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(a.Out, a.Width(), ""); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Out)
 	for _, v := range r.Verdicts {
 		printVerdict(a, v)
 	}
-	_, err := fmt.Fprintf(a.Out, "\n%s\n", conclusion(r))
+	_, err := fmt.Fprintf(a.Out, "\n%s\n", ui.Wrap(conclusion(r), a.Width(), 0, "  "))
 	return err
 }
+
+// verdictIndent is where the explanations of a verdict begin.
+const verdictIndent = 13
 
 func printVerdict(a *cli.App, v verify.Verdict) {
 	detail := v.Detail
 	if v.Total > 0 {
 		detail = ui.Plural(v.Total, "fault")
 	}
-	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, safe(detail))
+	line := func(text string) string {
+		return ui.Wrap(text, a.Width(), verdictIndent, strings.Repeat(" ", verdictIndent))
+	}
+	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, ui.Wrap(safe(detail), a.Width(), 2*verdictIndent+1, strings.Repeat(" ", 2*verdictIndent+1)))
 	for _, f := range v.Faults {
 		place := f.File
 		if f.Line > 0 {
@@ -185,13 +190,13 @@ func printVerdict(a *cli.App, v verify.Verdict) {
 		if place == "" {
 			place = "the pack"
 		}
-		fmt.Fprintf(a.Out, "             %s: %s\n", safe(place), safe(f.Reason))
+		fmt.Fprintf(a.Out, "             %s\n", line(safe(place)+": "+safe(f.Reason)))
 	}
 	if more := v.Total - int64(len(v.Faults)); more > 0 {
 		fmt.Fprintf(a.Out, "             and %s more\n", ui.Thousands(more))
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintf(a.Out, "             note: %s\n", safe(n))
+		fmt.Fprintf(a.Out, "             %s\n", line("note: "+safe(n)))
 	}
 }
 

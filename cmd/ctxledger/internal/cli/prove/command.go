@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/ledger/translog"
@@ -144,12 +144,13 @@ func printHead(a *cli.App, h translog.SignedHead, opened proof.Opened, output st
 	case "json":
 		return a.PrintJSON(headJSON{opened.Origin, opened.Size, opened.Root.String(), h.RecordedAt, opened.Signers, string(h.Note)})
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "log\t%s\nsize\t%d\nroot\t%s\nlast event\t%s\n", opened.Origin, opened.Size, opened.Root, h.RecordedAt.UTC().Format(time.RFC3339Nano))
+	t := ui.Table{Columns: []ui.Column{{}, {Least: 20, Wrap: true}}, Rows: [][]string{
+		{"log", opened.Origin}, {"size", fmt.Sprint(opened.Size)}, {"root", fmt.Sprint(opened.Root)}, {"last event", h.RecordedAt.UTC().Format(time.RFC3339Nano)},
+	}}
 	for _, s := range opened.Signers {
-		fmt.Fprintf(w, "signed by\t%s+%08x\n", s.Name, s.Hash)
+		t.Rows = append(t.Rows, []string{"signed by", fmt.Sprintf("%s+%08x", s.Name, s.Hash)})
 	}
-	return w.Flush()
+	return t.Write(a.Out, a.Width(), "")
 }
 
 // Verifiers returns the public keys of a file, or those of the data folder.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -141,7 +140,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	if flags.output == "json" {
 		note = a.Err // standard output is for the program that reads it
 	}
-	if err := printReport(a.Out, report, flags.output); err != nil {
+	if err := printReport(a.Out, report, flags.output, a.Width()); err != nil {
 		return err
 	}
 	switch {
@@ -230,7 +229,7 @@ func listOthers(a *cli.App, others []model.Problem) {
 	}
 }
 
-func printReport(w io.Writer, r model.Report, output string) error {
+func printReport(w io.Writer, r model.Report, output string, width int) error {
 	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
 	if output == "json" {
 		defer fmt.Fprintln(w)
@@ -258,11 +257,20 @@ func printReport(w io.Writer, r model.Report, output string) error {
 			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored,
 		}, json.Deterministic(true), jsontext.WithIndent("  "))
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "FILES\tSESSIONS\tCALLS\tINPUT\tCACHE READ\tCACHE WRITE\tOUTPUT\tTOOL USES\tCOMPACTIONS\tFACTS\t")
-	fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.Files, r.Sessions, r.Calls, r.Tokens.UncachedInput,
-		r.Tokens.CacheRead, written, r.Tokens.Output+r.Tokens.Reasoning, r.ToolUses, r.Compactions+r.Elisions, r.Facts)
-	return t.Flush()
+	t := ui.Table{Columns: []ui.Column{{Least: 8}, {Right: true}, {Least: 1}}}
+	for _, line := range []struct {
+		name string
+		n    int64
+		unit string
+	}{
+		{"files", int64(r.Files), ""}, {"sessions", int64(r.Sessions), ""}, {"model calls", int64(r.Calls), ""},
+		{"input", r.Tokens.UncachedInput, "tokens"}, {"cache read", r.Tokens.CacheRead, "tokens"}, {"cache write", written, "tokens"},
+		{"output", r.Tokens.Output + r.Tokens.Reasoning, "tokens"}, {"tool uses", int64(r.ToolUses), ""},
+		{"compactions", int64(r.Compactions + r.Elisions), ""}, {"facts", int64(r.Facts), ""},
+	} {
+		t.Rows = append(t.Rows, []string{line.name, ui.Thousands(line.n), line.unit})
+	}
+	return t.Write(w, width, "  ")
 }
 
 // awaitTables waits until everything that is in the stream is projected, also

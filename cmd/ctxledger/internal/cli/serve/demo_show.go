@@ -14,7 +14,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
@@ -97,7 +96,7 @@ func printQuery(ctx context.Context, a *cli.App, l *ledger.Ledger, sql string, p
 	if err != nil {
 		return err
 	}
-	_, err = ui.WriteRows(a.Out, result, "table")
+	_, err = a.PrintRows(result, cli.RowsForm{Format: "table"})
 	return errors.Join(err, result.Close())
 }
 

@@ -1,0 +1,59 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+// An IDColumn is a column of ids that people name.
+type IDColumn string
+
+// The columns of ids that [Reader.IDs] searches.
+const (
+	SessionID IDColumn = "session_id"
+	ThreadID  IDColumn = "thread_id"
+	TurnID    IDColumn = "turn_id"
+	RunID     IDColumn = "run_id"
+	TaskID    IDColumn = "task_id"
+	AttemptID IDColumn = "attempt_id"
+	CallID    IDColumn = "call_id"
+)
+
+// IDColumns lists the columns of ids that [Reader.IDs] searches, sessions first.
+var IDColumns = []IDColumn{SessionID, ThreadID, TurnID, RunID, TaskID, AttemptID, CallID}
+
+// A NamedID is an id with the newest session that has it.
+type NamedID struct{ ID, Session, Tenant string }
+
+// IDs returns ids of a column that begin with a text, the newest first, at most limit.
+// Empty session and tenant stand for all.
+func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, session string, limit int) (list []NamedID, err error) {
+	table := "events"
+	if column == CallID {
+		table = "calls"
+	}
+	params := chsql.Params{
+		"column": string(column), "table": table, "beginning": beginning, "tenant": tenant, "session": session, "limit": strconv.Itoa(limit),
+	}
+	for row := range l.sql.Rows(ctx, "ids", params) {
+		var id NamedID
+		if err := row.Scan(&id.ID, &id.Session, &id.Tenant); err != nil {
+			return nil, fmt.Errorf("look for ids: %w", err)
+		}
+		list = append(list, id)
+	}
+	return list, nil
+}
+
+// NewestTurn returns the turn of the newest window. found is false where there is none.
+// Empty session and tenant stand for all.
+func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, found bool, err error) {
+	params := chsql.Params{"tenant": tenant, "session": session}
+	if found, err = l.sql.First(ctx, "newest_turn", params, &turn.ID, &turn.Session, &turn.Tenant); err != nil {
+		return turn, false, fmt.Errorf("look for the newest turn: %w", err)
+	}
+	return turn, found, nil
+}
