@@ -21,7 +21,7 @@ type line struct {
 	tooLong bool
 }
 
-func read(t interface{ Fatal(...any) }, r io.Reader, limit int) (got []line) {
+func readLines(t interface{ Fatal(...any) }, r io.Reader, limit int) (got []line) {
 	err := ui.ReadLines(r, limit, func(n int, text []byte, err error) error {
 		got = append(got, line{n, string(text), errors.Is(err, ui.ErrLineTooLong)})
 		return nil
@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := read(t, strings.NewReader(c.in), 100<<10); !slices.Equal(got, c.want) {
+			if got := readLines(t, strings.NewReader(c.in), 100<<10); !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
@@ -76,7 +76,7 @@ func TestReadAny(t *testing.T) {
 			in = strings.Join(texts, "\n") + "\n"
 		}
 		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), ui.Until(context.Background(), iotest.DataErrReader(strings.NewReader(in)))} {
-			if got := read(t, r, limit); !slices.Equal(got, want) {
+			if got := readLines(t, r, limit); !slices.Equal(got, want) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 		}

@@ -59,6 +59,9 @@ func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error)
 	return n, nil, err
 }
 
+// noLimit is the width of a table that may be as wide as it is.
+const noLimit = 1 << 20
+
 // distinct gives each column a name of its own.
 func distinct(columns []read.ResultColumn) []read.ResultColumn {
 	taken := make(map[string]bool, len(columns))
@@ -172,7 +175,7 @@ func writeVertical(w io.Writer, r read.Rows, columns []read.ResultColumn) (n int
 		for i, value := range r.Values() {
 			values[i] = Safe(cellText(value, "-", exact))
 		}
-		if err := writeRecord(w, n, columns, values); err != nil {
+		if err := writeRecord(w, n, columns, values, noLimit); err != nil {
 			return n, err
 		}
 	}
@@ -180,19 +183,15 @@ func writeVertical(w io.Writer, r read.Rows, columns []read.ResultColumn) (n int
 }
 
 // writeRecord writes one row with a line for each column.
-func writeRecord(w io.Writer, n int, columns []read.ResultColumn, values []string) error {
-	widest := 0
-	for _, c := range columns {
-		widest = max(widest, cells(Safe(c.Name)))
+func writeRecord(w io.Writer, n int, columns []read.ResultColumn, values []string, width int) error {
+	if _, err := fmt.Fprintf(w, "row %d\n", n); err != nil {
+		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "row %d\n", n)
+	t := Table{Columns: []Column{{Least: 8}, {Least: 8}}}
 	for i, c := range columns {
-		name := Safe(c.Name)
-		fmt.Fprintf(&b, "  %s%s  %s\n", name, strings.Repeat(" ", widest-cells(name)), values[i])
+		t.Rows = append(t.Rows, []string{c.Name, values[i]})
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.Write(w, width, "  ")
 }
 
 func isNumber(columnType string) bool {

@@ -117,7 +117,7 @@ func separated(number string) string {
 // A single row that is too wide becomes a list.
 func (s sheet) write(w io.Writer, before int, numbered bool, f Form) error {
 	if f.Width == 0 {
-		return s.table(s.all(), before, numbered).Write(w, 1<<20, "")
+		return s.table(s.all(), before, numbered).Write(w, noLimit, "")
 	}
 	s.shortenIDs()
 	shown := s.all()
@@ -308,13 +308,5 @@ func (s sheet) table(shown []int, before int, numbered bool) Table {
 
 // list writes the only row of a page with a line for each value.
 func (s sheet) list(w io.Writer, before, width int) error {
-	longest := 0
-	for _, c := range s.columns {
-		longest = max(longest, cells(Safe(c.Name)))
-	}
-	values := make([]string, len(s.columns))
-	for i, v := range s.rows[0] {
-		values[i] = Shorten(v, max(1, width-longest-4))
-	}
-	return writeRecord(w, before+1, s.columns, values)
+	return writeRecord(w, before+1, s.columns, s.rows[0], width)
 }
