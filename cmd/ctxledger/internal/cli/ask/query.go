@@ -278,7 +278,7 @@ func queryExit(sql string, err error) error {
 		return fmt.Errorf("%w with --max-%s", err, limit.Limit)
 	}
 	if name, ok := unknownView(err); ok && errors.Is(err, read.ErrNotMigrated) && !known(name) {
-		return cli.UsageError("there is no view %q%s; `ctxledger query views` lists the views; run `ctxledger migrate` if it should be there", name, didYouMean(name, viewNames()))
+		return fmt.Errorf("there is no view %q%s; `ctxledger query views` lists the views; run `ctxledger migrate` if it should be there", name, didYouMean(name, viewNames()))
 	}
 	if name, ok := unknownColumn(err); ok {
 		return cli.UsageError("there is no column %q%s; `ctxledger query show VIEW` lists the columns of a view", name, didYouMean(name, columnNames(sql)))
