@@ -88,7 +88,7 @@ func TestBind(t *testing.T) {
 		{"resource-access", map[string]string{"tenant": "\xff"}, "UTF-8"},
 		{"elision-savings", map[string]string{"read_ratio": "NaN"}, "a number from 0.001 to 1"},
 		{"elision-savings", map[string]string{"read_ratio": "0.25"}, ""},
-		{"window", map[string]string{"session_id": "s"}, "turn_id: is required, the turn"},
+		{"window", map[string]string{"session_id": "s"}, "turn_id: is missing; give --param turn_id=…, the turn"},
 		{"window", map[string]string{"session_id": "s", "turn_id": "t", "as_of": "yesterday"}, "a time such as 2026-11-21T08:00:00Z"},
 		{"window", map[string]string{"session_id": "s", "turn_id": "t", "as_of": "2026-11-21T09:00:00+01:00"}, ""},
 	}

@@ -37,7 +37,7 @@ func TestProjectApartFromUp(t *testing.T) {
 		{[]string{"doctor"}, cli.ExitFailed, "run `ctxledger migrate`"},
 		{[]string{"query", "sessions"}, cli.ExitFailed, "run `ctxledger migrate`"},
 		{[]string{"migrate"}, cli.ExitDone, "applied 0001_create_migrations"},
-		{[]string{"import", "claude-code", log, "--no-wait"}, cli.ExitDone, "FACTS"},
+		{[]string{"import", "claude-code", log, "--no-wait"}, cli.ExitDone, "facts        3"},
 		{[]string{"doctor"}, cli.ExitFailed, "nothing projects them: run `ctxledger project` or `ctxledger up`"},
 	} {
 		stdout, stderr, code := ctxledger(t, append(c.args, "--data", data)...)
