@@ -108,6 +108,15 @@ func (a *App) Width() int {
 	return 80
 }
 
+// TableWidth is how many columns of a terminal a line of a table may take. In a pipe
+// there is no limit, so that programs find each row on one line.
+func (a *App) TableWidth() int {
+	if columns := a.columns(); columns > 0 {
+		return columns
+	}
+	return ui.NoLimit
+}
+
 // columns returns the width of the terminal, or COLUMNS, or 0 where neither is known.
 func (a *App) columns() int {
 	if f := ui.File(a.Out); f != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // A Report says what became of every case.
@@ -79,7 +81,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 		for _, f := range c.Findings {
 			if !f.Pass {
 				fmt.Fprintf(&b, "      %s: %s (%s)\n        expected  %s\n        found     %s\n        session   %s\n",
-					f.Check, f.Expects, f.Rule, oneLine(f.Expected), oneLine(f.Found), c.Session)
+					f.Check, f.Expects, f.Rule, oneLine(f.Expected), oneLine(f.Found), oneLine(c.Session))
 			}
 		}
 	}
@@ -93,18 +95,10 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-// oneLine keeps values of events from drawing on a terminal.
+// oneLine writes a value of an event on one line.
 func oneLine(s string) string {
 	if s == "" {
 		return "nothing"
 	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return '⏎'
-		case r < ' ' || r >= 0x7f && r < 0xa0:
-			return ' '
-		}
-		return r
-	}, s)
+	return ui.Safe(strings.ReplaceAll(s, "\n", "⏎"))
 }

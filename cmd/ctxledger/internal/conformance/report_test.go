@@ -23,7 +23,7 @@ func TestReportTellsWhatWasExpectedAndFound(t *testing.T) {
 FAIL  ACTX-AR-SEL-001           2 checks  Selection
       c: two rows (rule 4)
         expected  2⏎rows
-        found      [31mred
+        found     \u001b[31mred
         session   s-1
 -     ACTX-AR-ASM-001           0 checks  Assembly
 

@@ -20,7 +20,7 @@ var often = []string{"available", "considered", "selected", "omitted", "shortene
 func (w Item) Draw(out io.Writer, width int) error {
 	title := fmt.Sprintf("item %s", w.Item)
 	if w.Title != "" && w.Title != w.Item {
-		title += fmt.Sprintf(" (%s)", oneLine(w.Title))
+		title += fmt.Sprintf(" (%s)", ui.Safe(w.Title))
 	}
 	title += fmt.Sprintf(" in %s of session %s", w.where(), w.Session)
 	fmt.Fprintf(out, "%s\n\n", ui.Wrap(title, width, 0, "  "))
@@ -41,7 +41,7 @@ func (w Item) Draw(out io.Writer, width int) error {
 	if err := w.drawProofs(out, width); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, ui.Wrap(oneLine(w.Answer), width, 0, ""))
+	_, err := fmt.Fprintln(out, ui.Wrap(ui.Safe(w.Answer), width, 0, ""))
 	return err
 }
 
@@ -125,7 +125,7 @@ func table(steps []Step) ui.Table {
 			if s.InTurn {
 				turn = "this"
 			}
-			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, oneLine(s.what())})
+			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, ui.Safe(s.what())})
 		}
 	}
 	return t
@@ -144,9 +144,6 @@ func signature(group []Step) string {
 	}
 	return strings.Join(said, "\n")
 }
-
-// oneLine takes line breaks out of what others wrote.
-func oneLine(text string) string { return ui.Shorten(text, len(text)) }
 
 func (s Step) when() string { return s.Happened.UTC().Format("15:04:05") }
 

@@ -59,8 +59,8 @@ func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error)
 	return n, nil, err
 }
 
-// noLimit is the width of a table that may be as wide as it is.
-const noLimit = 1 << 20
+// NoLimit is the width of a table that may be as wide as it is.
+const NoLimit = 1 << 20
 
 // distinct gives each column a name of its own.
 func distinct(columns []read.ResultColumn) []read.ResultColumn {
@@ -175,7 +175,7 @@ func writeVertical(w io.Writer, r read.Rows, columns []read.ResultColumn) (n int
 		for i, value := range r.Values() {
 			values[i] = Safe(cellText(value, "-", exact))
 		}
-		if err := writeRecord(w, n, columns, values, noLimit); err != nil {
+		if err := writeRecord(w, n, columns, values, NoLimit); err != nil {
 			return n, err
 		}
 	}

@@ -117,7 +117,7 @@ func separated(number string) string {
 // A single row that is too wide becomes a list.
 func (s sheet) write(w io.Writer, before int, numbered bool, f Form) error {
 	if f.Width == 0 {
-		return s.table(s.all(), before, numbered).Write(w, noLimit, "")
+		return s.table(s.all(), before, numbered).Write(w, NoLimit, "")
 	}
 	s.shortenIDs()
 	shown := s.all()

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -28,6 +29,12 @@ func Plural[N int | int64 | uint64](n N, one string) string {
 		return "1 " + one
 	}
 	return Thousands(int64(n)) + " " + one + "s"
+}
+
+// Line writes one line, made [Safe]: no text from outside can begin another.
+func Line(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintln(w, Safe(fmt.Sprintf(format, args...)))
+	return err
 }
 
 // Indented indents each line but the first, so that no text within can pass for a line

@@ -164,7 +164,7 @@ func listQueries(a *cli.App, output string) error {
 			t.Rows = append(t.Rows, []string{q.Name, text})
 		}
 		fmt.Fprintf(a.Out, "\n%s\n", section)
-		if err := t.Write(a.Out, a.Width(), "  "); err != nil {
+		if err := t.Write(a.Out, a.TableWidth(), "  "); err != nil {
 			return err
 		}
 	}
@@ -187,18 +187,18 @@ func listViews(a *cli.App, output string) error {
 	if output == "json" {
 		return a.PrintJSON(listed)
 	}
-	return t.Write(a.Out, a.Width(), "")
+	return t.Write(a.Out, a.TableWidth(), "")
 }
 
 // showQuery prints a query, or what the columns of a view mean.
 func showQuery(a *cli.App, name string) error {
 	if v, ok := migrate.GetView(name); ok {
-		fmt.Fprintf(a.Out, "%s: %s\n\n", v.Name, ui.Wrap(v.Title, a.Width(), len(v.Name)+2, ""))
+		fmt.Fprintf(a.Out, "%s: %s\n\n", v.Name, ui.Wrap(v.Title, a.TableWidth(), len(v.Name)+2, ""))
 		t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {}, {Least: 24, Wrap: true}}}
 		for _, c := range v.Columns {
 			t.Rows = append(t.Rows, []string{c.Name, c.Type, c.Unit, c.About})
 		}
-		return t.Write(a.Out, a.Width(), "")
+		return t.Write(a.Out, a.TableWidth(), "")
 	}
 	q, err := queries.Get(name)
 	if err != nil {

@@ -60,7 +60,7 @@ func listTypes(a *cli.App) error {
 	for _, name := range schema.Types() {
 		t.Rows = append(t.Rows, []string{string(name), name.CloudEventsType()})
 	}
-	return t.Write(a.Out, a.Width(), "")
+	return t.Write(a.Out, a.TableWidth(), "")
 }
 
 func schemaShowCommand(a *cli.App) *cobra.Command {
@@ -122,7 +122,7 @@ func runValidate(ctx context.Context, a *cli.App, in io.Reader) error {
 			valid++
 		}
 		for _, v := range violations {
-			fmt.Fprintf(a.Err, "line %d: %v\n", n, v)
+			_ = ui.Line(a.Err, "line %d: %v", n, v)
 		}
 		return nil
 	})

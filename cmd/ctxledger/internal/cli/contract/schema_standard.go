@@ -67,7 +67,7 @@ func writeStandard(ctx context.Context, a *cli.App, in io.Reader, convert func(*
 		if violations := record.ViolationsOf(err); violations != nil {
 			refused++
 			for _, v := range violations {
-				fmt.Fprintf(a.Err, "line %d: %v\n", n, v)
+				_ = ui.Line(a.Err, "line %d: %v", n, v)
 			}
 			return nil
 		}
@@ -75,7 +75,7 @@ func writeStandard(ctx context.Context, a *cli.App, in io.Reader, convert func(*
 			err = document.Compact()
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(a.Out, "%s\n", document)
+			_, err = fmt.Fprintf(a.Data(), "%s\n", document)
 		}
 		written++
 		return err

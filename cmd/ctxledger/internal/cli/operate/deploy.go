@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -54,7 +55,7 @@ func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *
 			}
 			written, err := server.Write(out, host, tenants...)
 			for _, path := range written {
-				fmt.Fprintln(a.Out, filepath.Join(out, path))
+				_ = ui.Line(a.Out, "%s", filepath.Join(out, path))
 			}
 			return deployError(err)
 		},

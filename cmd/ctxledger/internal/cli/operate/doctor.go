@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
@@ -57,6 +58,7 @@ func doctor(ctx context.Context, a *cli.App, secrets string) error {
 	findings := []finding{checkData(a), checkKeys(a), checkEngine(ctx, a)}
 	findings = append(findings, checkServers(ctx, a, secrets)...)
 	var worst error
+	t := ui.Table{Columns: []ui.Column{{}, {}, {Least: 20, Wrap: true}}}
 	for _, f := range findings {
 		mark := "ok  "
 		if f.err != nil {
@@ -66,7 +68,10 @@ func doctor(ctx context.Context, a *cli.App, secrets string) error {
 				worst = f.err
 			}
 		}
-		fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, f.what, f.state)
+		t.Rows = append(t.Rows, []string{mark, f.what, f.state})
+	}
+	if err := t.Write(a.Out, a.TableWidth(), ""); err != nil {
+		return err
 	}
 	if worst != nil {
 		return cli.WithCode(cli.ExitCode(worst), errors.New("something is wrong: see above"))

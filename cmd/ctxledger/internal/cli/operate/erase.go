@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 )
@@ -111,7 +112,7 @@ func confirmErasure(a *cli.App, subject ledger.Subject, found erasure.Erasable) 
 	if !cli.IsTerminal(a.In) {
 		return cli.UsageError("%s of %s would be erased for good: say so with --yes", countErasable(found), subject)
 	}
-	fmt.Fprintf(a.Err, "%s of %s will be erased for good. Type yes: ", countErasable(found), subject)
+	fmt.Fprintf(a.Err, "%s of %s will be erased for good. Type yes: ", countErasable(found), ui.Safe(fmt.Sprint(subject)))
 	line, _ := bufio.NewReader(a.In).ReadString('\n')
 	if strings.TrimSpace(line) != "yes" {
 		return cli.WithCode(cli.ExitFailed, errors.New("nothing was erased"))

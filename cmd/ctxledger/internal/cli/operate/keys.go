@@ -63,5 +63,5 @@ func printKeys(a *cli.App, rings ...schema.KeyRing) error {
 			t.Rows = append(t.Rows, []string{ring.Tenant, key.ID, key.Created.Format(time.RFC3339), use})
 		}
 	}
-	return t.Write(a.Out, a.Width(), "")
+	return t.Write(a.Out, a.TableWidth(), "")
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
@@ -130,7 +131,7 @@ CloudEvent in JSON, to be fixed and replayed.`,
 			}
 			switch {
 			case raw:
-				_, err = a.Out.Write(r.Data)
+				_, err = a.Data().Write(r.Data)
 				return err
 			case event:
 				return printAsEvent(a, r)
@@ -226,7 +227,7 @@ func printRefusal(a *cli.App, r ledger.Refusal, replays []read.Replay) error {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-11s  %s\n", name, printable(strings.ReplaceAll(value, "\n", "\n             ")))
+			fmt.Fprintf(&b, "%-11s  %s\n", name, ui.Safe(value))
 		}
 	}
 	line("sequence", fmt.Sprintf("%d of stream %s", r.StreamSeq, r.Incarnation))
@@ -245,25 +246,15 @@ func printRefusal(a *cli.App, r ledger.Refusal, replays []read.Replay) error {
 	fmt.Fprintf(&b, "\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
-			fmt.Fprintf(&b, "%s: %s\n", printable(name), printable(value))
+			fmt.Fprintf(&b, "%s: %s\n", ui.Safe(name), ui.Safe(value))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", printable(string(r.Data)))
+	fmt.Fprintln(&b)
+	for data := range strings.SplitSeq(string(r.Data), "\n") {
+		fmt.Fprintf(&b, "  %s\n", ui.Safe(data))
+	}
 	_, err := fmt.Fprint(a.Out, b.String())
 	return err
-}
-
-// printable keeps bytes of a stranger from steering a terminal.
-func printable(text string) string {
-	var b strings.Builder
-	for _, c := range strings.ToValidUTF8(text, string(utf8.RuneError)) {
-		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 {
-			fmt.Fprintf(&b, `\x%02x`, c)
-			continue
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // refusalJSON is what `show -o json` prints. Bytes that are not text are in
@@ -300,7 +291,7 @@ func printAsEvent(a *cli.App, r ledger.Refusal) error {
 	if e != nil {
 		var m schema.Message
 		if m, err = e.Structured(); err == nil {
-			_, err = fmt.Fprintf(a.Out, "%s\n", m.Data)
+			_, err = fmt.Fprintf(a.Data(), "%s\n", m.Data)
 			return err
 		}
 	}

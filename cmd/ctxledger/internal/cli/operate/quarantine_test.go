@@ -31,14 +31,6 @@ func TestSinceTakesDurationsAndTimes(t *testing.T) {
 	}
 }
 
-func TestAStrangersBytesDoNotSteerATerminal(t *testing.T) {
-	t.Parallel()
-	got := printable("a\x1b[2Jb\r\n\tc\x00\xff\u0085ü")
-	if want := `a\x1b[2Jb\x0d` + "\n\tc" + `\x00` + "\ufffd" + `\x85ü`; got != want {
-		t.Errorf("printed %q, want %q", got, want)
-	}
-}
-
 func TestAdviceSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -385,6 +385,6 @@ func sayExport(a *cli.App, made export, f ExportFlags) error {
 	if f.output == "json" {
 		return a.PrintJSON(exportJSON{made.id, f.Out, made.Digest, made.Records, made.Erased, made.Withheld, made.Unchecked})
 	}
-	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", f.Out, ui.Plural(made.Records, "record"), made.id)
+	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", ui.Safe(f.Out), ui.Plural(made.Records, "record"), made.id)
 	return err
 }

@@ -156,14 +156,14 @@ func PrintVerification(a *cli.App, r *verify.Report) error {
 	for _, l := range r.Logs {
 		t.Rows = append(t.Rows, []string{"log", fmt.Sprintf("%s, size %s, root %s", safe(l.Origin), ui.Thousands(l.Size), l.Root)})
 	}
-	if err := t.Write(a.Out, a.Width(), ""); err != nil {
+	if err := t.Write(a.Out, a.TableWidth(), ""); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Out)
 	for _, v := range r.Verdicts {
 		printVerdict(a, v)
 	}
-	_, err := fmt.Fprintf(a.Out, "\n%s\n", ui.Wrap(conclusion(r), a.Width(), 0, "  "))
+	_, err := fmt.Fprintf(a.Out, "\n%s\n", ui.Wrap(conclusion(r), a.TableWidth(), 0, "  "))
 	return err
 }
 
@@ -176,9 +176,9 @@ func printVerdict(a *cli.App, v verify.Verdict) {
 		detail = ui.Plural(v.Total, "fault")
 	}
 	line := func(text string) string {
-		return ui.Wrap(text, a.Width(), verdictIndent, strings.Repeat(" ", verdictIndent))
+		return ui.Wrap(text, a.TableWidth(), verdictIndent, strings.Repeat(" ", verdictIndent))
 	}
-	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, ui.Wrap(safe(detail), a.Width(), 2*verdictIndent+1, strings.Repeat(" ", 2*verdictIndent+1)))
+	fmt.Fprintf(a.Out, "%-12s %-13s %s\n", v.Status, v.Question, ui.Wrap(safe(detail), a.TableWidth(), 2*verdictIndent+1, strings.Repeat(" ", 2*verdictIndent+1)))
 	for _, f := range v.Faults {
 		place := f.File
 		if f.Line > 0 {

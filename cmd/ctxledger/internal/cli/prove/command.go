@@ -150,7 +150,7 @@ func printHead(a *cli.App, h translog.SignedHead, opened proof.Opened, output st
 	for _, s := range opened.Signers {
 		t.Rows = append(t.Rows, []string{"signed by", fmt.Sprintf("%s+%08x", s.Name, s.Hash)})
 	}
-	return t.Write(a.Out, a.Width(), "")
+	return t.Write(a.Out, a.TableWidth(), "")
 }
 
 // Verifiers returns the public keys of a file, or those of the data folder.

@@ -119,7 +119,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	publisher := publish.New(js, 0)
 	report, others, err := publishLogs(ctx, a, publisher, format, paths, flags)
 	for _, p := range report.Problems {
-		fmt.Fprintln(a.Err, p)
+		_ = ui.Line(a.Err, "%v", p)
 	}
 	listOthers(a, others)
 	if report.MoreProblems > 0 {
@@ -128,7 +128,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	if report.Facts == 0 && format != model.FormatAuto && len(report.Problems) > 0 {
 		file := report.Problems[0].File
 		if other := formatOf(file); other != "" && other != format {
-			fmt.Fprintf(a.Err, "%s is a log of %s: give that format, or auto\n", file, other)
+			_ = ui.Line(a.Err, "%s is a log of %s: give that format, or auto", file, other)
 		}
 	}
 	if err != nil {
@@ -222,7 +222,7 @@ const mostOthers = 20
 func listOthers(a *cli.App, others []model.Problem) {
 	for _, p := range others[:min(len(others), mostOthers)] {
 		_, found, _ := strings.Cut(p.Detail, "; found ")
-		fmt.Fprintf(a.Err, "%s: not a session log: %s\n", p.File, found)
+		_ = ui.Line(a.Err, "%s: not a session log: %s", p.File, found)
 	}
 	if n := len(others) - mostOthers; n > 0 {
 		fmt.Fprintf(a.Err, "and %d more files that are not session logs\n", n)

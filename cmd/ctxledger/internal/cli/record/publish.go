@@ -73,7 +73,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 		return err
 	}
 	p := publication{publisher: publish.New(js, publishLinger), refuse: func(line int, v *schema.Violation) {
-		fmt.Fprintf(a.Err, "line %d: %v\n", line, v)
+		_ = ui.Line(a.Err, "line %d: %v", line, v)
 	}}
 	err = ui.ReadLines(ui.Until(ctx, in), MaxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
 	// What was accepted is stored, also after an interruption.

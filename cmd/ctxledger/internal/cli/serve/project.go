@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
@@ -187,7 +188,7 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 	done, err := recheck.Rechecker{
 		Ledger: l, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
 		Found: func(r privacy.Reintroduction) {
-			fmt.Fprintf(a.Out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds\n", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
+			_ = ui.Line(a.Out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
 		},
 	}.Run(ctx)
 	if err != nil {
