@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,7 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 		return cli.UsageError("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
 	a.Flags.Register(root)
+	fitHelp(a, root)
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "record", Title: "Record:"},
 		&cobra.Group{ID: "ask", Title: "Ask:"}, &cobra.Group{ID: "keep", Title: "Look after:"})
 	add := func(group string, commands ...*cobra.Command) {
@@ -76,6 +78,22 @@ refused, 4 a verification said no, 5 could not reach a server.`,
 	add("ask", ask.QueryCommand(a), ask.WindowCommand(a), ask.WhyCommand(a), ask.DiffCommand(a), ask.TailCommand(a), packs.Command(a))
 	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), contract.VersionCommand(a))
 	return root
+}
+
+// fitHelp wraps the help of all commands to the width of the terminal.
+func fitHelp(a *cli.App, root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		width := a.TableWidth()
+		if width < ui.NoLimit {
+			cmd.Long = ui.Reflow(cmd.Long, width)
+		}
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		help(cmd, args)
+		cmd.SetOut(nil)
+		_, _ = io.WriteString(a.Out, ui.Fit(text.String(), width))
+	})
 }
 
 // helpCommand is cobra's, with exit code 2 for a command that is not there. It

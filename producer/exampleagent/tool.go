@@ -45,14 +45,14 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	}
 	about := call.Tool + " " + call.Path + call.Task
 	err = a.add(ctx, producer.Content{
-		ID: id, Title: about, ContextKind: "tool_call", Layer: "tool calls", Role: window.RoleAssistant, Kind: window.KindToolCall,
+		ID: id, Title: about, ContextKind: "tool_call", Layer: "tool_calls", Role: window.RoleAssistant, Kind: window.KindToolCall,
 		Text: string(arguments), ToolName: call.Tool, ToolCallID: id, CallID: a.callID(),
 	})
 	if err != nil {
 		return err
 	}
 	result := producer.Content{
-		ID: id + ":result", Title: "result of " + about, ContextKind: "tool_result", Layer: "tool results", Role: window.RoleTool,
+		ID: id + ":result", Title: "result of " + about, ContextKind: "tool_result", Layer: "tool_results", Role: window.RoleTool,
 		Kind: window.KindToolResult, ToolName: call.Tool, ToolCallID: id, CallID: a.callID(),
 	}
 	switch call.Tool {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
@@ -110,7 +112,12 @@ type Report interface {
 // PrintReport writes a report in the form that -o says.
 func (a *App) PrintReport(report Report, output string) error {
 	if output != "json" {
-		return report.WriteTable(a.Out)
+		var text bytes.Buffer
+		if err := report.WriteTable(&text); err != nil {
+			return err
+		}
+		_, err := io.WriteString(a.Out, ui.Fit(text.String(), a.TableWidth()))
+		return err
 	}
 	if err := json.MarshalWrite(a.Out, report, jsontext.WithIndent("  ")); err != nil {
 		return err

@@ -100,3 +100,21 @@ func TestCSVCell(t *testing.T) {
 		}
 	}
 }
+
+func TestReflowKeepsLists(t *testing.T) {
+	t.Parallel()
+	const text = "one two three\nfour five six seven\n\n  item  stays\n  other  is long enough to wrap\nlast words"
+	const want = "one two three four five\nsix seven\n\n  item  stays\n  other  is long enough to\n         wrap\nlast words"
+	if got := ui.Reflow(text, 26); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestFitWrapsBelowTheLastColumn(t *testing.T) {
+	t.Parallel()
+	const text = "short line that stays\n  name  string  a long explanation of the field\nplain words that are far too many"
+	const want = "short line that stays\n  name  string  a long\n                explanation\n                of the field\nplain words that are far too\nmany"
+	if got := ui.Fit(text, 28); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -35,6 +36,49 @@ func Plural[N int | int64 | uint64](n N, one string) string {
 func Line(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintln(w, Safe(fmt.Sprintf(format, args...)))
 	return err
+}
+
+// firstColumn is the indent of a line and its first column, where two spaces end one.
+var firstColumn = regexp.MustCompile(`^ *(?:\S+(?: \S+)* {2,})*`)
+
+// Fit wraps each line of a text that is wider than width, below its last column. Other
+// lines stay as they are.
+func Fit(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if cells(line) <= width {
+			continue
+		}
+		head := firstColumn.FindString(line)
+		if cells(head) > width*2/3 {
+			head = line[:len(line)-len(strings.TrimLeft(line, " "))]
+		}
+		indent := strings.Repeat(" ", cells(head))
+		lines[i] = head + Wrap(line[len(head):], width, cells(head), indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Reflow wraps the paragraphs of a text anew. Indented lines, such as lists, begin where
+// they did; those that are too wide are wrapped as by [Fit].
+func Reflow(text string, width int) string {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, Wrap(strings.Join(paragraph, " "), width, 0, ""))
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || strings.HasPrefix(line, " ") {
+			flush()
+			out = append(out, Fit(line, width))
+			continue
+		}
+		paragraph = append(paragraph, line)
+	}
+	flush()
+	return strings.Join(out, "\n")
 }
 
 // Indented indents each line but the first, so that no text within can pass for a line

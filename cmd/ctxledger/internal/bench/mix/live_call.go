@@ -145,7 +145,7 @@ func (l *live) usage() {
 // useTool records a tool call, the access that it makes and its result.
 func (l *live) useTool() {
 	call, path := fmt.Sprintf("read-%02d", l.call), l.path()
-	l.add(schema.Item{ItemID: call, Title: "read " + path, ContextKind: "tool_call", Layer: "tool calls", Role: "assistant"}, l.between(9, 40), call)
+	l.add(schema.Item{ItemID: call, Title: "read " + path, ContextKind: "tool_call", Layer: "tool_calls", Role: "assistant"}, l.between(9, 40), call)
 	l.log(call, "function_call", "assistant", "Read", call)
 	l.record(&schema.ResourceAccessed{
 		Resource:  schema.Resource{BindingID: "repo", Name: "repo", ResourceKind: "files", DeclaredMode: "read", EffectiveMode: "read", Tools: []string{"Read"}},
@@ -153,7 +153,7 @@ func (l *live) useTool() {
 	}, toolCall(call))
 	result, uri := call+":result", schema.Ref("repo:///"+path)
 	l.add(schema.Item{
-		ItemID: result, Title: "contents of " + path, ContextKind: "tool_result", Layer: "tool results", Role: "tool",
+		ItemID: result, Title: "contents of " + path, ContextKind: "tool_result", Layer: "tool_results", Role: "tool",
 		SourceRefs: []schema.SourceRef{{SourceID: string(uri), URI: string(uri), SourceKind: "file"}},
 	}, l.between(90, 2400), call)
 	l.log(result, "function_call_output", "tool", "Read", call)

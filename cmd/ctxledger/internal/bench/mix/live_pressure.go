@@ -123,7 +123,7 @@ func elide(l *live) {
 	var before, after int64
 	for i, p := range l.window {
 		const stub = 14
-		if p.layer != "tool results" || p.tokens <= stub {
+		if p.layer != "tool_results" || p.tokens <= stub {
 			continue
 		}
 		f.ElidedItemRefs = append(f.ElidedItemRefs, schema.Elided{

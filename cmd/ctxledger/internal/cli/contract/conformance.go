@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/conformance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 type conformanceFlags struct {
@@ -116,6 +117,13 @@ func recordCases(ctx context.Context, a *cli.App, target conformance.Target) (co
 func checkSession(ctx context.Context, a *cli.App, target conformance.Target, session string) (conformance.Report, error) {
 	l, err := a.OpenReader(ctx)
 	if err != nil {
+		return conformance.Report{}, err
+	}
+	ids := cli.IDs{read.SessionID: &session}
+	if err := ids.FromRows(a); err != nil {
+		return conformance.Report{}, err
+	}
+	if _, err := ids.Complete(ctx, a, l, target.Tenant); err != nil {
 		return conformance.Report{}, err
 	}
 	target.Ledger = l

@@ -103,6 +103,9 @@ func showType(a *cli.App, name, output string) error {
 	default:
 		return cli.UsageError("-o %q: want doc, jsonschema or example", output)
 	}
+	if output == "doc" {
+		text = []byte(ui.Fit(string(text), a.TableWidth()))
+	}
 	_, err := fmt.Fprintf(a.Out, "%s\n", bytes.TrimRight(text, "\n"))
 	return err
 }

@@ -46,8 +46,8 @@ func ImportCommand(a *cli.App) *cobra.Command {
   claude-code  Claude Code sessions, *.jsonl                  ~/.claude/projects
   codex        Codex rollouts, *.jsonl                        ~/.codex/sessions
   swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
-  openhands    OpenHands runs and events, *.jsonl or *.json,  evaluation outputs, trajectories,
-               and folders with an event a file               ~/.openhands
+  openhands    OpenHands runs, events, evaluation outputs,
+               trajectories, and folders of event files       ~/.openhands
 
 Logs are read as they come and never held in memory, whatever their size. Text
 is not stored unless --store-text is given: digests, sizes and token counts are.
