@@ -20,7 +20,9 @@ type Config struct {
 	// NoClickHouse leaves ClickHouse out, likewise. Defaults to false.
 	NoClickHouse bool
 
-	// Ports on 127.0.0.1; 0 takes a free one. Default to 0.
+	// Ports on 127.0.0.1; HTTPPort is ClickHouse's. 0 takes any free one; KeptPort takes
+	// the one that the folder had last. Every port but 0 is kept for the next start.
+	// Default to 0.
 	NATSPort, ClickHousePort, HTTPPort int
 
 	// Database exists in ClickHouse once Start returns, and is the one in the
@@ -88,10 +90,10 @@ func (c Config) validate() error {
 		name string
 		port int
 	}{{"NATS", c.NATSPort}, {"ClickHouse", c.ClickHousePort}, {"ClickHouse HTTP", c.HTTPPort}} {
-		if p.port < 0 || p.port > 65535 {
-			return bad("%s port %d is no port: use 1 to 65535, or 0 for a free one", p.name, p.port)
+		if p.port < KeptPort || p.port > 65535 {
+			return bad("%s port %d is no port: use 1 to 65535, or 0 for any free port", p.name, p.port)
 		}
-		if other, ok := taken[p.port]; ok && p.port != 0 {
+		if other, ok := taken[p.port]; ok && p.port > 0 {
 			return bad("%s and %s both ask for port %d: give each its own", other, p.name, p.port)
 		}
 		taken[p.port] = p.name

@@ -267,7 +267,7 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 		c := first.config
 		c.Dir, c.StartTimeout = t.TempDir(), 10*time.Second
 		e := newEngine(c, first.creds, first.engine.program)
-		if err := e.choosePorts(); err != nil {
+		if err := e.choosePorts(portsOf(c)); err != nil {
 			t.Fatal(err)
 		}
 		return e
@@ -277,6 +277,14 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 		e.dir = first.engine.dir
 		_, err := e.launch(t.Context())
 		if !errors.Is(err, errFolderInUse) || !strings.Contains(err.Error(), e.dir) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("NATS port", func(t *testing.T) {
+		c := DefaultConfig(t.TempDir())
+		port := taken.Addr().(*net.TCPAddr).Port
+		_, err := startNATSOn(t.Context(), c, first.creds, c.Dir, port)
+		if !errors.Is(err, errPortInUse) || !strings.Contains(err.Error(), fmt.Sprintf("port %d for NATS is in use", port)) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -19,7 +19,9 @@ import (
 //
 //	lock               held while servers run
 //	credentials.json   passwords, made once (0600)
-//	servers.json       addresses of the running servers (0600)
+//	servers.json       addresses of the running servers (0600); Close removes it
+//	ports.json         the ports of the last start that kept its ports
+//	connect/           addresses and passwords for clients, one a file (0600)
 //	nats/              JetStream's files
 //	clickhouse/        config.xml, users.xml (0600), clickhouse.log, output.txt
 //	clickhouse/config.d/, users.d/   what production has as well; more may be added
@@ -29,6 +31,7 @@ const (
 	lockFile        = "lock"
 	credentialsFile = "credentials.json"
 	addressesFile   = "servers.json"
+	portsFile       = "ports.json"
 )
 
 // lockPatience covers a process that was killed a moment ago and that the kernel
@@ -99,6 +102,56 @@ type Addresses struct {
 	ClickHouseDSN string `json:"clickhouse_dsn,omitempty"` // the writer's, native protocol
 	ReaderDSN     string `json:"reader_dsn,omitempty"`     // the reader's, native protocol
 	HTTPURL       string `json:"http_url,omitempty"`       // ClickHouse over HTTP, without user
+	ProgramURL    string `json:"program_url,omitempty"`    // health and metrics of the program that runs them
+}
+
+// The files for clients in DIR/connect. Each holds one value without a line
+// break; only its owner may read it.
+const (
+	clientFolder       = "connect"
+	natsPasswordFile   = "nats.password"
+	natsURLFile        = "nats.url"
+	readerPasswordFile = "reader.password"
+	readerDSNFile      = "reader.dsn"
+)
+
+// ClientFiles are the paths of files that hold what a client needs and that must not
+// stand in an argument, a log or a program. Every start writes them again.
+type ClientFiles struct {
+	NATSPassword   string // of the one NATS user
+	NATSURL        string // with user and password
+	ReaderPassword string // of ClickHouse's reader
+	ReaderDSN      string // the reader's, native protocol, with the password
+}
+
+// ClientFilesOf returns where the files of the data folder are.
+func ClientFilesOf(dir string) ClientFiles {
+	in := func(name string) string { return filepath.Join(dir, clientFolder, name) }
+	return ClientFiles{
+		NATSPassword: in(natsPasswordFile), NATSURL: in(natsURLFile),
+		ReaderPassword: in(readerPasswordFile), ReaderDSN: in(readerDSNFile),
+	}
+}
+
+// writeForClients writes the files of the servers that run.
+func (c credentials) writeForClients(dir string, a Addresses) error {
+	files := ClientFilesOf(dir)
+	texts := make(map[string]string)
+	if a.NATSURL != "" {
+		texts[files.NATSPassword], texts[files.NATSURL] = c.NATS, a.NATSURL
+	}
+	if a.ReaderDSN != "" {
+		texts[files.ReaderPassword], texts[files.ReaderDSN] = c.Reader, a.ReaderDSN
+	}
+	if err := os.MkdirAll(filepath.Join(dir, clientFolder), 0o700); err != nil {
+		return fmt.Errorf("write the files for clients: %w", err)
+	}
+	for path, text := range texts {
+		if err := writeFile(path, []byte(text)); err != nil {
+			return fmt.Errorf("write the files for clients: %w", err)
+		}
+	}
+	return nil
 }
 
 // Find returns the addresses of the servers that another process runs on dir,

@@ -24,8 +24,6 @@ const (
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 5 * time.Second
 	healthyAfter = 10 * time.Second
-	// portTries is how often free ports are chosen when others take them first.
-	portTries = 5
 )
 
 // engine supervises the ClickHouse child. From a successful start until stop it
@@ -58,36 +56,29 @@ func newEngine(c Config, creds credentials, p program) *engine {
 	}
 }
 
-func startEngine(ctx context.Context, c Config, creds credentials) (*engine, error) {
-	for _, p := range []struct {
-		what string
-		port int
-	}{{"ClickHouse", c.ClickHousePort}, {"ClickHouse over HTTP", c.HTTPPort}} {
-		if p.port != 0 {
-			if err := checkPort(p.what, p.port); err != nil {
-				return nil, err
-			}
-		}
-	}
-	p, err := findProgram(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	e := newEngine(c, creds, p)
+func startEngine(ctx context.Context, c Config, creds credentials, p *ports) (*engine, error) {
+	e := newEngine(c, creds, program{})
 	if err := e.waitForOrphan(ctx); err != nil {
 		return nil, err
 	}
-	for try := 1; ; try++ {
-		if err := e.choosePorts(); err != nil {
-			return nil, err
-		}
+	// A port that is taken is reported before the engine is fetched.
+	if err := e.choosePorts(p); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.program, err = findProgram(ctx, c); err != nil {
+		return nil, err
+	}
+	for {
 		child, err := e.launch(ctx)
 		if err == nil {
 			e.child.Store(child)
 			break
 		}
-		free := c.ClickHousePort == 0 || c.HTTPPort == 0
-		if !errors.Is(err, errPortInUse) || !free || try == portTries {
+		if !p.lose(err) {
+			return nil, err
+		}
+		if err := e.choosePorts(p); err != nil {
 			return nil, err
 		}
 	}
@@ -95,19 +86,11 @@ func startEngine(ctx context.Context, c Config, creds credentials) (*engine, err
 	return e, nil
 }
 
-func (e *engine) choosePorts() error {
-	ports, err := freePorts(2)
-	if err != nil {
-		return err
+func (e *engine) choosePorts(p *ports) (err error) {
+	if e.tcp, err = p.choose(listenerClickHouse); err == nil {
+		e.http, err = p.choose(listenerClickHouseHTTP, e.tcp)
 	}
-	e.tcp, e.http = ports[0], ports[1]
-	if e.config.ClickHousePort != 0 {
-		e.tcp = e.config.ClickHousePort
-	}
-	if e.config.HTTPPort != 0 {
-		e.http = e.config.HTTPPort
-	}
-	return nil
+	return err
 }
 
 // launch starts a child and returns it when it is ready, or not at all.
@@ -157,11 +140,10 @@ func (e *engine) exitError(c *engineChild) error {
 	words := c.lastWords()
 	switch {
 	case strings.Contains(words, addressInUse):
-		port := e.tcp
 		if strings.Contains(words, address(e.http)) {
-			port = e.http
+			return portInUse(listenerClickHouseHTTP, e.http, nil)
 		}
-		return portInUse("ClickHouse", port, nil)
+		return portInUse(listenerClickHouse, e.tcp, nil)
 	case strings.Contains(words, folderInUse):
 		return e.folderInUse()
 	case words == "":

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -19,20 +21,27 @@ const jetStreamMaxMemory = 256 << 20
 
 // startNATS runs a JetStream server in this process, with its files in
 // Dir/nats, and returns when clients can connect.
-func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server, error) {
-	if c.NATSPort != 0 {
-		if err := checkPort("NATS", c.NATSPort); err != nil {
-			return nil, err
-		}
-	}
-	port := c.NATSPort
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
+func startNATS(ctx context.Context, c Config, creds credentials, p *ports) (*server.Server, error) {
 	dir := filepath.Join(c.Dir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("start NATS: %w", err)
 	}
+	for {
+		port := server.RANDOM_PORT
+		if c.NATSPort != 0 {
+			var err error
+			if port, err = p.choose(listenerNATS); err != nil {
+				return nil, err
+			}
+		}
+		s, err := startNATSOn(ctx, c, creds, dir, port)
+		if err == nil || !p.lose(err) {
+			return s, err
+		}
+	}
+}
+
+func startNATSOn(ctx context.Context, c Config, creds credentials, dir string, port int) (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName:                 "ctxledger",
 		Host:                       loopback,
@@ -58,6 +67,9 @@ func startNATS(ctx context.Context, c Config, creds credentials) (*server.Server
 		select {
 		case line := <-logger.fatal:
 			err = fail(errNATSStart, nil, "the NATS server did not start on %s: %s", dir, line)
+			if strings.Contains(line, syscall.EADDRINUSE.Error()) {
+				err = portInUse(listenerNATS, port, nil)
+			}
 		case <-ctx.Done():
 			err = fmt.Errorf("start NATS: %w", context.Cause(ctx))
 		default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ type Servers struct {
 	nats      *server.Server // nil without
 	engine    *engine        // nil without
 	addresses Addresses
+	moves     []Move
 
 	closeOnce sync.Once
 	closeErr  error
@@ -52,16 +54,19 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		return nil, err
 	}
 	s.addresses.PID = os.Getpid()
+	ports, listening := portsOf(c), make(map[listener]int)
 	if !c.NoNATS {
-		if s.nats, err = startNATS(ctx, c, s.creds); err != nil {
+		if s.nats, err = startNATS(ctx, c, s.creds, ports); err != nil {
 			return nil, err
 		}
 		s.addresses.NATSURL = natsURL(s.nats, s.creds)
+		listening[listenerNATS] = s.nats.Addr().(*net.TCPAddr).Port
 	}
 	if !c.NoClickHouse {
-		if s.engine, err = startEngine(ctx, c, s.creds); err != nil {
+		if s.engine, err = startEngine(ctx, c, s.creds, ports); err != nil {
 			return nil, err
 		}
+		listening[listenerClickHouse], listening[listenerClickHouseHTTP] = s.engine.tcp, s.engine.http
 		// The name has passed validDatabase.
 		if err := newProbe(s.engine.tcp, s.engine.http, s.creds).patient().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+c.Database); err != nil {
 			return nil, fmt.Errorf("create the database %s: %w", c.Database, err)
@@ -69,11 +74,33 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		s.nameDatabase(c.Database)
 		s.addresses.HTTPURL = "http://" + address(s.engine.http)
 	}
-	if err := writeJSON(filepath.Join(c.Dir, addressesFile), s.addresses); err != nil {
-		return nil, fmt.Errorf("write the addresses: %w", err)
+	s.moves = ports.moves(listening)
+	if err := ports.keep(c.Dir, listening); err != nil {
+		return nil, err
 	}
-	return s, nil
+	if err := s.creds.writeForClients(c.Dir, s.addresses); err != nil {
+		return nil, err
+	}
+	return s, s.writeAddresses()
 }
+
+func (s *Servers) writeAddresses() error {
+	if err := writeJSON(filepath.Join(s.config.Dir, addressesFile), s.addresses); err != nil {
+		return fmt.Errorf("write the addresses: %w", err)
+	}
+	return nil
+}
+
+// Announce adds the base URL of the program's own HTTP server to the addresses. Call it
+// once, before other goroutines use s.
+func (s *Servers) Announce(url string) error {
+	s.addresses.ProgramURL = url
+	return s.writeAddresses()
+}
+
+// Moves returns which servers listen on another port than the kept one, because that port
+// was taken.
+func (s *Servers) Moves() []Move { return s.moves }
 
 func (s *Servers) nameDatabase(name string) {
 	dsn := func(user, password string) string {
