@@ -122,11 +122,14 @@ func (p *program) code(t *testing.T, within time.Duration) int {
 	return p.ProcessState.ExitCode()
 }
 
+// anyPorts keeps the servers of tests, which run at once, off the ports of others.
+var anyPorts = []string{"--nats-port", "0", "--clickhouse-port", "0", "--clickhouse-http-port", "0", "--http-port", "0"}
+
 // beginUp starts `ctxledger up` on a data folder and returns when it is ready.
 func beginUp(t *testing.T, data string) (*program, serve.UpAddresses) {
 	t.Helper()
 	needEngine(t)
-	p := command("up", "--json", "--data", data)
+	p := command(append([]string{"up", "--json", "--data", data}, anyPorts...)...)
 	r, w := io.Pipe()
 	p.Stdout = w
 	p.begin(t)
@@ -162,7 +165,7 @@ func up(t *testing.T, data string) serve.UpAddresses {
 	var stderr bytes.Buffer // read once up has ended
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"up", "--json", "--data", data}, nil, w, &stderr)
+		code <- run(ctx, append([]string{"up", "--json", "--data", data}, anyPorts...), nil, w, &stderr)
 		w.Close()
 	}()
 	t.Cleanup(func() {

@@ -26,7 +26,7 @@ import (
 //
 //	code N ctxledger ARG…        runs it and wants exit code N
 //	await RE ctxledger ARG…      runs it until its output matches RE
-//	up [ARG…]                    starts `ctxledger up` and waits until it is ready
+//	up [ARG…]                    starts `ctxledger up` on any ports and waits until it is ready
 //	down [INT|TERM]              ends it by a signal; it must exit with 0, and leave nothing running
 //	mode PERM FILE               wants the permissions of a file
 //	occupy PORTVAR               takes a port, and puts its number into a variable
@@ -116,7 +116,7 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 	data := ts.Getenv("CTXLEDGER_DATA")
-	p := command(append([]string{"up", "--json"}, args...)...)
+	p := command(slices.Concat([]string{"up", "--json"}, anyPorts, args)...)
 	p.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "CTXLEDGER_CACHE", "CTXLEDGER_DATA", "TMPDIR"} {
 		p.Env = append(p.Env, name+"="+ts.Getenv(name))

@@ -167,7 +167,7 @@ func TestUpWithServersThatAreThere(t *testing.T) {
 func upWith(t *testing.T, natsURL, dsn string) {
 	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	environment := append(os.Environ(), "CTXLEDGER_NATS_URL="+natsURL, "CTXLEDGER_CLICKHOUSE_DSN="+dsn, "CTXLEDGER_DATA="+data)
-	p := command("up")
+	p := command(append([]string{"up"}, anyPorts...)...)
 	p.Env = environment
 	r, w := io.Pipe()
 	p.Stdout = w

@@ -65,7 +65,7 @@ type Config struct {
 	RemoveDir bool
 }
 
-// DefaultConfig runs both servers on free ports in dir.
+// DefaultConfig runs both servers in dir, on any free ports.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir:          dir,

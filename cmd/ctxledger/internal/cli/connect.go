@@ -57,7 +57,7 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 		return nil, WithCode(ExitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs"))
 	}
 	if !a.NamesNATS() {
-		options = append(options, nats.NoReconnect()) // an instance that ends comes back on another port
+		options = append(options, nats.NoReconnect()) // an instance that ends may come back on another port
 	}
 	nc, err := a.DialNATS(found.NATSURL, options...)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -25,7 +26,7 @@ import (
 )
 
 func UpCommand(a *cli.App) *cobra.Command {
-	var natsPort, clickhousePort, clickhouseHTTPPort, httpPort int
+	var ports portFlags
 	var partitions int
 	var asJSON bool
 	var linger cli.LingerFlag
@@ -41,18 +42,24 @@ kind of end. Other commands find the running instance by its data folder.
 Where --nats or --clickhouse names a server, that one is used and the embedded
 one does not start.
 
+` + portsHelp + `
+
 ` + cli.LingerHelp + `
 
 ` + cli.HeadsHelp + `
 The first start makes the key.`,
 		Example: `  ctxledger up
   ctxledger up --data ./ledger --json
+  ctxledger up --nats-port 9422 --http-port 9070
   ctxledger up --linger 20ms
   ctxledger up --checkpoint-dir /mnt/elsewhere/heads`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := ports.complete(cmd.Flags()); err != nil {
+				return err
+			}
 			c := embedded.DefaultConfig(a.Flags.Data)
-			c.NATSPort, c.ClickHousePort, c.HTTPPort = natsPort, clickhousePort, clickhouseHTTPPort
+			c.NATSPort, c.ClickHousePort, c.HTTPPort = ports.nats, ports.clickhouse, ports.clickhouseHTTP
 			if err := operate.CheckPartitions(partitions); err != nil {
 				return err
 			}
@@ -62,14 +69,11 @@ The first start makes the key.`,
 			if err := heads.Check(); err != nil {
 				return err
 			}
-			return runUp(cmd.Context(), a, c, schema.Partitions(partitions), httpPort, asJSON, time.Duration(linger), heads)
+			return runUp(cmd.Context(), a, c, schema.Partitions(partitions), ports.http, asJSON, time.Duration(linger), heads)
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&natsPort, "nats-port", 0, "port of NATS (default: a free one)")
-	f.IntVar(&clickhousePort, "clickhouse-port", 0, "port of ClickHouse's native protocol (default: a free one)")
-	f.IntVar(&clickhouseHTTPPort, "clickhouse-http-port", 0, "port of ClickHouse over HTTP (default: a free one)")
-	f.IntVar(&httpPort, "http-port", 0, "port of /readyz, /healthz and /metrics (default: a free one)")
+	ports.register(f)
 	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
 	linger.Register(f)
 	heads.Register(f)
@@ -94,11 +98,13 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err != nil {
 		return err
 	}
-	listener, err := listenHealth(httpPort)
-	if err != nil {
-		return err
+	var given net.Listener
+	if httpPort > 0 { // a taken port is reported before anything starts
+		if given, _, err = embedded.Listen(c.Dir, httpPort); err != nil {
+			return err
+		}
+		defer given.Close()
 	}
-	defer listener.Close()
 	metrics := metrics.New()
 	config := instanceConfig(a, c)
 	config.Metrics, config.Partitions, config.Ring, config.Heads, config.Linger = metrics, partitions, ring, heads.Heads(), &linger
@@ -117,6 +123,11 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 		return cli.Quietly(ctx, err)
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
+	listener, moves, err := listenHTTP(i, c.Dir, given, httpPort)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
 	defer status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
 		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
@@ -124,6 +135,9 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	alarm, err := waitReady(ctx, i, alarms)
 	if err != nil {
 		return cli.Quietly(ctx, err)
+	}
+	for _, move := range moves {
+		fmt.Fprintln(a.Err, move)
 	}
 	if err := printAddresses(a, addressesOf(a, i, listener.Addr(), c.Dir), asJSON); err != nil {
 		return err
@@ -144,19 +158,6 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 			return nil
 		}
 	}
-}
-
-// listenHealth opens the port of the health endpoint; 0 takes a free one.
-func listenHealth(port int) (net.Listener, error) {
-	if port < 0 || port > 65535 {
-		return nil, cli.UsageError("--http-port %d is no port: use 1 to 65535, or 0 for a free one", port)
-	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	var call *os.SyscallError
-	if errors.As(err, &call) {
-		return nil, fmt.Errorf("port %d for the health endpoint cannot be had (%w): stop what uses it, or choose another with --http-port", port, call.Err)
-	}
-	return listener, err
 }
 
 // instanceConfig runs the embedded servers, but for those that were named.
@@ -213,19 +214,47 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		_, err = fmt.Fprintf(a.Out, "%s\n", line)
 		return err
 	}
-	finding := "other commands find it by the data folder"
+	finding := "data folder " + cli.ShellQuote(found.Data)
 	if a.NamesNATS() || a.Flags.ClickHouse != "" {
 		finding = "give other commands the same --nats and --clickhouse"
 	}
 	fmt.Fprintf(a.Out, "ctxledger is ready; %s\n", finding)
+	natsURL, dsn := cli.Redacted(found.NATSURL), cli.Redacted(found.ReaderDSN)
+	if !a.NamesNATS() {
+		natsURL = cli.WithoutPassword(found.NATSURL)
+	}
+	if a.Flags.ClickHouse == "" {
+		dsn = cli.WithoutPassword(found.ReaderDSN)
+	}
 	for _, line := range [][2]string{
-		{"data", found.Data}, {"NATS", cli.Redacted(found.NATSURL)}, {"ClickHouse", cli.Redacted(found.ClickHouseDSN)},
-		{"HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
+		{"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.Out, "  %-10s  %s\n", line[0], line[1])
+			fmt.Fprintf(a.Out, "  %-15s  %s\n", line[0], line[1])
 		}
 	}
-	_, err := fmt.Fprintln(a.Out, `(passwords are not shown; "ctxledger up --json" prints them) Ctrl-C stops it.`)
+	fmt.Fprint(a.Out, "\nNext, in another terminal:\n")
+	for _, line := range [][2]string{
+		{"record session logs", "import auto" + logFolders()},
+		{"ask where tokens went", "query session-usage"},
+	} {
+		fmt.Fprintf(a.Out, "  %-21s  ctxledger %s%s\n", line[0], line[1], a.DataArgument())
+	}
+	_, err := fmt.Fprint(a.Out, "\nPasswords are not shown; `ctxledger up --json` prints them. Ctrl-C stops it.\n")
 	return err
+}
+
+// logFolders are the folders of this user that hold session logs, as arguments.
+func logFolders() string {
+	home, err := os.UserHomeDir()
+	arguments := ""
+	for _, folder := range []string{".claude/projects", ".codex/sessions"} {
+		if info, statErr := os.Stat(filepath.Join(home, folder)); err == nil && statErr == nil && info.IsDir() {
+			arguments += " ~/" + folder
+		}
+	}
+	if arguments == "" {
+		return " PATH…"
+	}
+	return arguments
 }

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// ShellQuote returns s as one word of a POSIX shell. A control character or a byte that is
+// no UTF-8 makes it a word of the form $'…', which bash, zsh and ksh read.
+func ShellQuote(s string) string {
+	const safe = "/._-+=:,@%^"
+	plain, printable := s != "", true
+	for _, r := range s {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			printable = false
+		}
+		if !(r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(safe, r)) {
+			plain = false
+		}
+	}
+	switch {
+	case plain:
+		return s
+	case printable:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
+}
+
+// DataArgument is the --data argument that another command needs to find the same data
+// folder, with a space before it. It is empty where the command finds the folder by itself.
+func (a *App) DataArgument() string {
+	if !a.Flags.dataGiven {
+		return ""
+	}
+	return " --data " + ShellQuote(a.DataFolder())
+}
+
+// DataFolder is the absolute path of the data folder.
+func (a *App) DataFolder() string {
+	if path, err := filepath.Abs(a.Flags.Data); err == nil {
+		return path
+	}
+	return a.Flags.Data
+}
+
+// WithoutPassword returns an address of the embedded servers without its password, so that
+// a person can paste it.
+func WithoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = url.User(u.User.Username())
+	return u.String()
+}
