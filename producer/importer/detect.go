@@ -18,11 +18,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Detect tells the format of a log by the names of the members that its first
-// records have, whatever the file is called, and leaves r at its start. For a
-// log of no format it returns "" and what was looked for and found. It reads
-// the first lines, or a document up to the first telling name. The error is
-// r's.
+// Detect recognises the format of a log by the names of the members of its first records. The
+// file name does not matter. Detect reads the first lines, or a document up to the first name
+// that decides, and leaves r at its start. For a log of an unknown format f is "" and looked
+// names the expected members and the actual content. The error is an error of r.
 func Detect(r io.ReadSeeker) (f model.Format, looked string, err error) {
 	head, err := model.ReadHead(r, model.SniffBytes)
 	if err != nil {
@@ -40,14 +39,14 @@ func Detect(r io.ReadSeeker) (f model.Format, looked string, err error) {
 	return f, looked, nil
 }
 
-const lookedFor = "none of the formats: claude-code (JSON lines with sessionId, or uuid and parentUuid), codex (JSON lines with type and payload, the first a session_meta), " +
-	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of them, with a history of events, or the events themselves, with an action, an observation or a kind)"
+const lookedFor = "the log has none of the known formats: claude-code (JSON lines with sessionId, or uuid and parentUuid), codex (JSON lines with type and payload, the first a session_meta), " +
+	"swe-agent (a JSON document with a trajectory, or a history of messages with a role), openhands (a JSON document, or lines of documents, with a history of events, or events with an action, an observation or a kind)"
 
-// logs has what each format recognises, in the order in which they are asked.
+// logs holds the recogniser of each format, in the order of the queries.
 var logs = []model.Recogniser{codex.Recogniser, openhands.Recogniser, claudecode.Recogniser, sweagent.Recogniser}
 
-// detectLines is how many lines are looked at: the first ones may be broken, or
-// of a type that tells nothing.
+// detectLines is the number of lines that are examined. The first lines can be broken, or of a
+// type that all formats have.
 const detectLines = 50
 
 func detect(r io.Reader, spread bool) (model.Format, error) {
@@ -73,7 +72,7 @@ func detect(r io.Reader, spread bool) (model.Format, error) {
 	return "", nil
 }
 
-// markSkipper leaves out a byte order mark.
+// markSkipper drops a byte order mark.
 type markSkipper struct {
 	r     io.Reader
 	begun bool
@@ -90,8 +89,8 @@ func (m *markSkipper) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// detectValue reads an object's names until one tells the format, or looks at
-// the first element of an array.
+// detectValue reads the names of an object until one decides the format. Of an array it reads the
+// first element.
 func detectValue(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() == '[' {
 		if _, err := dec.ReadToken(); err != nil {
@@ -136,7 +135,7 @@ func detectValue(dec *jsontext.Decoder) model.Format {
 	return byMembers(seen)
 }
 
-// byMembers asks each format about all members of an object that was read.
+// byMembers queries each format with all members of an object.
 func byMembers(seen model.Members) model.Format {
 	for _, l := range logs {
 		if l.Recognises(seen) {
@@ -146,7 +145,7 @@ func byMembers(seen model.Members) model.Format {
 	return ""
 }
 
-// detectHistory looks at the first element of a history.
+// detectHistory examines the first element of a history.
 func detectHistory(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() != '[' {
 		return ""
@@ -160,7 +159,7 @@ func detectHistory(dec *jsontext.Decoder) model.Format {
 	return detectElement(dec)
 }
 
-// detectElement tells events from messages.
+// detectElement distinguishes events from messages.
 func detectElement(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() == '[' { // an action and its observation
 		if _, err := dec.ReadToken(); err != nil {
@@ -191,7 +190,7 @@ func detectElement(dec *jsontext.Decoder) model.Format {
 	return ""
 }
 
-// describe says what kind of bytes a file begins with, without quoting them.
+// describe returns the kind of bytes that a file begins with. describe does not quote them.
 func describe(head []byte) string {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, model.ByteOrderMark))
 	for mark, name := range map[string]string{
@@ -216,7 +215,7 @@ func describe(head []byte) string {
 		if strings.Contains(string(trimmed[:min(len(trimmed), 64)]), "\n") {
 			kind += " over several lines"
 		}
-		return kind + " with none of these names, or one that is cut off before them"
+		return kind + " that has none of these names or is cut off before them"
 	}
-	return fmt.Sprintf("text that is not JSON, beginning with byte %#02x", trimmed[0])
+	return fmt.Sprintf("text that is not JSON and begins with byte %#02x", trimmed[0])
 }

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Files returns the session logs at path: path itself when it is a file, or
-// every file below it that is named as the format's are, sorted, when it is a
-// folder. For FormatAuto that is every file, but for those whose name, or whose
-// folder's, begins with a dot. Links to files are followed and links to folders
-// below path are not, so a cycle of links ends. What cannot be read is a
-// problem and does not keep the rest from being found.
+// Files returns the session logs at path, sorted. For a file the result is path. For a folder the
+// result is every file below path that has a name of the format. For FormatAuto the result is
+// every file below path, except names that begin with a dot, of files or folders.
 //
-// A folder in which OpenHands keeps a conversation, an event a file, is one log:
-// its events folder is listed, and neither its files nor the conversation's state
-// and the copies of its events beside it.
+// Files follows links to files. Files does not follow links to folders below path, so a cycle of
+// links ends. A file or folder that cannot be read is a problem; the search continues.
+//
+// OpenHands keeps a conversation in a folder, with one event per file. This folder is one log.
+// Files lists its events folder. The files of the folder, the conversation's state and the copies
+// of the events are not listed.
 func Files(path string, f model.Format) ([]string, []model.Problem) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func filesBelow(folder string, f model.Format) (files []string, problems []model
 		if !f.Named(entry.Name()) {
 			continue
 		}
-		info, err := os.Stat(path) // follows a link
+		info, err := os.Stat(path) // Stat follows a link
 		switch {
 		case err != nil:
 			problems = append(problems, fileProblem(path, err, model.ReasonUnreadableFile))

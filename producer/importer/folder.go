@@ -15,18 +15,18 @@ import (
 	"strconv"
 )
 
-// eventFile are the names of files that hold one event of OpenHands each, with
-// their numbers: of its versions 0.x, and of its SDK.
+// eventFile matches the names of files that hold one OpenHands event each, and captures the
+// number. The first form is of versions 0.x, the second of the SDK.
 var eventFile = regexp.MustCompile(`^(?:([0-9]{1,9})|event-([0-9]{5,9})-.+)\.json$`)
 
 const (
 	eventFolder       = "events"
-	conversationState = "base_state.json" // beside the folder
-	eventPages        = "event_cache"     // beside the folder, copies of its events
+	conversationState = "base_state.json" // next to the events folder
+	eventPages        = "event_cache"     // next to the events folder, with copies of the events
 )
 
-// eventNumber is the place of an event by its file's name, and false for a file
-// that holds none.
+// eventNumber returns the number of an event by the name of its file. eventNumber returns false
+// for a file without an event.
 func eventNumber(name string) (int, bool) {
 	m := eventFile.FindStringSubmatch(name)
 	if m == nil {
@@ -36,7 +36,7 @@ func eventNumber(name string) (int, bool) {
 	return n, err == nil
 }
 
-// isEventFolder reports whether a folder holds one event a file.
+// isEventFolder reports whether a folder holds one event per file.
 func isEventFolder(path string) bool {
 	if filepath.Base(path) != eventFolder {
 		return false
@@ -48,13 +48,12 @@ func isEventFolder(path string) bool {
 	})
 }
 
-// folderReader reads a folder of events as if it were a log with an event a
-// line, in the order of their numbers, and the conversation's state before them.
-// One file is open at a time.
+// folderReader reads a folder of events like a log with one event per line. The conversation's
+// state comes first, then the events in the order of their numbers. One file is open at a time.
 type folderReader struct {
 	parts []folderPart
-	next  int   // part
-	rest  int64 // bytes of the open part that are left, its newline among them
+	next  int   // index of the part
+	rest  int64 // remaining bytes of the open part, including its newline
 	open  *os.File
 	gone  map[string]model.Problem // files that cannot be read
 }
@@ -65,8 +64,8 @@ type folderPart struct {
 	size   int64
 }
 
-// openFolder lists the events. What cannot be read of them is read as an empty
-// line, so that the others keep their places.
+// openFolder lists the events. A file that cannot be read is read as an empty line, so the other
+// events keep their line numbers.
 func openFolder(path string) (*folderReader, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -92,8 +91,8 @@ func openFolder(path string) (*folderReader, error) {
 	return f, nil
 }
 
-// Read reads on. A newline within a file, where JSON has white space, is a
-// blank: files are lines.
+// Read continues in the open part. A newline inside a file becomes a blank, because each file is
+// one line. In JSON both are white space.
 func (f *folderReader) Read(p []byte) (int, error) {
 	for f.rest == 0 {
 		if err := f.Close(); err != nil {
@@ -114,7 +113,7 @@ func (f *folderReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if f.rest == 1 || f.open == nil { // a file that is gone is a line of its length
+	if f.rest == 1 || f.open == nil { // a missing file becomes a line of the file's length
 		n := int(min(f.rest, int64(len(p))))
 		for i := range n {
 			p[i] = ' '
@@ -129,14 +128,14 @@ func (f *folderReader) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	f.rest -= int64(n)
-	if errors.Is(err, io.EOF) { // it is shorter than it was
+	if errors.Is(err, io.EOF) { // the file is now shorter
 		f.Close()
 		err = nil
 	}
 	return n, err
 }
 
-// Seek goes to the start or to the end.
+// Seek supports the start and the end only.
 func (f *folderReader) Seek(offset int64, whence int) (int64, error) {
 	if err := f.Close(); err != nil {
 		return 0, err
@@ -153,10 +152,10 @@ func (f *folderReader) Seek(offset int64, whence int) (int64, error) {
 		f.next, f.rest = len(f.parts), 0
 		return size, nil
 	}
-	return 0, fmt.Errorf("seek a folder of events: neither its start nor its end")
+	return 0, fmt.Errorf("seek in a folder of events: only its start and its end are supported")
 }
 
-// Close closes the file that is open.
+// Close closes the open file.
 func (f *folderReader) Close() error {
 	if f.open == nil {
 		return nil
@@ -166,8 +165,8 @@ func (f *folderReader) Close() error {
 	return err
 }
 
-// problems puts the files in the places of the lines of problems, and adds those
-// of files that cannot be read.
+// problems replaces the line numbers of problems by file names. problems adds the problems of
+// files that cannot be read.
 func (f *folderReader) problems(r *model.Report) {
 	for i := range r.Problems {
 		if p := &r.Problems[i]; p.Line > 0 && p.Line <= len(f.parts) {

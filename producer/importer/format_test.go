@@ -43,18 +43,18 @@ func TestDetect(t *testing.T) {
 // found, and quotes nothing.
 func TestDetectNothing(t *testing.T) {
 	for found, text := range map[string]string{
-		"an empty file":              "",
-		"white space":                " \n\n",
-		"gzip":                       "\x1f\x8b\x08secret",
-		"a zip file":                 "PK\x03\x04secret",
-		"SQLite":                     "SQLite format 3\x00",
-		"a binary file":              "\x01\x02\x00secret",
-		"not UTF-8":                  "secret \xff\xfa\xfb secret",
-		"text that is not JSON":      "# secret notes",
-		"a JSON object":              `{"secret":1}`,
-		"a JSON array":               `["secret"]`,
-		"over several lines":         "{\n  \"secret\": 1\n}",
-		"a JSON object with none of": `{"secret":` + "\n",
+		"an empty file":                  "",
+		"white space":                    " \n\n",
+		"gzip":                           "\x1f\x8b\x08secret",
+		"a zip file":                     "PK\x03\x04secret",
+		"SQLite":                         "SQLite format 3\x00",
+		"a binary file":                  "\x01\x02\x00secret",
+		"not UTF-8":                      "secret \xff\xfa\xfb secret",
+		"text that is not JSON":          "# secret notes",
+		"a JSON object":                  `{"secret":1}`,
+		"a JSON array":                   `["secret"]`,
+		"over several lines":             "{\n  \"secret\": 1\n}",
+		"a JSON object that has none of": `{"secret":` + "\n",
 	} {
 		got := importAs(t, model.FormatAuto, "f", []byte(text), testOptions())
 		if len(got.events) != 0 || len(got.report.Problems) != 1 {

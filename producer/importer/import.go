@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Import imports a log of the format, as the format's own function does. For
-// FormatAuto it looks at the log first; one of no format is a problem of the
-// report, with [model.ReasonUnknownFormat], and no error.
+// Import imports a log of the format with the format's Import function. For FormatAuto it detects
+// the format first. A log of an unknown format is a problem of the report with
+// [model.ReasonUnknownFormat], and no error.
 func Import(ctx context.Context, f model.Format, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	if f == model.FormatAuto {
 		found, looked, err := Detect(r)
@@ -42,9 +42,8 @@ func Import(ctx context.Context, f model.Format, file string, r io.ReadSeeker, o
 	return model.Report{}, err
 }
 
-// ImportFile imports the session log at path as [Import] does. A file that
-// cannot be opened is a problem of the report and no error. A folder with an
-// event a file, as [Files] finds them, is one log.
+// ImportFile imports the session log at path like [Import]. A file that cannot be opened is a
+// problem of the report and no error. A folder with one event per file is one log, see [Files].
 func ImportFile(ctx context.Context, f model.Format, path string, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -60,7 +59,7 @@ func ImportFile(ctx context.Context, f model.Format, path string, opts model.Opt
 	return Import(ctx, f, path, file, opts, emit)
 }
 
-// importFolder imports a folder of events. Problems name its files.
+// importFolder imports a folder of events. The problems name the files of the folder.
 func importFolder(ctx context.Context, f model.Format, path string, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	folder, err := openFolder(path)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// boundary emits the compaction that a compact_boundary tells of.
+// boundary emits the compaction of a compact_boundary record.
 func (im *claudeImport) boundary(r *record) error {
 	if err := im.Open(r); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (im *claudeImport) boundary(r *record) error {
 	return im.Compaction(&r.Origin, c)
 }
 
-// retains tells which entries of the window the boundary keeps as they are.
+// retains returns a predicate for the entries of the window that the boundary keeps.
 func (m *claudeCompact) retains(window *hashset.List[model.Entry]) func(*model.Entry) bool {
 	kept := make(map[uint64]bool)
 	if m.PreservedMessages != nil {
@@ -74,7 +74,7 @@ func compactionTrigger(native string) schema.CompactionTrigger {
 	return schema.TriggerCustom
 }
 
-// microcompact emits the elision that a microcompact_boundary tells of.
+// microcompact emits the elision of a microcompact_boundary record.
 func (im *claudeImport) microcompact(r *record) error {
 	if err := im.Open(r); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (im *claudeImport) microcompact(r *record) error {
 	return im.Elision(&r.Origin, e)
 }
 
-// elided lists what the pass elided, with position and tokens where this log
-// holds the result, and the tokens of all when all are known.
+// elided lists the items that the pass elided, with position and tokens where this log holds the
+// result. before is the sum of the tokens, if all are known.
 func (im *claudeImport) elided(r *record, meta *claudeElision) (list []schema.Elided, before *int64) {
 	var sum int64
 	known := true

@@ -2,7 +2,7 @@ package claudecode
 
 import "github.com/ctxledger/ctxledger/producer/importer/model"
 
-// Usage emits the usage of a model call at the first of its records.
+// Usage emits the usage of a model call at the call's first record.
 func (im *claudeImport) Usage(r *record, call string) error {
 	t := r.Thread
 	synthetic := r.Message.Model == syntheticModel

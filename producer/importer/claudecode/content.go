@@ -31,7 +31,7 @@ func (b *claudeBlock) Read(c *jsonscan.Cursor) bool {
 			return c.Text(&b.Text)
 		case "thinking":
 			return c.Text(&b.Thinking)
-		case "data": // of redacted thinking, encrypted
+		case "data": // data of redacted thinking, encrypted
 			return c.SkipText()
 		case "id":
 			return c.Text(&b.ID)
@@ -56,7 +56,7 @@ func readBlocks(value jsonscan.Span) (blocks []claudeBlock, ok bool) {
 	return blocks, ok
 }
 
-// decodeBlocks reads a message's content. A string is one text block.
+// decodeBlocks reads a message's content. A string becomes one text block.
 func decodeBlocks(value jsonscan.Span) ([]claudeBlock, bool) {
 	switch value.Kind() {
 	case '"':
@@ -69,8 +69,8 @@ func decodeBlocks(value jsonscan.Span) ([]claudeBlock, bool) {
 	return nil, false
 }
 
-// contents turns the blocks of a record into pieces. toolName finds the name
-// of the function that a result belongs to.
+// contents turns the blocks of a record into pieces. toolName returns the name of the function
+// that a result belongs to.
 func (r *claudeRecord) contents(uuid string, blocks []claudeBlock, toolName func(id string) string) (list []model.Piece, problems []*model.LineError) {
 	for i := range blocks {
 		b := &blocks[i]
@@ -105,7 +105,8 @@ func (r *claudeRecord) contents(uuid string, blocks []claudeBlock, toolName func
 	return list, problems
 }
 
-// A server tool runs at the provider; its blocks have types of their own.
+// isToolUse reports whether a block is a tool call. A server tool runs at the provider, and its
+// blocks have other types.
 func isToolUse(blockType string) bool {
 	return blockType == "tool_use" || blockType == "server_tool_use" || blockType == "mcp_tool_use"
 }
@@ -138,8 +139,7 @@ func (r *claudeRecord) textContent(c *model.Piece, text string) {
 	}
 }
 
-// reasoningContent leaves the text unknown where the log keeps a signature or
-// ciphertext only.
+// reasoningContent leaves the text unknown if the log holds only a signature or ciphertext.
 func reasoningContent(c *model.Piece, b *claudeBlock) {
 	c.Kind, c.Layer, c.ItemType, c.Title = "reasoning", model.LayerReasoning, model.ItemReasoning, "Reasoning"
 	if b.Thinking != "" {
@@ -147,7 +147,7 @@ func reasoningContent(c *model.Piece, b *claudeBlock) {
 	}
 }
 
-// toolUseContent takes the arguments, as the log has them, for the call's text.
+// toolUseContent sets the call's text to the original text of its arguments.
 func toolUseContent(c *model.Piece, b *claudeBlock) {
 	name := model.ShortText(b.Name, 256)
 	c.Kind, c.Layer, c.ItemType = "tool_call", model.LayerToolCalls, model.ItemFunctionCall
@@ -159,8 +159,8 @@ func toolUseContent(c *model.Piece, b *claudeBlock) {
 	c.SetText(string(b.Input))
 }
 
-// toolResultContents splits a result into its text, which is one piece however
-// many blocks it has, and its images and documents.
+// toolResultContents splits a result into its text and its images and documents. The text is one
+// piece, regardless of the number of blocks.
 func toolResultContents(c model.Piece, b *claudeBlock, name string) []model.Piece {
 	c.Kind, c.Layer, c.ItemType = "tool_result", model.LayerToolResults, model.ItemFunctionOutput
 	c.Function, c.ToolCall, c.Title = name, b.ToolUseID, model.ToolTitle(name, "result")
@@ -199,7 +199,7 @@ func toolResultContents(c model.Piece, b *claudeBlock, name string) []model.Piec
 	return append([]model.Piece{c}, media...)
 }
 
-// mediaContent keeps the size of an image or a document and nothing of it.
+// mediaContent keeps the size of an image or a document, but not the content.
 func mediaContent(c *model.Piece, b *claudeBlock) {
 	name := model.BlockName(b.Type)
 	c.Kind, c.Layer, c.ItemType, c.Title = name, model.LayerMedia, "claude-code:"+name, "Media"

@@ -14,23 +14,24 @@ type claudeImport struct {
 	*model.Writer
 	index  *claudeIndex
 	finder *threadFinder
-	record record       // the last, room for the next
-	native claudeRecord // as above
+	record record       // buffer for the next record
+	native claudeRecord // buffer for the next native record
 }
 
 var claudeTool = model.NewTool(model.FormatClaudeCode)
 
-// Import imports a Claude Code session log, one JSON record a line, and
-// passes its facts to emit in file order. Per session and sub-agent it emits
-// a context.scope.opened; per piece of a message a context.item.added and a
-// context.log.appended; per model call, before the call's own items, a
-// context.usage.recorded; per compaction a context.compaction.completed and a
-// context.summary.created; per microcompaction a context.elision.applied.
+// Import imports a Claude Code session log with one JSON record per line. Import passes the facts
+// to emit in file order:
 //
-// The file name only names problems. The log is read twice; what is appended
-// to it meanwhile is left for the next import. The error is that of r, of emit
-// or of ctx; whatever is wrong with the log itself is in the report, also when
-// there is an error.
+//   - per session and sub-agent a context.scope.opened;
+//   - per piece of a message a context.item.added and a context.log.appended;
+//   - per model call, before the call's items, a context.usage.recorded;
+//   - per compaction a context.compaction.completed and a context.summary.created;
+//   - per microcompaction a context.elision.applied.
+//
+// The file name appears in problems only. The log is read twice. Lines that are appended
+// meanwhile are left for the next import. The error is an error of r, of emit or of ctx. The
+// report lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	im := &claudeImport{Writer: model.NewWriter(claudeTool, file, opts, emit), finder: newThreadFinder()}
 	err := im.run(ctx, r)
@@ -42,7 +43,7 @@ func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
 	return im.Twice(ctx, r, im.index.line, im.line)
 }
 
-// line imports one line. The error is emit's; problems go to the report.
+// line imports one line. The error is an error of emit; problems go to the report.
 func (im *claudeImport) line(line []byte, number int, last bool) error {
 	rec := &im.native
 	*rec = claudeRecord{}
@@ -88,7 +89,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		f.Extra = map[string]any{"record_uuid": rec.UUID}
 	}
 	if !f.Thread.First(f.Hashed()) {
-		im.Problem(number, model.NewLineError(model.ReasonDuplicateRecord, "a record with this uuid stands above"))
+		im.Problem(number, model.NewLineError(model.ReasonDuplicateRecord, "an earlier record has this uuid"))
 		return nil
 	}
 	switch class {
@@ -100,13 +101,13 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 	return im.message(f)
 }
 
-// record is a record on its way to facts.
+// record is a record that becomes facts.
 type record struct {
 	*claudeRecord
 	model.Origin
 }
 
-// time is the record's time, or the session's last known one.
+// time returns the record's time, or else the last known time of the session.
 func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (time.Time, bool) {
 	if at, ok := r.time(); ok {
 		if s := im.Sessions[key.Session]; s != nil {
@@ -115,7 +116,7 @@ func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (
 		return at, true
 	}
 	if s := im.Sessions[key.Session]; s != nil && !s.Last.IsZero() {
-		im.Problem(number, model.NewLineError(model.ReasonNoTime, "imported with the time of the record before"))
+		im.Problem(number, model.NewLineError(model.ReasonNoTime, "imported with the time of the previous record"))
 		return s.Last, true
 	}
 	if first := im.index.firstTime[key.Session]; !first.IsZero() {
@@ -126,7 +127,7 @@ func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (
 	return time.Time{}, false
 }
 
-// claudeThread returns the state of a thread, made at its first record.
+// claudeThread returns the state of a thread and creates it at the first record.
 func (im *claudeImport) claudeThread(key model.ThreadKey, number int) *model.Thread {
 	if len(im.Sessions) > 0 && im.Sessions[key.Session] == nil {
 		im.Problem(number, model.NewLineError(model.ReasonSecondSession, "another session begins here; both are imported"))

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// claudeIndex is what pass 1 learns about a log and pass 2 needs ahead of
-// time. It grows with the number of calls, not with the size of their text.
+// claudeIndex holds the values that pass 1 collects and pass 2 needs in advance. claudeIndex
+// grows with the number of calls, not with the size of their text.
 type claudeIndex struct {
 	usage     map[callKey]claudeBest
 	summaries map[string]string    // boundary → the summary that follows it
-	firstTime map[string]time.Time // of each session
+	firstTime map[string]time.Time // first time of each session
 	threads   *threadFinder
-	boundary  map[model.ThreadKey]string // the last one, while nothing but ignored records follows
-	short     indexRecord                // the last, room for the next
-	long      claudeRecord               // as above
+	boundary  map[model.ThreadKey]string // last boundary, while only ignored records follow
+	short     indexRecord                // buffer for the next record
+	long      claudeRecord               // buffer for the next full record
 }
 
 type callKey struct{ session, call string }
 
-// indexRecord is the part of a record that pass 1 reads.
+// indexRecord holds the members of a record that pass 1 reads.
 type indexRecord struct {
 	Type             string        `json:"type"`
 	Subtype          string        `json:"subtype"`
@@ -94,7 +94,7 @@ func newClaudeIndex() *claudeIndex {
 	}
 }
 
-// line learns from one line. Lines that cannot be read are pass 2's to report.
+// line adds one line to the index. Pass 2 reports the lines that cannot be read.
 func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 	x.short = indexRecord{}
 	if model.DecodeRecord(line, &x.short, false) == nil {
@@ -140,17 +140,17 @@ func (x *claudeIndex) Add(number int) {
 	}
 }
 
-// claudeBest is the record of a call with the most output tokens. A log has a
-// call every 15 kB, so what is kept of one is its text and not what it means.
+// claudeBest is the record of a call with the most output tokens. A log may have hundreds of
+// thousands of calls, so claudeBest holds only the text of the usage.
 type claudeBest struct {
 	usage  []byte
 	stop   string
 	line   int
-	output int64 // -1 when it is not known
+	output int64 // -1 when unknown
 }
 
-// take returns the usage of a call and forgets it, since a call is emitted
-// once; nil for a call that pass 1 did not see.
+// take returns the usage of a call and removes it from the index, since a call is emitted once.
+// take returns nil for a call that pass 1 did not see.
 func (x *claudeIndex) take(session, call string) *claudeUsage {
 	key := callKey{session, call}
 	best, known := x.usage[key]

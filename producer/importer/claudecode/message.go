@@ -6,9 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// syntheticModel marks answers that Claude Code wrote itself. They are counted
-// as calls, since the recording tool's own statistics do, and belong to no
-// lineage, since no model saw a window.
+// syntheticModel marks answers that Claude Code wrote without a model. They count as calls, like
+// in the statistics of Claude Code. They have no lineage, since no model saw a window.
 const syntheticModel = "<synthetic>"
 
 // message emits the facts of a user or assistant record.
@@ -76,7 +75,7 @@ func (r *claudeRecord) isPrompt(blocks []claudeBlock) bool {
 	return true
 }
 
-// role is the role that the piece has in the log's terms.
+// role returns the role of the piece, in the terms of the item log.
 func (r *claudeRecord) role(p *model.Piece) string {
 	switch {
 	case r.Type == "assistant":
@@ -87,9 +86,9 @@ func (r *claudeRecord) role(p *model.Piece) string {
 	return "user"
 }
 
-// queuedPrompt reports whether an attachment is a prompt that was typed while
-// the model worked, and makes the record a user message if so. Attachments of
-// other kinds are ignored: the log does not say what of them the model saw.
+// queuedPrompt reports whether an attachment is a prompt that was typed while the model worked.
+// If so, queuedPrompt makes the record a user message. Other attachments are ignored: the log
+// does not tell which parts the model saw.
 func (r *claudeRecord) queuedPrompt() bool {
 	var a struct {
 		Type   string `json:"type"`
@@ -110,7 +109,7 @@ func (r *claudeRecord) queuedPrompt() bool {
 	return true
 }
 
-// ignoredKind is the name under which the report counts an ignored record.
+// ignoredKind returns the name under which the report counts an ignored record.
 func (r *claudeRecord) ignoredKind() string {
 	if r.Type != "attachment" {
 		return r.kind()

@@ -2,7 +2,7 @@ package claudecode
 
 import "github.com/ctxledger/ctxledger/producer/importer/model"
 
-// Recogniser tells a Claude Code log.
+// Recogniser recognises a Claude Code log.
 var Recogniser = model.Recogniser{
 	Format: model.FormatClaudeCode,
 	Tells: func(name string, _ model.Members) bool {

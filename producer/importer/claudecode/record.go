@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// claudeRecord is one line of a Claude Code session log, as versions 2.0 and
-// 2.1 write it. Members that carry no context facts are left out.
+// claudeRecord is one line of a Claude Code session log of versions 2.0 and 2.1. Members without
+// context facts are left out.
 type claudeRecord struct {
 	Type              string         `json:"type"`
-	Subtype           string         `json:"subtype"` // of type system
+	Subtype           string         `json:"subtype"` // for type system
 	UUID              string         `json:"uuid"`
 	ParentUUID        string         `json:"parentUuid"`
-	LogicalParentUUID string         `json:"logicalParentUuid"` // where a boundary cut the chain
+	LogicalParentUUID string         `json:"logicalParentUuid"` // the previous record, where a boundary cut the chain
 	SessionID         string         `json:"sessionId"`
-	AgentID           string         `json:"agentId"` // of a sub-agent
+	AgentID           string         `json:"agentId"` // id of a sub-agent
 	Timestamp         string         `json:"timestamp"`
 	Version           string         `json:"version"`
 	Cwd               string         `json:"cwd"`
 	GitBranch         string         `json:"gitBranch"`
 	Slug              string         `json:"slug"`
 	RequestID         string         `json:"requestId"`
-	SourceToolUseID   string         `json:"sourceToolUseID"` // of text that a tool call injected
+	SourceToolUseID   string         `json:"sourceToolUseID"` // the tool call that injected the text
 	IsSidechain       bool           `json:"isSidechain"`
 	IsMeta            bool           `json:"isMeta"`
 	IsCompactSummary  bool           `json:"isCompactSummary"`
@@ -115,8 +115,7 @@ type claudeCompact struct {
 	Trigger    string `json:"trigger"`
 	PreTokens  *int64 `json:"preTokens"`
 	PostTokens *int64 `json:"postTokens"`
-	// Newer versions keep the tail of the conversation, told by its ends or by
-	// its records.
+	// Newer versions keep the tail of the conversation. Its two ends or its records are given.
 	PreservedSegment *struct {
 		HeadUUID string `json:"headUuid"`
 		TailUUID string `json:"tailUuid"`
@@ -134,7 +133,7 @@ type claudeElision struct {
 	ClearedAttachments []string `json:"clearedAttachmentUUIDs"`
 }
 
-// checkIDs returns a problem when one of the record's ids cannot travel.
+// checkIDs returns a problem when one of the record's ids is not valid.
 func (r *claudeRecord) checkIDs() error {
 	message := model.NativeID{Member: "message.id"}
 	if r.Message != nil {
@@ -147,6 +146,6 @@ func (r *claudeRecord) checkIDs() error {
 	return nil
 }
 
-// time returns the record's timestamp, and false when it has none that a
-// ledger can hold.
+// time returns the record's timestamp. time returns false without a timestamp that a ledger can
+// hold.
 func (r *claudeRecord) time() (time.Time, bool) { return model.ParseTime(r.Timestamp) }

@@ -5,21 +5,20 @@ import (
 	"strconv"
 )
 
-// threadFinder tells which thread a record belongs to. Both passes use one of
-// their own and feed it every record in file order.
+// threadFinder finds the thread of a record. Each pass has its own finder and gives it every
+// record in file order.
 type threadFinder struct {
-	session    string                   // of the last record that named one
-	sidechains map[callKey]string       // (session, record) → thread, where no agent id says so
-	headless   map[model.ThreadKey]bool // whether the thread's first record follows one that the log lacks
+	session    string                   // session of the last record that names one
+	sidechains map[callKey]string       // (session, record) → thread, for records without an agent id
+	headless   map[model.ThreadKey]bool // whether the thread's first record follows a record that the log lacks
 }
 
 func newThreadFinder() *threadFinder {
 	return &threadFinder{sidechains: make(map[callKey]string), headless: make(map[model.ThreadKey]bool)}
 }
 
-// find returns the record's thread, and false when neither the record nor one
-// before it names a session. A sidechain without an agent id is named by the
-// record that its chain of parents starts with.
+// find returns the record's thread. find returns false if no record so far names a session. A
+// sidechain without an agent id gets the name of the first record in its chain of parents.
 func (f *threadFinder) find(r *claudeRecord) (model.ThreadKey, bool) {
 	if r.SessionID != "" {
 		f.session = r.SessionID
@@ -45,7 +44,8 @@ func (f *threadFinder) find(r *claudeRecord) (model.ThreadKey, bool) {
 	return key, true
 }
 
-// id is the record's uuid, or a name made of its line for a record without.
+// id returns the record's uuid. For a record without a uuid it returns a name made from the line
+// number.
 func (r *claudeRecord) id(key model.ThreadKey, line int) string {
 	if r.UUID != "" {
 		return r.UUID
@@ -53,7 +53,7 @@ func (r *claudeRecord) id(key model.ThreadKey, line int) string {
 	return key.Thread + ":line:" + strconv.Itoa(line)
 }
 
-// callID is the id of the model call that the record is a part of.
+// callID returns the id of the record's model call.
 func (r *claudeRecord) callID(key model.ThreadKey, line int) string {
 	if r.Message != nil && r.Message.ID != "" {
 		return r.Message.ID

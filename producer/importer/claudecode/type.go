@@ -1,19 +1,19 @@
 package claudecode
 
-// What a record of the log is to an import.
+// recordClass is the meaning of a record for an import.
 type recordClass int
 
 const (
 	classUnknown recordClass = iota
-	classIgnored             // carries no context facts
+	classIgnored             // no context facts
 	classMessage             // user, assistant
 	classCompaction
 	classElision
 	classAttachment
 )
 
-// claudeTypes classifies the record types of Claude Code 2.0 to 2.1 and its
-// neighbours. Records of type system are listed with their subtype.
+// claudeTypes classifies the record types of Claude Code 2.0 and 2.1 and of related versions.
+// Records of type system are listed with their subtype.
 var claudeTypes = map[string]recordClass{
 	"user":                         classMessage,
 	"assistant":                    classMessage,
@@ -54,7 +54,7 @@ var claudeTypes = map[string]recordClass{
 	"system:scheduled_task_fire": classIgnored,
 }
 
-// kind is the record's type, with the subtype of system records.
+// kind returns the record's type, with the subtype of system records.
 func (r *claudeRecord) kind() string {
 	if r.Type == "system" {
 		return r.Type + ":" + r.Subtype

@@ -10,19 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// claudeUsage is the usage of one message, read from one of its records. The
-// log repeats the usage on every content block of a message; the record with
-// the most output tokens is the one that counts.
+// claudeUsage is the usage of one message, read from one of its records. The log repeats the
+// usage on every content block of a message. The record with the most output tokens counts.
 type claudeUsage struct {
 	buckets  schema.ProviderUsage
-	raw      map[string]any // the numbers as the log has them
+	raw      map[string]any // the numbers of the log, unchanged
 	stop     string
-	line     int // of the record
+	line     int // line of the record
 	problems []*model.LineError
 }
 
-// outputOf is the number of output tokens that a record tells, -1 when it
-// tells none.
+// outputOf returns the number of output tokens in a record, -1 when unknown.
 func outputOf(m *claudeMessage) int64 {
 	if m.Usage.Kind() != '{' {
 		return -1
@@ -43,8 +41,8 @@ func outputOf(m *claudeMessage) int64 {
 	return n
 }
 
-// parseUsage reads a usage object. A count that is negative or no integer is
-// a problem and unknown.
+// parseUsage reads a usage object. A count that is negative or not an integer is a problem, and
+// the count is unknown.
 func parseUsage(m *claudeMessage, line int) *claudeUsage {
 	u := &claudeUsage{stop: model.ShortText(m.StopReason, 64), line: line}
 	if m.Usage.Kind() != '{' {
@@ -111,17 +109,17 @@ func (u *claudeUsage) Count(name string, value jsonscan.Span) *int64 {
 	return &n
 }
 
-// maxRawNumbers bounds what a foreign usage object adds to an event.
+// maxRawNumbers limits the numbers that an event takes from an unknown usage object.
 const maxRawNumbers = 64
 
-// rawNumbers keeps the numbers of a usage object verbatim, those of the objects in it,
-// too, where nested is set. Everything else stays out.
+// rawNumbers returns the numbers of a usage object, unchanged. If nested is set, rawNumbers
+// includes the numbers of nested objects. Other values are left out.
 func rawNumbers(object jsonscan.Span, nested bool) map[string]any {
 	numbers, members := make(map[string]any), 0
 	jsonscan.Decode(object, func(c *jsonscan.Cursor) bool {
 		return c.Members(func(name []byte) bool {
 			if members++; members > maxRawNumbers {
-				return false // so many are no usage
+				return false // too many numbers for a usage object
 			}
 			value := c.Value()
 			if len(name) > 64 || len(value) > 4096 {

@@ -7,31 +7,31 @@ import (
 
 // codexCall is one model call of a rollout.
 type codexCall struct {
-	line    int         // of its first item, or of its count where it has none
-	count   *codexCount // nil when nothing tells it
+	line    int         // line of the call's first item, or of its count if the call has no item
+	count   *codexCount // nil when unknown
 	counted int         // line of the count
 }
 
-// codexCalls are the calls of a rollout from pass 1 to pass 2, in the order of
-// their lines. A log may hold hundreds of thousands: each is written as
-// differences from the one before, about 40 bytes.
+// codexCalls holds the calls of a rollout between pass 1 and pass 2, in the order of their lines.
+// A log may hold hundreds of thousands. Each call is encoded as the differences from the previous
+// call, in about 40 bytes.
 //
 //	varints: line, its count's line or 0, gap, window, tokens, total, own
 //
-// The zero value has none.
+// The zero value holds no calls.
 type codexCalls struct {
 	bytes   hashset.List[byte]
-	written codexNumbers // the newest
+	written codexNumbers // the newest call
 
-	read codexNumbers // the call that is next
-	at   int          // of the bytes behind it
-	held bool         // read is not taken
+	read codexNumbers // the next call to read
+	at   int          // position after the bytes of that call
+	held bool         // the call in read is not taken yet
 }
 
-// codexNumbers are a call's.
+// codexNumbers are the numbers of one call.
 type codexNumbers [4 + 3*len(codexPacked{})]int64
 
-// Add adds a call that stands behind all others.
+// Add adds a call with a line after the lines of all other calls.
 func (l *codexCalls) Add(c *codexCall) {
 	n := codexNumbers{int64(c.line)}
 	if c.count != nil {
@@ -52,7 +52,7 @@ func (l *codexCalls) Add(c *codexCall) {
 	l.written = n
 }
 
-// begins reports whether a call begins in the line. Lines are asked for in order.
+// begins reports whether a call begins in the line. The caller must query lines in order.
 func (l *codexCalls) begins(line int) bool {
 	for !l.held || l.read[0] < int64(line) {
 		if l.at == l.bytes.Len() {
@@ -69,7 +69,7 @@ func (l *codexCalls) begins(line int) bool {
 
 func (l *codexCalls) varint() int64 {
 	n, err := binary.ReadVarint(l)
-	if err != nil { // what add wrote is whole
+	if err != nil { // Add wrote complete calls
 		panic(err)
 	}
 	return n
@@ -82,7 +82,8 @@ func (l *codexCalls) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// take returns the call that begins in the line, once; nil where none does.
+// take returns the call that begins in the line and removes it. take returns nil if no call
+// begins there.
 func (l *codexCalls) take(line int) *codexCall {
 	if !l.begins(line) {
 		return nil

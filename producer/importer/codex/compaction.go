@@ -5,8 +5,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// compacted imports a compaction: what stands in the window from now on is in
-// the log, items that stay as they are among it.
+// compacted imports a compaction. The record holds the complete window after the compaction,
+// including items that stay unchanged.
 func (im *codexImport) compacted(o *model.Origin, e *codexEntry) error {
 	replacement, problems := im.replacement(e)
 	for _, p := range problems {
@@ -36,7 +36,7 @@ func (im *codexImport) compacted(o *model.Origin, e *codexEntry) error {
 			c.Summary = schema.Ref(e.record)
 		}
 	}
-	if c.Summary == "" { // the items that are kept stand for the others
+	if c.Summary == "" { // the kept items replace the others
 		c.Method = schema.MethodExtractiveSummary
 	}
 	if err := im.Compaction(o, c); err != nil {
@@ -61,11 +61,11 @@ func (im *codexImport) compacted(o *model.Origin, e *codexEntry) error {
 // replaced is one message of a replacement history.
 type replaced struct {
 	pieces []model.Piece
-	kept   bool // the window holds it already
+	kept   bool // the window already holds the message
 }
 
-// replacement reads the replacement history. Its messages are the program's
-// choice of earlier ones, so each is what a record of the log may be.
+// replacement reads the replacement history. The program selects the messages from earlier ones,
+// so each can be of any kind of record.
 func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []*model.LineError) {
 	for n := range e.compacted.Replacement {
 		i := &e.compacted.Replacement[n]
@@ -85,7 +85,7 @@ func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []
 		problems = append(problems, wrong...)
 		for p := range pieces {
 			pieces[p].Name = append([]string{model.Itoa(n)}, pieces[p].Name...)
-			if pieces[p].ToolCall != "" { // another copy of a call that has its own item
+			if pieces[p].ToolCall != "" { // another copy of a call with an item
 				pieces[p].ID = id + ":" + model.Itoa(p)
 			}
 		}
@@ -94,10 +94,10 @@ func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []
 	return list, problems
 }
 
-// keep marks the messages that the window holds, each once and in order, and
-// returns the records that hold them, by hash.
+// keep marks the messages that the window holds, each once and in order. keep returns the hashes
+// of the records that hold these messages.
 func keep(l *model.ItemLog, list []*replaced) map[uint64]bool {
-	held := make(map[uint64][]uint64) // texts of a record → records with them
+	held := make(map[uint64][]uint64) // text of a record → records with the text
 	for i := 0; i < l.Window.Len(); {
 		record, texts := l.Window.At(i).Record, uint64(0)
 		for ; i < l.Window.Len() && l.Window.At(i).Record == record; i++ {

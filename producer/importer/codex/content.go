@@ -36,8 +36,8 @@ func readCodexBlocks(value jsonscan.Span) (blocks []codexBlock, ok bool) {
 	return blocks, ok
 }
 
-// pieces turns a response item into pieces. typed says that a user message may
-// be a user's own; toolName finds the function that a result belongs to.
+// pieces turns a response item into pieces. typed means that a user message may be typed by a
+// user. toolName returns the name of the function that a result belongs to.
 func (i *codexResponseItem) pieces(record string, typed bool, toolName func(call string) string) ([]model.Piece, []*model.LineError) {
 	p := model.Piece{ID: record, Name: []string{"0"}}
 	switch i.Type {
@@ -54,7 +54,7 @@ func (i *codexResponseItem) pieces(record string, typed bool, toolName func(call
 		return i.output(p, toolName(i.CallID)), nil
 	case "compaction", "compaction_summary":
 		p.Kind, p.Layer, p.ItemType, p.Role, p.Title = "computed_summary", model.LayerSummary, model.ItemMessage, "user", "Compaction summary"
-	default: // tools that run at the provider have no output of their own
+	default: // tools that run at the provider have no output item
 		name := strings.TrimSuffix(i.Type, "_call")
 		p.Kind, p.Layer, p.ItemType, p.Role = "tool_call", model.LayerToolCalls, "codex:"+i.Type, "assistant"
 		p.Function, p.Title, p.Mime = name, model.ToolTitle(name, "call"), "application/json"
@@ -84,8 +84,8 @@ func (i *codexResponseItem) Call(p *model.Piece) {
 	}
 }
 
-// output splits a result into its text, which is one piece however many blocks
-// it has, and its images.
+// output splits a result into its text and its images. The text is one piece, regardless of the
+// number of blocks.
 func (i *codexResponseItem) output(p model.Piece, name string) []model.Piece {
 	p.Kind, p.Layer, p.ItemType, p.Role = "tool_result", model.LayerToolResults, model.ItemFunctionOutput, "tool"
 	p.Function, p.ToolCall, p.Title = name, i.CallID, model.ToolTitle(name, "result")
@@ -165,8 +165,8 @@ func (i *codexResponseItem) message(record string, typed bool) (list []model.Pie
 	return list, problems
 }
 
-// isCodexContext tells text that the program wrote in the user's name from the
-// user's own, by how it begins.
+// isCodexContext reports whether a user message was written by the program, not by the user.
+// isCodexContext compares the beginning of the text.
 func isCodexContext(text string) bool {
 	text = strings.TrimLeft(text[:min(len(text), 128)], " \n\r\t")
 	for _, start := range []string{"<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>", "<permissions", "<subagent_notification>", "<user_shell_command>", "<collaboration_mode>"} {
@@ -195,7 +195,7 @@ func decodeCodexBlocks(value jsonscan.Span) ([]codexBlock, *model.LineError) {
 	return nil, model.NewLineError(model.ReasonUnexpectedValue, "content is neither a string nor an array")
 }
 
-// joinBlocks is the text of blocks, and false when there is none.
+// joinBlocks returns the text of blocks, and false when there is no text.
 func joinBlocks(value jsonscan.Span) (string, bool) {
 	blocks, err := decodeCodexBlocks(value)
 	if err != nil || len(blocks) == 0 {

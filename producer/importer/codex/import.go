@@ -15,21 +15,20 @@ type codexImport struct {
 	reader  *codexReader
 	thread  *model.Thread
 	head    *codexHead
-	calls   string     // the model call that the next answer belongs to
+	calls   string     // the model call of the next answer
 	turns   bool       // the log names turns
-	carried *codexCall // one whose first item cannot be read
+	carried *codexCall // a call whose first item cannot be read
 }
 
 var codexTool = model.NewTool(model.FormatCodex)
 
-// Import imports a Codex rollout, one JSON record a line, and passes its facts
-// to emit in file order, as [Import] does. Each file is a session with one
-// thread; a sub-agent's is a session of its own whose run names its parent.
+// Import imports a Codex rollout with one JSON record per line, and passes its facts to emit in
+// file order. Each file is a session with one thread. A sub-agent has a separate session, whose
+// run names the parent.
 //
-// The file name only names problems. The log is read twice; what is appended
-// to it meanwhile is left for the next import. The error is that of r, of emit
-// or of ctx; whatever is wrong with the log itself is in the report, also when
-// there is an error.
+// The file name appears in problems only. The log is read twice. Lines that are appended
+// meanwhile are left for the next import. The error is an error of r, of emit or of ctx. The
+// report lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(), reader: newCodexReader(false)}
 	first := true
@@ -43,7 +42,7 @@ func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Option
 	return im.Report, err
 }
 
-// line imports one line. The error is emit's; problems go to the report.
+// line imports one line. The error is an error of emit; problems go to the report.
 func (im *codexImport) line(text []byte, number int, last bool) error {
 	e, err := im.reader.Read(text, number, last)
 	if err == model.ErrBlank {
@@ -51,7 +50,7 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 	}
 	if err != nil {
 		im.Problem(number, err)
-		if c := im.index.calls.take(number); c != nil { // the call's next item stands for this one
+		if c := im.index.calls.take(number); c != nil { // the call moves to its next item
 			im.carried = c
 		}
 		return nil
@@ -64,7 +63,7 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 		return im.begin(e, number)
 	}
 	if im.thread == nil {
-		im.Problem(number, model.NewLineError(model.ReasonNoSession, "the session's head could not be imported"))
+		im.Problem(number, model.NewLineError(model.ReasonNoSession, "the session_meta of the session could not be imported"))
 		return nil
 	}
 	if problem := im.index.wrong[number]; problem != nil {
@@ -92,7 +91,7 @@ func (im *codexImport) begin(e *codexEntry, number int) error {
 	}
 	h := e.head
 	if im.thread = nil; e.at.IsZero() {
-		im.Problem(number, model.NewLineError(model.ReasonNoTime, "not imported: the session does not say when it began"))
+		im.Problem(number, model.NewLineError(model.ReasonNoTime, "not imported: the session has no start time"))
 		return nil
 	}
 	im.head, im.calls, im.turns = h, "", false
@@ -131,7 +130,7 @@ func (h *codexHead) scope() model.Scope {
 	return s
 }
 
-// origin is where the facts of a line come from.
+// origin returns the origin of a line's facts.
 func (im *codexImport) origin(e *codexEntry, number int) *model.Origin {
 	o := &model.Origin{Thread: im.thread, Record: e.record, At: e.at, Line: number, Extra: map[string]any{"record_type": e.kind}}
 	if e.replay {
@@ -149,8 +148,7 @@ func (im *codexImport) turn(id string, number int) {
 	}
 }
 
-// event imports what the program told its interface, as far as no response
-// item says it too.
+// event imports an event of the interface, unless a response item holds the same content.
 func (im *codexImport) event(e *codexEntry, number int) error {
 	switch e.event.Type {
 	case "task_started", "turn_started":
@@ -170,8 +168,7 @@ func (im *codexImport) event(e *codexEntry, number int) error {
 	return nil
 }
 
-// startCall emits the model call whose first record stands in the line, if one
-// begins there.
+// startCall emits the model call whose first record is in the line, if one begins there.
 func (im *codexImport) startCall(o *model.Origin, number int) error {
 	c := im.index.calls.take(number)
 	if c == nil {
@@ -188,7 +185,7 @@ func (im *codexImport) startCall(o *model.Origin, number int) error {
 			call.Extra["reported_totals"] = own
 		}
 		if c.count.gap {
-			im.Problem(c.counted, model.NewLineError(model.ReasonUsageGap, "the total grew by more than the last call: a count before this one is missing"))
+			im.Problem(c.counted, model.NewLineError(model.ReasonUsageGap, "the total grew by more than the last call: an earlier count is missing"))
 		}
 	}
 	im.calls = call.ID

@@ -5,30 +5,30 @@ import (
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 )
 
-// codexIndex is what pass 1 learns about a rollout and pass 2 needs ahead of
-// time: what a call used stands behind its items.
+// codexIndex holds the values that pass 1 collects and pass 2 needs in advance. The usage of a
+// call comes after the items of the call.
 type codexIndex struct {
 	reader  *codexReader
 	meter   codexMeter
 	calls   codexCalls
-	untyped hashset.NumberSet        // lines of a user's messages that no user typed
+	untyped hashset.NumberSet        // lines of user messages that no user typed
 	wrong   map[int]*model.LineError // by the line of a count
 
 	counted    bool                    // the session has counts
-	uncounted  hashset.List[codexBare] // calls of a session that has none so far
-	open       codexCall               // none where its line is 0
+	uncounted  hashset.List[codexBare] // calls of a session that has no counts so far
+	open       codexCall               // no call if its line is 0
 	afterInput bool
 	claims     codexClaims
 	newest     int // line of the newest item
-	held       int // line of a message that the log ends with, before an event could claim it
+	held       int // line of the log's last message, if no event has claimed it yet
 }
 
-// codexClaims pairs the user messages of a session with the events that claim them: a
-// user typed those messages.
+// codexClaims pairs the user messages of a session with the events that claim them. An event
+// claims a message that a user typed.
 type codexClaims struct {
 	last      int               // line of a user message that no event has claimed
-	next      bool              // an event has claimed the next one
-	events    int               // events that claim
+	next      bool              // an event has claimed the next message
+	events    int               // number of events that claim
 	unclaimed hashset.NumberSet // lines of the session's other user messages
 }
 
@@ -51,20 +51,20 @@ func (c *codexClaims) event() {
 	c.last = 0
 }
 
-// endTurn leaves a message and an event of the turn without the other.
+// endTurn ends the pairing for the turn. An unpaired message or event stays unpaired.
 func (c *codexClaims) endTurn() { c.last, c.next = 0, false }
 
 // codexBare is a call without counts.
 type codexBare struct {
 	line int
-	cut  bool // it is one only if the session has no counts
+	cut  bool // a call only if the session has no counts
 }
 
 func newCodexIndex() *codexIndex {
 	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError)}
 }
 
-// line learns from one line. Lines that cannot be read are pass 2's to report.
+// line adds one line to the index. Pass 2 reports the lines that cannot be read.
 func (x *codexIndex) line(text []byte, number int, last bool) error {
 	e, err := x.reader.Read(text, number, last)
 	switch {
@@ -127,8 +127,7 @@ func (x *codexIndex) event(e *codexEntry, number int) {
 	}
 }
 
-// Count takes the session for one with counts: what was a call only without
-// them is none.
+// Count marks the session as one with counts. Calls that were assumed without counts are dropped.
 func (x *codexIndex) Count() {
 	if x.counted {
 		return
@@ -149,10 +148,9 @@ func (x *codexIndex) settle() {
 	x.open = codexCall{}
 }
 
-// End closes the log, or one of its sessions. Without counts, an answer after
-// new input is a call of its own. A message that the log ends with is left for
-// the next import where only a later event can tell whose it is. Without
-// events that claim messages, how a message begins has to do.
+// End ends the log or one of its sessions. Without counts, an answer after new input is a
+// separate call. The log's last message waits for the next import if only a later event can
+// decide its author. In a session without claiming events, the beginning of a message decides.
 func (x *codexIndex) End() {
 	x.settle()
 	for _, c := range x.uncounted.All() {
@@ -168,7 +166,7 @@ func (x *codexIndex) End() {
 	x.uncounted, x.counted, x.afterInput = hashset.List[codexBare]{}, false, false
 }
 
-// close ends pass 1, and returns what it found of repeated lines.
+// close ends pass 1 and returns the repeated lines.
 func (x *codexIndex) close() codexRepeats {
 	x.End()
 	repeats := x.reader.repeats

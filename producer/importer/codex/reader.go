@@ -11,32 +11,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// codexReader follows a rollout line by line: which session a line belongs to,
-// whether it is a replay of another's, and what its record is called. Both
-// passes use one of their own and feed it every line in file order.
+// codexReader follows a rollout line by line. For each line it finds the session, the name of the
+// record, and whether the line is a copy of another session's record. Each pass has its own
+// reader and gives it every line in file order.
 type codexReader struct {
 	brief     bool
-	head      *codexHead      // of the session that the lines belong to, nil before the first
-	started   time.Time       // of that session
-	headAt    time.Time       // when its head was written
-	ancestors map[string]bool // sessions that this one was forked from, as far as the log tells
+	head      *codexHead      // head of the current session, nil before the first head
+	started   time.Time       // start of the current session
+	headAt    time.Time       // time of the head's record
+	ancestors map[string]bool // known sessions that this session was forked from
 	replaying bool            // the lines are copies from an ancestor
-	byTurns   bool            // turn ids tell replays, times need not
+	byTurns   bool            // turn ids detect copies, times are not needed
 	newest    int64           // time of the newest line, in milliseconds
-	ordinal   int             // of the line before among those with that time
-	repeats   codexRepeats    // among lines with facts
-	entry     codexEntry      // of the last line, room for the next
-	last      time.Time       // of the line before
+	ordinal   int             // number of the previous line among lines of that time
+	repeats   codexRepeats    // repeated lines among lines with facts
+	entry     codexEntry      // buffer for the next line
+	last      time.Time       // time of the previous line
 }
 
-// newCodexReader returns a reader; a brief one reads of items what they are, and
-// nothing of what they hold, and names neither kinds nor records.
+// newCodexReader returns a reader. A brief reader reads the types of items, not their content,
+// and does not name kinds or records.
 func newCodexReader(brief bool) *codexReader {
 	return &codexReader{brief: brief, newest: math.MinInt64}
 }
 
-// codexEntry is one line, understood. One of the pointers is not nil, or the
-// line carries nothing of interest.
+// codexEntry is one parsed line. A line with facts sets one of the pointers.
 type codexEntry struct {
 	kind      string // native type
 	head      *codexHead
@@ -46,20 +45,21 @@ type codexEntry struct {
 	compacted *codexCompaction
 	record    string
 	at        time.Time
-	untold    bool // the time is another line's
+	untold    bool // the time is from another line
 	replay    bool
-	unknown   bool // of a type that is not known
+	unknown   bool // the type is unknown
 	brief     bool // items are read into short
 	short     codexBrief
-	items     *codexResponseItem // room for item
-	events    *codexEventMessage // room for event
+	items     *codexResponseItem // buffer for item
+	events    *codexEventMessage // buffer for event
 }
 
-// codexReplaySlack is how much later than its head a forked rollout's copies
-// may be stamped.
+// codexReplaySlack is the largest difference between the time of a head and the times of copied
+// records in a forked rollout.
 const codexReplaySlack = time.Second
 
-// Read understands one line. The entry is valid until the next. The error is errBlank or a *lineError.
+// Read parses one line. The entry is valid until the next call. The error is ErrBlank or a
+// *LineError.
 func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, error) {
 	var line codexLine
 	e := &r.entry
@@ -74,7 +74,7 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 		return e, r.begin(e, &line, number)
 	}
 	if r.head == nil {
-		return nil, model.NewLineError(model.ReasonNoSession, "no session_meta stands before this record")
+		return nil, model.NewLineError(model.ReasonNoSession, "there is no session_meta before this record")
 	}
 	r.time(e, &line)
 	r.replay(e)
@@ -82,7 +82,7 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 		return e, nil
 	}
 	if !line.bare() && line.Timestamp != "" && !r.repeats.First(text, number) {
-		return nil, model.NewLineError(model.ReasonDuplicateRecord, "the same line stands above")
+		return nil, model.NewLineError(model.ReasonDuplicateRecord, "an earlier line is the same")
 	}
 	if !r.brief {
 		r.name(e, number)
@@ -90,7 +90,7 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 	return e, nil
 }
 
-// target is what the payload of a line of the given type is decoded into, nil
+// target returns the destination for the payload of a line of the given type. target returns nil
 // for a type without facts.
 func (e *codexEntry) target(kind string) codexPayload {
 	switch kind {
@@ -124,7 +124,7 @@ func (e *codexEntry) target(kind string) codexPayload {
 	return nil
 }
 
-// decode reads what the line holds.
+// decode reads the content of the line.
 func (e *codexEntry) decode(text []byte, line *codexLine) error {
 	payload, kind := line.Payload, line.Type
 	if line.bare() {
@@ -170,8 +170,8 @@ func (e *codexEntry) decode(text []byte, line *codexLine) error {
 // codexNoFacts are types of lines without context facts.
 var codexNoFacts = map[string]bool{"session_state": true, "world_state": true, "inter_agent_communication": true}
 
-// begin takes in a head. A second one belongs to the same session where it was
-// resumed, to an ancestor where it was forked, or begins another session.
+// begin reads a head. A second head of the same session means that the session was resumed. A
+// head of an ancestor means that the session was forked. Any other head begins another session.
 func (r *codexReader) begin(e *codexEntry, line *codexLine, number int) error {
 	h := e.head
 	h.complete()
@@ -208,7 +208,7 @@ func (r *codexReader) begin(e *codexEntry, line *codexLine, number int) error {
 	return nil
 }
 
-// time gives the entry the line's time, or the last one told before it.
+// time sets the entry's time to the line's time, or else to the last known time.
 func (r *codexReader) time(e *codexEntry, line *codexLine) {
 	at, ok := model.ParseTime(line.Timestamp)
 	if ok {
@@ -217,10 +217,9 @@ func (r *codexReader) time(e *codexEntry, line *codexLine) {
 	e.at, e.untold = r.last, !ok
 }
 
-// replay tells copies of an ancestor's records from the session's own: a turn
-// id holds the time when the turn began, and a copy's is older than the
-// session; where ids hold no time, copies are older than the session or stamped
-// when its head was.
+// replay detects copies of an ancestor's records. A turn id holds the start time of the turn; the
+// turn of a copy is older than the session. If ids hold no time, copies are older than the
+// session or have the time of its head.
 func (r *codexReader) replay(e *codexEntry) {
 	if !r.replaying {
 		return
@@ -251,10 +250,10 @@ func timeOfID(id string) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), true
 }
 
-// name gives the record a name that a cut or a longer log gives it too: its
-// time and its place among those of that time. Lines without a time, and lines
-// older than one above, are named by their number, so that no two records of a
-// file have one name.
+// name gives the record a stable name, which a cut or longer log gives, too. The name consists of
+// the time and the number among records of the same time. A line without a time, or older than an
+// earlier line, is named by its line number. Two records of a file therefore never have the same
+// name.
 func (r *codexReader) name(e *codexEntry, number int) {
 	at := e.at.UnixMilli()
 	switch {

@@ -2,7 +2,7 @@ package codex
 
 import "github.com/ctxledger/ctxledger/producer/importer/model"
 
-// Recogniser tells a Codex log.
+// Recogniser recognises a Codex log.
 var Recogniser = model.Recogniser{
 	Format: model.FormatCodex,
 	Tells:  func(string, model.Members) bool { return false },

@@ -12,23 +12,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// codexLine is one line of a Codex rollout. Since CLI 0.32 a line wraps what it
-// holds; before, the first line was the session's head and each other line a
-// bare response item, without a time.
+// codexLine is one line of a Codex rollout. Since CLI 0.32 a line wraps a payload. In older
+// versions the first line is the session's head, and each other line is a bare response item
+// without a time.
 type codexLine struct {
 	Timestamp  string
 	Type       string
-	RecordType string        // of a bare state line
+	RecordType string        // type of a bare state line
 	Payload    jsonscan.Span // nil for a bare line
-	taken      bool          // the payload was read on the way
+	taken      bool          // the payload is already read
 }
 
-// codexPayload is what a line wraps.
+// codexPayload is the content that a line wraps.
 type codexPayload interface{ Read(c *jsonscan.Cursor) bool }
 
-// Read reads one line, as [model.DecodeRecord] does. An object is read on the way into what
-// target returns for the line's type, where the type stands before it and nothing is
-// wrong with the line.
+// Read reads one line like [model.DecodeRecord]. If the type precedes the object and the line has
+// no error, Read decodes the object directly into the result of target.
 func (l *codexLine) Read(text []byte, last bool, target func(kind string) codexPayload) error {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, model.ByteOrderMark))
 	if len(text) == 0 {
@@ -40,7 +39,7 @@ func (l *codexLine) Read(text []byte, last bool, target func(kind string) codexP
 	if jsonscan.ReadLine(text, func(c *jsonscan.Cursor) bool { return l.Members(c, target) }) {
 		return nil
 	}
-	*l = codexLine{} // which payloads are not the form says less than what is wrong with the line
+	*l = codexLine{} // an error in the line has priority over an error in a payload
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsonscan.Lenient)
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if err := dec.SkipValue(); err == nil {
@@ -90,7 +89,7 @@ func (l *codexLine) Members(c *jsonscan.Cursor, target func(kind string) codexPa
 	})
 }
 
-// decode is members for a line of which the decoder has to say what is wrong with it.
+// decode reads the members of a line and finds the error of the line.
 func (l *codexLine) decode(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (l *codexLine) decode(dec *jsontext.Decoder) error {
 			return err
 		}
 		var into *string
-		switch string(name) { // nobody escapes these
+		switch string(name) { // no program escapes these names
 		case `"timestamp"`:
 			into = &l.Timestamp
 		case `"type"`:
@@ -137,10 +136,10 @@ func (l *codexLine) decode(dec *jsontext.Decoder) error {
 	return err
 }
 
-// bare reports whether the line is of the form before wrapping.
+// bare reports whether the line has the form before wrapping.
 func (l *codexLine) bare() bool { return l.Payload == nil && !l.taken }
 
-// kind is the record's native type. payload is the type of what it wraps.
+// kind returns the record's native type. payload is the type of the wrapped content.
 func (l *codexLine) kind(payload string) string {
 	if l.Type == codexItem || l.Type == codexEvent {
 		return l.Type + ":" + model.ShortText(payload, 64)
@@ -167,7 +166,7 @@ type codexHead struct {
 	Originator   string
 	Version      string
 	Provider     string
-	Source       jsonscan.Span // a word, or an object of a sub-agent
+	Source       jsonscan.Span // a word, or an object for a sub-agent
 	Instructions jsonscan.Span // {text}
 	Git          *codexGit
 	subagent     bool
@@ -210,7 +209,7 @@ func (h *codexHead) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// complete reads what of the head has several forms.
+// complete reads the members of the head that have several forms.
 func (h *codexHead) complete() {
 	var text struct {
 		Text *string `json:"text"`
@@ -239,8 +238,8 @@ func (h *codexHead) complete() {
 	}
 }
 
-// codexResponseItem is what the model's API was sent or answered. What it holds
-// besides is encrypted, or no model sees it.
+// codexResponseItem is an input or output item of the model's API. Encrypted members, and members
+// without use for a model, are left out.
 type codexResponseItem struct {
 	Type      string
 	Role      string
@@ -279,8 +278,8 @@ func (i *codexResponseItem) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// codexBrief is what pass 1 reads of an item. An item that has another form in
-// what it leaves out is pass 2's to report.
+// codexBrief holds the members of an item that pass 1 reads. Pass 2 reports errors in the other
+// members.
 type codexBrief struct {
 	Type string
 	Role string
@@ -298,13 +297,12 @@ func (b *codexBrief) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// codexEventMessage is what the program told its interface. Most of it repeats
-// response items.
+// codexEventMessage is an event for the program's interface. Most events repeat response items.
 type codexEventMessage struct {
 	Type     string
 	TurnID   string
 	Window   *int64
-	Info     jsonscan.Span // of a token_count
+	Info     jsonscan.Span // for a token_count
 	NumTurns *int64
 }
 
@@ -360,14 +358,14 @@ func (m *codexCompaction) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// codexClass says what a response item is to an import.
+// codexClass is the meaning of a response item for an import.
 type codexClass int
 
 const (
 	codexUnknown codexClass = iota
 	codexIgnored            // no model sees it
-	codexInput              // the model was sent it
-	codexOutput             // the model answered it
+	codexInput              // input of the model
+	codexOutput             // output of the model
 )
 
 // codexItems classifies the response items of CLI 0.2 to 0.14x.
@@ -384,7 +382,7 @@ var codexItems = map[string]codexClass{
 	"tool_search_output":      codexInput,
 	"compaction":              codexInput,
 	"compaction_summary":      codexInput,
-	"ghost_snapshot":          codexIgnored, // a commit to go back to
+	"ghost_snapshot":          codexIgnored, // a commit for undo
 	"other":                   codexIgnored,
 }
 

@@ -6,15 +6,15 @@ import (
 	"hash/maphash"
 )
 
-// codexRepeats finds lines that stand above already: pass 1 by the hashes of all
-// lines, pass 2 by what pass 1 found.
+// codexRepeats finds lines that repeat earlier lines. Pass 1 compares the hashes of all lines.
+// Pass 2 uses the result of pass 1.
 type codexRepeats struct {
 	seen     hashset.HashSet
-	repeated hashset.NumberSet // numbers of the lines that are not new
+	repeated hashset.NumberSet // numbers of the repeated lines
 	found    bool
 }
 
-// First reports whether the line of that number is new.
+// First reports whether the line is not a repetition. number is the line's number.
 func (r *codexRepeats) First(text []byte, number int) bool {
 	if r.found {
 		return !r.repeated.Has(uint64(number))
@@ -26,5 +26,5 @@ func (r *codexRepeats) First(text []byte, number int) bool {
 	return false
 }
 
-// Forget gives back what only pass 1 needs.
+// Forget frees the values that only pass 1 needs.
 func (r *codexRepeats) Forget() { r.seen, r.found = hashset.HashSet{}, true }

@@ -6,8 +6,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// codexTokens are counts as Codex writes them: cached input is a part of the
-// input, reasoning a part of the output.
+// codexTokens are counts in the form of Codex. The input includes cached input, the output
+// includes reasoning.
 type codexTokens struct {
 	Input, Cached, Output, Reasoning, Total *int64
 }
@@ -34,7 +34,7 @@ func (c *codexTokens) fields() []**int64 {
 	return []**int64{&c.Input, &c.Cached, &c.Output, &c.Reasoning, &c.Total}
 }
 
-// equal tells a total that repeats from one that counts another call.
+// equal reports whether a total repeats other. Another total counts another call.
 func (c *codexTokens) equal(other *codexTokens) bool {
 	others := other.fields()
 	for i, f := range c.fields() {
@@ -45,8 +45,8 @@ func (c *codexTokens) equal(other *codexTokens) bool {
 	return true
 }
 
-// Since returns c − earlier, and false where a count went down: the program
-// began to count again.
+// Since returns c − earlier. Since returns false if a count decreased, because the program
+// restarted its counts.
 func (c *codexTokens) Since(earlier *codexTokens) (codexTokens, bool) {
 	difference := *c
 	before := earlier.fields()
@@ -102,26 +102,24 @@ func (i *codexInfo) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// codexMeter tells the token_count events that count a new call from those that
-// repeat the last total, which about half of them do.
+// codexMeter distinguishes token_count events for a new call from events that repeat the last
+// total.
 type codexMeter struct {
-	total    codexTokens // as last told
-	baseline codexTokens // what a fork took over from another session
+	total    codexTokens // the last total
+	baseline codexTokens // the part of the total that a fork took over from another session
 	last     *codexTokens
 }
 
-// codexCount is what one new call used, packed, since a log may hold hundreds
-// of thousands.
+// codexCount is the usage of one new call, packed. A log may hold hundreds of thousands.
 type codexCount struct {
 	tokens codexPacked
-	total  codexPacked // of the session, as told
-	own    codexPacked // of it what the session used itself, without what a fork took over
-	window int64       // of the model, -1 when it is not told
+	total  codexPacked // total of the session in the log
+	own    codexPacked // total without the part that a fork took over
+	window int64       // size of the model's window, -1 when unknown
 	gap    bool        // the total grew by more than the call: a record is missing
 }
 
-// codexPacked holds counts in the order of [codexTokens.fields], -1 for one
-// that is not told.
+// codexPacked holds counts in the order of [codexTokens.fields], -1 for an unknown count.
 type codexPacked [5]int64
 
 func (c *codexTokens) Pack() (p codexPacked) {
@@ -144,7 +142,7 @@ func (p codexPacked) Unpack() *codexTokens {
 	return c
 }
 
-// numbers are the counts that are told, by the given names.
+// numbers returns the known counts under the given names.
 func (p codexPacked) numbers(names [5]string) map[string]int64 {
 	m := make(map[string]int64, len(p))
 	for i, n := range p {
@@ -160,7 +158,7 @@ var (
 	reportedNames = [5]string{"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "total_tokens"}
 )
 
-// Raw are the numbers as the log has them.
+// Raw returns the numbers of the log, unchanged.
 func (c *codexCount) Raw() map[string]any {
 	raw := map[string]any{"last_token_usage": c.tokens.numbers(codexNames)}
 	if total := c.total.numbers(codexNames); len(total) > 0 {
@@ -172,8 +170,7 @@ func (c *codexCount) Raw() map[string]any {
 	return raw
 }
 
-// Read returns the usage of a new call, or nil. Of a replayed event only the
-// total is taken over.
+// Read returns the usage of a new call, or nil. Of a replayed event Read uses the total only.
 func (m *codexMeter) Read(value jsonscan.Span, replay bool) (*codexCount, *model.LineError) {
 	var info codexInfo
 	if value.Kind() != '{' {
@@ -226,7 +223,7 @@ func (m *codexMeter) Read(value jsonscan.Span, replay bool) (*codexCount, *model
 	return count, nil
 }
 
-// Buckets makes the counts disjoint.
+// Buckets returns the counts as disjoint buckets.
 func (c *codexTokens) Buckets() (u schema.ProviderUsage) {
 	u.UncachedInput, u.CacheRead = model.Part(c.Input, c.Cached)
 	u.Output, u.Reasoning = model.Part(c.Output, c.Reasoning)

@@ -10,32 +10,31 @@ import (
 )
 
 const (
-	// maxRefs and maxRefBytes bound a list of references in one event. A
-	// longer list becomes one reference to the stretch of the log.
+	// maxRefs and maxRefBytes limit the list of references in one event. A longer list becomes
+	// one reference to the stretch of the log.
 	maxRefs     = 500
 	maxRefBytes = 40 << 10
-	// maxElided is how many results one elision event lists; a longer pass is
-	// split into parts that say so.
+	// maxElided is the most results that one elision event lists. A longer pass is split into
+	// numbered parts.
 	maxElided = 150
 )
 
-// Compaction is a window that something shorter stands for from now on.
+// Compaction is the replacement of a window by shorter content.
 type Compaction struct {
 	ID       string
-	Retained func(*Entry) bool // entries that stay as they are
-	Summary  schema.Ref        // "" when the log has none
+	Retained func(*Entry) bool // entries that stay in the window
+	Summary  schema.Ref        // "" when the log has no summary
 	Method   schema.CompactionMethod
 	Trigger  schema.CompactionTrigger
 	Policy   string // replacement policy where no tail is retained
-	Before   *int64 // tokens, as the log says
+	Before   *int64 // tokens, from the log
 	After    *int64
 	Extra    map[string]any // of the fact's metadata
 
-	Summarizer string // the call that wrote the summary, "" when it is not told
+	Summarizer string // the call that wrote the summary, "" when unknown
 }
 
-// Compaction emits the fact that a summary now stands for the window so far,
-// and ends the window.
+// Compaction emits the fact that a summary replaces the window so far, and ends the window.
 func (w *Writer) Compaction(o *Origin, c *Compaction) error {
 	t := o.Thread
 	source, tail := t.Log.compact(t.Key.Thread, c.Retained)
@@ -58,7 +57,8 @@ func (w *Writer) Compaction(o *Origin, c *Compaction) error {
 	return w.orProblem(o, w.fact(o, fact, "", c.ID, string(fact.SummaryRef)))
 }
 
-// refs lists the stretch's items, or refers to it as a whole when it is long.
+// refs lists the items of the stretch. For a long stretch it returns one reference to the
+// stretch.
 func (s *stretch) refs() []schema.Ref {
 	if s.entries.Len() == 0 {
 		return nil
@@ -77,8 +77,8 @@ func (s *stretch) refs() []schema.Ref {
 	return refs
 }
 
-// ref refers to the stretch as a range of positions of the thread's item log,
-// or to the thread alone when this log holds nothing of the stretch.
+// ref refers to the stretch as a range of positions of the thread's item log. ref refers only to
+// the thread when this log holds no entry of the stretch.
 func (s *stretch) ref() schema.Ref {
 	members := map[string]any{"id": s.thread, "kind": "log_range", "thread_id": s.thread}
 	if n := s.entries.Len(); n > 0 {
@@ -93,13 +93,13 @@ func (s *stretch) ref() schema.Ref {
 	return schema.Ref(object)
 }
 
-// SummaryText gathers what the items of a summary have in common.
+// SummaryText collects the totals over the items of a summary.
 type SummaryText struct {
 	tokens  int64
 	known   bool
 	size    int64
 	pieces  int
-	digest  string // of the only piece
+	digest  string // digest of the only piece
 	text    strings.Builder
 	unknown bool
 }
@@ -126,8 +126,8 @@ func (s *SummaryText) Add(p *Piece, item *schema.ItemAdded) {
 	s.tokens += *item.TokenEstimate
 }
 
-// Summary emits the summary that a record holds, after its items. It covers
-// what the thread's last compaction replaced.
+// Summary emits the summary of a record, after the items of the summary. The summary covers the
+// stretch that the thread's last compaction replaced.
 func (w *Writer) Summary(o *Origin, id string, text *SummaryText) error {
 	t := o.Thread
 	fact := &schema.SummaryCreated{Common: schema.Common{Metadata: o.metadata()}, Summary: schema.Summary{
@@ -161,21 +161,21 @@ func (w *Writer) Summary(o *Origin, id string, text *SummaryText) error {
 	return w.orProblem(o, w.fact(o, fact, "", id))
 }
 
-// Elision is a pass that put stubs in the place of items.
+// Elision is a pass that replaced items by stubs.
 type Elision struct {
 	ID      string
 	Policy  string
 	Trigger string
 	Level   schema.ElisionLevel
-	Items   []schema.Elided // at least one
+	Items   []schema.Elided // at least one item
 	Before  *int64          // tokens of the items
 	After   *int64
 	Saved   *int64
 	Extra   map[string]any // of the facts' metadata
 }
 
-// Elision emits the fact that items were replaced by stubs, in parts where
-// there are many.
+// Elision emits the fact that a pass replaced items by stubs. Many items are split into several
+// facts.
 func (w *Writer) Elision(o *Origin, e *Elision) error {
 	w.Report.boundary(o.Thread.Key.Session, e.ID, boundaryElision)
 	parts := (len(e.Items) + maxElided - 1) / maxElided
@@ -189,7 +189,7 @@ func (w *Writer) Elision(o *Origin, e *Elision) error {
 			fact.PassID = fmt.Sprintf("%s:%d", e.ID, part+1)
 			fact.Metadata["part"], fact.Metadata["parts"] = part+1, parts
 		}
-		if part == 0 { // the totals of the pass stand once
+		if part == 0 { // only the first part holds the totals of the pass
 			fact.TokensBefore, fact.TokensAfter, fact.TokensSaved = e.Before, e.After, e.Saved
 		}
 		if err := w.orProblem(o, w.fact(o, fact, "", e.ID, fmt.Sprint(part))); err != nil {

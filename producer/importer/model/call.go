@@ -7,22 +7,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ModelCall is one call of a model, as a log tells it.
+// ModelCall is one call of a model, with the values of the log.
 type ModelCall struct {
 	ID       string
-	Model    string // "" when it is not told
+	Model    string // "" when unknown
 	Usage    schema.ProviderUsage
-	Raw      map[string]any // the numbers as the log has them
+	Raw      map[string]any // the numbers of the log, unchanged
 	Stop     string
 	Cost     *float64
 	Extra    map[string]any // of the fact's metadata
 	NoWindow bool           // no model saw the thread's window
-	Lineage  string         // of a call without the thread's window that has a prompt cache, "" for none
-	Version  []string       // tells versions of the call's usage apart, besides its output
+	Lineage  string         // lineage of a call that has a prompt cache but not the thread's window; "" for none
+	Version  []string       // distinguishes versions of the call's usage, in addition to the output count
 }
 
-// Call emits the usage of a model call, before the call's own items, so that
-// the window is what the call saw. A call that was emitted before is left out.
+// Call emits the usage of a model call before the call's items, so the window is the input of the
+// call. A call that was already emitted is skipped.
 func (w *Writer) Call(o *Origin, c *ModelCall) error {
 	t := o.Thread
 	if !t.Calls.Add(HashOf(c.ID)) {
@@ -49,8 +49,8 @@ func (w *Writer) Call(o *Origin, c *ModelCall) error {
 	return w.orProblem(o, w.fact(o, fact, "", append([]string{c.ID, output}, c.Version...)...))
 }
 
-// Called notes a record of a model's answer, for the next call's gap and for
-// the tokenizer of what follows.
+// Called notes a record of a model's answer. The next call needs its time for the gap, and the
+// following texts need its model for the tokenizer.
 func (t *Thread) Called(o *Origin, model string) {
 	if model != "" {
 		t.Model = model
@@ -60,8 +60,8 @@ func (t *Thread) Called(o *Origin, model string) {
 	}
 }
 
-// describeWindow says what stretch of the log the call's window was projected
-// from, and how it decomposes.
+// describeWindow sets the stretch of the log that the call's window was projected from, and the
+// sizes of its layers.
 func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
 	t := o.Thread
 	fact.LineageID = t.Key.Thread
@@ -114,8 +114,8 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
 	t.lastLayers = &layers
 }
 
-// Part takes what is inside out of a whole. Where only the whole is known, all
-// of it stays; a part that is larger than its whole is unknown.
+// Part subtracts inside from whole. If inside is unknown, rest is whole. If inside is larger than
+// whole, taken is unknown.
 func Part(whole, inside *int64) (rest, taken *int64) {
 	if whole == nil || inside == nil {
 		return whole, inside

@@ -14,18 +14,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrBlank stands for a line of white space.
+// ErrBlank is the error for a line of white space.
 var ErrBlank = errors.New("blank line")
 
-// lineRecord is what a line is decoded into: a struct with the names of its members, and a
-// way to read it that takes the same.
+// lineRecord is the type that a line is decoded into. lineRecord is a struct with the names of
+// its members and a Read method that accepts the same input.
 type lineRecord[T any] interface {
 	*T
 	Read(c *jsonscan.Cursor) bool
 }
 
-// DecodeRecord reads one line into rec, which is zero. The error is errBlank or a
-// *lineError.
+// DecodeRecord reads one line into rec, which must be zero. The error is ErrBlank or a
+// *LineError.
 func DecodeRecord[T any, R lineRecord[T]](line []byte, rec R, last bool) error {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, ByteOrderMark))
 	if len(line) == 0 {
@@ -67,19 +67,19 @@ func SyntaxError(err *jsontext.SyntacticError, last bool) error {
 	return NewLineError(ReasonMalformedJSON, at)
 }
 
-// LineError is a problem of one line, before it is known which.
+// LineError is a problem of one line. The line number is added later.
 type LineError struct {
 	reason Reason
 	Detail string
 }
 
-// NewLineError returns a problem with a reason and what else is known of it.
+// NewLineError returns a problem with a reason and further details.
 func NewLineError(reason Reason, detail string) *LineError { return &LineError{reason, detail} }
 
 func (e *LineError) Error() string { return string(e.reason) + ": " + e.Detail }
 
-// ParseTime reads a timestamp, and returns false for one that a ledger cannot
-// hold. One without a zone is taken for UTC.
+// ParseTime reads a timestamp. ParseTime returns false for a time that a ledger cannot hold. A
+// timestamp without a zone counts as UTC.
 func ParseTime(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -91,8 +91,8 @@ func ParseTime(s string) (time.Time, bool) {
 	return t.UTC(), true
 }
 
-// ShortText bounds a string of the log that is kept as it is, such as a
-// folder or a model name.
+// ShortText limits the length of a string that is copied from the log, such as a folder or a
+// model name.
 func ShortText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

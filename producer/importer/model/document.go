@@ -14,24 +14,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document is one JSON value of a log, read element by element: it may be as
-// large as the file. Of what is read only one element is in memory.
+// Document is one JSON value of a log, read element by element. A document can be as large as the
+// file. Only one element is in memory at a time.
 //
 //	file ──▶ lineSource or whole file ──▶ guard ──▶ jsontext.Decoder
 //	                                     UTF-8, size of an element
 type Document struct {
 	Number int // of the document in the file, from 0
-	Line   int // that it begins at, 0 where the file is one document
+	Line   int // first line of the document, 0 where the file is one document
 	Dec    *jsontext.Decoder
 	guard  *guard
 }
 
-// errElementTooLarge stands for an element that is larger than the limit.
+// errElementTooLarge is the error for an element over the size limit.
 var errElementTooLarge = errors.New("element too large")
 
-// Members calls each for every member of the object that comes next, which
-// must read or skip the value. It returns false when the next value is no
-// object.
+// Members calls each for every member of the next object. The function each must read or skip the
+// value. Members returns false when the next value is not an object.
 func (d *Document) Members(each func(name string) error) (bool, error) {
 	if d.Dec.PeekKind() != '{' {
 		return false, d.Dec.SkipValue()
@@ -52,8 +51,7 @@ func (d *Document) Members(each func(name string) error) (bool, error) {
 	return true, err
 }
 
-// Elements calls each for every element of the array that comes next. The
-// value is valid until each returns.
+// Elements calls each for every element of the next array. The value is valid until each returns.
 func (d *Document) Elements(each func(n int, value jsontext.Value) error) error {
 	if d.Dec.PeekKind() != '[' {
 		return d.Dec.SkipValue()
@@ -74,18 +72,18 @@ func (d *Document) Elements(each func(n int, value jsontext.Value) error) error 
 	return err
 }
 
-// Value reads the next value into into. One of another form is left out.
+// Value reads the next value into into. A value of another form is ignored.
 func (d *Document) Value(into any) error {
 	value, err := d.Dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	_ = json.Unmarshal(value, into, jsonscan.Streamed) // what is of another form stays empty
+	_ = json.Unmarshal(value, into, jsonscan.Streamed) // a value of another form leaves into empty
 	return nil
 }
 
-// problem says what ended the document early, nil for an error that is not the
-// document's.
+// problem returns the reason why the document ended early. problem returns nil for an error that
+// is not an error of the document.
 func (d *Document) problem(err error) *LineError {
 	var syntactic *jsontext.SyntacticError
 	at := fmt.Sprintf("at byte %d of the document", d.Dec.InputOffset())
@@ -93,15 +91,15 @@ func (d *Document) problem(err error) *LineError {
 	case errors.Is(err, errElementTooLarge):
 		return NewLineError(ReasonLineTooLong, at+" an element is larger than the limit")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return NewLineError(ReasonTruncatedLine, at+" the log ends in the middle of a value; what stands before it is imported")
+		return NewLineError(ReasonTruncatedLine, at+" the log ends in the middle of a value; the part before it is imported")
 	case errors.As(err, &syntactic):
 		found := SyntaxError(syntactic, false).(*LineError)
-		return NewLineError(found.reason, at+"; what stands before it is imported")
+		return NewLineError(found.reason, at+"; the part before it is imported")
 	}
 	return nil
 }
 
-// guard watches what a decoder is given.
+// guard checks the bytes on their way to a decoder.
 type guard struct {
 	r        io.Reader
 	ctx      context.Context
@@ -109,7 +107,7 @@ type guard struct {
 	limit    int64
 	given    int64
 	progress func(n int)
-	rest     []byte // the start of a character
+	rest     []byte // the first bytes of a character
 	invalid  bool   // the text is not UTF-8
 }
 
@@ -129,7 +127,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// check looks for bytes that are not UTF-8, also over the end of a read.
+// check looks for bytes that are not UTF-8. A character can be split over two reads.
 func (g *guard) check(p []byte, last bool) {
 	for len(g.rest) > 0 && len(p) > 0 && !utf8.FullRune(g.rest) {
 		g.rest, p = append(g.rest, p[0]), p[1:]
@@ -150,7 +148,7 @@ func (g *guard) check(p []byte, last bool) {
 	g.rest = append(g.rest, p[end:]...)
 }
 
-// LineSource gives what is left of one line of r.
+// LineSource reads the rest of one line of r.
 type LineSource struct {
 	R    *bufio.Reader
 	done bool
@@ -176,9 +174,9 @@ func (s *LineSource) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// IsSpread reports whether a log that begins with head is one document over
-// several lines, rather than one a line. A line that is a whole document, with
-// something behind it, is one of several.
+// IsSpread reports whether a log that begins with head is one document over several lines. The
+// other kind has one document per line. A first line that is a complete document, with text after
+// it, is of the other kind.
 func IsSpread(head []byte) bool {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(bytes.TrimPrefix(head, ByteOrderMark)), []byte("\n"))
 	first = bytes.TrimRight(first, " \t\r")
@@ -190,9 +188,9 @@ func IsSpread(head []byte) bool {
 
 var ByteOrderMark = []byte("\xef\xbb\xbf")
 
-// eachDocument calls each for every document of r. each reads as much of it as
-// it needs. What is wrong with a document is a problem where report says so,
-// and the next one is read.
+// eachDocument calls each for every document of r. The function each reads as much of the
+// document as it needs. An error in a document is a problem if report is set, and the next
+// document is read.
 func (w *Writer) eachDocument(ctx context.Context, r io.Reader, report bool, progress func(n int), each func(d *Document) error) error {
 	lines := readers.Get().(*bufio.Reader)
 	lines.Reset(r)
@@ -221,7 +219,7 @@ func (w *Writer) eachDocument(ctx context.Context, r io.Reader, report bool, pro
 		}
 		if w.dec == nil {
 			w.dec = jsontext.NewDecoder(g, jsonscan.Streamed)
-		} else { // its buffer is used again
+		} else { // the next document reuses the buffer
 			w.dec.Reset(g, jsonscan.Streamed)
 		}
 		d.Dec, g.dec = w.dec, w.dec
@@ -238,7 +236,8 @@ func (w *Writer) eachDocument(ctx context.Context, r io.Reader, report bool, pro
 	}
 }
 
-// document reads one document. The error is not the document's.
+// document reads one document. Errors of the document are problems; the returned error is of the
+// reader, of each or of ctx.
 func (w *Writer) document(d *Document, report bool, each func(d *Document) error) error {
 	kind := d.Dec.PeekKind()
 	if kind == 0 {
@@ -256,7 +255,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 		w.Report.Lines += min(d.Line, 1)
 	}
 	err := each(d)
-	if err == nil { // a document ends where its line does
+	if err == nil { // a document ends at the end of its line
 		if _, err = d.Dec.ReadToken(); errors.Is(err, io.EOF) {
 			err = nil
 		} else if err == nil {
@@ -264,7 +263,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 		}
 	}
 	if report && d.guard.invalid {
-		w.Problem(d.Line, NewLineError(ReasonInvalidUTF8, "bytes that are not UTF-8 are read as U+FFFD; the rest is imported"))
+		w.Problem(d.Line, NewLineError(ReasonInvalidUTF8, "bytes that are not UTF-8 are read as U+FFFD; the other text is imported"))
 	}
 	if err == nil || w.Failed != nil {
 		return w.Failed
@@ -281,7 +280,7 @@ func (w *Writer) document(d *Document, report bool, each func(d *Document) error
 
 var errTrailing = errors.New("text after the value")
 
-// TwiceDocuments reads a log of documents two times, as [Writer.Twice] does.
+// TwiceDocuments reads a log of documents twice, like [Writer.Twice].
 func (w *Writer) TwiceDocuments(ctx context.Context, r io.ReadSeeker, index, facts func(d *Document) error) error {
 	size, ok, err := w.sizeOf(r)
 	if err != nil || !ok {
@@ -303,8 +302,7 @@ func (w *Writer) TwiceDocuments(ctx context.Context, r io.ReadSeeker, index, fac
 	return nil
 }
 
-// Each calls read for every element of the array that comes next, which reads
-// the element itself.
+// Each calls read for every element of the next array. The function read reads the element.
 func (d *Document) Each(read func() error) error {
 	if d.Dec.PeekKind() != '[' {
 		return d.Dec.SkipValue()

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Format is a kind of session log, by the name of the program that writes it.
+// Format is a kind of session log. Its value is the name of the program that writes the log.
 type Format string
 
-// The formats that can be imported, and FormatAuto, which looks at each file
-// for which of them it is.
+// The formats that can be imported. FormatAuto detects the format of each file.
 const (
 	FormatAuto       Format = "auto"
 	FormatClaudeCode Format = "claude-code"
@@ -29,10 +28,10 @@ func ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(Formats(), f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("unknown format %q: there are auto, claude-code, codex, swe-agent and openhands", name)
+	return "", fmt.Errorf("unknown format %q: use auto, claude-code, codex, swe-agent or openhands", name)
 }
 
-// suffixes are how names of a format's files end; none for any.
+// suffixes returns the suffixes of the names of a format's files, nil for any name.
 func (f Format) suffixes() []string {
 	switch f {
 	case FormatClaudeCode, FormatCodex:
@@ -55,7 +54,7 @@ func (f Format) Named(name string) bool {
 
 func (f Format) NoFiles() string {
 	if f.suffixes() == nil {
-		return "no file in this folder or below"
+		return "there is no file in this folder or below it"
 	}
-	return "no *" + strings.Join(f.suffixes(), " or *") + " file in this folder or below"
+	return "there is no *" + strings.Join(f.suffixes(), " or *") + " file in this folder or below it"
 }

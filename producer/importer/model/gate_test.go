@@ -8,8 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestGate: whatever a parser lets through, no fact leaves with an attribute
-// that cannot travel.
+// TestGate: no fact has an attribute that cannot travel, regardless of the parser.
 func TestGate(t *testing.T) {
 	for name, spoil := range map[string]func(o *Origin, p *Piece){
 		"nothing":        func(*Origin, *Piece) {},
@@ -42,8 +41,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestLargeTotals: a call is counted to the token whatever it used, and of its
-// versions the one with the most output.
+// TestLargeTotals: the tokens of a call are exact at any size. Of the versions of a call, the one
+// with the most output counts.
 func TestLargeTotals(t *testing.T) {
 	count := func(n int64) schema.ProviderUsage { return schema.ProviderUsage{UncachedInput: &n, Output: &n} }
 	var all Report
@@ -58,7 +57,7 @@ func TestLargeTotals(t *testing.T) {
 	}
 }
 
-// TestNameBased holds the ids to the library's.
+// TestNameBased compares the ids with those of the library.
 func TestNameBased(t *testing.T) {
 	namespace := NewTool(FormatCodex).namespace
 	for _, name := range []string{"", "a", "a\x00b"} {

@@ -13,16 +13,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxNativeID keeps ids, and with them facts that list many, small. Native ids
-// have about 40 bytes.
+// MaxNativeID is the longest native id, in bytes. MaxNativeID limits the size of ids, and of
+// facts that list many ids. Native ids have about 40 bytes.
 const MaxNativeID = 128
 
-// ValidID reports whether a native id can travel as an attribute and as a
-// reference.
+// ValidID reports whether a native id can be an attribute and a reference.
 func ValidID(id string) bool { return len(id) <= MaxNativeID && printable(id) }
 
-// printable is validID for an id of any length: one that a native id is a part
-// of.
+// printable is ValidID without the length limit. printable checks ids that contain a native id.
 func printable(id string) bool {
 	for i := range len(id) {
 		switch c := id[i]; {
@@ -39,7 +37,7 @@ func printable(id string) bool {
 // NativeID is an id of a record, with the name of the member that holds it.
 type NativeID struct{ Member, ID string }
 
-// Refused returns a problem when one of the ids cannot travel.
+// Refused returns a problem when one of the ids is not valid.
 func Refused(ids ...NativeID) *LineError {
 	for _, n := range ids {
 		if !ValidID(n.ID) {
@@ -49,7 +47,7 @@ func Refused(ids ...NativeID) *LineError {
 	return nil
 }
 
-// Usable returns the id, and "" for one that cannot travel, which is a problem
+// Usable returns the id, or "" for an id that is not valid. An id that is not valid is a problem
 // of the line.
 func (w *Writer) Usable(line int, member, id string) string {
 	if err := Refused(NativeID{member, id}); err != nil {
@@ -59,11 +57,10 @@ func (w *Writer) Usable(line int, member, id string) string {
 	return id
 }
 
-// eventID is the id of a fact of the thread, and false where it, or another
-// attribute of the fact, would be made of a string that cannot travel. That is
-// the one gate for what all parsers take from a log. As no part of a name holds
-// the separator, two facts have the same id only where they have the same type
-// and name.
+// eventID returns the id of a fact of the thread. eventID returns false where a string is not
+// valid for the id or for another attribute of the fact. All strings that a parser takes from a
+// log pass this check. No part of a name contains the separator. Two facts therefore have the
+// same id only if they have the same type and name.
 func (w *Writer) eventID(t *Thread, fact schema.Fact, toolCall string, name []string) (uuid.UUID, bool) {
 	kind := string(fact.EventType())
 	for _, id := range [...]string{t.Key.Session, t.Key.Thread, t.Turn, t.Task, t.ParentRun, t.RootRun, toolCall, fact.RecordID()} {
@@ -85,8 +82,8 @@ func (w *Writer) eventID(t *Thread, fact schema.Fact, toolCall string, name []st
 	return nameBased(w.name), true
 }
 
-// nameBased is the UUID of version 5 of a name behind its namespace, as
-// [uuid.NewSHA1] makes it.
+// nameBased returns the UUID of version 5 of a name that follows its namespace, like
+// [uuid.NewSHA1].
 func nameBased(name []byte) (id uuid.UUID) {
 	sum := sha1.Sum(name)
 	copy(id[:], sum[:])
@@ -95,7 +92,7 @@ func nameBased(name []byte) (id uuid.UUID) {
 	return id
 }
 
-// Quoted makes a record type safe to print.
+// Quoted returns a record type that is safe to print.
 func Quoted(kind string) string { return strconv.Quote(ShortText(kind, 64)) }
 
 func IDText(value jsonscan.Span) string {

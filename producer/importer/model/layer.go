@@ -1,7 +1,7 @@
 package model
 
-// layer is what fills a part of a window; the package comment says what each
-// holds. The zero value is none.
+// layer is a kind of content that fills a part of a window. The package comment describes each
+// layer. The zero value is no layer.
 type layer uint8
 
 // The layers, in the order of their names.
@@ -37,12 +37,12 @@ var layerNames = [layerCount]string{
 
 func (l layer) String() string { return layerNames[l] }
 
-// layerSize is how much of a window one layer fills.
+// layerSize is the size of one layer of a window.
 type layerSize struct {
 	items   int64
 	tokens  int64
 	unknown bool  // at least one item of unknown size
-	changes int64 // sum over positions, so that an exchanged item is seen
+	changes int64 // sum over positions, to detect an exchanged item
 }
 
 func (s *layerSize) Add(e *Entry) {
@@ -55,10 +55,10 @@ func (s *layerSize) Add(e *Entry) {
 	}
 }
 
-// layerSizes are those of a window; a layer without items is not in it.
+// layerSizes are the sizes of a window's layers. A layer without items is absent.
 type layerSizes [layerCount]layerSize
 
-// used is how many layers have items.
+// used returns the number of layers that have items.
 func (s *layerSizes) used() (n int) {
 	for of := range s {
 		if s[of].items > 0 {

@@ -8,28 +8,28 @@ import (
 	"sync"
 )
 
-// errLineTooLong stands for a line that was skipped because of its length.
+// errLineTooLong is the error for a line that was skipped because of its length.
 var errLineTooLong = errors.New("line too long")
 
 const (
 	ReadBufferBytes = 256 << 10
-	// keptLineBytes is the room for a line that the next ones get, too. Logs hold
-	// images of megabytes, one line behind the other.
+	// keptLineBytes is the largest line buffer that is reused for the next lines. Logs hold
+	// images of megabytes, often in consecutive lines.
 	keptLineBytes = 16 << 20
 )
 
-// lineReader reads lines of any length up to a limit. Memory is bounded by
-// the limit; a longer line is skipped to its end.
+// lineReader reads lines up to a length limit, which also limits its memory. A longer line is
+// skipped.
 type lineReader struct {
 	r          *bufio.Reader
 	limit      int
-	number     int   // of the line that next returned, from 1
+	number     int   // number of the line that Next returned, from 1
 	read       int64 // bytes
-	terminated bool  // whether that line ended with a newline
+	terminated bool  // whether the line ended with a newline
 	buf        []byte
 }
 
-// newLineReader returns a reader that its user closes.
+// newLineReader returns a reader. The caller must close it.
 func newLineReader(r io.Reader, limit int) *lineReader {
 	l := &lineReader{r: readers.Get().(*bufio.Reader), limit: limit}
 	l.r.Reset(r)
@@ -38,8 +38,7 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 
 func (l *lineReader) close() { giveBack(l.r) }
 
-// readers have the buffers through which logs are read: to make one costs more
-// than to read a small log.
+// readers holds the buffers for reading logs. A new buffer costs more than reading a small log.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ReadBufferBytes) }}
 
 func giveBack(r *bufio.Reader) {
@@ -47,9 +46,8 @@ func giveBack(r *bufio.Reader) {
 	readers.Put(r)
 }
 
-// Next returns the next line without its newline, valid until the next call.
-// The error is io.EOF after the last line, errLineTooLong for a line that was
-// skipped, or the reader's.
+// Next returns the next line without its newline, valid until the next call. The error is io.EOF
+// after the last line, errLineTooLong for a skipped line, or an error of the reader.
 func (l *lineReader) Next() ([]byte, error) {
 	if cap(l.buf) > keptLineBytes {
 		l.buf = nil
@@ -75,7 +73,7 @@ func (l *lineReader) Next() ([]byte, error) {
 			l.number++
 			return part, nil
 		} else {
-			if room := len(l.buf) + len(part); room > cap(l.buf) { // twice as much, where append adds a quarter
+			if room := len(l.buf) + len(part); room > cap(l.buf) { // doubles the capacity, where append adds a quarter
 				l.buf = slices.Grow(l.buf, min(max(2*cap(l.buf), room), l.limit)-len(l.buf))
 			}
 			l.buf = append(l.buf, part...)

@@ -7,12 +7,12 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Entry is one entry of a thread's item log, as far as windows need it.
+// Entry is one entry of a thread's item log, reduced to the fields that windows need.
 type Entry struct {
 	position int64
 	item     string
 	Record   uint64 // hash of the record's id
-	toolCall uint64 // hash of its id, 0 without one
+	toolCall uint64 // hash of the tool call's id, 0 without one
 	Text     uint64 // hash of the text, 0 when the log does not hold it
 	tokens   int64  // unknown when negative
 	Layer    layer
@@ -20,7 +20,7 @@ type Entry struct {
 
 const unknownTokens = -1
 
-// packed is a count as an entry holds it.
+// packed is a count in the form of an entry: negative when unknown.
 func packed(tokens *int64) int64 {
 	if tokens == nil {
 		return unknownTokens
@@ -28,7 +28,7 @@ func packed(tokens *int64) int64 {
 	return *tokens
 }
 
-// size is the entry's tokens, nil when they are unknown.
+// size returns the tokens of the entry, nil when unknown.
 func (e *Entry) size() *int64 {
 	if e.tokens < 0 {
 		return nil
@@ -37,20 +37,20 @@ func (e *Entry) size() *int64 {
 	return &tokens
 }
 
-// ItemLog is a thread's append-only log and the stretch of it that the next
-// call's window is projected from.
+// ItemLog is a thread's append-only log, and the stretch of it that the next call's window is
+// projected from.
 type ItemLog struct {
 	next    int64
-	Partial bool                // the window begins before the log does
+	Partial bool                // the window begins before the log
 	Window  hashset.List[Entry] // in order of position
 	sizes   layerSizes          // of the window
-	stale   bool                // sizes have to be summed again
-	Results map[uint64]ResultAt // tool call, by hash of its id → its result, of the whole log; nil where nobody asks
-	prompts []int64             // positions where a user's turns begin, without those rolled back
-	After   map[uint64]int64    // record, by hash of its id → position of the entry after it, of the whole log; nil where nobody asks
+	stale   bool                // sizes must be summed again
+	Results map[uint64]ResultAt // hash of a tool call's id → its result, for the whole log; nil if not needed
+	prompts []int64             // positions where a user's turns begin, without turns that were rolled back
+	After   map[uint64]int64    // hash of a record's id → position of the entry after it, for the whole log; nil if not needed
 }
 
-// ResultAt is where a tool call's result stands, and how large it is.
+// ResultAt is the position and the size of a tool call's result.
 type ResultAt struct {
 	Position int64
 	Tokens   int64 // unknown when negative
@@ -70,10 +70,10 @@ func (l *ItemLog) append(e Entry) int64 {
 	return e.position
 }
 
-// Passed notes that a record's entries are in the log.
+// Passed notes that the entries of a record are in the log.
 func (l *ItemLog) Passed(record string) { l.After[HashOf(record)] = l.next }
 
-// Skipped notes a record without entries: it stands where its parent stands.
+// Skipped notes a record without entries. Its position is the position of its parent.
 func (l *ItemLog) Skipped(record, parent string) {
 	at, known := l.After[HashOf(parent)]
 	if !known {
@@ -82,9 +82,9 @@ func (l *ItemLog) Skipped(record, parent string) {
 	l.After[HashOf(record)] = at
 }
 
-// Rewind drops from the window what a user left behind by going back to an
-// earlier record and prompting from there. Going back beyond the window's
-// start drops nothing, since that window cannot be told any more.
+// Rewind removes entries from the window after a user returned to an earlier record and continued
+// there. If the earlier record is before the window's start, Rewind removes nothing, because that
+// window is no longer known.
 func (l *ItemLog) Rewind(parent string) {
 	at, known := l.After[HashOf(parent)]
 	if !known || at == l.next || l.Window.Len() == 0 || at <= l.Window.At(0).position {
@@ -93,7 +93,7 @@ func (l *ItemLog) Rewind(parent string) {
 	l.cut(at)
 }
 
-// cut ends the window before the position.
+// cut ends the window before position at.
 func (l *ItemLog) cut(at int64) {
 	l.Window.Cut(sort.Search(l.Window.Len(), func(i int) bool { return l.Window.At(i).position >= at }))
 	l.stale = true
@@ -106,7 +106,7 @@ func (l *ItemLog) Prompt() {
 	}
 }
 
-// RollBack drops the last turns from the window.
+// RollBack removes the last turns from the window.
 func (l *ItemLog) RollBack(turns int64) {
 	if turns <= 0 || len(l.prompts) == 0 {
 		return
@@ -117,7 +117,7 @@ func (l *ItemLog) RollBack(turns int64) {
 	l.cut(at)
 }
 
-// start is the position of the window's first entry that the log holds.
+// start is the position of the first entry of the window that is in the log.
 func (l *ItemLog) start() int64 {
 	if l.Window.Len() == 0 {
 		return l.next
@@ -125,7 +125,7 @@ func (l *ItemLog) start() int64 {
 	return l.Window.At(0).position
 }
 
-// first is the position that the window starts at, nil when it is unknown.
+// first is the start position of the window, nil when unknown.
 func (l *ItemLog) first() *int64 {
 	if l.Partial {
 		return nil
@@ -134,7 +134,7 @@ func (l *ItemLog) first() *int64 {
 	return &first
 }
 
-// Elide marks the result of a tool call as replaced by a stub.
+// Elide marks the result of a tool call as a stub.
 func (l *ItemLog) Elide(toolCall string) {
 	call := HashOf(toolCall)
 	for _, e := range l.Window.All() {
@@ -145,7 +145,7 @@ func (l *ItemLog) Elide(toolCall string) {
 	}
 }
 
-// Drop takes entries out of the window and returns them as elided items, with
+// Drop removes entries from the window and returns them as elided items. Drop returns the sum of
 // their tokens when all are known.
 func (l *ItemLog) Drop(gone func(*Entry) bool) (items []schema.Elided, before *int64) {
 	dropped, left := l.split(gone)
@@ -157,7 +157,7 @@ func (l *ItemLog) Drop(gone func(*Entry) bool) (items []schema.Elided, before *i
 	return items, sumTokens(&dropped)
 }
 
-// split parts the window's entries by whether they are in.
+// split divides the window's entries by the predicate in.
 func (l *ItemLog) split(in func(*Entry) bool) (some, others hashset.List[Entry]) {
 	for _, e := range l.Window.All() {
 		if in(e) {
@@ -169,8 +169,8 @@ func (l *ItemLog) split(in func(*Entry) bool) (some, others hashset.List[Entry])
 	return some, others
 }
 
-// Stub puts a stub of the given size in the place of a record's entries and
-// returns them as elided items. A stub of several entries counts as the first.
+// Stub replaces the entries of a record by a stub of the given size. Stub returns the entries as
+// elided items. One stub for several entries counts as the first entry.
 func (l *ItemLog) Stub(record uint64, tokens *int64, digest string) (items []schema.Elided) {
 	for _, e := range l.Window.All() {
 		if e.Record != record {
@@ -199,15 +199,15 @@ func (l *ItemLog) layers() *layerSizes {
 	return &l.sizes
 }
 
-// stretch is a part of the log that a summary stands for.
+// stretch is a part of the log that a summary replaces.
 type stretch struct {
 	thread  string
-	partial bool // it begins before the log does
+	partial bool // the stretch begins before the log
 	entries hashset.List[Entry]
 }
 
-// compact ends the window: what a summary replaces is returned and what
-// retained names stays.
+// compact ends the window. compact returns the entries that a summary replaces and keeps the
+// entries of retained.
 func (l *ItemLog) compact(thread string, retained func(*Entry) bool) (source stretch, tail hashset.List[Entry]) {
 	source.thread, source.partial = thread, l.Partial
 	l.Partial = false
@@ -216,8 +216,8 @@ func (l *ItemLog) compact(thread string, retained func(*Entry) bool) (source str
 	return source, tail
 }
 
-// window is the stretch as a reference. Of a partial one neither the number
-// of items nor of tokens is known.
+// window is the stretch as a reference. For a partial stretch the numbers of items and tokens are
+// unknown.
 func (s *stretch) window() *schema.SourceWindow {
 	w := &schema.SourceWindow{ThreadID: s.thread}
 	count := int64(s.entries.Len())
@@ -233,7 +233,7 @@ func (s *stretch) window() *schema.SourceWindow {
 	return w
 }
 
-// sumTokens is nil when one entry's tokens are unknown.
+// sumTokens returns the sum of the tokens, nil when the tokens of one entry are unknown.
 func sumTokens(entries *hashset.List[Entry]) *int64 {
 	var sum int64
 	for _, e := range entries.All() {

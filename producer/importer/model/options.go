@@ -2,25 +2,25 @@ package model
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// Options says what an import makes of a log. The zero value imports without
-// tenant, digests, token counts and text.
+// Options configure an import. The zero value imports without tenant, digests, token counts and
+// text.
 type Options struct {
 	// Tenant is the tenant attribute of every event.
 	Tenant string
-	// Key makes the content digests. The zero key makes none.
+	// Key is the key of the content digests. The zero key makes no digests.
 	Key schema.Key
-	// Count returns how many tokens text has for model and what counted them.
-	// The model is "" before the thread's first answer. It is called once for
-	// each piece of text. Nil leaves token counts unknown.
+	// Count returns the number of tokens that text has for model, and the name of the counter.
+	// The model is "" before the thread's first answer. An import calls Count once for each piece
+	// of text. If Count is nil, token counts are unknown.
 	Count func(model, text string) (tokens int64, estimator string)
-	// StoreText puts text into the events, where it fits. Defaults to off:
-	// digests, sizes and token counts are stored, text is not.
+	// StoreText puts text into the events, up to the size limit of an event. The default is off:
+	// the events hold digests, sizes and token counts.
 	StoreText bool
-	// Progress is called now and then, and once more where the log was read to its
-	// end. An import reads its log twice and total counts both passes.
+	// Progress is called about once per megabyte, and at the end of the log. An import reads its
+	// log twice, and total counts both passes.
 	Progress func(bytesRead, total int64)
-	// MaxLineBytes is the length from which on a line is skipped and reported.
-	// Defaults to 64 MiB.
+	// MaxLineBytes is the longest line that is read. Longer lines are skipped and reported. The
+	// default is 64 MiB.
 	MaxLineBytes int
 }
 
@@ -33,7 +33,7 @@ func (o Options) maxLineBytes() int {
 	return defaultMaxLineBytes
 }
 
-// CountTokens returns the tokens of text, nil when nothing counts them.
+// CountTokens returns the number of tokens of text, nil without Count.
 func (o Options) CountTokens(model, text string) (*int64, string) {
 	if o.Count == nil {
 		return nil, ""

@@ -11,11 +11,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Piece is one piece of a message: what becomes an item and an entry of the
-// item log.
+// Piece is one piece of a message. Piece becomes an item and an entry of the item log.
 type Piece struct {
 	ID       string   // native
-	Name     []string // tells the piece from others of the record, in event ids
+	Name     []string // distinguishes the piece from other pieces of the record, in event ids
 	Kind     string   // context_kind
 	Layer    layer
 	ItemType string
@@ -25,9 +24,9 @@ type Piece struct {
 	ToolCall string
 	Mime     string
 	Text     *string        // nil when the log does not hold the text
-	Size     *int64         // bytes; of text when there is text
-	withheld bool           // a scrubber's mark stands in the place of the whole text, whose size is unknown
-	masked   bool           // whether the log says that it withholds content
+	Size     *int64         // bytes; the length of Text where the log holds the text
+	withheld bool           // a scrubber's mark replaces the whole text, whose size is unknown
+	masked   bool           // the log marks content as withheld
 	Extra    map[string]any // of the item's metadata
 }
 
@@ -36,21 +35,20 @@ func (p *Piece) SetText(text string) {
 	p.Text, p.Size = &text, &size
 }
 
-// SetLogged is setText for a log that may be scrubbed: a mark in the place of
-// the whole text, such as "[REDACTED_TEXT len=12 sha=…]", is not the text.
+// SetLogged sets the text of a piece from a log that may be scrubbed. A mark that replaces the
+// whole text, such as "[REDACTED_TEXT len=12 sha=…]", does not count as text.
 func (p *Piece) SetLogged(text string) {
 	p.SetText(text)
 	p.withheld = len(text) < 128 && strings.HasPrefix(text, "[REDACTED") && strings.HasSuffix(text, "]") && strings.Count(text, "]") == 1
 }
 
-// redactionMark is what programs and scrubbers put in the place of a secret.
+// redactionMark is part of the marks that programs and scrubbers put in the place of a secret.
 const redactionMark = "REDACTED"
 
 var modelSees = []string{string(schema.VisibleModel)}
 
-// Piece emits one piece of a message as an item and as an entry of the log.
-// call is the model call that produced it, or "". The item is valid until the
-// next piece.
+// Piece emits one piece of a message as an item and as an entry of the log. The model call that
+// produced the piece is call, or "". The item is valid until the next piece.
 func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, error) {
 	t := o.Thread
 	w.noteTool(t, p)
@@ -101,8 +99,8 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 	return item, w.orProblem(o, w.fact(o, entryFact, p.ToolCall, name...))
 }
 
-// Aside emits a piece that the runtime has and no model is shown: an item
-// without an entry of the log.
+// Aside emits a piece that the runtime has but no model sees. The piece becomes an item without
+// an entry of the log.
 func (w *Writer) Aside(o *Origin, p *Piece) error {
 	item := &schema.ItemAdded{Common: schema.Common{Metadata: o.said()}, Item: schema.Item{
 		ItemID: p.ID, ContextKind: p.Kind, Title: p.Title, Role: p.Role, MimeType: p.Mime,
@@ -115,11 +113,10 @@ func (w *Writer) Aside(o *Origin, p *Piece) error {
 	return w.orProblem(o, w.itemFact(o, p, item, append([]string{o.Record}, p.Name...)))
 }
 
-// maxInlineBytes is the text from which on putting it into an event is not
-// even tried.
+// maxInlineBytes is the size of a text that certainly does not fit into an event.
 const maxInlineBytes = schema.MaxEventBytes
 
-// itemFact emits the item with its text, when that is wanted and fits.
+// itemFact emits the item, with its text if StoreText is set and the text fits.
 func (w *Writer) itemFact(o *Origin, p *Piece, item *schema.ItemAdded, name []string) error {
 	if w.Opts.StoreText && p.Text != nil && !p.withheld && *p.Text != "" && len(*p.Text) < maxInlineBytes {
 		inline := *item
@@ -131,7 +128,7 @@ func (w *Writer) itemFact(o *Origin, p *Piece, item *schema.ItemAdded, name []st
 	return w.fact(o, item, p.ToolCall, name...)
 }
 
-// noteTool remembers tool calls and their results for names and counts.
+// noteTool records tool calls and their results for names and counts.
 func (w *Writer) noteTool(t *Thread, p *Piece) {
 	switch {
 	case p.ToolCall == "":
@@ -139,7 +136,7 @@ func (w *Writer) noteTool(t *Thread, p *Piece) {
 		t.Session.Tools[p.ToolCall] = p.Function
 		w.Report.tool(t.Key.Session, p.ToolCall, toolUsed)
 	case p.ItemType == ItemFunctionOutput:
-		delete(t.Session.Tools, p.ToolCall) // a call is answered once
+		delete(t.Session.Tools, p.ToolCall) // a call has one answer
 		w.Report.tool(t.Key.Session, p.ToolCall, toolAnswered)
 	}
 }
@@ -162,7 +159,7 @@ func ToolTitle(name, what string) string {
 	return ShortText(name, 64) + " " + what
 }
 
-// BlockName is a block's type as it may stand in an item type.
+// BlockName returns a block's type in the form that an item type allows.
 func BlockName(blockType string) string {
 	for i := range len(blockType) {
 		if c := blockType[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -175,13 +172,13 @@ func BlockName(blockType string) string {
 	return blockType
 }
 
-// Base64Bytes is how many bytes a base64 text stands for.
+// Base64Bytes returns the number of bytes that a base64 text encodes.
 func Base64Bytes(data []byte) int64 {
 	return int64(base64.RawStdEncoding.DecodedLen(len(bytes.TrimRight(data, "="))))
 }
 
-// NoteTruncated notes that the program shortened the piece before the model
-// saw it, as one of its own marks in the text says.
+// NoteTruncated notes that the program shortened the piece before the model saw it. The marks are
+// the program's texts for this.
 func (p *Piece) NoteTruncated(marks ...string) {
 	for _, mark := range marks {
 		if p.Text != nil && strings.Contains(*p.Text, mark) {
@@ -193,8 +190,8 @@ func (p *Piece) NoteTruncated(marks ...string) {
 
 func Itoa(n int) string { return strconv.Itoa(n) }
 
-// ImageAt makes p an image: its size, where the address holds the image itself,
-// and nothing of it.
+// ImageAt returns p as an image. If the address holds the image, the piece has the image's size
+// but no content.
 func ImageAt(address jsonscan.Span, p Piece) Piece {
 	p.Kind, p.Layer, p.ItemType, p.Title = "image", LayerMedia, "codex:image", "Media"
 	text, _ := address.Text()

@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Reason is a stable code for what was wrong with a file or a line.
+// Reason is a stable code for a problem with a file or a line.
 type Reason string
 
 // The reasons of problems with whole files.
@@ -17,8 +17,8 @@ const (
 	ReasonSecondSession    Reason = "second_session" // both are imported
 )
 
-// The reasons of problems with one line, which is not imported unless the
-// comment says so.
+// The reasons of problems with one line. The line is not imported, except where a comment states
+// otherwise.
 const (
 	ReasonMalformedJSON   Reason = "malformed_json"
 	ReasonTruncatedLine   Reason = "truncated_line" // the last line, cut off
@@ -27,25 +27,25 @@ const (
 	ReasonTooDeep         Reason = "too_deep"
 	ReasonLineTooLong     Reason = "line_too_long"
 	ReasonNotAnObject     Reason = "not_an_object"
-	ReasonUnexpectedValue Reason = "unexpected_value" // of another JSON type than the log format has
+	ReasonUnexpectedValue Reason = "unexpected_value" // a JSON type that the log format does not have
 	ReasonUnknownType     Reason = "unknown_record_type"
 	ReasonNoSession       Reason = "no_session_id"
 	ReasonBadID           Reason = "bad_id"
 	ReasonNoMessage       Reason = "no_message"
 	ReasonDuplicateRecord Reason = "duplicate_record"
-	ReasonFactTooLarge    Reason = "fact_too_large"     // the line's other facts are imported
+	ReasonFactTooLarge    Reason = "fact_too_large"     // other facts of the line are imported
 	ReasonNoTime          Reason = "no_timestamp"       // imported with the session's last known time, if it has one
-	ReasonNoUUID          Reason = "no_uuid"            // imported with an id made of the line number
-	ReasonNoMessageID     Reason = "no_message_id"      // imported; the record's id stands for the call's
+	ReasonNoUUID          Reason = "no_uuid"            // imported with an id from the line number
+	ReasonNoMessageID     Reason = "no_message_id"      // imported; the record's id becomes the call's id
 	ReasonNegativeUsage   Reason = "negative_usage"     // imported with that count unknown
 	ReasonBadUsage        Reason = "bad_usage"          // imported with that count unknown
 	ReasonUnknownBlock    Reason = "unknown_block_type" // imported as an entry of unknown size
-	ReasonUsageGap        Reason = "usage_gap"          // imported; what the log's own total has more is no call's
+	ReasonUsageGap        Reason = "usage_gap"          // imported; the log's total is larger than the sum of its calls
 	ReasonNothingElided   Reason = "nothing_elided"
 )
 
-// A Problem is one thing that could not be imported as it stands. Detail
-// explains it without quoting content of the log.
+// A Problem is content that could not be imported unchanged. Detail explains the problem without
+// quoting content of the log.
 type Problem struct {
 	File   string
 	Line   int // from 1; 0 for the file as a whole
@@ -53,7 +53,7 @@ type Problem struct {
 	Detail string
 }
 
-// String is "file:line: reason: detail".
+// String returns "file:line: reason: detail".
 func (p Problem) String() string {
 	at := p.File
 	if p.Line > 0 {

@@ -1,6 +1,6 @@
 package model
 
-// progressStep is how many bytes pass between two calls of Options.Progress.
+// progressStep is the number of bytes between two calls of Options.Progress.
 const progressStep = 1 << 20
 
 type progress struct {

@@ -1,15 +1,17 @@
 package model
 
-// Recogniser tells the logs of one format by the members of their first records.
+// Recogniser recognises the logs of one format by the members of their first records.
 type Recogniser struct {
 	Format Format
-	// Tells reports whether the name of one member is enough, seen being those up to it.
+	// Tells reports whether the name of one member decides the format. seen holds the members so
+	// far.
 	Tells func(name string, seen Members) bool
 	// Recognises decides by all members of an object.
 	Recognises func(seen Members) bool
 }
 
-// Members are those of an object, by name: a short string value, or "" for any other.
+// Members are the members of an object by name. The value is a short string, or "" for any other
+// value.
 type Members map[string]string
 
 // Has reports whether the object has all of these members.

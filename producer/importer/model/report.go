@@ -7,14 +7,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Report says what an import found. The zero value is the report of nothing.
-// A session that stands in several files, and what several files hold of one
-// session, is counted once, also by [Report.Merge].
+// Report holds the results of an import. The zero value is an empty report. Content that occurs
+// in several files counts once, also after [Report.Merge].
 type Report struct {
 	Files    int
 	Sessions int // with at least one fact
 	Lines    int // of logs that are read line by line
-	Facts    int // emitted; the ledger recognises those that it has
+	Facts    int // emitted facts; the ledger recognises the facts that it already has
 	Calls    int // model calls, by id
 	Tokens   TokenTotals
 
@@ -25,22 +24,21 @@ type Report struct {
 	Elisions           int // passes, such as a microcompaction
 	Summaries          int
 
-	// Ignored counts the records that carry no context facts, by type.
+	// Ignored counts the records without context facts, by type.
 	Ignored map[string]int
-	// Problems lists what went wrong, at most [MaxProblems] for a file.
+	// Problems lists at most [MaxProblems] problems per file.
 	Problems []Problem
-	// MoreProblems counts what is not listed.
+	// MoreProblems counts the problems that are not listed.
 	MoreProblems int
 
 	counted counted
 }
 
-// counted is what the totals count, so that nothing counts twice. Ids are kept
-// as hashes.
+// counted holds hashes of the ids that the totals include, so each id counts once.
 type counted struct {
 	sessions   map[uint64]bool
 	calls      map[uint64]smallTotals
-	large      map[uint64]TokenTotals // of the calls, those whose totals are not small
+	large      map[uint64]TokenTotals // totals of calls that smallTotals cannot hold
 	tools      map[uint64]toolTrace
 	boundaries map[uint64]boundaryKind
 }
@@ -60,23 +58,23 @@ const (
 	boundarySummary
 )
 
-// MaxProblems is how many problems of one file a report lists. The others are
+// MaxProblems is the most problems of one file that a report lists. More problems are only
 // counted: a file of another format has one in each line.
 const MaxProblems = 200
 
-// TokenTotals is the sum of what the provider billed, in tokens, by disjoint
-// buckets. A count that the log does not have adds nothing.
+// TokenTotals is the sum of billed tokens, by disjoint buckets. A count that is absent from the
+// log adds nothing.
 type TokenTotals struct {
 	UncachedInput int64
 	CacheRead     int64
 	CacheWrite5m  int64
 	CacheWrite1h  int64
-	CacheWrite    int64 // of a lifetime that was not reported
+	CacheWrite    int64 // of an unknown lifetime
 	Output        int64
 	Reasoning     int64
 }
 
-// totals are the counts that a call has.
+// totals returns the counts of a call.
 func totals(u schema.ProviderUsage) TokenTotals {
 	return TokenTotals{
 		UncachedInput: ValueOf(u.UncachedInput), CacheRead: ValueOf(u.CacheRead), CacheWrite5m: ValueOf(u.CacheWrite5m),
@@ -94,15 +92,15 @@ func (total *TokenTotals) Add(u TokenTotals, sign int64) {
 	total.Reasoning += sign * u.Reasoning
 }
 
-// smallTotals are [TokenTotals] below 2³², as those of single calls are: a log
-// may have hundreds of thousands of calls.
+// smallTotals are [TokenTotals] below 2³², the usual range of one call. A log may have hundreds
+// of thousands of calls.
 type smallTotals [7]uint32
 
 func (total *TokenTotals) Buckets() [7]*int64 {
 	return [7]*int64{&total.UncachedInput, &total.CacheRead, &total.CacheWrite5m, &total.CacheWrite1h, &total.CacheWrite, &total.Output, &total.Reasoning}
 }
 
-// small returns the totals, and false when they are larger.
+// small returns the totals, and false when they do not fit.
 func (total TokenTotals) small() (s smallTotals, ok bool) {
 	for i, n := range total.Buckets() {
 		if *n < 0 || *n > math.MaxUint32 {
@@ -113,7 +111,7 @@ func (total TokenTotals) small() (s smallTotals, ok bool) {
 	return s, true
 }
 
-// Usage is what a counted call used.
+// Usage returns the totals of a counted call.
 func (c *counted) Usage(call uint64) (total TokenTotals) {
 	if large, ok := c.large[call]; ok {
 		return large
@@ -132,7 +130,7 @@ func ValueOf(n *int64) int64 {
 	return *n
 }
 
-// Merge adds what other found to r.
+// Merge adds the results of other to r.
 func (r *Report) Merge(other Report) {
 	r.Files += other.Files
 	r.Lines += other.Lines
@@ -175,7 +173,7 @@ func (r *Report) Call(session, call string, usage schema.ProviderUsage) {
 	r.addCall(HashOf(session+"\x00"+call), totals(usage))
 }
 
-// addCall counts a call. Of two versions the one with the most output counts.
+// addCall counts a call. Of two versions, the one with the most output counts.
 func (r *Report) addCall(id uint64, usage TokenTotals) {
 	if r.counted.calls == nil {
 		r.counted.calls = make(map[uint64]smallTotals)

@@ -7,9 +7,8 @@ import (
 	"io"
 )
 
-// eachLine calls each for every line of r, in order. A line that is too long
-// is a problem where report says so, and each is not called for it. It returns
-// how many bytes were read.
+// eachLine calls each for every line of r, in order. A line that is too long is skipped; if
+// report is set, the line is a problem. eachLine returns the number of bytes that were read.
 func (w *Writer) eachLine(ctx context.Context, r io.Reader, report bool, progress func(int64), each func(line []byte, number int, last bool) error) (int64, error) {
 	lines := newLineReader(r, w.Opts.maxLineBytes())
 	lines.buf = w.line
@@ -41,9 +40,8 @@ func (w *Writer) eachLine(ctx context.Context, r io.Reader, report bool, progres
 	}
 }
 
-// Twice reads a log of lines two times: index learns from the first pass what
-// facts needs ahead of time in the second. What is appended to the log
-// meanwhile is left for the next import.
+// Twice reads a log of lines twice. The first pass, index, collects values that the second pass,
+// facts, needs in advance. Lines that are appended meanwhile are left for the next import.
 func (w *Writer) Twice(ctx context.Context, r io.ReadSeeker, index, facts func(line []byte, number int, last bool) error) error {
 	size, ok, err := w.sizeOf(r)
 	if err != nil || !ok {

@@ -2,13 +2,13 @@ package model
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// Scope is what a log says about a thread as a whole.
+// Scope holds the properties of a thread as a whole.
 type Scope struct {
 	Kind         string // session or subagent
-	Depth        *int64 // 0 at the root, nil when it is unknown
+	Depth        *int64 // 0 at the root, nil when unknown
 	ParentThread string
 	Program      string            // name and version
-	Local        map[string]string // by name, "" is left out
+	Local        map[string]string // by name; "" is left out
 	Limits       map[string]any
 }
 

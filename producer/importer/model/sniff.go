@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// SniffBytes is how much of a file is looked at before it is read.
+// SniffBytes is the number of bytes that are examined before the file is read.
 const SniffBytes = 64 << 10
 
-// sizeOf returns the size of the log and leaves r at its start. ok is false,
-// and a problem says why, for a file that cannot be a log.
+// sizeOf returns the size of the log and leaves r at its start. For a file that cannot be a log,
+// sizeOf reports a problem and ok is false.
 func (w *Writer) sizeOf(r io.ReadSeeker) (size int64, ok bool, err error) {
 	if size, err = r.Seek(0, io.SeekEnd); err != nil {
 		return 0, false, fmt.Errorf("find the end of %s: %w", w.file, err)
@@ -23,7 +23,7 @@ func (w *Writer) sizeOf(r io.ReadSeeker) (size int64, ok bool, err error) {
 	case size == 0:
 		w.Problem(0, NewLineError(ReasonEmptyFile, ""))
 		return 0, false, nil
-	case bytes.IndexByte(head, 0) >= 0: // JSON text holds no NUL
+	case bytes.IndexByte(head, 0) >= 0: // JSON text has no NUL byte
 		w.Problem(0, NewLineError(ReasonBinaryFile, "a session log is text"))
 		return 0, false, nil
 	}

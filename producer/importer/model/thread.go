@@ -9,52 +9,52 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ThreadKey names a thread of a session: the main one by the session's id, a
-// sub-agent's by the agent's.
+// ThreadKey names a thread of a session. The main thread has the session's id, a sub-agent's
+// thread has the agent's id.
 type ThreadKey struct{ Session, Thread string }
 
 func (k ThreadKey) Main() bool { return k.Session == k.Thread }
 
-// Thread is the state of one thread while its facts are made.
+// Thread is the state of one thread during the import.
 type Thread struct {
 	Key     ThreadKey
 	Session *session
 	source  string
 	place
 	Untimed  bool  // the log has no times, see the package comment
-	sequence int64 // of the last event
+	sequence int64 // sequence of the last event
 	Opened   bool
 	met
-	Model   string // of the last answer
+	Model   string // model of the last answer
 	Log     ItemLog
-	covered *stretch // what the last compaction replaced, for the summary that follows it
+	covered *stretch // stretch of the last compaction, for the following summary
 	lineage
 }
 
-// place is where a thread stands: the runs above it, its task and its turn.
+// place is the position of a thread in the run tree, with its task and turn.
 type place struct {
 	ParentRun string // the run that started this one, "" at the root
 	RootRun   string // the first run of the tree, "" when it is unknown
-	Task      string // that the thread works on, "" when it is not told
+	Task      string // task of the thread, "" when unknown
 	Turn      string // the prompt that began the turn
 }
 
-// met is what a thread has met of its log.
+// met holds the ids that the thread has read so far.
 type met struct {
-	seen  hashset.IDSet   // records, by hash of their id
-	Calls hashset.HashSet // model calls, by hash of their id
+	seen  hashset.IDSet   // hashes of record ids
+	Calls hashset.HashSet // hashes of model call ids
 }
 
 // lineage is the last model call that shares the thread's prompt cache.
 type lineage struct {
-	lastCallTime time.Time // of its last record
+	lastCallTime time.Time // time of the call's last record
 	lastLayers   *layerSizes
-	estimator    string // that counted last
+	estimator    string // name of the last token counter
 }
 
-// session is what the threads of one session share.
+// session is the state that the threads of one session share.
 type session struct {
-	Tools map[string]string // tool call without a result → name of the function
+	Tools map[string]string // tool call without a result → name of its function
 	Last  time.Time
 }
 
@@ -70,16 +70,15 @@ func newThread(tool string, key ThreadKey, s *session) *Thread {
 	return t
 }
 
-// First reports whether the record, by its hash, is one that the thread has not
-// seen.
+// First notes a record by its hash, and reports whether the record is new to the thread.
 func (t *Thread) First(record uint64) bool { return t.seen.Add(record) }
 
-// End gives back what the thread remembers, once all of its facts are made.
+// End frees the memory of the thread after its last fact.
 func (t *Thread) End() {
 	t.seen, t.Calls, t.Log, t.covered, t.lastLayers, t.Session.Tools = hashset.IDSet{}, hashset.HashSet{}, ItemLog{}, nil, nil, nil
 }
 
-// ids is the correlation of a fact of the thread.
+// ids returns the correlation of a fact of the thread.
 func (t *Thread) ids(tool, tenant, toolCall string) schema.Correlation {
 	return schema.Correlation{
 		Tenant: tenant, Agent: tool, RuntimeID: tool,
@@ -88,16 +87,15 @@ func (t *Thread) ids(tool, tenant, toolCall string) schema.Correlation {
 	}
 }
 
-// HashOf stands for an id or a text in what an import remembers: a million of
-// them collide with a probability of 5e-8. It is another one in each process
-// and never leaves it.
+// HashOf returns the hash that represents an id or a text in memory. A million hashes collide
+// with a probability of 5e-8. Hashes differ between processes and never leave the process.
 func HashOf(s string) uint64 { return Folded(maphash.String(HashSeed, s)) }
 
-// Folded makes 63 bits of a hash that are not 0: 0 stands for what is absent,
-// and the first bit for what is a number, see [hashset.IDSet].
+// Folded reduces a hash to 63 bits that are not all 0. The value 0 means absent. The first bit
+// marks a number, see [hashset.IDSet].
 func Folded(hash uint64) uint64 { return max(hash>>1, 1) }
 
-// HashOfID is hashOf for an id that may be absent, which is 0.
+// HashOfID is HashOf for an optional id. HashOfID returns 0 for "".
 func HashOfID(id string) uint64 {
 	if id == "" {
 		return 0

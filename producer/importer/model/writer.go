@@ -11,34 +11,34 @@ import (
 	"github.com/google/uuid"
 )
 
-// Writer turns the neutral model of a session (threads, calls, pieces,
-// boundaries) into facts. Every parser has one, so that what two tools log of
-// the same task becomes the same kinds of facts.
+// Writer turns the neutral model of a session (threads, calls, pieces, boundaries) into facts.
+// Every parser uses a Writer, so two programs that log the same task give the same kinds of
+// facts.
 type Writer struct {
 	tool     tool
-	file     string // names problems
+	file     string // file name for problems
 	Opts     Options
 	emit     func(*schema.Event) error
 	Report   Report
 	Sessions map[string]*session
 	Threads  map[ThreadKey]*Thread
-	Failed   error // emit's, which ends the import
+	Failed   error // error of emit, which ends the import
 	room
 }
 
-// room is what one fact or line leaves for the next one to use again.
+// room holds buffers that the next fact or line reuses.
 type room struct {
-	name  []byte            // of the last fact
-	dec   *jsontext.Decoder // of the last document
-	line  []byte            // the last long line
+	name  []byte            // name of the last fact
+	dec   *jsontext.Decoder // decoder of the last document
+	line  []byte            // buffer of the last long line
 	item  schema.ItemAdded
 	entry schema.LogAppended
 }
 
-// tool is the program whose logs a parser reads.
+// tool is the program that writes the logs of a parser.
 type tool struct {
 	name      string    // agent and runtime_id of the facts
-	namespace uuid.UUID // of the event ids
+	namespace uuid.UUID // namespace of the event ids
 }
 
 func NewTool(f Format) tool {
@@ -52,20 +52,19 @@ func NewWriter(t tool, file string, opts Options, emit func(*schema.Event) error
 	}
 }
 
-// Origin is a record of the log on its way to facts: whose it is and where it
-// stands.
+// Origin is a record of the log that becomes facts: its thread, id, time and line.
 type Origin struct {
 	Thread *Thread
 	Record string // id, native or made
-	Hash   uint64 // of the record, 0 for that of its id
-	Parent string // id of the record that this one follows
+	Hash   uint64 // hash of the record; 0 for the hash of its id
+	Parent string // id of the preceding record
 	At     time.Time
-	Line   int            // of the file, 0 where a file is one document
-	Extra  map[string]any // what the metadata of the record's facts say
+	Line   int            // line of the file, 0 where a file is one document
+	Extra  map[string]any // metadata of the record's facts
 	Place  schema.Ref     // see ref
 }
 
-// Hashed stands for the record in what an import remembers.
+// Hashed returns the hash that represents the record in memory.
 func (o *Origin) Hashed() uint64 {
 	if o.Hash == 0 {
 		o.Hash = HashOf(o.Record)
@@ -73,8 +72,7 @@ func (o *Origin) Hashed() uint64 {
 	return o.Hash
 }
 
-// said is what every fact says about where it comes from. All facts of the
-// record share the map.
+// said returns the metadata that all facts of the record share. The facts share the map, too.
 func (o *Origin) said() map[string]any {
 	if o.Extra == nil {
 		o.Extra = make(map[string]any, 1)
@@ -85,7 +83,7 @@ func (o *Origin) said() map[string]any {
 	return o.Extra
 }
 
-// metadata is a copy of said for a fact that says more.
+// metadata returns a copy of the shared metadata, for a fact with further metadata.
 func (o *Origin) metadata() map[string]any {
 	said := o.said()
 	m := make(map[string]any, len(said)+4)
@@ -93,7 +91,7 @@ func (o *Origin) metadata() map[string]any {
 	return m
 }
 
-// ref is where the record stands.
+// ref returns the reference to the record.
 func (o *Origin) ref() schema.Ref {
 	if o.Place == "" {
 		o.Place = schema.Ref(o.Thread.source + "#" + o.Record)
@@ -101,11 +99,11 @@ func (o *Origin) ref() schema.Ref {
 	return o.Place
 }
 
-// errFactTooLarge is returned for a fact that no event can hold.
+// errFactTooLarge is the error for a fact that does not fit into an event.
 var errFactTooLarge = errors.New("fact too large")
 
-// fact emits one fact of the record's thread. name tells the fact from others
-// of its type in the session; toolCall is the call that it is about, or "".
+// fact emits one fact of the record's thread. name distinguishes the fact from others of its type
+// in the session. toolCall is the id of the fact's tool call, or "".
 func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...string) error {
 	t := o.Thread
 	id, ok := w.eventID(t, fact, toolCall, name)
@@ -132,7 +130,7 @@ func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...stri
 	return nil
 }
 
-// orProblem turns a fact that is too large into a problem of its line.
+// orProblem turns the error of a fact that is too large into a problem of the line.
 func (w *Writer) orProblem(o *Origin, err error) error {
 	if err == errFactTooLarge {
 		w.Problem(o.Line, NewLineError(ReasonFactTooLarge, fmt.Sprintf("an event holds at most %d bytes", schema.MaxEventBytes)))
@@ -150,8 +148,8 @@ func (w *Writer) Problem(line int, err error) {
 	w.Report.Add(p)
 }
 
-// Thread returns the state of a thread, made at its first record, and whether
-// it was made now.
+// Thread returns the state of a thread and creates it at the first record. isNew reports whether
+// the state was created.
 func (w *Writer) Thread(key ThreadKey) (t *Thread, isNew bool) {
 	if t := w.Threads[key]; t != nil {
 		return t, false
@@ -166,7 +164,7 @@ func (w *Writer) Thread(key ThreadKey) (t *Thread, isNew bool) {
 	return t, true
 }
 
-// Count is a number of the log, unknown when it is negative.
+// Count returns a number of the log, or nil for a negative number, which is a problem.
 func (w *Writer) Count(o *Origin, name string, n *int64) *int64 {
 	if n != nil && *n < 0 {
 		w.Problem(o.Line, NewLineError(ReasonNegativeUsage, name+" is negative"))

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// emitPieces emits the pieces of an event. Ids are made where the log has none.
+// emitPieces emits the pieces of an event. emitPieces makes an id for a piece without an id.
 func (im *ohImport) emitPieces(o *model.Origin, call string, pieces ...model.Piece) error {
 	for i := range pieces {
 		p := &pieces[i]
@@ -27,7 +27,7 @@ func (im *ohImport) emitPieces(o *model.Origin, call string, pieces ...model.Pie
 	return nil
 }
 
-// systemPieces are the system prompt and the tool definitions.
+// systemPieces returns the system prompt and the tool definitions.
 func systemPieces(prompt string, definitions jsonscan.Span) []model.Piece {
 	pieces := []model.Piece{model.TextPiece(prompt, "system_instruction", model.LayerSystem, "system", "System prompt")}
 	if definitions.Kind() == '[' {
@@ -64,7 +64,7 @@ func (im *ohImport) action(o *model.Origin, e *ohEvent, args *ohArgs) error {
 		p := model.TextPiece(jsonscan.TextOf(args.Command), "user_message", model.LayerUser, "user", "Command of the user")
 		im.actions.Add(o.Hash, "")
 		return im.emitPieces(o, "", p)
-	case ohActions[e.Action]: // the program's own, which no model sees
+	case ohActions[e.Action]: // internal to the program; no model sees it
 		im.actions.Add(o.Hash, "")
 		im.Report.Ignore(e.kind())
 		return nil
@@ -73,15 +73,14 @@ func (im *ohImport) action(o *model.Origin, e *ohEvent, args *ohArgs) error {
 	return nil
 }
 
-// chosen imports what the model answered: its text, its reasoning and the tool
-// that it called.
+// chosen imports an answer of the model: its text, its reasoning and its tool call.
 func (im *ohImport) chosen(o *model.Origin, e *ohEvent, args *ohArgs) error {
 	call := im.callID
 	var pieces []model.Piece
 	var text string
 	var written *completion.ToolCall // as the model wrote it
 	if choice := e.choice(); choice != nil {
-		if im.answer != nil { // the other events of the answer repeat it
+		if im.answer != nil { // the other events of the answer repeat the text
 			text = jsonscan.TextOf(choice.Content)
 			pieces = reasoningPiece(o, jsonscan.TextOf(choice.Reasoning))
 		}
@@ -111,7 +110,7 @@ func (im *ohImport) chosen(o *model.Origin, e *ohEvent, args *ohArgs) error {
 	return im.emitPieces(o, call, append(pieces, im.callPiece(o, e, function, arguments))...)
 }
 
-// reasoningPiece is what a model thought, if anything.
+// reasoningPiece returns the reasoning of a model, if there is any.
 func reasoningPiece(o *model.Origin, text string) []model.Piece {
 	if text == "" {
 		return nil
@@ -121,7 +120,7 @@ func reasoningPiece(o *model.Origin, text string) []model.Piece {
 	return []model.Piece{p}
 }
 
-// answerPiece is what a model wrote, if anything.
+// answerPiece returns the text of a model's answer, if there is any.
 func answerPiece(o *model.Origin, text string) []model.Piece {
 	if text == "" {
 		return nil
@@ -131,7 +130,7 @@ func answerPiece(o *model.Origin, text string) []model.Piece {
 	return []model.Piece{p}
 }
 
-// callPiece is the tool call that an event chose.
+// callPiece returns the tool call of an event.
 func (im *ohImport) callPiece(o *model.Origin, e *ohEvent, function, arguments string) model.Piece {
 	id, ok := im.toolCall(e)
 	if !ok {
@@ -144,8 +143,8 @@ func (im *ohImport) callPiece(o *model.Origin, e *ohEvent, function, arguments s
 	return p
 }
 
-// toolCall is the id of the event's tool call. Some providers use an id again
-// in another answer, which is then part of it.
+// toolCall returns the id of the event's tool call. Some providers reuse an id in another answer.
+// The result then includes the answer's id.
 func (im *ohImport) toolCall(e *ohEvent) (string, bool) {
 	if e.Tool == nil || im.Usable(im.line, "tool_call_id", e.Tool.CallID) == "" {
 		return "", false
@@ -162,14 +161,14 @@ func (im *ohImport) toolCall(e *ohEvent) (string, bool) {
 	return id + ":" + response, true
 }
 
-// recall imports the query of a recall, which the runtime sees and no model.
+// recall imports the query of a recall. The runtime sees the query, but no model does.
 func (im *ohImport) recall(o *model.Origin, args *ohArgs) error {
 	p := model.TextPiece(args.Query, "retrieval_query", model.LayerNone, "", "Recall query")
 	p.ID, p.Name = o.Record, []string{"0"}
 	return im.Aside(o, &p)
 }
 
-// observation imports what came back.
+// observation imports an observation.
 func (im *ohImport) observation(o *model.Origin, e *ohEvent) error {
 	switch {
 	case ohObservationNoModel[e.Observation]:
@@ -187,7 +186,7 @@ func (im *ohImport) observation(o *model.Origin, e *ohEvent) error {
 	if !ok {
 		action, known := im.actions.of(ohHash(model.IDText(e.Cause)))
 		if known && action == "" && e.Source != "user" {
-			im.Report.Ignore(e.kind()) // of the program's own action
+			im.Report.Ignore(e.kind()) // observation of an action of the program
 			return nil
 		}
 		id = action
@@ -198,7 +197,7 @@ func (im *ohImport) observation(o *model.Origin, e *ohEvent) error {
 	return im.emitPieces(o, "", im.resultPiece(id, jsonscan.TextOf(e.Content)))
 }
 
-// resultPiece is what came of a tool call.
+// resultPiece returns the result of a tool call.
 func (im *ohImport) resultPiece(id, text string) model.Piece {
 	name := im.main.Session.Tools[id]
 	p := model.Piece{ID: model.ResultID(id), Kind: "tool_result", Layer: model.LayerToolResults, ItemType: model.ItemFunctionOutput, Role: "tool", Function: name, ToolCall: id, Title: model.ToolTitle(name, "result")}
@@ -213,8 +212,8 @@ func (im *ohImport) resultPiece(id, text string) model.Piece {
 	return p
 }
 
-// condensation imports that events were taken out of the window, and a summary
-// put in their place where there is one.
+// condensation imports the removal of events from the window, and the summary that replaces them,
+// if there is one.
 func (im *ohImport) condensation(o *model.Origin, args *ohArgs) error {
 	forgotten := args.forgets()
 	records := make(map[uint64]bool)
@@ -238,7 +237,7 @@ func (im *ohImport) condensation(o *model.Origin, args *ohArgs) error {
 	c := &model.Compaction{
 		ID: o.Record, Summary: schema.Ref(o.Record + ":summary"),
 		Method: schema.MethodAbstractiveSummary, Policy: "replace_window", Extra: extra,
-		// The newest summary stands alone.
+		// Older summaries leave the window.
 		Retained: func(e *model.Entry) bool { return !forgotten(e.Record) && e.Layer != model.LayerSummary },
 	}
 	if im.answer != nil && im.answer.count >= 0 {
@@ -258,8 +257,7 @@ func (im *ohImport) condensation(o *model.Origin, args *ohArgs) error {
 	return im.Summary(o, o.Record+":summary", &text)
 }
 
-// Forget drops events from the window without a summary: an elision that
-// leaves nothing.
+// Forget removes events from the window without a summary. The fact is an elision without stubs.
 func (im *ohImport) Forget(o *model.Origin, forgotten func(uint64) bool, policy string, extra map[string]any) error {
 	e := &model.Elision{ID: o.Record, Policy: policy, Level: schema.ElideTrivial, Extra: extra}
 	e.Items, e.Before = o.Thread.Log.Drop(func(e *model.Entry) bool { return forgotten(e.Record) })

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ohEvent is one event of an OpenHands log, as versions 0.9 to 0.6x write it:
-// an action or an observation; or one of the SDK, which has a kind.
+// ohEvent is one event of an OpenHands log. In versions 0.9 to 0.6x an event is an action or an
+// observation. An event of the SDK has a kind.
 type ohEvent struct {
 	ID          jsonscan.Span // a number, or a string
 	Timestamp   string
@@ -26,7 +26,7 @@ type ohEvent struct {
 	Tool        *ohTool
 	Metrics     *ohMetrics
 	Kind        ohWord
-	sdk         *ohSDKEvent // what else an event of the SDK has, nil for another
+	sdk         *ohSDKEvent // further members of an event of the SDK, nil for other events
 }
 
 func (e *ohEvent) Read(c *jsonscan.Cursor) bool {
@@ -61,7 +61,7 @@ func (e *ohEvent) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// ohWord is a string, and "" where the log has a value of another form.
+// ohWord is a string. A value of another form is read as "".
 type ohWord string
 
 func (w *ohWord) Read(c *jsonscan.Cursor) bool {
@@ -72,8 +72,7 @@ func (w *ohWord) Read(c *jsonscan.Cursor) bool {
 	return value != nil
 }
 
-// ohTool is the model's own call of a tool, and the answer that it stands in.
-// Observations repeat it.
+// ohTool is the model's tool call and the answer that contains it. Observations repeat both.
 type ohTool struct {
 	Function string
 	CallID   string
@@ -94,7 +93,7 @@ func (t *ohTool) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// ohChoice is what the model answered.
+// ohChoice is one choice of the model's answer.
 type ohChoice struct {
 	FinishReason string
 	Content      jsonscan.Span
@@ -128,9 +127,8 @@ func (o *ohChoice) message(c *jsonscan.Cursor) bool {
 	})
 }
 
-// choice is the first choice of the answer that the event stands in, nil where the
-// event does not hold it. It is read when it is asked for, which of observations
-// and in pass 1 it is not.
+// choice returns the first choice of the event's answer, nil if the event does not hold the
+// answer. The choice is decoded on demand. Pass 1 and observations do not need it.
 func (e *ohEvent) choice() *ohChoice {
 	if e.Tool == nil || e.Tool.Response == nil || e.Tool.Response.Choices == nil {
 		return nil
@@ -143,15 +141,15 @@ func (e *ohEvent) choice() *ohChoice {
 	return &choices[0]
 }
 
-// ohMetrics are what a run used so far.
+// ohMetrics is the usage of a run up to an event.
 type ohMetrics struct {
 	Total *completion.Tokens `json:"accumulated_token_usage"`
 }
 
-// id is the event's id, "" without one.
+// id returns the event's id, "" without an id.
 func (e *ohEvent) id() string { return model.IDText(e.ID) }
 
-// kind is the native type under which reports and facts name the event.
+// kind returns the native type under which reports and facts name the event.
 func (e *ohEvent) kind() string {
 	switch {
 	case e.sdk != nil:
@@ -182,7 +180,8 @@ type ohArgs struct {
 	Offset       *int64
 }
 
-// args are empty from the first one of another form on.
+// args returns the arguments. An argument of another form ends the decoding; later arguments stay
+// empty.
 func (e *ohEvent) args() *ohArgs {
 	if e.sdk != nil {
 		return &ohArgs{Forgotten: e.sdk.Forgotten, Summary: e.sdk.Summary, Offset: e.sdk.Offset}
@@ -259,13 +258,12 @@ func (e *ohEvent) byAgent() bool {
 	return e.Source == "agent" && (ohActions[e.Action] || e.sdk != nil && (e.Kind == ohAction || e.Kind == ohMessage))
 }
 
-// condenses reports whether the event took others out of the window.
+// condenses reports whether the event removed other events from the window.
 func (e *ohEvent) condenses() bool {
 	return e.Action == "condensation" || e.sdk != nil && e.Kind == ohCondensation
 }
 
-// response is the id of the model's answer that the event stands in, "" when
-// it does not say.
+// response returns the id of the model's answer that contains the event, "" when unknown.
 func (e *ohEvent) response() string {
 	if e.sdk != nil {
 		return e.sdk.ResponseID
@@ -276,8 +274,8 @@ func (e *ohEvent) response() string {
 	return e.Tool.Response.ID
 }
 
-// recalled is what a recall found, as far as the event holds it: the program
-// writes it into the prompt by a template of its own.
+// recalled returns the results of a recall, as far as the event holds them. The program writes
+// the results into the prompt by a template that the log does not hold.
 func (e *ohEvent) recalled() string {
 	var extras struct {
 		Instructions string `json:"repo_instructions"`
@@ -288,7 +286,7 @@ func (e *ohEvent) recalled() string {
 		} `json:"microagent_knowledge"`
 	}
 	if e.Extras.Kind() == '{' {
-		_ = json.Unmarshal(e.Extras, &extras, jsonscan.Streamed) // what is of another form stays empty
+		_ = json.Unmarshal(e.Extras, &extras, jsonscan.Streamed) // a value of another form leaves the member empty
 	}
 	texts := []string{extras.Instructions, extras.Additional, extras.Conversation}
 	for _, k := range extras.Knowledge {
@@ -297,7 +295,7 @@ func (e *ohEvent) recalled() string {
 	return strings.Join(model.NonEmpty(texts), "\n\n")
 }
 
-// forgets tells which records, by [ohHash], a condensation takes out of the
+// forgets returns a predicate for the records, by [ohHash], that a condensation removes from the
 // window.
 func (a *ohArgs) forgets() func(record uint64) bool {
 	if len(a.Forgotten) > 0 || a.From == nil || a.To == nil {
@@ -314,10 +312,10 @@ func (a *ohArgs) forgets() func(record uint64) bool {
 	}
 }
 
-// ohRecord is the id of the record that holds an event.
+// ohRecord returns the id of the record that holds an event.
 func ohRecord(id string) string { return "event-" + id }
 
-// ohHash stands for an event's record in what an import remembers.
+// ohHash returns the hash that represents an event's record in memory.
 func ohHash(id string) uint64 {
 	if n, err := strconv.ParseUint(id, 10, 63); err == nil && strconv.FormatUint(n, 10) == id {
 		return hashset.Numbered | n

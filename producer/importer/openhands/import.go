@@ -14,56 +14,56 @@ import (
 // ohImport is one import of one log.
 type ohImport struct {
 	*model.Writer
-	runs      map[int]*ohRun // by document, without those of single events
-	documents int            // that pass 1 has read
-	loose     *ohReading     // of the single events
+	runs      map[int]*ohRun // runs by document, without runs of single events
+	documents int            // number of documents that pass 1 has read
+	loose     *ohReading     // state of the single events
 	room      []byte
 
-	*ohReading // of the document that is read
+	*ohReading // state of the current document
 	line       int
 }
 
-// ohReading is how far a run is read in pass 2.
+// ohReading is the state of a run in pass 2.
 type ohReading struct {
 	run     *ohRun
 	main    *model.Thread
-	ordinal int                // of the next event
-	next    int                // place of the next answer
-	answer  *ohAnswer          // that the event is the first of, nil for none
-	callID  string             // the model call that the last answer's pieces belong to
-	total   *completion.Tokens // accumulated, as the last event told
-	before  *completion.Tokens // and as the one before it did
+	ordinal int                // ordinal of the next event
+	next    int                // index of the next answer
+	answer  *ohAnswer          // answer whose first event is the current one, nil for none
+	callID  string             // the model call of the last answer's pieces
+	total   *completion.Tokens // accumulated total in the last event
+	before  *completion.Tokens // accumulated total in the event before
 	uses    map[uint64]ohUse
 	actions ohActionTrace
-	renamed map[uint64]string // tool call's id that another answer has used → the newest tool call that is told by it
+	renamed map[uint64]string // reused tool call id → id of the newest tool call with it
 	last    *model.Origin
 }
 
-// ohUse is what a run made of a tool call's id.
+// ohUse counts the uses of a tool call's id in a run.
 type ohUse struct {
 	response uint64 // hash of the first response that used it
-	results  int    // so far
+	results  int    // number of results so far
 }
 
 var ohToolkit = model.NewTool(model.FormatOpenHands)
 
-// Import imports an OpenHands log and passes its facts to emit in the order
-// of its events, as [Import] does. A log is an evaluation's output, one run
-// a line; one run, or one array of events, as a document; or an event a line.
-// Each run is a session.
+// Import imports an OpenHands log and passes its facts to emit in the order of its events. Each
+// run is a session. A log has one of these forms:
 //
-// Documents are read event by event, so that one of any size fits. The file
-// name only names problems. The log is read twice. The error is that of r, of
-// emit or of ctx; whatever is wrong with the log itself is in the report, also
-// when there is an error.
+//   - the output of an evaluation, with one run per line;
+//   - one document with a run or an array of events;
+//   - one event per line.
+//
+// Documents are read event by event, so their size is not limited. The file name appears in
+// problems only. The log is read twice. The error is an error of r, of emit or of ctx. The report
+// lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	im := &ohImport{Writer: model.NewWriter(ohToolkit, file, opts, emit), runs: make(map[int]*ohRun)}
 	err := im.TwiceDocuments(ctx, r, im.index, im.document)
 	return im.Report, err
 }
 
-// index reads a document in pass 1. Documents that are single events are a run
-// together.
+// index reads a document in pass 1. All documents that are single events form one run.
 func (im *ohImport) index(d *model.Document) error {
 	run := new(ohRun)
 	err := run.index(d, &im.room)
@@ -87,7 +87,7 @@ func (im *ohImport) document(d *model.Document) error {
 		delete(im.runs, d.Number)
 		im.ohReading = &ohReading{run: run}
 	case d.Number >= im.documents:
-		return nil // it was written meanwhile
+		return nil // the document was written after pass 1
 	case im.loose != nil:
 		im.ohReading = im.loose
 	default:
@@ -121,11 +121,11 @@ func (im *ohImport) begin() *model.LineError {
 	im.run.link()
 	session := im.run.session()
 	if session == "" {
-		return model.NewLineError(model.ReasonNoSession, "no event of the run has a time, so that it cannot be told from others")
+		return model.NewLineError(model.ReasonNoSession, "no event of the run has a time, so the run cannot be identified")
 	}
 	t, isNew := im.Writer.Thread(model.ThreadKey{Session: session, Thread: session})
 	if !isNew {
-		return model.NewLineError(model.ReasonDuplicateRecord, "the run stands above")
+		return model.NewLineError(model.ReasonDuplicateRecord, "an earlier run is the same")
 	}
 	im.main, im.uses, im.renamed = t, make(map[uint64]ohUse), make(map[uint64]string)
 	t.Session.Last = im.run.time()
@@ -148,12 +148,12 @@ func (im *ohImport) Value(n int, value jsontext.Value) error {
 		}
 	})
 	if !ok {
-		im.Problem(im.line, model.NewLineError(model.ReasonUnexpectedValue, "element "+strconv.Itoa(n)+" of the history is no event"))
+		im.Problem(im.line, model.NewLineError(model.ReasonUnexpectedValue, "element "+strconv.Itoa(n)+" of the history is not an event"))
 	}
 	return failed
 }
 
-// answered finds the answer that the event is the first of.
+// answered finds the answer whose first event is the current one.
 func (r *ohReading) answered(ordinal int) {
 	r.answer = nil
 	r.run.answers.Forget(r.next)
@@ -168,7 +168,7 @@ func (r *ohReading) answered(ordinal int) {
 	}
 }
 
-// End emits the calls that no event is of.
+// End emits the calls without an event.
 func (im *ohImport) End() error {
 	if im.last == nil || im.ordinal < im.run.events {
 		return nil
@@ -176,7 +176,7 @@ func (im *ohImport) End() error {
 	return im.background(im.last, im.run.rest, true)
 }
 
-// event imports one event. The error is emit's; problems go to the report.
+// event imports one event. The error is an error of emit; problems go to the report.
 func (im *ohImport) event(e *ohEvent, ordinal int) error {
 	o, err := im.origin(e, ordinal)
 	if err != nil {
@@ -184,7 +184,7 @@ func (im *ohImport) event(e *ohEvent, ordinal int) error {
 		return nil
 	}
 	if !o.Thread.First(o.Hashed()) {
-		im.Problem(im.line, model.NewLineError(model.ReasonDuplicateRecord, "an event with this id stands above"))
+		im.Problem(im.line, model.NewLineError(model.ReasonDuplicateRecord, "an earlier event has this id"))
 		return nil
 	}
 	im.last = o
@@ -230,7 +230,7 @@ func (im *ohImport) origin(e *ohEvent, ordinal int) (*model.Origin, *model.LineE
 	return o, nil
 }
 
-// scope is what the run says about itself.
+// scope returns the properties of the run.
 func (run *ohRun) scope(system *ohArgs) model.Scope {
 	s := model.Scope{Kind: "session", Depth: new(int64), Program: "openhands", Local: map[string]string{
 		"instance_id": run.instance, "agent_class": run.head.AgentClass, "dataset": run.head.Dataset, "git_commit": run.head.Commit,
@@ -250,17 +250,17 @@ func (run *ohRun) scope(system *ohArgs) model.Scope {
 	return s
 }
 
-// start emits the model call that an event is the first of.
+// start emits the model call of an answer at the answer's first event.
 func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
 	if err := im.background(o, a.before, false); err != nil {
 		return err
 	}
 	tokens, response := im.used(e, a), e.response()
-	if a.count >= 0 && !im.run.state { // they are asked for in order
+	if a.count >= 0 && !im.run.state { // counts are read in order
 		im.run.counts.Forget(a.count)
 	}
 	if a.condenser && tokens == nil {
-		return nil // whether a model was called is not told
+		return nil // unknown whether a model was called
 	}
 	if response == "" && tokens != nil {
 		response = tokens.ResponseID
@@ -292,8 +292,8 @@ func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
 	return nil
 }
 
-// used is what an answer's call used: as the run lists it, as the answer says,
-// or as the totals grew; nil when nothing tells it.
+// used returns the usage of an answer's call. The sources are, in this order, the counts of the
+// run, the answer, and the growth of the totals. The result is nil if all are missing.
 func (im *ohImport) used(e *ohEvent, a *ohAnswer) *completion.Tokens {
 	if a.count >= 0 {
 		return im.run.counts.At(a.count).Unpack()
@@ -312,7 +312,7 @@ func (im *ohImport) used(e *ohEvent, a *ohAnswer) *completion.Tokens {
 	return nil
 }
 
-// fill gives a call what is known of its use.
+// fill sets the usage and the model of a call, as far as known.
 func (im *ohImport) fill(c *model.ModelCall, tokens *completion.Tokens, name string) {
 	if tokens != nil {
 		usage, problem := tokens.Buckets()
@@ -330,7 +330,7 @@ func (im *ohImport) fill(c *model.ModelCall, tokens *completion.Tokens, name str
 	c.Model = model.ShortText(name, 128)
 }
 
-// reportTotals adds the totals that the run tells to its last call.
+// reportTotals adds the totals of the run to the run's last call.
 func (im *ohImport) reportTotals(c *model.ModelCall) {
 	if totals := im.run.reported(); len(totals) > 0 {
 		c.Extra["reported_totals"] = totals
@@ -338,8 +338,8 @@ func (im *ohImport) reportTotals(c *model.ModelCall) {
 	}
 }
 
-// background emits calls that no event is of, such as a condenser's. What they
-// saw is not known.
+// background emits calls without an event, such as the calls of a condenser. Their windows are
+// unknown.
 func (im *ohImport) background(o *model.Origin, b ohBackground, end bool) error {
 	calls := im.run.background(b)
 	for i, tokens := range calls {

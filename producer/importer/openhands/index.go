@@ -12,28 +12,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ohRun is what pass 1 learns about a run and pass 2 needs ahead of time: its
-// name and its counts may stand behind its events. Of an answer and its counts
-// that is about 150 bytes.
+// ohRun holds the values that pass 1 collects about a run and pass 2 needs in advance. The name
+// and the counts of a run may come after its events.
 type ohRun struct {
 	instance string
-	first    string // timestamp of its first event that has one
+	first    string // first timestamp of an event
 	head     ohHead
 	cost     *float64           // accumulated
 	total    *completion.Tokens // accumulated
 	ohAnswers
 	events int
-	loose  bool   // the document is an event; the log has one a line
-	state  bool   // what the events used stands in the state of their conversation, see [ohRun.stats]
-	id     string // of that conversation
+	loose  bool   // each document is an event; the log has one per line
+	state  bool   // the conversation's state holds the usage, see [ohRun.stats]
+	id     string // id of the conversation
 }
 
-// ohAnswers are the answers of a run and the counts of its calls. [ohRun.link] joins them.
+// ohAnswers holds the answers of a run and the counts of its calls. [ohRun.link] joins them.
 type ohAnswers struct {
 	counts  hashset.List[completion.PackedTokens]
 	costs   hashset.List[float64] // NaN for none
 	answers hashset.List[ohAnswer]
-	seen    hashset.HashSet // responses, empty after link
+	seen    hashset.HashSet // responses; empty after link
 	linked  bool
 	rest    ohBackground // calls after the last answer
 }
@@ -54,19 +53,19 @@ type ohModel struct {
 	Model string `json:"model"`
 }
 
-// ohAnswer is one answer of the model, and the call that it came from.
+// ohAnswer is one answer of the model, with the call that gave it.
 type ohAnswer struct {
 	event     int    // ordinal of its first event
-	response  uint64 // hash of its id, 0 where the event does not say
-	count     int    // place of the call's counts, -1 without
+	response  uint64 // hash of its id, 0 when unknown
+	count     int    // index of the call's counts, -1 without counts
 	before    ohBackground
-	condenser bool // a summary was written, by whatever means
+	condenser bool // a summary was written, with or without a model
 }
 
 // ohBackground is a stretch of counts of calls without an event.
 type ohBackground struct {
 	from, to int
-	named    bool // only those that name a response
+	named    bool // only counts that name a response
 }
 
 // index reads a document in pass 1.
@@ -77,7 +76,7 @@ func (run *ohRun) index(d *model.Document, room *[]byte) error {
 	})
 }
 
-// join adds what another event's document holds.
+// join adds the content of another event's document.
 func (run *ohRun) join(other *ohRun) {
 	for _, a := range other.answers.All() {
 		if a.response == 0 || run.seen.Add(a.response) {
@@ -95,9 +94,8 @@ func (run *ohRun) join(other *ohRun) {
 	}
 }
 
-// Read reads a document of any of the forms: a run, an array of events, or an
-// event, whose text it puts together in room. A run that is linked is read for
-// its events alone.
+// Read reads a document of any form: a run, an array of events, or an event. The text of a single
+// event is put together in room. Of a linked run, Read reads the events only.
 func (run *ohRun) Read(d *model.Document, room *[]byte, each func(n int, value jsontext.Value) error) error {
 	if d.Dec.PeekKind() == '[' {
 		return d.Elements(each)
@@ -156,7 +154,7 @@ func (run *ohRun) Read(d *model.Document, room *[]byte, each func(n int, value j
 	return each(0, append(event, '}'))
 }
 
-// about reads what a run says about itself.
+// about reads the properties of a run.
 func (run *ohRun) about(d *model.Document, name string) error {
 	switch name {
 	case "instance_id":
@@ -170,7 +168,7 @@ func (run *ohRun) about(d *model.Document, name string) error {
 	return run.metrics(d)
 }
 
-// metrics reads what a run used.
+// metrics reads the usage of a run.
 func (run *ohRun) metrics(d *model.Document) error {
 	_, err := d.Members(func(name string) error {
 		switch name {
@@ -181,7 +179,7 @@ func (run *ohRun) metrics(d *model.Document) error {
 		case "token_usages":
 			return d.Elements(func(_ int, value jsontext.Value) error {
 				var tokens completion.Tokens
-				_ = json.Unmarshal(value, &tokens, jsonscan.Streamed) // what is of another form stays empty, and its place taken
+				_ = json.Unmarshal(value, &tokens, jsonscan.Streamed) // a value of another form leaves an empty entry
 				run.counts.Add(tokens.Pack(run.counts.Last()))
 				return nil
 			})
@@ -190,7 +188,7 @@ func (run *ohRun) metrics(d *model.Document) error {
 				var one struct {
 					Cost *float64 `json:"cost"`
 				}
-				_ = json.Unmarshal(value, &one, jsonscan.Streamed) // as above
+				_ = json.Unmarshal(value, &one, jsonscan.Streamed) // a value of another form leaves an empty entry
 				run.costs.Add(completion.PackedCost(one.Cost))
 				return nil
 			})
@@ -200,8 +198,8 @@ func (run *ohRun) metrics(d *model.Document) error {
 	return err
 }
 
-// eachEvent calls each for the event that value holds, or for both of an
-// action and its observation, which older versions write as a pair.
+// eachEvent calls each for the event in value. Older versions write an action and its observation
+// as a pair; eachEvent then calls each for both.
 func eachEvent(value jsontext.Value, each func(e *ohEvent)) bool {
 	if value.Kind() == '[' {
 		var pair []jsontext.Value
@@ -249,10 +247,10 @@ func (run *ohRun) event(e *ohEvent) {
 	run.answers.Add(ohAnswer{event: ordinal, count: -1, response: response})
 }
 
-// link finds what each answer used. The counts stand in the order of the calls
-// and name their answers; between two that are found, as many counts as
-// answers without a name are theirs, and any others are of calls without an
-// event. A condensation may be the work of a model, whose count stands there too.
+// link assigns the counts to the answers. The counts are in the order of the calls and may name
+// their answers. Between two named answers, the unnamed counts belong to the unnamed answers if
+// both have the same number. Otherwise they belong to calls without an event. A condensation may
+// have a count, too, because a model may have written the summary.
 func (run *ohRun) link() {
 	if run.linked {
 		return
@@ -263,7 +261,7 @@ func (run *ohRun) link() {
 		return
 	}
 	place := run.places()
-	next := 0 // count
+	next := 0 // index of the next count
 	var nameless []*ohAnswer
 	settle := func(end int) (before ohBackground) {
 		if agents := slices.DeleteFunc(slices.Clone(nameless), func(a *ohAnswer) bool { return a.condenser }); end-next == len(agents) {
@@ -273,7 +271,7 @@ func (run *ohRun) link() {
 			for i, a := range nameless {
 				a.count = next + i
 			}
-		} else { // answers that tell their own use may be these
+		} else { // the counts may belong to answers that hold their usage
 			before = ohBackground{from: next, to: end, named: len(nameless) > 0}
 		}
 		nameless = nameless[:0]
@@ -287,15 +285,15 @@ func (run *ohRun) link() {
 		case at >= next:
 			a.before = settle(at)
 			a.count = at
-			run.counts.At(at).Response = "" // the answer has it
+			run.counts.At(at).Response = "" // the count is assigned
 			next = at + 1
 		}
 	}
 	run.rest = settle(run.counts.Len())
 }
 
-// places finds the counts by the hashes of their responses, and gives each its
-// cost.
+// places maps the hashes of response ids to the indexes of their counts, and sets the cost of
+// each count.
 func (run *ohAnswers) places() map[uint64]int {
 	place := make(map[uint64]int, run.counts.Len())
 	for i, c := range run.counts.All() {
@@ -322,8 +320,8 @@ func (run *ohAnswers) background(b ohBackground) (calls []*completion.Tokens) {
 	return calls
 }
 
-// session is the id of the run's session: the instance's, and when the run
-// began, since an instance is run more than once. "" for a run without events.
+// session returns the id of the run's session, "" for a run without events. The id consists of
+// the instance and the start time of the run, since an instance can run more than once.
 func (run *ohRun) session() string {
 	at, ok := model.ParseTime(run.first)
 	if !ok {

@@ -2,7 +2,7 @@ package openhands
 
 import "github.com/ctxledger/ctxledger/producer/importer/model"
 
-// Recogniser tells an OpenHands log.
+// Recogniser recognises an OpenHands log.
 var Recogniser = model.Recogniser{
 	Format: model.FormatOpenHands,
 	Tells: func(name string, seen model.Members) bool {

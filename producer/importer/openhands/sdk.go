@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The kinds of events of the OpenHands SDK, which is OpenHands from 1.0 on.
+// The kinds of events of the OpenHands SDK (OpenHands 1.0 and later).
 const (
 	ohSystem       = "SystemPromptEvent"
 	ohMessage      = "MessageEvent"
@@ -21,17 +21,17 @@ const (
 	ohCondensation = "Condensation"
 )
 
-// ohKinds are the kinds that are known, true for those that a model sees the
-// content of or that change what it sees.
+// ohKinds are the known kinds. A kind is true if a model sees the content, or if the event
+// changes the model's window.
 var ohKinds = map[ohWord]bool{
 	ohSystem: true, ohMessage: true, ohAction: true, ohObservation: true, ohRejection: true, ohAgentError: true, ohCondensation: true,
 
-	"CondensationRequest": false, "CondensationSummaryEvent": false, // made of a condensation for each window
+	"CondensationRequest": false, "CondensationSummaryEvent": false, // repeated from a condensation for each window
 	"ConversationStateUpdateEvent": false, "ConversationErrorEvent": false, "PauseEvent": false, "InterruptEvent": false,
 	"TokenEvent": false, "LLMCompletionLogEvent": false, "StreamingDeltaEvent": false, "HookExecutionEvent": false, "ACPToolCallEvent": false,
 }
 
-// ohSDKEvent is what an event of the SDK has beside an [ohEvent]'s members.
+// ohSDKEvent holds the members of an SDK event that [ohEvent] does not have.
 type ohSDKEvent struct {
 	System  ohBlock       `json:"system_prompt"`
 	Dynamic ohBlock       `json:"dynamic_context"`
@@ -40,7 +40,7 @@ type ohSDKEvent struct {
 		Content jsonscan.Span `json:"content"`
 		ohThinking
 	} `json:"llm_message"`
-	Extended   jsonscan.Span `json:"extended_content"` // what the program adds to the message or the result
+	Extended   jsonscan.Span `json:"extended_content"` // text that the program adds to the message or the result
 	ResponseID string        `json:"llm_response_id"`
 	Thought    jsonscan.Span `json:"thought"`
 	ohThinking
@@ -64,7 +64,7 @@ type ohBlock struct {
 	ImageURLs []jsonscan.Span `json:"image_urls"`
 }
 
-// ohThinking is what a model thought, in the words of its provider.
+// ohThinking is the reasoning of a model, in the form of its provider.
 type ohThinking struct {
 	Reasoning jsonscan.Span `json:"reasoning_content"`
 	Blocks    []struct {
@@ -83,7 +83,7 @@ func (t *ohThinking) reasoning() string {
 	return strings.Join(model.NonEmpty(texts), "\n")
 }
 
-// ohTexts are the texts of a content, which is a string or blocks, and its images.
+// ohTexts returns the texts and the images of a content, which is a string or an array of blocks.
 func ohTexts(content jsonscan.Span) (text string, images []jsonscan.Span) {
 	var blocks []ohBlock
 	if content.Kind() != '[' || json.Unmarshal(content, &blocks, jsonscan.Streamed) != nil {
@@ -132,8 +132,8 @@ func (im *ohImport) sdkEvent(o *model.Origin, e *ohEvent, args *ohArgs) error {
 	return nil
 }
 
-// sdkMessage imports a message of the user, of the model, or of the program in
-// the user's name.
+// sdkMessage imports a message of the user or of the model, or a message of the program in the
+// user role.
 func (im *ohImport) sdkMessage(o *model.Origin, e *ohEvent) error {
 	text, images := ohTexts(e.sdk.Message.Content)
 	if e.Source == "agent" {
@@ -147,7 +147,7 @@ func (im *ohImport) sdkMessage(o *model.Origin, e *ohEvent) error {
 	return im.emitPieces(o, "", e.extended([]model.Piece{p}, images)...)
 }
 
-// extended adds images and what the program wrote beside the content.
+// extended adds the images and the text that the program added to the content.
 func (e *ohEvent) extended(pieces []model.Piece, images []jsonscan.Span) []model.Piece {
 	for _, url := range images {
 		p := model.ImageAt(url, model.Piece{Role: pieces[0].Role})
@@ -160,8 +160,8 @@ func (e *ohEvent) extended(pieces []model.Piece, images []jsonscan.Span) []model
 	return pieces
 }
 
-// result is what a tool gave. The program puts notes of its own around it before
-// a model sees it, by templates that the log does not hold.
+// result returns the result of a tool. The program adds notes before a model sees the result. The
+// templates of these notes are not in the log.
 func (s *ohSDKEvent) result() (text string, images []jsonscan.Span) {
 	var result struct {
 		Content jsonscan.Span `json:"content"`
@@ -176,8 +176,8 @@ func (s *ohSDKEvent) result() (text string, images []jsonscan.Span) {
 	return ohTexts(result.Content)
 }
 
-// sdkResult imports what came of a tool call. The action that it names tells the
-// call from another one with the same id.
+// sdkResult imports the result of a tool call. The result names an action, which identifies the
+// call among calls with the same id.
 func (im *ohImport) sdkResult(o *model.Origin, e *ohEvent, text string, images []jsonscan.Span) error {
 	id, known := im.actions.of(ohHash(model.IDText(e.sdk.ActionID)))
 	if !known || id == "" {
@@ -195,9 +195,8 @@ func (im *ohImport) sdkResult(o *model.Origin, e *ohEvent, text string, images [
 	return im.emitPieces(o, "", e.extended([]model.Piece{p}, images)...)
 }
 
-// stats reads what a conversation of the SDK used, by what for: the answers of
-// the agent, condensations and others stand in lists of their own, so that names
-// alone say which call a count is of.
+// stats reads the usage of an SDK conversation. The usage has one list per purpose: the agent,
+// condensations and others. Only response ids link a count to its call.
 //
 //	base_state.json: id, agent.kind, agent.llm.model, max_iterations, stats.usage_to_metrics.<what for>.token_usages
 func (run *ohRun) stats(d *model.Document) error {
@@ -212,7 +211,7 @@ func (run *ohRun) stats(d *model.Document) error {
 				return err
 			}
 			run.cost, run.total = completion.SumOf(cost, run.cost), total.Plus(run.total)
-			if run.costs.Len() != run.counts.Len() { // which call a cost is of is not told
+			if run.costs.Len() != run.counts.Len() { // the calls of the costs are unknown
 				run.costs.Cut(0)
 				for range run.counts.Len() {
 					run.costs.Add(completion.PackedCost(nil))
@@ -225,7 +224,7 @@ func (run *ohRun) stats(d *model.Document) error {
 	return err
 }
 
-// describe reads what else the state of a conversation says.
+// describe reads the other members of a conversation's state.
 func (run *ohRun) describe(state jsontext.Value) {
 	var s struct {
 		ID    jsonscan.Span `json:"id"`
@@ -237,19 +236,19 @@ func (run *ohRun) describe(state jsontext.Value) {
 		} `json:"agent"`
 		MaxIterations *int64 `json:"max_iterations"`
 	}
-	_ = json.Unmarshal(state, &s, jsonscan.Streamed) // what is of another form stays empty
+	_ = json.Unmarshal(state, &s, jsonscan.Streamed) // a value of another form leaves the member empty
 	run.id = model.IDText(s.ID)
 	run.head = ohHead{AgentClass: s.Agent.Kind, MaxIterations: s.MaxIterations, Model: &ohModel{s.Agent.LLM.Model}}
 }
 
-// linkByName finds what each answer used by the names of the responses alone.
-// What no answer has is of calls without an event.
+// linkByName assigns counts to answers by response id only. The other counts belong to calls
+// without an event.
 func (run *ohRun) linkByName() {
 	place := run.places()
 	for _, a := range run.answers.All() {
 		if at, known := place[a.response]; known && a.response != 0 && run.counts.At(at).Response != "" {
 			a.count = at
-			run.counts.At(at).Response = "" // the answer has it
+			run.counts.At(at).Response = "" // the count is assigned
 		}
 	}
 	run.rest = ohBackground{to: run.counts.Len(), named: true}

@@ -1,14 +1,13 @@
 package openhands
 
-// ohTraced is how many actions back an observation may name its cause, where it
-// does not repeat the tool call itself.
+// ohTraced is the number of newest actions that an observation can name as its cause, unless the
+// observation repeats the tool call.
 const ohTraced = 4096
 
-// ohActionTrace remembers which tool calls the newest actions are. The zero
-// value is ready for use.
+// ohActionTrace maps the newest actions to their tool calls. The zero value is ready for use.
 type ohActionTrace struct {
-	calls map[uint64]string // action, by hash of its record → the tool call, "" for an action that no model chose
-	order []uint64          // actions, as a ring once it is full
+	calls map[uint64]string // hash of the action's record → its tool call, "" for an action that no model chose
+	order []uint64          // actions; a ring once it is full
 	next  int
 }
 
@@ -26,7 +25,7 @@ func (t *ohActionTrace) Add(action uint64, call string) {
 	t.calls[action] = call
 }
 
-// of is the tool call of an action, and whether the action is remembered.
+// of returns the tool call of an action, and whether the action is in the trace.
 func (t *ohActionTrace) of(action uint64) (call string, known bool) {
 	call, known = t.calls[action]
 	return call, known

@@ -1,6 +1,6 @@
 package openhands
 
-// reported are totals of a run, by neutral names.
+// reported returns the totals of a run under neutral names.
 func (run *ohRun) reported() map[string]any {
 	totals := make(map[string]any)
 	if t := run.total; t != nil {

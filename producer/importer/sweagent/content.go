@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// answered imports an answer of the model: its reasoning, its text and the
-// tools that it called.
+// answered imports an answer of the model: its reasoning, its text and its tool calls.
 func (im *sweImport) answered(o *model.Origin, m *sweMessage) error {
 	call, err := im.startCall(o, m)
 	if err != nil {
@@ -61,8 +60,8 @@ func (m *sweMessage) thinking() string {
 	return strings.Join(model.NonEmpty(texts), "\n")
 }
 
-// toolCalls are the calls of a model that calls functions. An id that another
-// answer has used is told apart by the message.
+// toolCalls returns the calls of a model with function calling. For an id that another answer has
+// used, the message makes the id unique.
 func (im *sweImport) toolCalls(o *model.Origin, m *sweMessage) (calls []model.Piece) {
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
@@ -78,9 +77,8 @@ func (im *sweImport) toolCalls(o *model.Origin, m *sweMessage) (calls []model.Pi
 	return calls
 }
 
-// splitAction takes the action out of the text that the model wrote it into.
-// Where it does not stand there as it was run, the text stays whole and the
-// call adds nothing to the window.
+// splitAction removes the action from the text of the answer. If the text does not contain the
+// exact action, the text stays whole, and the call has size 0 in the window.
 func splitAction(text, action string) (string, model.Piece) {
 	name, _, _ := strings.Cut(action, "\n")
 	name, _, _ = strings.Cut(name, " ")
@@ -96,7 +94,7 @@ func splitAction(text, action string) (string, model.Piece) {
 	return text[:at] + text[at+len(action):], p
 }
 
-// told imports a message that the model was sent.
+// told imports a message to the model.
 func (im *sweImport) told(o *model.Origin, m *sweMessage) error {
 	text := m.Text()
 	pending := im.pending
@@ -113,7 +111,7 @@ func (im *sweImport) told(o *model.Origin, m *sweMessage) error {
 			return im.result(o, ids, text, "")
 		}
 		p = model.TextPiece(text, "injected_message", model.LayerInjected, "user", "Observation")
-	case m.Role == "exit": // of mini-swe-agent, which sends it to nobody
+	case m.Role == "exit": // of mini-swe-agent, which does not send it
 		im.Report.Ignore("message:exit")
 		return nil
 	default:
@@ -125,8 +123,8 @@ func (im *sweImport) told(o *model.Origin, m *sweMessage) error {
 	return err
 }
 
-// answered are the pending calls that a message brings the result of. Without
-// ids it is that of all.
+// answered returns the pending calls that a message answers. A message without ids answers all
+// pending calls.
 func (m *sweMessage) answered(pending []string) []string {
 	native := m.answers()
 	if len(native) == 0 {
@@ -140,7 +138,7 @@ func (m *sweMessage) answered(pending []string) []string {
 			}
 		}
 	}
-	if len(ids) == 0 && len(pending) >= len(native) { // ids that were told apart
+	if len(ids) == 0 && len(pending) >= len(native) { // ids that were made unique
 		return pending[:len(native)]
 	}
 	return ids
@@ -159,8 +157,8 @@ func without(list, gone []string) (left []string) {
 	return left
 }
 
-// result imports what came of tool calls. One text for several is the first
-// one's, and the others have none.
+// result imports the result of tool calls. If several calls share one text, the first call has
+// the text and the others are empty.
 func (im *sweImport) result(o *model.Origin, ids []string, text, note string) error {
 	for i, id := range ids {
 		name := o.Thread.Session.Tools[id]

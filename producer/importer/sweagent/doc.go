@@ -1,19 +1,18 @@
 // Package sweagent imports trajectories of SWE-agent and mini-swe-agent.
 //
-// SWE-agent 0.2 to 1.1, and mini-swe-agent, one JSON document (attempts: a
-// session each):
+// SWE-agent 0.2 to 1.1, and mini-swe-agent, one JSON document (each attempt is a session):
 //
 //	history, messages            system_instruction, demonstration, user_message; assistant_message, reasoning and tool_call (the action is
-//	                             taken out of the text that it was written into); tool_result. Another agent's are a sub-agent's
-//	trajectory                   one call a step; a step whose answer is not in the history (it could not be parsed) is a call without
-//	                             items. Without a history, its messages
-//	trajectory[].query, messages what the model was shown: what differs from the history is an elision by the history processors
-//	info.model_stats             reported totals of the last call; what each call used is not told. mini-swe-agent tells it in extra.response
+//	                             removed from the text of the answer); tool_result. Messages of another agent belong to a sub-agent
+//	trajectory                   one call per step; a step whose answer is not in the history (parsing failed) is a call without items.
+//	                             If the log has no history, the messages of the steps
+//	trajectory[].query, messages the input of the model: a difference from the history is an elision by the history processors
+//	info.model_stats             reported totals of the last call; the use of each call is unknown. mini-swe-agent logs it in extra.response
 //	replay_config                model, problem (task), history processors
-//	info.exit_status, submission, state, execution_time: dropped, they are the runtime's
+//	info.exit_status, submission, state, execution_time: dropped, internal to the runtime
 //
-// Trajectories tell no times and no session: events have the first microseconds
-// of 1970, in order, and metadata time_unknown; the session is named by the
-// problem, and by a hash of the trial's first answers and configuration, so that
-// a copy and a later snapshot are the same session and another trial is not.
+// Trajectories have no times and no session. Events have the first microseconds of 1970, in
+// order, and metadata time_unknown. The session's id is made from the problem and a hash of the
+// trial's first answers and configuration. A copy and a later snapshot of a trial therefore have
+// the same session, and another trial has another session.
 package sweagent

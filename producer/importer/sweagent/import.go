@@ -19,34 +19,32 @@ import (
 // sweImport is one import of one log.
 type sweImport struct {
 	*model.Writer
-	trials []*sweTrial // in the order of the log, nil for one that nothing is told of
+	trials []*sweTrial // in the order of the log, nil for a trial without content
 	next   int
 
 	trial   *sweTrial
 	line    int
 	main    *model.Thread
-	message int                  // ordinal of the next one
+	message int                  // ordinal of the next message
 	answer  int                  // ordinal of the model's next answer
-	placed  hashset.List[uint64] // records of the main agent's messages, by hash, in order
+	placed  hashset.List[uint64] // hashes of the records of the main agent's messages, in order
 	pending []string             // tool calls of the last answer
 	last    *model.Origin
-	timed   time.Time // of the last message that tells a time
+	timed   time.Time // time of the last message that has one
 }
 
 var sweTool = model.NewTool(model.FormatSWEAgent)
 
-// Import imports an SWE-agent trajectory and passes its facts to emit in the
-// order of its history, as [Import] does. A trajectory of several attempts
-// is a session for each. Trajectories of mini-swe-agent are read, too.
+// Import imports an SWE-agent or mini-swe-agent trajectory and passes its facts to emit in the
+// order of its history. Each attempt of a trajectory is a session.
 //
-// Trajectories tell no times: facts have the first microseconds of 1970, in
-// order, and metadata time_unknown. They name no session either; its id is made
-// of what names the problem and of how the trial begins.
+// Trajectories have no times: facts have the first microseconds of 1970, in order, and metadata
+// time_unknown. Trajectories name no session: its id is made from the problem and the first
+// answers of the trial.
 //
-// Documents are read message by message, so that one of any size fits. The file
-// name only names problems. The log is read twice. The error is that of r, of
-// emit or of ctx; whatever is wrong with the log itself is in the report, also
-// when there is an error.
+// Documents are read message by message, so their size is not limited. The file name appears in
+// problems only. The log is read twice. The error is an error of r, of emit or of ctx. The report
+// lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
 	im := &sweImport{Writer: model.NewWriter(sweTool, file, opts, emit)}
 	err := im.TwiceDocuments(ctx, r, im.index, im.document)
@@ -64,7 +62,7 @@ func (im *sweImport) index(d *model.Document) error {
 			func(_ int, value jsontext.Value) error { t.message(value); return nil },
 			attempts)
 		switch {
-		case len(im.trials) > at+1 && t.steps.Len() == 0 && !t.history: // it was made of attempts
+		case len(im.trials) > at+1 && t.steps.Len() == 0 && !t.history: // the trial consists of attempts
 			im.trials = append(im.trials[:at], im.trials[at+1:]...)
 		case !t.told:
 			im.trials[at] = nil
@@ -82,11 +80,11 @@ func (im *sweImport) document(d *model.Document) error {
 	if im.next < len(im.trials) {
 		return im.attempt(d, attempts)
 	}
-	return d.Dec.SkipValue() // it was written meanwhile
+	return d.Dec.SkipValue() // the document was written after pass 1
 }
 
-// attempt imports a trial. One that consists of attempts has no messages of its
-// own, and leaves its place to the first of them.
+// attempt imports a trial. A trial that consists of attempts has no messages, and its first
+// attempt takes its place.
 func (im *sweImport) attempt(d *model.Document, attempts func() error) error {
 	made, begun := false, false
 	if attempts != nil {
@@ -130,11 +128,11 @@ func (im *sweImport) attempt(d *model.Document, attempts func() error) error {
 	return failed
 }
 
-// begin makes the next trial the one that facts are of.
+// begin makes the next trial the current one.
 func (im *sweImport) begin(d *model.Document) {
 	im.trial, im.line = im.trials[im.next], d.Line
-	im.trials[im.next] = nil // it is given back with its last message
-	if im.trial == nil {     // the file is another one than in pass 1
+	im.trials[im.next] = nil // freed after its last message
+	if im.trial == nil {     // the file has changed since pass 1
 		im.trial = newSWETrial()
 		im.trial.link()
 	}
@@ -145,7 +143,7 @@ func (im *sweImport) begin(d *model.Document) {
 	im.main = t
 	t.Task = im.Usable(d.Line, "the problem's id", im.trial.config.Problem.ID)
 	if !isNew {
-		im.Problem(d.Line, model.NewLineError(model.ReasonDuplicateRecord, "a trial that begins alike stands above"))
+		im.Problem(d.Line, model.NewLineError(model.ReasonDuplicateRecord, "an earlier trial has the same beginning"))
 		im.trial = nil
 	}
 }
@@ -160,8 +158,8 @@ func (im *sweImport) messageOf(n int, value jsontext.Value) error {
 	return im.oneMessage(m)
 }
 
-// stepOf imports a step of a trajectory that has no history: what the model was
-// shown first, what it answered and what came of it.
+// stepOf imports a step of a trajectory without a history: the model's input at the first step,
+// the answer and the result.
 func (im *sweImport) stepOf(n int, value jsontext.Value) error {
 	s := new(sweStep)
 	if !jsonscan.Decode(value, s.Read) {
@@ -200,7 +198,7 @@ func (im *sweImport) oneMessage(m *sweMessage) error {
 	return im.told(o, m)
 }
 
-// origin is where the facts of a message come from.
+// origin returns the origin of a message's facts.
 func (im *sweImport) origin(m *sweMessage) *model.Origin {
 	n := im.message
 	im.message++
@@ -244,8 +242,8 @@ func (im *sweImport) scope(o *model.Origin) model.Scope {
 	return s
 }
 
-// startCall emits the model call of an answer, after those that came to
-// nothing, and what its window was shown otherwise than before.
+// startCall emits the model call of an answer. startCall first emits the failed calls before the
+// answer, and the elisions since the previous window.
 func (im *sweImport) startCall(o *model.Origin, m *sweMessage) (string, error) {
 	n := im.answer
 	im.answer++
@@ -265,8 +263,7 @@ func (im *sweImport) startCall(o *model.Origin, m *sweMessage) (string, error) {
 
 func stepCallID(step int) string { return "step-" + strconv.Itoa(step) }
 
-// stepCall emits the model call of a step. Without a message, nothing of its
-// answer is in the history.
+// stepCall emits the model call of a step. m is nil if the history does not hold the answer.
 func (im *sweImport) stepCall(o *model.Origin, step int, m *sweMessage, final bool) error {
 	w := im.trial.steps.At(step)
 	c := &model.ModelCall{ID: stepCallID(step), Extra: map[string]any{"step": step}}
@@ -284,8 +281,7 @@ func (im *sweImport) stepCall(o *model.Origin, step int, m *sweMessage, final bo
 	return im.emitCall(o, c, m, final)
 }
 
-// elided emits what the history processors put stubs in the place of, since the
-// step before.
+// elided emits the stubs of the history processors since the previous step.
 func (im *sweImport) elided(o *model.Origin, step int, w *sweWindow) error {
 	e := &model.Elision{ID: stepCallID(step) + ":elision", Policy: im.policy(), Level: schema.ElideSimple, Extra: map[string]any{"step": step}}
 	before, after, known := int64(0), int64(0), true
@@ -308,7 +304,7 @@ func (im *sweImport) elided(o *model.Origin, step int, w *sweWindow) error {
 	return im.Elision(o, e)
 }
 
-// policy names the history processors, as far as the log tells them.
+// policy names the history processors that the log names.
 func (im *sweImport) policy() string {
 	policy := "swe-agent:history_processor"
 	for _, p := range im.trial.config.Agent.History {
@@ -319,8 +315,8 @@ func (im *sweImport) policy() string {
 	return policy
 }
 
-// emitCall emits a model call. What single calls used is known to
-// mini-swe-agent only; the totals stand with the last one.
+// emitCall emits a model call. Only mini-swe-agent logs the usage of single calls. The last call
+// has the totals.
 func (im *sweImport) emitCall(o *model.Origin, c *model.ModelCall, m *sweMessage, final bool) error {
 	c.Model = model.ShortText(im.trial.config.Agent.Model.Name, 128)
 	if m != nil && m.Extra != nil {
@@ -351,8 +347,8 @@ func (im *sweImport) emitCall(o *model.Origin, c *model.ModelCall, m *sweMessage
 	return nil
 }
 
-// End emits what stands in the steps and not in the history: what came of the
-// last answer, and calls that came to nothing.
+// End emits the content that is only in the steps: the result of the last answer, and failed
+// calls.
 func (im *sweImport) End() error {
 	o := im.last
 	if o == nil {

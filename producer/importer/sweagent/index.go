@@ -13,44 +13,44 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sweTrial is what pass 1 learns about one trial and pass 2 needs ahead of
-// time: its name, the windows of its steps and its totals.
+// sweTrial holds the values that pass 1 collects about a trial and pass 2 needs in advance. These
+// are the trial's name, the windows of its steps and its totals.
 type sweTrial struct {
 	environment string
 	config      sweConfig
 	configText  string
 	info        sweInfo
 	place       string
-	history     bool          // the log holds messages; else they are taken from the steps
-	observation jsonscan.Span // of the last step
-	room        []byte        // for a text
+	history     bool          // the log holds messages; otherwise the steps give the messages
+	observation jsonscan.Span // observation of the last step
+	room        []byte        // buffer for a text
 
-	told bool // it has elements, of whatever form
+	told bool // the trial has elements, of any form
 
 	steps   hashset.List[sweWindow]
-	answers hashset.List[uint64] // texts of the history's answers, in order
-	shown   []uint64             // texts, by place in the window: as the model was shown them last
-	main    string               // the agent that the first message is of
-	texts   hashset.List[uint64] // of the main agent's messages, in order
+	answers hashset.List[uint64] // hashes of the history's answers, in order
+	shown   []uint64             // hashes of the texts in the last window, by position
+	main    string               // agent of the first message
+	texts   hashset.List[uint64] // hashes of the main agent's messages, in order
 
-	identity hash.Hash // over the trial's beginning, nil once it has its key
-	absorbed int       // answers in it
+	identity hash.Hash // hash of the trial's beginning, nil once key is set
+	absorbed int       // number of answers in the hash
 	key      string
 
-	nextStep int // the first one behind the steps that the answers so far came from
-	answered int // step of the newest answer, -1 where it is of none
+	nextStep int // first step after the steps of the answers so far
+	answered int // step of the newest answer, -1 for no step
 }
 
-// sweWindow is what a step's model call was shown.
+// sweWindow is the input of a step's model call.
 type sweWindow struct {
-	answer  uint64 // hash of what the model answered
-	shown   int    // messages, -1 when the log does not hold them
+	answer  uint64 // hash of the model's answer
+	shown   int    // number of messages, -1 when the log does not hold them
 	changed []sweChange
 }
 
-// sweChange is a message that the model was shown otherwise than before.
+// sweChange is a message that differs from the same message in the previous window.
 type sweChange struct {
-	place  int // in the window
+	place  int // position in the window
 	text   uint64
 	tokens *int64
 	digest string
@@ -58,12 +58,12 @@ type sweChange struct {
 
 func newSWETrial() *sweTrial { return &sweTrial{identity: sha256.New()} }
 
-// identifyingAnswers is how many of the model's answers are a part of a trial's
-// name. A trial that is tried again begins alike and answers differently.
+// identifyingAnswers is the number of the model's answers that are part of a trial's name. A
+// second try of a trial has the same beginning but other answers.
 const identifyingAnswers = 3
 
-// Read reads an object that describes a trial: the whole document, or one of
-// its attempts. each is called for the trial's elements, attempt for attempts.
+// Read reads an object that describes a trial: the whole document, or one of its attempts. The
+// functions step and message are called for the trial's elements, attempts for its attempts.
 func (t *sweTrial) Read(d *model.Document, step, message func(n int, value jsontext.Value) error, attempts func() error) error {
 	seen := make(map[string]bool)
 	_, err := d.Members(func(name string) error {
@@ -103,12 +103,12 @@ func (t *sweTrial) readConfig(d *model.Document) error {
 	}
 	t.configText = string(value)
 	if value.Kind() == '{' {
-		_ = json.Unmarshal(value, &t.config, jsonscan.Streamed) // what is of another form stays empty
+		_ = json.Unmarshal(value, &t.config, jsonscan.Streamed) // a value of another form leaves the member empty
 	}
 	return nil
 }
 
-// step learns from a step.
+// step adds a step to the index.
 func (t *sweTrial) step(value jsontext.Value, opts model.Options) {
 	var s sweStep
 	t.told = true
@@ -134,7 +134,7 @@ func (t *sweTrial) step(value jsontext.Value, opts model.Options) {
 				continue
 			}
 			change := sweChange{place: place, text: h, digest: opts.Digest(text)}
-			if place < len(t.shown) { // a new place is counted with its message
+			if place < len(t.shown) { // a new position is counted with its message
 				change.tokens, _ = opts.CountTokens(t.config.Agent.Model.Name, text)
 				t.shown[place] = h
 			} else {
@@ -146,7 +146,7 @@ func (t *sweTrial) step(value jsontext.Value, opts model.Options) {
 	t.steps.Add(w)
 }
 
-// message learns from a message of the history.
+// message adds a message of the history to the index.
 func (t *sweTrial) message(value jsontext.Value) {
 	var m sweMessage
 	t.told = true
@@ -155,7 +155,7 @@ func (t *sweTrial) message(value jsontext.Value) {
 	}
 	if !t.history {
 		t.history, t.main = true, m.Agent
-		t.identity.Reset() // messages say more than steps
+		t.identity.Reset() // messages hold more than steps
 		t.absorbed = 0
 	}
 	text := m.TextIn(&t.room)
@@ -175,7 +175,7 @@ func (t *sweTrial) absorb(kind, text string) {
 	t.identity.Write([]byte(kind + "\x00" + text + "\x00"))
 }
 
-// link names the trial.
+// link sets the name of the trial.
 func (t *sweTrial) link() {
 	t.identity.Write([]byte(t.environment + "\x00" + t.configText))
 	t.key = hex.EncodeToString(t.identity.Sum(nil)[:6])
@@ -187,13 +187,12 @@ func (t *sweTrial) link() {
 	}
 }
 
-// stepsOf finds the steps of the answer n, after those of the answers before:
-// the last one answered with its text, and what those from first on answered
-// could not be used, so that they gave nothing to the history. last is -1 for an
-// answer of no step.
+// stepsOf returns the steps of the answer n, after the steps of the earlier answers. Step last
+// gave the answer's text. The steps from first up to last gave unusable answers, which are not in
+// the history. last is -1 for an answer without a step.
 func (t *sweTrial) stepsOf(n int) (first, last int) {
 	first, t.answered = t.nextStep, -1
-	if n >= t.answers.Len() { // the file is another one than in pass 1
+	if n >= t.answers.Len() { // the file has changed since pass 1
 		return first, -1
 	}
 	at, answer := first, *t.answers.At(n)
@@ -209,7 +208,7 @@ func (t *sweTrial) stepsOf(n int) (first, last int) {
 	return first, at
 }
 
-// name is the trial's name for people, with what tells it from others.
+// name returns a readable name of the trial, with a unique part.
 func (t *sweTrial) name() string {
 	label := t.config.Problem.ID
 	if label == "" {
@@ -230,7 +229,7 @@ func (t *sweTrial) name() string {
 	return label + "." + t.key
 }
 
-// reported are totals of the trial, by neutral names.
+// reported returns the totals of the trial under neutral names.
 func (s *sweStats) reported() map[string]any {
 	totals := make(map[string]any)
 	for name, n := range map[string]*int64{"input_tokens": s.Sent, "output_tokens": s.Received, "calls": s.Calls} {

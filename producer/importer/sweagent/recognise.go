@@ -2,7 +2,7 @@ package sweagent
 
 import "github.com/ctxledger/ctxledger/producer/importer/model"
 
-// Recogniser tells a SWE-agent log.
+// Recogniser recognises a SWE-agent log.
 var Recogniser = model.Recogniser{
 	Format: model.FormatSWEAgent,
 	Tells: func(name string, _ model.Members) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sweMessage is one message of a trajectory's history, as SWE-agent 0.2 to 1.1
-// write it, or of mini-swe-agent's messages.
+// sweMessage is one message of a trajectory's history in SWE-agent 0.2 to 1.1, or one of the
+// messages of mini-swe-agent.
 type sweMessage struct {
 	Role        string
 	Content     jsonscan.Span // a string, or blocks
@@ -29,7 +29,7 @@ type sweMessage struct {
 	Extra *sweExtra
 }
 
-// sweExtra is what mini-swe-agent adds to a message.
+// sweExtra holds the members that mini-swe-agent adds to a message.
 type sweExtra struct {
 	Response  *completion.Response
 	Cost      *float64
@@ -82,15 +82,14 @@ func (e *sweExtra) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// sweStep is one step of a trajectory: what the model was asked, what it
-// answered and what came of it.
+// sweStep is one step of a trajectory: the model's input, its answer and the result.
 type sweStep struct {
 	Action      string
 	Observation jsonscan.Span
 	Response    jsonscan.Span
-	State       jsonscan.Span // an object, or its text
-	Query       []sweMessage  // what the model was shown
-	Messages    []sweMessage  // the same, before 1.1
+	State       jsonscan.Span // an object, or its JSON text
+	Query       []sweMessage  // input of the model
+	Messages    []sweMessage  // input of the model before 1.1
 }
 
 func (s *sweStep) Read(c *jsonscan.Cursor) bool {
@@ -113,8 +112,7 @@ func (s *sweStep) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// shown are the messages that the model saw, nil when the log does not hold
-// them.
+// shown returns the messages that the model saw, nil when the log does not hold them.
 func (s *sweStep) shown() []sweMessage {
 	if s.Query != nil {
 		return s.Query
@@ -122,7 +120,7 @@ func (s *sweStep) shown() []sweMessage {
 	return s.Messages
 }
 
-// place names the folder that the step ran in, which is the repository's.
+// place returns the first folder of the step's working directory, which is the repository's name.
 func (s *sweStep) place() string {
 	var state struct {
 		WorkingDir string `json:"working_dir"`
@@ -138,14 +136,14 @@ func (s *sweStep) place() string {
 	return root
 }
 
-// sweInfo is what the program says of the whole trial.
+// sweInfo is the program's summary of the whole trial.
 type sweInfo struct {
 	Stats   *sweStats `json:"model_stats"`
 	Version string    `json:"swe_agent_version"`
 	Mini    string    `json:"mini_version"`
 }
 
-// sweStats are the program's own totals.
+// sweStats are the program's totals.
 type sweStats struct {
 	Cost     *float64 `json:"instance_cost"`
 	Total    *float64 `json:"total_cost"`
@@ -154,7 +152,7 @@ type sweStats struct {
 	Calls    *int64   `json:"api_calls"`
 }
 
-// sweConfig is what import reads of a replay_config.
+// sweConfig holds the members of a replay_config that import reads.
 type sweConfig struct {
 	Agent struct {
 		Model struct {
@@ -169,7 +167,7 @@ type sweConfig struct {
 	} `json:"problem_statement"`
 }
 
-// Text is the message's text. Images are left out.
+// Text returns the message's text. Images are left out.
 func (m *sweMessage) Text() string {
 	var blocks []struct {
 		Text string `json:"text"`
@@ -186,7 +184,7 @@ func (m *sweMessage) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// TextIn is text that holds until room is used again.
+// TextIn is Text with the result in room. The result is valid until room is reused.
 func (m *sweMessage) TextIn(room *[]byte) string {
 	if m.Content.Kind() == '[' {
 		return m.Text()
@@ -194,7 +192,7 @@ func (m *sweMessage) TextIn(room *[]byte) string {
 	return m.Content.TextIn(room)
 }
 
-// Calls are the ids of the tool calls that the message answers.
+// answers returns the ids of the tool calls that the message answers.
 func (m *sweMessage) answers() []string {
 	if m.ToolCallID != "" {
 		return []string{m.ToolCallID}

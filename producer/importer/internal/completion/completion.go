@@ -1,4 +1,4 @@
-// Package completion reads chat completions as OpenHands and SWE-agent log them, and
+// Package completion reads chat completions in the forms of OpenHands and SWE-agent logs, and
 // makes their token counts disjoint.
 package completion
 
@@ -34,7 +34,7 @@ func (r *Response) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// ToolCall is a tool call as the chat completions of a provider have it.
+// ToolCall is a tool call in the form of a provider's chat completions.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -65,8 +65,8 @@ func (t *ToolCall) function(c *jsonscan.Cursor) bool {
 	})
 }
 
-// Tokens is what one model call used, as OpenHands sums it up: the prompt
-// holds what was read from the cache.
+// Tokens is the usage of one model call in the form of OpenHands. The prompt includes the tokens
+// that were read from the cache.
 type Tokens struct {
 	Model      string `json:"model"`
 	Prompt     *int64 `json:"prompt_tokens"`
@@ -79,7 +79,7 @@ type Tokens struct {
 	Cost       *float64
 }
 
-// usage is a provider's usage, as litellm passes it on.
+// usage is a provider's usage in the form of litellm.
 type usage struct {
 	Prompt     *int64 `json:"prompt_tokens"`
 	Completion *int64 `json:"completion_tokens"`
@@ -104,7 +104,7 @@ func (u *usage) tokens() *Tokens {
 	return t
 }
 
-// Buckets makes the counts disjoint.
+// Buckets returns the counts as disjoint buckets.
 func (t *Tokens) Buckets() (u schema.ProviderUsage, problem *model.LineError) {
 	for _, n := range []*int64{t.Prompt, t.Completion, t.Read, t.Written, t.Reasoning} {
 		if model.ValueOf(n) < 0 {
@@ -112,7 +112,7 @@ func (t *Tokens) Buckets() (u schema.ProviderUsage, problem *model.LineError) {
 		}
 	}
 	u.UncachedInput, u.CacheRead = model.Part(t.Prompt, t.Read)
-	// Versions differ in whether the prompt holds what was written to the cache.
+	// In some versions the prompt includes the tokens that were written to the cache.
 	if rest, written := model.Part(u.UncachedInput, t.Written); written != nil {
 		u.UncachedInput, u.CacheWrite = rest, written
 	} else {
@@ -122,7 +122,7 @@ func (t *Tokens) Buckets() (u schema.ProviderUsage, problem *model.LineError) {
 	return u, nil
 }
 
-// Raw are the numbers as the log has them.
+// Raw returns the numbers of the log, unchanged.
 func (t *Tokens) Raw() map[string]any {
 	raw := make(map[string]any)
 	for name, n := range map[string]*int64{
@@ -139,7 +139,8 @@ func (t *Tokens) Raw() map[string]any {
 	return raw
 }
 
-// Tokens is what a call used: as the run sums it up, or as the answer says.
+// Tokens returns the usage of a call. The run's summary has priority over the usage of the
+// answer.
 func (r *Response) Tokens() *Tokens {
 	var u usage
 	if r == nil || r.Usage.Kind() != '{' || json.Unmarshal(r.Usage, &u, jsonscan.Streamed) != nil {
@@ -148,8 +149,8 @@ func (r *Response) Tokens() *Tokens {
 	return u.tokens()
 }
 
-// Since is what was used between two totals, of which the first is 0 where
-// none was told; nil where the second is not told or less.
+// Since returns the difference between two totals. A nil earlier total counts as 0. The result is
+// nil if t is nil or smaller than earlier.
 func (t *Tokens) Since(earlier *Tokens) *Tokens {
 	if t == nil {
 		return nil
@@ -173,11 +174,10 @@ func (t *Tokens) Since(earlier *Tokens) *Tokens {
 	return difference
 }
 
-// PackedTokens is [Tokens] without pointers, since a run may hold hundreds of
-// thousands.
+// PackedTokens is [Tokens] without pointers. A run may hold hundreds of thousands.
 type PackedTokens struct {
-	numbers  [6]int64 // in the order of [Tokens.fields], noCount for one that is not told
-	Cost     float64  // NaN when it is not told
+	numbers  [6]int64 // in the order of [Tokens.fields]; noCount for an unknown number
+	Cost     float64  // NaN when unknown
 	model    string
 	Response string
 }
@@ -188,8 +188,7 @@ func (t *Tokens) fields() [6]**int64 {
 	return [6]**int64{&t.Prompt, &t.Completion, &t.Read, &t.Written, &t.Reasoning, &t.Window}
 }
 
-// Pack shares the name of the model with the count before, which mostly is of
-// the same.
+// Pack shares the model's name with the preceding count, which mostly has the same model.
 func (t *Tokens) Pack(before *PackedTokens) PackedTokens {
 	c := PackedTokens{Cost: PackedCost(t.Cost), model: t.Model, Response: t.ResponseID}
 	if before != nil && before.model == c.model {
@@ -223,7 +222,7 @@ func PackedCost(cost *float64) float64 {
 	return *cost
 }
 
-// Plus adds the counts of others, either of which may not be told.
+// Plus adds two sets of counts. Either set can be unknown.
 func (t *Tokens) Plus(other *Tokens) *Tokens {
 	if t == nil || other == nil {
 		if t == nil {
@@ -239,7 +238,7 @@ func (t *Tokens) Plus(other *Tokens) *Tokens {
 	return &sum
 }
 
-// SumOf adds two numbers, either of which may not be told.
+// SumOf adds two numbers. Either number can be unknown.
 func SumOf[T int64 | float64](a, b *T) *T {
 	if a == nil || b == nil {
 		if a == nil {

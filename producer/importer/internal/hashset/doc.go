@@ -1,3 +1,3 @@
-// Package hashset holds compact sets of hashes and ids, and lists that grow in chunks:
-// what an import remembers of a log of a million records.
+// Package hashset holds compact sets of hashes and ids, and lists that grow in chunks. An import
+// uses these types to remember the records of a large log.
 package hashset

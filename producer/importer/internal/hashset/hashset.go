@@ -3,18 +3,18 @@ package hashset
 import "math/bits"
 
 const (
-	hashTables = 256  // of a large set
-	fewHashes  = 4096 // that one table holds
+	hashTables = 256  // tables of a large set
+	fewHashes  = 4096 // most hashes that one table holds
 )
 
-// HashSet is a set of hashes, for what there is of each record of a log: a hash
-// needs 11 to 16 bytes. The zero value is an empty set.
+// HashSet is a set of hashes, for values that every record of a log has. A hash needs 11 to 16
+// bytes. The zero value is an empty set.
 type HashSet struct {
-	few    hashTable              // as long as there are few
-	tables *[hashTables]hashTable // by the first bits of a hash, so that only a small one is copied to grow
+	few    hashTable              // the only table while the set is small
+	tables *[hashTables]hashTable // by the first bits of a hash; growing copies one small table only
 }
 
-// Add reports whether the hash was not in the set.
+// Add adds the hash and reports whether it was new.
 func (s *HashSet) Add(hash uint64) bool {
 	if s.tables != nil {
 		return s.tables[hash>>hashShift].Add(hash)
@@ -32,7 +32,7 @@ func (s *HashSet) Add(hash uint64) bool {
 	return s.few.Add(hash)
 }
 
-// hashShift leaves the 8 bits behind the first one, which no hash of package model has.
+// hashShift selects the 8 bits after the first bit, which no hash of package model has.
 const hashShift = 63 - 8
 
 func (s *HashSet) Has(hash uint64) bool {
@@ -43,8 +43,8 @@ func (s *HashSet) Has(hash uint64) bool {
 	return len(t.slots) > 0 && t.slots[t.find(hash)] != 0
 }
 
-// hashTable holds hashes, none of which is 0, each at the first free slot from
-// its own on. At least a quarter of the slots is free.
+// hashTable holds hashes other than 0. A hash lies in its slot or in the first free slot after
+// it. At least a quarter of the slots is free.
 type hashTable struct {
 	slots []uint64
 	used  int
@@ -69,7 +69,7 @@ func (t *hashTable) Add(hash uint64) bool {
 	return true
 }
 
-// find is the slot that holds the hash, or the free one that it belongs in.
+// find returns the slot of the hash, or the free slot for it.
 func (t *hashTable) find(hash uint64) int {
 	first, _ := bits.Mul64(hash<<9, uint64(len(t.slots)))
 	at := int(first)

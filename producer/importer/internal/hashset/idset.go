@@ -1,18 +1,16 @@
 package hashset
 
-// IDSet is a set of ids by their hashes, or by a number where they count up:
-// such ids, which have the bit [Numbered], need a bit each. The zero value is an
-// empty set.
+// IDSet is a set of ids. An id is a hash, or a consecutive number with the bit [Numbered]. A
+// numbered id needs one bit. The zero value is an empty set.
 type IDSet struct {
 	numbers NumberSet
 	hashes  HashSet
 }
 
-// Numbered marks what stands for an id that is a number, which is the rest of
-// it. No hash has the bit.
+// Numbered marks an id that is a number. The other bits are the number. No hash has this bit.
 const Numbered = 1 << 63
 
-// Add reports whether id was not in the set.
+// Add adds the id and reports whether it was new.
 func (s *IDSet) Add(id uint64) bool {
 	if id&Numbered != 0 {
 		return s.numbers.Add(id &^ Numbered)
@@ -28,11 +26,11 @@ func (s *IDSet) Has(id uint64) bool {
 	return s.hashes.Has(id)
 }
 
-// NumberSet is a set of numbers that lie close, such as lines of a log. The zero
-// value is an empty set.
+// NumberSet is a set of numbers with small distances, such as lines of a log. The zero value is
+// an empty set.
 type NumberSet map[uint64]uint64
 
-// Add reports whether n was not in the set.
+// Add adds n and reports whether n was new.
 func (s *NumberSet) Add(n uint64) bool {
 	if *s == nil {
 		*s = make(NumberSet)

@@ -2,14 +2,13 @@ package hashset
 
 import "iter"
 
-// listChunk is how many elements of a [List] lie together.
+// listChunk is the number of elements in one chunk of a [List].
 const listChunk = 1024
 
-// List is a slice that grows without being copied, for what there is of each
-// record of a log: a slice of a million elements lies twice in memory while it
-// grows. The zero value is empty.
+// List is a slice that grows without a copy. A list holds values for every record of a log. A
+// growing slice of a million elements would be in memory twice. The zero value is empty.
 type List[T any] struct {
-	chunks [][]T // all but the last are full
+	chunks [][]T // all chunks except the last are full
 }
 
 func (l *List[T]) Len() int {
@@ -20,8 +19,7 @@ func (l *List[T]) Len() int {
 	return last*listChunk + len(l.chunks[last])
 }
 
-// At is the element i, which must be there. The pointer is valid until the next
-// add.
+// At returns the element i, which must exist. The pointer is valid until the next Add.
 func (l *List[T]) At(i int) *T { return &l.chunks[i/listChunk][i%listChunk] }
 
 func (l *List[T]) Add(v T) {
@@ -48,15 +46,15 @@ func (l *List[T]) Cut(n int) {
 	}
 }
 
-// Forget gives back elements before n, which are not asked for again. The last chunk
-// stays, since it tells how many there are.
+// Forget frees the elements before n. The caller must not read them again. The last chunk stays,
+// since the length is computed from it.
 func (l *List[T]) Forget(n int) {
 	for c := min(n/listChunk, len(l.chunks)-1) - 1; c >= 0 && l.chunks[c] != nil; c-- {
 		l.chunks[c] = nil
 	}
 }
 
-// All lists the elements in order, without those that are forgotten.
+// All returns the elements in order, without the forgotten ones.
 func (l *List[T]) All() iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for c, chunk := range l.chunks {
@@ -69,7 +67,7 @@ func (l *List[T]) All() iter.Seq2[int, *T] {
 	}
 }
 
-// Last is the newest element, nil for an empty list.
+// Last returns the newest element, nil for an empty list.
 func (l *List[T]) Last() *T {
 	if n := l.Len(); n > 0 {
 		return l.At(n - 1)

@@ -8,31 +8,32 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Cursor reads a value whose syntax is known to be right, since a decoder has returned
-// it: it looks for where each part ends, and checks nothing again. What it takes and
-// refuses is what [json.Unmarshal] does with [Streamed]. Its methods begin at a value
-// and end behind it; the spans that it gives are parts of the text.
+// Cursor reads a value that a decoder has checked. A cursor finds the end of each part without
+// checking the syntax again. Cursor accepts and refuses the same values as [json.Unmarshal] with
+// [Streamed]. Each method starts at a value and ends after the value. The returned spans are
+// parts of the text.
 type Cursor struct {
 	text []byte
 	at   int
 }
 
-// ReadLine reads a line by read. It returns false for a line that is not valid, and for
-// one that read refuses: the strict decoder finds the reason.
+// ReadLine reads a line with the function read. ReadLine returns false if the line is not valid
+// or read refuses it. The strict decoder then finds the reason.
 func ReadLine(line []byte, read func(c *Cursor) bool) bool {
 	return jsontext.Value(line).IsValid(Lenient) && Decode(line, read)
 }
 
-// Decode reads the object in value by read. It returns false where the value is none,
-// or one of its members has a form that read refuses.
+// Decode reads the object in value with the function read. Decode returns false if value is not
+// an object or a member has a form that read refuses.
 func Decode(value []byte, read func(c *Cursor) bool) bool {
 	c := Cursor{text: value}
 	c.space()
 	return read(&c)
 }
 
-// Members calls each for every member of an object, which must read or skip the value,
-// until it returns false. It returns false then, and where the value is no object.
+// Members calls each for every member of an object, until each returns false. The function each
+// must read or skip the value. Members returns false if each does, or if the value is not an
+// object.
 func (c *Cursor) Members(each func(name []byte) bool) bool {
 	if c.Next() != '{' {
 		return false
@@ -57,7 +58,7 @@ func (c *Cursor) Members(each func(name []byte) bool) bool {
 	return true
 }
 
-// Elements is members for an array.
+// Elements is Members for an array.
 func (c *Cursor) Elements(each func() bool) bool {
 	if c.Next() != '[' {
 		return false
@@ -78,7 +79,7 @@ func (c *Cursor) Elements(each func() bool) bool {
 	return true
 }
 
-// Next is the byte that comes next, 0 at the end.
+// Next returns the next byte, 0 at the end.
 func (c *Cursor) Next() byte {
 	if c.at < len(c.text) {
 		return c.text[c.at]
@@ -86,7 +87,7 @@ func (c *Cursor) Next() byte {
 	return 0
 }
 
-// space goes behind white space, and is next.
+// space skips white space and returns the next byte.
 func (c *Cursor) space() byte {
 	for {
 		next := c.Next()
@@ -97,7 +98,7 @@ func (c *Cursor) space() byte {
 	}
 }
 
-// Skip goes behind the value.
+// Skip skips the value.
 func (c *Cursor) Skip() bool {
 	for depth := 0; ; {
 		switch c.text[c.at] {
@@ -123,7 +124,7 @@ func (c *Cursor) Skip() bool {
 	}
 }
 
-// quoted goes behind a string.
+// quoted skips a string.
 func (c *Cursor) quoted() {
 	for escaped := true; escaped; {
 		c.at += 1 + bytes.IndexByte(c.text[c.at+1:], '"')
@@ -135,7 +136,7 @@ func (c *Cursor) quoted() {
 	c.at++
 }
 
-// Value is the value.
+// Value reads the value and returns its text.
 func (c *Cursor) Value() Span {
 	from := c.at
 	c.Skip()
@@ -148,12 +149,12 @@ func (c *Cursor) Span(at *Span) bool {
 	return true
 }
 
-// Into reads a value of any form that the type of what at points to has.
+// Into reads a value into at. Into returns false for a value that the type of at cannot hold.
 func (c *Cursor) Into(at any) bool {
 	return json.Unmarshal(c.Value(), at, Streamed) == nil
 }
 
-// Text reads a string, or null. A value of another form leaves at what it was.
+// Text reads a string or null. A value of another form leaves at unchanged.
 func (c *Cursor) Text(at *string) bool {
 	value := c.Value()
 	if value[0] != '"' && value[0] != 'n' {
@@ -163,20 +164,20 @@ func (c *Cursor) Text(at *string) bool {
 	return true
 }
 
-// SkipText is string for a member that nobody asks for.
+// SkipText skips a string or null, and returns false for a value of another form.
 func (c *Cursor) SkipText() bool {
 	value := c.Value()
 	return value[0] == '"' || value[0] == 'n'
 }
 
-// Bool reads true or false, or null.
+// Bool reads true, false or null.
 func (c *Cursor) Bool(at *bool) bool {
 	value := c.Value()
 	*at = string(value) == "true"
 	return value[0] == 't' || value[0] == 'f' || value[0] == 'n'
 }
 
-// Count reads a whole number, or null.
+// Count reads a whole number or null.
 func (c *Cursor) Count(at **int64) bool {
 	from, n := c.at, int64(0)
 	for ; c.at < from+18 && '0' <= c.Next() && c.Next() <= '9'; c.at++ {
@@ -193,7 +194,7 @@ func (c *Cursor) Count(at **int64) bool {
 // Null reads null, if it comes next.
 func (c *Cursor) Null() bool { return c.Next() == 'n' && c.Skip() }
 
-// ReadNew reads an object by read, or null.
+// ReadNew reads null, or an object with the function read.
 func ReadNew[T any](c *Cursor, at **T, read func(*T, *Cursor) bool) bool {
 	if c.Null() {
 		*at = nil
@@ -205,7 +206,7 @@ func ReadNew[T any](c *Cursor, at **T, read func(*T, *Cursor) bool) bool {
 	return read(*at, c)
 }
 
-// ReadList reads an array of objects by read, or null.
+// ReadList reads null, or an array of objects with the function read.
 func ReadList[T any](c *Cursor, at *[]T, read func(*T, *Cursor) bool) bool {
 	if *at = nil; c.Null() {
 		return true
@@ -217,10 +218,10 @@ func ReadList[T any](c *Cursor, at *[]T, read func(*T, *Cursor) bool) bool {
 	})
 }
 
-// Streamed decodes like [Lenient]; a name that stands twice keeps its last
-// value, since a document that ended at one would lose the rest.
+// Streamed decodes like [Lenient] and accepts duplicate names. The last value of a name counts.
+// An error at a duplicate name would end the document.
 var Streamed = json.JoinOptions(Lenient, jsontext.AllowDuplicateNames(true))
 
-// Logs escape lone surrogates, where JavaScript cut a string in the middle
-// of a character; they are read as U+FFFD. Raw bytes are checked beforehand.
+// Lenient reads lone surrogates as U+FFFD. Logs contain escaped lone surrogates, where JavaScript
+// cut a string in the middle of a character. Raw bytes are checked before.
 var Lenient = jsontext.AllowInvalidUTF8(true)

@@ -8,37 +8,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Span is a value of a record as it stands in the log: a part of the record's
-// own bytes, which hold until the next record is read. nil is a member that the
-// record does not have.
+// Span is a value of a record in its original text. A span is a part of the record's bytes, which
+// are valid until the next record is read. A nil span is a missing member.
 type Span []byte
 
-// UnmarshalJSONFrom takes the value without a copy. The decoder reads the
-// record's bytes in place, so they outlive it.
+// UnmarshalJSONFrom takes the value without a copy. The decoder reads the record's bytes in
+// place, so the bytes outlive the decoder.
 func (s *Span) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	value, err := dec.ReadValue()
 	*s = Span(value)
 	return err
 }
 
-// Kind is that of the value, 0 for none.
+// Kind is the kind of the value, 0 for a missing value.
 func (s Span) Kind() jsontext.Kind { return jsontext.Value(s).Kind() }
 
-// TextOf is a string's text, and any other value as it stands in the log.
+// TextOf returns the text of a string, and the original text of any other value.
 func TextOf(value Span) string {
 	text, own := value.Text()
-	if own && len(text) > 0 { // nothing else has these bytes
+	if own && len(text) > 0 { // no other value shares these bytes
 		return unsafe.String(unsafe.SliceData(text), len(text))
 	}
 	return string(text)
 }
 
-// TextIn is what [TextOf] returns, in room where the log does not hold it as it is. It
-// holds until the next record is read or room is used again.
+// TextIn returns the same text as [TextOf]. Text that needs unescaping is written into room. The
+// result is valid until the next record is read or room is reused.
 func (s Span) TextIn(room *[]byte) string {
 	var text []byte
 	if s.Kind() == '"' && bytes.IndexByte(s, '\\') >= 0 {
-		*room, _ = jsontext.AppendUnquote((*room)[:0], bytes.TrimSpace(s)) // the error is of what U+FFFD stands for
+		*room, _ = jsontext.AppendUnquote((*room)[:0], bytes.TrimSpace(s)) // the error reports the text that U+FFFD replaces
 		text = *room
 	} else {
 		text, _ = s.Text()
@@ -46,17 +45,17 @@ func (s Span) TextIn(room *[]byte) string {
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
-// Text is what [TextOf] returns, without a copy where the log holds it as it is;
-// own reports that there is one.
+// Text returns the same text as [TextOf], without a copy where the log holds the text unescaped.
+// own reports whether text is a copy.
 func (s Span) Text() (text []byte, own bool) {
 	switch s.Kind() {
 	case '"':
 		quoted := bytes.TrimSpace(s)
-		inner := quoted[1 : len(quoted)-1] // syntax is known to be right
+		inner := quoted[1 : len(quoted)-1] // the syntax is already checked
 		if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 			return inner, false
 		}
-		text, _ = jsontext.AppendUnquote(nil, quoted) // the error is of what U+FFFD stands for
+		text, _ = jsontext.AppendUnquote(nil, quoted) // the error reports the text that U+FFFD replaces
 		return text, true
 	case 'n':
 		return nil, false
