@@ -199,7 +199,7 @@ func TestProjectListens(t *testing.T) {
 			t.Fatalf("ready %v, %v\n%s", ready, err, metrics)
 		}
 	}
-	if _, stderr, code := ctxledger(t, "project", "--listen", address, "--data", data); code != cli.ExitFailed || !strings.Contains(stderr, "choose another with --listen") {
+	if _, stderr, code := ctxledger(t, "project", "--listen", address, "--data", data); code != cli.ExitFailed || !strings.Contains(stderr, "choose another port with --listen") {
 		t.Errorf("a second one ended with %d: %s", code, stderr)
 	}
 	stop()

@@ -41,14 +41,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ctxledger",
-		Short: "Record what AI agents had in their context windows, and ask about it",
-		Long: `ctxledger keeps the context of AI agents accountable: what was available, what
-was selected, what was left out and why, what was summarised, redacted or
-missing. Facts are CloudEvents on NATS JetStream; answers are SQL on ClickHouse.
+		Short: "Record the context windows of AI agents, and ask about them",
+		Long: `ctxledger keeps the context of AI agents accountable. It records the items that were
+available, selected, left out and why, summarised, redacted or missing. Facts are
+CloudEvents on NATS JetStream. Answers are SQL on ClickHouse.
 
 Start with "ctxledger demo". Results go to standard output, everything else to
 standard error. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input
-refused, 4 a verification said no, 5 could not reach a server.`,
+refused, 4 a verification failed, 5 could not reach a server.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

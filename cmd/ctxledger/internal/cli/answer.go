@@ -47,7 +47,7 @@ func Ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	return list, result.Close()
 }
 
-// AsUsage says of a parameter that is wrong that the user gave it.
+// AsUsage makes a wrong parameter an error of usage.
 func AsUsage(err error) error {
 	if wrong := new(queries.ParameterError); errors.As(err, &wrong) {
 		return WithCode(ExitUsage, err)
@@ -104,12 +104,12 @@ func (r Answer) Moment(column string) time.Time {
 	return v
 }
 
-// A Report is what a command prints as a table, or as one JSON object.
+// A Report is the result of a command, printed as a table or as one JSON object.
 type Report interface {
 	WriteTable(w io.Writer) error
 }
 
-// PrintReport writes a report in the form that -o says.
+// PrintReport writes a report in the form of -o.
 func (a *App) PrintReport(report Report, output string) error {
 	if output != "json" {
 		var text bytes.Buffer

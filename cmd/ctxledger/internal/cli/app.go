@@ -16,8 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// App is what every subcommand has: the streams, the global flags and the
-// ways to reach the servers.
+// App holds the streams and global flags of a command line, and connects to the servers.
 type App struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -33,7 +32,7 @@ func (a *App) Close() {
 	}
 }
 
-// Log returns a logger to standard error, as the flags say.
+// Log returns the logger of the flags, which writes to standard error.
 func (a *App) Log() *slog.Logger {
 	options := &slog.HandlerOptions{Level: a.Flags.logLevel}
 	if a.Flags.verbose {
@@ -51,8 +50,8 @@ func IsTerminal(w any) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// Data returns where data goes that a program reads: results as they are. On a terminal
-// it is guarded, as everything is.
+// Data returns the writer for data that programs read. In a pipe the data are not
+// changed; on a terminal they are guarded.
 func (a *App) Data() io.Writer {
 	if IsTerminal(a.Out) {
 		return a.Out
@@ -100,7 +99,7 @@ func suggestions(cmd *cobra.Command, typed string) string {
 	return fmt.Sprintf(": did you mean %q?", near[0])
 }
 
-// Width is how many columns of a terminal a line of a drawing may take.
+// Width is the most columns of a terminal that a line of a drawing takes.
 func (a *App) Width() int {
 	if columns := a.columns(); columns > 0 {
 		return columns
@@ -108,8 +107,8 @@ func (a *App) Width() int {
 	return 80
 }
 
-// TableWidth is how many columns of a terminal a line of a table may take. In a pipe
-// there is no limit, so that programs find each row on one line.
+// TableWidth is the most columns of a terminal that a line of a table takes. A pipe has
+// no limit: programs find each row on one line.
 func (a *App) TableWidth() int {
 	if columns := a.columns(); columns > 0 {
 		return columns
@@ -130,7 +129,7 @@ func (a *App) columns() int {
 	return 0
 }
 
-// RowsForm says how [App.PrintRows] prints.
+// RowsForm is the form in which [App.PrintRows] prints.
 type RowsForm struct {
 	Format  string   // one of ui.RowFormats
 	Wide    bool     // all columns of a table, and whole ids
@@ -138,8 +137,8 @@ type RowsForm struct {
 	First   []string // columns that a narrow table shows before the others
 }
 
-// PrintRows prints rows, a table fitted into the terminal and whole in a pipe, and
-// remembers their ids. It returns the number of rows.
+// PrintRows prints rows, remembers their ids, and returns their number. A table fits
+// into the terminal; in a pipe it is whole.
 func (a *App) PrintRows(rows read.Rows, form RowsForm) (int, error) {
 	terminal := IsTerminal(a.Out)
 	f := ui.Form{Format: form.Format, Terminal: terminal, CSVSafe: form.CSVSafe || terminal, First: form.First}

@@ -9,16 +9,15 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// Choices is how many sessions a person is given to choose from.
+// Choices is the most sessions that a person is asked to choose from.
 const Choices = 20
 
-// Place is a session in which something occurs that was asked for.
+// Place is a session that has the requested id.
 type Place struct{ Tenant, Session string }
 
 // Choose asks a person at a terminal for one of several sessions, and returns its index.
-// The first of places are offered, as many as there are choices; callers that ask the
-// ledger for one more than that need not count the rest. Without a terminal, the choices
-// are printed and the error names the flags that decide.
+// It offers the first [Choices] places; one more place stands for any number more. Without
+// a terminal it prints the choices, and the error names the flags that decide.
 func (a *App) Choose(what string, places []Place, flags string) (int, error) {
 	number := strconv.Itoa(len(places))
 	if len(places) > Choices {
@@ -28,7 +27,7 @@ func (a *App) Choose(what string, places []Place, flags string) (int, error) {
 	for i, p := range places {
 		choices[i] = strings.TrimSpace(p.Session + "  " + p.Tenant)
 	}
-	return a.pick(fmt.Sprintf("%s occurs in %s sessions", what, number), choices, "say which with "+flags)
+	return a.pick(fmt.Sprintf("%s occurs in %s sessions", what, number), choices, "name one with "+flags)
 }
 
 // pick asks a person at a terminal for one of several choices, and returns its index.

@@ -21,10 +21,9 @@ import (
 
 func (a *App) NamesNATS() bool { return a.Flags.NATS != "" || a.Flags.natsContext != "" }
 
-// Addresses returns where the servers are: as given, or those of the instance
-// that `up` runs on the data folder. A server that was named is never paired
-// with an instance that has one of its own: one's stream would go into the
-// other's tables.
+// Addresses returns the addresses of the servers: the named ones, or those of the instance
+// of `up` on the data folder. A named server is never paired with an instance that has
+// such a server: the stream of one would go into the tables of the other.
 func (a *App) Addresses() (found embedded.Addresses, err error) {
 	given := embedded.Addresses{NATSURL: a.Flags.NATS, ClickHouseDSN: a.Flags.ClickHouse, ReaderDSN: a.Flags.ClickHouse}
 	if a.NamesNATS() && a.Flags.ClickHouse != "" {
@@ -54,7 +53,7 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 		return nil, err
 	}
 	if found.NATSURL == "" && a.Flags.natsContext == "" {
-		return nil, WithCode(ExitUnreachable, errors.New("no NATS address: give the one that belongs to this ClickHouse with --nats, or leave --clickhouse away to use the instance that `ctxledger up` runs"))
+		return nil, WithCode(ExitUnreachable, errors.New("no NATS address: name the server of this ClickHouse with --nats, or leave out --clickhouse to use the instance of `ctxledger up`"))
 	}
 	if !a.NamesNATS() {
 		options = append(options, nats.NoReconnect()) // an instance that ends may come back on another port
@@ -71,8 +70,8 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 	return js, nil
 }
 
-// DialNATS connects to the server at address, or to that of the context that
-// was named. No password gets into the error.
+// DialNATS connects to the server at address, or to the server of the named context.
+// Errors contain no password.
 func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, error) {
 	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second)}, options...)
 	if a.Flags.natsContext != "" && a.Flags.NATS == "" {
@@ -86,7 +85,7 @@ func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, erro
 	var parse *url.Error
 	switch {
 	case errors.As(err, &parse):
-		return nil, UsageError("the NATS address is none: want nats://host:4222 (%w)", parse.Err)
+		return nil, UsageError("the NATS address is not valid: want nats://host:4222 (%w)", parse.Err)
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("NATS at %s refuses the user: check the user and the password in the address", Redacted(address))
 	case err != nil:
@@ -100,7 +99,7 @@ func (a *App) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	return a.open(ctx, func(found embedded.Addresses) string { return found.ClickHouseDSN })
 }
 
-// OpenReader connects as a user who can only read, where there is one, until Close.
+// OpenReader connects until Close, as a user that only reads where there is one.
 func (a *App) OpenReader(ctx context.Context) (*ledger.Ledger, error) {
 	return a.open(ctx, func(found embedded.Addresses) string { return found.ReaderDSN })
 }
@@ -119,7 +118,7 @@ func (a *App) open(ctx context.Context, dsn func(embedded.Addresses) string) (*l
 
 func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
 	if dsn == "" {
-		return nil, WithCode(ExitUnreachable, errors.New("no ClickHouse address: give the one that belongs to this NATS with --clickhouse, or leave --nats away to use the instance that `ctxledger up` runs"))
+		return nil, WithCode(ExitUnreachable, errors.New("no ClickHouse address: name the server of this NATS with --clickhouse, or leave out --nats to use the instance of `ctxledger up`"))
 	}
 	if err := checkDSN(dsn); err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func (e *unreachableClickHouse) Unwrap() error { return e.cause }
 func checkDSN(dsn string) error {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" {
-		return UsageError("the ClickHouse address is none: want clickhouse://user@host:9000/ctxledger, with the password in CTXLEDGER_CLICKHOUSE_DSN only")
+		return UsageError("the ClickHouse address is not valid: want clickhouse://user@host:9000/ctxledger, with the password in CTXLEDGER_CLICKHOUSE_DSN only")
 	}
 	return nil
 }
@@ -186,7 +185,7 @@ func ParseAddress(address string) (*url.URL, error) {
 	return url.Parse(address)
 }
 
-// Quietly takes an interruption for a normal end: `up` has none of its own.
+// Quietly makes an interruption a normal end, for commands that run until one.
 func Quietly(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !isExit(err) {
 		return nil
@@ -207,7 +206,7 @@ func KeysIn(data string) func() ([]schema.KeyRing, error) {
 	return func() ([]schema.KeyRing, error) { return keyfile.List(data) }
 }
 
-// OpenMigrated connects to a ledger whose tables are up to date, until Close.
+// OpenMigrated connects until Close to a ledger with current tables.
 func (a *App) OpenMigrated(ctx context.Context) (*ledger.Ledger, error) {
 	l, err := a.OpenLedger(ctx)
 	if err != nil {
@@ -215,7 +214,7 @@ func (a *App) OpenMigrated(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	pending, err := shadow.Of(l).Pending(ctx)
 	if err == nil && len(pending) > 0 {
-		err = errors.New("the tables are not up to date: run `ctxledger migrate`")
+		err = errors.New("the tables are of an older version: run `ctxledger migrate`")
 	}
 	return l, err
 }

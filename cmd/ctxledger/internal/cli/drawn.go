@@ -22,9 +22,9 @@ const mostDrawn = 10_000
 // forgetDrawn is the age at which the rows of another terminal are removed.
 const forgetDrawn = 7 * 24 * time.Hour
 
-// remember keeps the ids of a table's rows for this terminal, so that #3 names row 3 of
-// it. They are in a file in the user's cache folder (0600). Without a terminal, or where
-// the file cannot be written, nothing is kept.
+// remember keeps the ids of a table's rows for this terminal: #3 then names row 3. The ids
+// are in a file (0600) of the user's cache folder. Without a terminal, or if the file
+// cannot be written, nothing is kept.
 func remember(a *App, rows ui.Drawn) {
 	path, err := drawnFile(a)
 	if err != nil || len(rows) == 0 {
@@ -71,8 +71,8 @@ func drawnRow(a *App, name string) (map[string]string, error) {
 	return rows[n-1], nil
 }
 
-// drawnFile returns the file for the rows of this terminal. A terminal is its device and
-// the session of processes on it: a new terminal may get the device of an old one.
+// drawnFile returns the file for the rows of this terminal. The name has the device and
+// the process session, since a new terminal may get the device of an old one.
 func drawnFile(a *App) (string, error) {
 	for _, stream := range []any{a.Out, a.Err, a.In} {
 		if !IsTerminal(stream) {
@@ -96,5 +96,5 @@ func drawnFile(a *App) (string, error) {
 		}
 		return filepath.Join(folder, "ctxledger", "drawn", fmt.Sprintf("%x-%d.json", device.Rdev, session)), nil
 	}
-	return "", errors.New("rows are remembered for terminals only, and this is none")
+	return "", errors.New("rows are remembered for terminals only, and this is a pipe")
 }

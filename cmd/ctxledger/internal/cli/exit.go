@@ -18,11 +18,11 @@ const (
 	ExitFailed      = 1
 	ExitUsage       = 2
 	ExitRefused     = 3 // some input was refused; the rest went in
-	ExitNotVerified = 4 // a verification said no
+	ExitNotVerified = 4 // a verification failed
 	ExitUnreachable = 5
 )
 
-// exitError gives an error an exit code of its own.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
 	err  error
@@ -34,16 +34,16 @@ func (e *exitError) Unwrap() error { return e.err }
 // WithCode gives an error an exit code.
 func WithCode(code int, err error) error { return &exitError{code, err} }
 
-// UsageError says that the command line was wrong.
+// UsageError is an error of the command line.
 func UsageError(format string, args ...any) error {
 	return WithCode(ExitUsage, fmt.Errorf(format, args...))
 }
 
-// ErrRefused ends a command that has reported what it refused.
+// ErrRefused ends a command that has listed the refused input.
 var ErrRefused = WithCode(ExitRefused, errors.New("some input was refused"))
 
-// Interrupted replaces what a cancelled ctx made of err by advice. Commands
-// that run until they are interrupted return nil instead.
+// Interrupted replaces err by advice if ctx was cancelled. Commands that run until an
+// interruption return nil instead.
 func Interrupted(ctx context.Context, err error, advice string) error {
 	if err == nil || ctx.Err() == nil || isExit(err) {
 		return err
@@ -71,8 +71,8 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// unreachable reports whether err says that a server did not answer. A request
-// to JetStream that nobody answers ends with its deadline.
+// unreachable reports whether err means a server that did not answer. A JetStream request
+// without an answer ends with its deadline.
 func unreachable(err error) bool {
 	for _, kind := range []error{
 		ledger.ErrUnreachable, embedded.ErrNotRunning, context.DeadlineExceeded, jetstream.ErrJetStreamNotEnabled,

@@ -37,9 +37,9 @@ const (
 	logJSON = "json"
 )
 
-// settings pairs the flags with their environment variables; those of some commands
-// alone are looked at with these. A variable with
-// _FILE behind its name holds the path of a file with the value, for secrets.
+// settings pairs flags with environment variables. Some of the flags belong to single
+// commands. A variable whose name ends in _FILE holds the path of a file with the value,
+// for secrets.
 var settings = []struct{ flag, env string }{
 	{"nats", "CTXLEDGER_NATS_URL"},
 	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
@@ -56,8 +56,8 @@ func (g *GlobalFlags) Register(root *cobra.Command) {
 	f.StringVar(&g.ClickHouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
 	f.StringVar(&g.Data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
 	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
-	f.BoolVarP(&g.verbose, "verbose", "v", false, "say more on standard error, like --log-level debug")
-	f.TextVar(&g.logLevel, "log-level", slog.LevelWarn, "what to log on standard error: debug, info, warn or error")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "log more on standard error, like --log-level debug")
+	f.TextVar(&g.logLevel, "log-level", slog.LevelWarn, "least level to log on standard error: debug, info, warn or error")
 	f.StringVar(&g.logFormat, "log-format", logText, "how to log: text, or json for a line of JSON each")
 }
 
@@ -80,8 +80,8 @@ func checkOutput(flag *pflag.Flag) error {
 	return UsageError("-o %q: want %s or %s", flag.Value.String(), strings.Join(forms[:last], ", "), forms[last])
 }
 
-// Complete fills what no flag gave from the environment and the settings file, and
-// refuses a form of output that the command does not have.
+// Complete fills settings without a flag from the environment and the settings file. It
+// refuses an unknown form of output.
 func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 	file, err := readSettings(g.config)
 	if err != nil {
@@ -116,7 +116,7 @@ func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 		g.Data = defaultData()
 	}
 	if g.logFormat != logText && g.logFormat != logJSON {
-		return UsageError("--log-format %q is none: use %s or %s", g.logFormat, logText, logJSON)
+		return UsageError("--log-format %q is unknown: use %s or %s", g.logFormat, logText, logJSON)
 	}
 	return checkOutput(cmd.Flags().Lookup("output"))
 }
@@ -144,15 +144,15 @@ func refuseSecret(flag, env, value string) error {
 			continue
 		}
 		if err != nil && !strings.Contains(address, "@") {
-			continue // refused later, by who reads it
+			continue // refused later, by the code that reads it
 		}
 		return UsageError("--%s holds a password, which every user of this machine could read: give the address in %s, or in a file that %s_FILE names", flag, env, env)
 	}
 	return nil
 }
 
-// holdsSecret reports whether an address has a password, or for NATS a token,
-// which stands alone before the @.
+// holdsSecret reports whether an address has a password or a NATS token. A token is
+// the whole text before the @.
 func holdsSecret(u *url.URL) bool {
 	if u.Query().Has("password") {
 		return true

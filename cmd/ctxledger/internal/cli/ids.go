@@ -15,12 +15,12 @@ import (
 const IDHelp = `An id may be given by its beginning, as long as only one id begins so. --turn=#3
 takes the id from row 3 of the table that this terminal drew last.`
 
-// IDs are the ids of a command line by their columns. Each may be an id, the beginning of
-// one, or #3 for row 3 of the last table.
+// IDs are the ids of a command line by column. Each is an id, the beginning of an id, or
+// #3 for row 3 of the last table.
 type IDs map[read.IDColumn]*string
 
-// FromRows replaces each #n by the id of that row. A row also fills the other ids
-// that are empty, so that a turn comes with its session.
+// FromRows replaces each #n by the id of that row. The row also fills empty ids: a turn
+// comes with its session.
 func (ids IDs) FromRows(a *App) error {
 	for _, column := range read.IDColumns {
 		value := ids[column]
@@ -33,7 +33,7 @@ func (ids IDs) FromRows(a *App) error {
 		}
 		id := row[string(column)]
 		if id == "" {
-			return UsageError("%s: the last table of this terminal has no %s in that row; it has %s", *value, column, idNames(row))
+			return UsageError("%s: the last table of this terminal has no %s in that row; the row has %s", *value, column, idNames(row))
 		}
 		*value = id
 		for other, empty := range ids {
@@ -57,9 +57,8 @@ func idNames(row map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// Complete replaces the beginnings of ids by the ids, and returns whether any was
-// replaced. An id that nothing begins with stays, and the command says what it lacks.
-// Where several ids begin so, a terminal is asked.
+// Complete replaces beginnings of ids by whole ids, and reports whether it replaced any.
+// An unknown id stays; the command reports it. If several ids fit, a terminal is asked.
 func (ids IDs) Complete(ctx context.Context, a *App, l *ledger.Ledger, tenant string) (replaced bool, err error) {
 	session := ""
 	for _, column := range read.IDColumns {

@@ -11,7 +11,7 @@ import (
 // LingerFlag is how long an event may wait for others, for the commands that project.
 type LingerFlag time.Duration
 
-// LingerHelp is the part of a command's help that says what the flag is about.
+// LingerHelp explains the flag in the help of a command.
 const LingerHelp = `An event waits for others for up to the linger before it is written, while there
 are few. A shorter one, such as --linger 20ms, lets queries find it sooner, and
 gives ClickHouse more and smaller parts to write and to merge.`

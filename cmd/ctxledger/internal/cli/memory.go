@@ -5,12 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// littleGarbage is how much garbage, in percent of what is in use, a process lets
-// come together that projects, or that verifies a pack. What is in use are mostly the
-// rows of two batches, or tables of hashed ids, which hold no pointers for the
-// collector to follow, so that it may come more often than by itself: a third less
-// memory for a few hundredths of the time. A limit would be as good until the
-// identities of a very large ledger alone fill it, and then cost half of the time.
+// littleGarbage is the garbage, in percent of the memory in use, at which a process that
+// projects or verifies a pack collects it. The memory in use holds few pointers: rows of
+// two batches, or tables of hashed ids. Frequent collections are therefore cheap. A memory
+// limit would slow a very large ledger, whose identities alone can fill it.
 const littleGarbage = 40
 
 // SaveMemory is for a process that does one of these and nothing else. A GOGC or GOMEMLIMIT

@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// HeadFlags say when the heads of the transparency log are signed and where they go.
+// HeadFlags set the times at which heads of the transparency log are signed, and their copies.
 type HeadFlags struct {
 	folder, command string
 	every           int64
@@ -29,12 +29,11 @@ func (h *HeadFlags) Register(f *pflag.FlagSet) {
 	f.DurationVar(&h.interval, "checkpoint-interval", defaults.Interval, "and after so much of the stream's time; always when no event comes for a second")
 }
 
-// HeadsHelp is the part of a command's help that says what the flags are about.
-const HeadsHelp = `The events make up a transparency log, whose heads are signed with the key in the
-data folder and kept in the table checkpoints and the stream CTX_CHECKPOINTS.
---checkpoint-dir and --checkpoint-command take them elsewhere, too: a head that
-only its author holds proves nothing against the author. "ctxledger proof --help"
-says more.`
+// HeadsHelp explains the flags in the help of a command.
+const HeadsHelp = `The events form a transparency log. Its heads are signed with the key of the data
+folder, and kept in the table checkpoints and the stream CTX_CHECKPOINTS. A copy
+elsewhere (--checkpoint-dir, --checkpoint-command) proves the log against its author;
+see "ctxledger proof --help".`
 
 func (h *HeadFlags) Check() error {
 	if h.every < 1 {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Bar is one line that is drawn again as work goes on. It is not safe for
-// concurrent use.
+// Bar shows the progress of work on one line. A Bar is not safe for concurrent use.
 type Bar struct {
 	w     io.Writer
 	title string
@@ -15,7 +14,7 @@ type Bar struct {
 	drawn time.Time
 }
 
-// NewBar draws on w if live says that it is a terminal.
+// NewBar returns a bar that draws on w if live is set, which a terminal needs.
 func NewBar(w io.Writer, live bool, title string) *Bar { return &Bar{w: w, live: live, title: title} }
 
 // Set draws done of total, at most ten times a second.

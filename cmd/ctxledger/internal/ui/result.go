@@ -21,27 +21,27 @@ import (
 // RowFormats are the names that WriteRows takes.
 var RowFormats = []string{"table", "json", "csv", "vertical"}
 
-// A Form says how rows are written.
+// A Form is the form in which rows are written.
 type Form struct {
 	Format string // one of RowFormats
-	// Width is how many columns of a terminal a line of a table may take; 0 is no limit.
-	// A table with a limit shortens ids, and leaves columns out where it must. It lists them.
+	// Width is the most columns of a terminal that a line of a table takes; 0 is no limit.
+	// A table with a limit shortens ids, and lists the columns that it leaves out.
 	Width int
 	// Terminal numbers the rows that have ids, and writes separators into numbers.
 	Terminal bool
 	// First are the columns that a table which is too wide shows before the others.
 	First []string
-	// CSVSafe defuses cells that a spreadsheet would run, and escapes what [Safe] escapes.
+	// CSVSafe defuses cells that a spreadsheet would run, and makes all cells [Safe].
 	CSVSafe bool
 }
 
 // Drawn are the ids of the rows of a table, by column, in the order of its numbers.
 type Drawn []map[string]string
 
-// WriteRows writes the rows of r in the given form. It returns their number, and the ids
-// of the rows that a table numbers. JSON is one array of objects, CSV has a header line,
+// WriteRows writes the rows of r in the given form. The results are the number of rows
+// and the ids of numbered rows. JSON is one array of objects, CSV has a header line,
 // vertical has a line for each value. NULL is null in JSON, empty in CSV and a dash
-// otherwise. A name that two columns have gets a number: a, a_2.
+// otherwise. Repeated names of columns get a number: a, a_2.
 func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error) {
 	columns := distinct(r.Columns())
 	switch f.Format {
@@ -59,10 +59,10 @@ func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error)
 	return n, nil, err
 }
 
-// NoLimit is the width of a table that may be as wide as it is.
+// NoLimit is a width that no table reaches.
 const NoLimit = 1 << 20
 
-// distinct gives each column a name of its own.
+// distinct numbers repeated names of columns.
 func distinct(columns []read.ResultColumn) []read.ResultColumn {
 	taken := make(map[string]bool, len(columns))
 	for _, c := range columns {
@@ -112,7 +112,7 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-// plainValue turns what JSON cannot hold into text: bytes become hexadecimal.
+// plainValue turns values that JSON cannot hold into text: bytes become hexadecimal.
 func plainValue(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -12,10 +12,9 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Safe returns s on one line, without a character that steers a terminal or that
-// nobody sees. White space becomes a space; controls, bidirectional controls and
-// characters of no width become escapes such as \u202e. Tables, drawings and reports
-// pass each text from outside through it.
+// Safe returns s on one line, without invisible characters and terminal controls. White
+// space becomes a space. Controls, bidirectional controls and characters of no width
+// become escapes such as \u202e. Every text from outside passes through Safe.
 func Safe(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return hidden(r) || r == utf8.RuneError }) < 0 {
 		return s
@@ -34,8 +33,8 @@ func Safe(s string) string {
 	return b.String()
 }
 
-// hidden reports whether r is a control (C0, C1), a control of direction, or a
-// character that takes no room of its own and is no combining mark.
+// hidden reports whether r is a control (C0, C1), a control of direction, or a character
+// without width. Combining marks are not hidden.
 func hidden(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0:
@@ -48,7 +47,7 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// writeEscape writes r as JSON does, so that JSON with it in a string stays the same JSON.
+// writeEscape writes r as JSON escapes it: a JSON text keeps its meaning.
 func writeEscape(b *strings.Builder, r rune) {
 	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
 		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
@@ -60,13 +59,12 @@ func writeEscape(b *strings.Builder, r rune) {
 // cells counts the columns of a terminal that s takes.
 func cells(s string) int { return widths.StringWidth(s) }
 
-// widths are those of a terminal, whatever the locale: a bar is one column wide.
+// widths gives bars and boxes one column in every locale.
 var widths = &runewidth.Condition{EastAsianWidth: false, StrictEmojiNeutral: true}
 
-// Guard is the last writer before a person's eyes. It writes text as it comes, but for
-// the characters that [Safe] escapes: only line breaks, tabs and the colours and line
-// updates of this package pass. Text that [Safe] has seen stays the same. A Guard is
-// not safe for concurrent use.
+// Guard is the last writer before a terminal. A Guard escapes the same characters as
+// [Safe], except line breaks, tabs, and the colours and line updates of this package. A
+// Guard does not change text that is [Safe]. It is not safe for concurrent use.
 type Guard struct {
 	w    io.Writer
 	tail []byte // the first bytes of a character that is not whole yet
@@ -88,7 +86,7 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// File returns the file behind w, nil where there is none.
+// File returns the file behind w, or nil.
 func File(w any) *os.File {
 	if g, ok := w.(*Guard); ok {
 		w = g.w
@@ -97,7 +95,7 @@ func File(w any) *os.File {
 	return f
 }
 
-// Write writes p, and reports all of p as written where the writer behind took it.
+// Write writes p whole, or returns the error of the writer behind.
 func (g *Guard) Write(p []byte) (int, error) {
 	text := p
 	if len(g.tail) > 0 {

@@ -21,13 +21,13 @@ const widest = 60
 // least is how narrow a text column becomes before columns are left out.
 const least = 12
 
-// The forms of times in a table that has a width, and in one that is too wide.
+// The forms of times in a table with a width, and in a table that is too wide.
 const (
 	secondsForm = "2006-01-02 15:04:05"
 	minutesForm = "2006-01-02 15:04"
 )
 
-// The least lengths of shortened ids: of those that are random digits, and of others.
+// The least lengths of shortened ids: of random digits, and of others.
 const (
 	shortRandomID = 8
 	shortID       = 16
@@ -111,10 +111,10 @@ func separated(number string) string {
 	return whole + rest
 }
 
-// write writes a page whose first row has the number before+1. Where the page is too
-// wide it does, in this order and only as far as needed: shorten ids, say once what all
-// rows have, leave out what all rows lack, narrow texts, and leave out the last columns.
-// A single row that is too wide becomes a list.
+// write writes a page whose first row has the number before+1. A page that is too wide
+// prints values that all rows share once, and leaves out empty columns. If needed, texts
+// get narrower, times lose their seconds, and the last columns are left out. A single row
+// that is too wide becomes a list.
 func (s sheet) write(w io.Writer, before int, numbered bool, f Form) error {
 	if f.Width == 0 {
 		return s.table(s.all(), before, numbered).Write(w, NoLimit, "")
@@ -176,7 +176,7 @@ func (s sheet) write(w io.Writer, before int, numbered bool, f Form) error {
 	return nil
 }
 
-// rank is the place of a column among those that come first; the others have the same.
+// rank is the place of a column among the first columns. All other columns rank last.
 func (s sheet) rank(c int, first []string) int {
 	if i := slices.Index(first, s.columns[c].Name); i >= 0 {
 		return i

@@ -16,17 +16,17 @@ type Table struct {
 	Paint   []func(string) string
 }
 
-// A Column says how a column of a [Table] is written.
+// A Column is a column of a [Table].
 type Column struct {
 	Name  string
 	Right bool // aligned to the right: a number
 	// Least makes the column flexible: it is made narrower, down to that many
 	// characters, where the table is too wide. 0 is never made narrower.
 	Least int
-	// Wrap writes what does not fit below, in lines of its own, instead of cutting
-	// it. Only the last column can; a line break in its text is one there too.
+	// Wrap continues a long text on further lines instead of cutting the text. Only
+	// the last column can wrap. Line breaks of the text stay.
 	Wrap bool
-	// Title cuts the first line of a text all the same, and wraps only those below.
+	// Title cuts the first line of a wrapped text, and wraps only the lines below.
 	Title bool
 }
 
@@ -69,7 +69,7 @@ func (t Table) Write(w io.Writer, width int, indent string) error {
 	return nil
 }
 
-// lines are those of one row: one, and more where the last column wraps.
+// lines returns the lines of a row. A wrapped last column needs several.
 func (t Table) lines(row []string, widths []int) []string {
 	var b strings.Builder
 	last := len(t.Columns) - 1

@@ -24,7 +24,7 @@ func Known(n *int64) string {
 	return Thousands(*n)
 }
 
-// Plural counts things: 1 block, 2 blocks.
+// Plural writes a number with its noun: 1 block, 2 blocks.
 func Plural[N int | int64 | uint64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -41,8 +41,8 @@ func Line(w io.Writer, format string, args ...any) error {
 // firstColumn is the indent of a line and its first column, where two spaces end one.
 var firstColumn = regexp.MustCompile(`^ *(?:\S+(?: \S+)* {2,})*`)
 
-// Fit wraps each line of a text that is wider than width, below its last column. Other
-// lines stay as they are.
+// Fit wraps the lines of a text that are wider than width. A wrapped line continues below
+// its last column.
 func Fit(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -59,8 +59,8 @@ func Fit(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Reflow wraps the paragraphs of a text anew. Indented lines, such as lists, begin where
-// they did; those that are too wide are wrapped as by [Fit].
+// Reflow wraps the paragraphs of a text anew. Indented lines, such as lists, stay lines
+// and are wrapped as by [Fit].
 func Reflow(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -81,8 +81,8 @@ func Reflow(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// Indented indents each line but the first, so that no text within can pass for a line
-// of its own.
+// Indented indents each line but the first: text from outside cannot pass for a line of
+// the program.
 func Indented(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// Until returns a reader of r whose Read returns ctx's error once ctx ends,
-// even while r blocks: a pipe or a terminal where nobody writes. A Read that
+// Until returns a reader of r whose Read returns the error of ctx once ctx ends. This
+// holds even while r blocks on a silent pipe or terminal. A Read that
 // is left behind ends with the process, so r must not be used afterwards.
 func Until(ctx context.Context, r io.Reader) io.Reader { return &until{ctx: ctx, r: r} }
 
 type until struct {
 	ctx    context.Context
 	r      io.Reader
-	buffer [64 << 10]byte // what the read behind fills, so that p stays the caller's
+	buffer [64 << 10]byte // filled by the read behind; p stays with the caller
 	left   []byte         // of buffer, not given out yet
 	err    error
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// diffFlags name two windows: what is given once holds for both.
+// diffFlags name two windows. A flag that is given once applies to both.
 type diffFlags struct {
 	turns, calls, sessions []string
 	tenant, asOf, output   string
@@ -30,16 +30,19 @@ func DiffCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff (--turn A [--turn B] | --last)",
 		Short: "Compare two windows: what entered, left, moved or was shortened",
-		Long: `Compare the windows of two turns, each its last call's unless --call says which;
-of two calls of one turn; or, with one turn alone, of a call and the one before it
-in its lineage.
+		Long: `Compare two windows: of two turns, of two calls of one turn, or of a call and the
+call before it in its lineage. A turn stands for its last call unless --call names
+another.
 
 Blocks are listed in the order of the second window: + entered, - left, > moved,
-< shortened, ^ grown, ~ changed; blocks that are as before are counted. Below is what the first change costs: of n tokens
-all but the p tokens that both windows begin with are expected to be computed
-again, and beside it stands what the provider billed as not read from the cache.
-The two are never mixed. --as-of shows both windows as the ledger knew them at a
-time, as for ` + "`ctxledger window`" + `.
+< shortened, ^ grown, ~ changed. Blocks without a change are counted.
+
+Below the blocks, the report estimates the cost of the first change. Both windows
+begin with p equal tokens, and the second has n tokens: the provider is expected to
+compute the other n - p tokens again. The next line is the number that the provider
+billed as not read from the cache. The two numbers are never mixed.
+
+--as-of shows both windows at an earlier time, as for ` + "`ctxledger window`" + `.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger diff --last

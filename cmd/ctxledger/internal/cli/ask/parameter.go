@@ -23,7 +23,7 @@ func idsOf(q queries.Query, given map[string]string) cli.IDs {
 	return ids
 }
 
-// setIDs takes the ids over that are not empty.
+// setIDs copies the ids that are not empty.
 func setIDs(given map[string]string, ids cli.IDs) {
 	for column, value := range ids {
 		if *value != "" {
@@ -60,11 +60,11 @@ func completeParameters(ctx context.Context, a *cli.App, l *ledger.Ledger, q que
 // formatClause is a FORMAT clause at the end of a statement, with a name that ClickHouse has.
 var formatClause = regexp.MustCompile(`(?is)\bFORMAT\s+((?:JSON|CSV|TSV|TabSeparated|Pretty|Vertical|Values|Native|RowBinary|Parquet|Arrow|ORC|Avro|XML|Markdown|LineAsString|Null|Raw|Template|MsgPack|Protobuf|CapnProto|SQLInsert|BSON|Npy|CustomSeparated|One|Hash)\w*)\s*(?:SETTINGS\b.*)?;?\s*$`)
 
-// comments of SQL, and quoted texts, which may hold anything.
+// notSQL are comments and quoted texts, which may hold any word.
 var notSQL = regexp.MustCompile("(?s)--[^\n]*|/\\*.*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'|`[^`]*`|\"[^\"]*\"")
 
-// serverFormat returns the format that a statement asks the server for. The native
-// protocol has one format of its own, so the server would ignore it.
+// serverFormat returns the format that a statement asks the server for. The
+// server ignores it: the native protocol has a single format.
 func serverFormat(sql string) (name string, ok bool) {
 	bare := notSQL.ReplaceAllStringFunc(sql, func(part string) string {
 		if strings.HasPrefix(part, "-") || strings.HasPrefix(part, "/") {

@@ -47,18 +47,19 @@ func QueryCommand(a *cli.App) *cobra.Command {
 	defaults := Named(nil, "table")
 	cmd := &cobra.Command{
 		Use:   "query NAME [--param name=value]… | query --sql STATEMENT",
-		Short: "Ask a named question, or any in SQL; nothing can be changed",
-		Long: `Ask a question of the catalogue by its name, or any question in SQL over the
-views. Queries only read, within limits of time, rows and memory.
+		Short: "Ask a named question or a statement in SQL; queries only read",
+		Long: `Ask a question of the catalogue by its name, or ask the views in SQL. Queries only
+read, within limits of time, rows and memory.
 
-"ctxledger query list" is the catalogue; "ctxledger query show NAME" says what a
-query answers, its parameters and its columns, and prints its SQL, which pastes
-into any ClickHouse client. "ctxledger query views" lists the views that SQL of
-your own reads; "ctxledger query show VIEW" explains one, column by column.
+"ctxledger query list" lists the catalogue. "ctxledger query show NAME" prints a
+query with its parameters and columns; the SQL can be pasted into any ClickHouse
+client. "ctxledger query views" lists the views for statements of yours, and
+"ctxledger query show VIEW" explains the columns of one.
 
-On a terminal a table is as wide as the terminal: ids are shortened, values that all
-rows have are printed once, and the last columns may be left out, which the line
-below the table lists. --wide prints all columns, -o vertical a line for each value.
+On a terminal a table fits the width of the terminal. Ids are shortened, and values
+that all rows share are printed once. The last columns may be left out; the line
+below the table lists their names. --wide prints all columns, and -o vertical prints
+one line for each value.
 
 ` + cli.IDHelp + ` --last fills the session and the turn with the newest.`,
 		Example: `  ctxledger query list
@@ -95,7 +96,7 @@ below the table lists. --wide prints all columns, -o vertical a line for each va
 	cmd.AddCommand(
 		listCommand(a, "list", "List the catalogue by question", listQueries),
 		listCommand(a, "views", "List the views that SQL of your own reads", listViews),
-		&cobra.Command{Use: "show NAME|VIEW", Short: "Show what a query answers, and its SQL; or what a view's columns mean", Example: "  ctxledger query show session-usage\n  ctxledger query show cache_bill",
+		&cobra.Command{Use: "show NAME|VIEW", Short: "Show the SQL of a query, or the columns of a view", Example: "  ctxledger query show session-usage\n  ctxledger query show cache_bill",
 			Args: cli.OneName, ValidArgsFunction: completeQuery, RunE: func(_ *cobra.Command, args []string) error { return showQuery(a, args[0]) }},
 	)
 	return cmd
@@ -190,7 +191,7 @@ func listViews(a *cli.App, output string) error {
 	return t.Write(a.Out, a.TableWidth(), "")
 }
 
-// showQuery prints a query, or what the columns of a view mean.
+// showQuery prints the SQL of a query, or the columns of a view.
 func showQuery(a *cli.App, name string) error {
 	if v, ok := migrate.GetView(name); ok {
 		fmt.Fprintf(a.Out, "%s: %s\n\n", v.Name, ui.Wrap(v.Title, a.TableWidth(), len(v.Name)+2, ""))
@@ -270,8 +271,8 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	return nil
 }
 
-// queryExit gives a statement that is wrong the exit code of wrong usage, and a
-// limit that was reached the flag that raises it.
+// queryExit adds the next step to an error of a query: the flag that raises a limit, or
+// the names that look like an unknown one. A wrong statement is wrong usage.
 func queryExit(sql string, err error) error {
 	var limit *read.LimitError
 	if errors.As(err, &limit) {

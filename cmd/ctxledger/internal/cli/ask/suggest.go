@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// The names in the server's messages about a name that it does not know.
+// The messages of the server about unknown names.
 var (
 	viewMessage   = regexp.MustCompile("(?i)unknown table(?: expression)?(?: identifier)? ['`]([^'`]+)['`]|table \\S*?\\.([A-Za-z0-9_]+) does not exist")
 	columnMessage = regexp.MustCompile("(?i)(?:unknown (?:expression )?identifier|missing columns:) [`']([^`']+)[`']")
@@ -61,7 +61,7 @@ func columnNames(sql string) (names []string) {
 	return names
 }
 
-// didYouMean names those that look like a name, empty where there are none.
+// didYouMean suggests names that look like name. It is empty if none does.
 func didYouMean(name string, all []string) string {
 	near := queries.Nearest(name, all)
 	if len(near) == 0 {

@@ -29,9 +29,9 @@ func TailCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Show facts as they are projected",
-		Long: `Show the newest facts, and then every further one as it is projected, until
-interrupted. A line has the stream sequence, the time of the fact, its kind, its
-subject and its session; -o json prints whole CloudEvents.`,
+		Long: `Show the newest facts, then follow the projection until interrupted. Each line has
+the stream sequence, the time of the fact, its kind, its subject and its session.
+-o json prints whole CloudEvents.`,
 		Example: `  ctxledger tail
   ctxledger tail --type context.compaction -n 100 --no-follow
   ctxledger tail -o json | jq .type`,
@@ -87,9 +87,8 @@ func tail(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) er
 	return err
 }
 
-// tailEarlier prints the newest facts that are among the last sequences of their
-// stream, in the order in which the streams got them, and returns how far each
-// stream has been looked at.
+// tailEarlier prints the newest facts of the last sequences, in stream order. It returns
+// the last sequence of each stream that it read.
 func tailEarlier(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) (seen map[uuid.UUID]uint64, err error) {
 	if seen, err = l.Committed(ctx); err != nil {
 		return nil, err

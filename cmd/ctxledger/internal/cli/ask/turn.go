@@ -17,14 +17,14 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// TurnFlags name a turn, and what of it is asked about.
+// TurnFlags name a turn, and the part of it that a command asks about.
 type TurnFlags struct {
 	Tenant, Session, Turn, Call, asOf string
 	output                            string
 	last, csvSafe                     bool
 }
 
-// ids are those of the flags, by column.
+// ids returns the ids of the flags by column.
 func (t *TurnFlags) ids() cli.IDs {
 	return cli.IDs{read.SessionID: &t.Session, read.TurnID: &t.Turn, read.CallID: &t.Call}
 }
@@ -44,7 +44,7 @@ func (t *TurnFlags) registerAsOf(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.asOf, "as-of", "", "as the ledger knew it then: RFC 3339, or how long ago")
 }
 
-// arguments are those that the query knows, of the ones that are given.
+// arguments returns the given flags that are parameters of the query.
 func (t TurnFlags) arguments(query string) (map[string]string, error) {
 	q, err := queries.Get(query)
 	if err != nil {
@@ -89,8 +89,8 @@ func parseTime(flag, value string, now time.Time) (string, error) {
 	return now.Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// findTurn completes the ids, and fills the session of the turn where it is not given:
-// the one that has it, or the one that a person at a terminal chooses.
+// findTurn completes the ids and fills the session of the turn. Of several sessions with
+// the turn, a person at a terminal chooses one.
 func findTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) error {
 	if t.last {
 		if _, err := t.ids().Complete(ctx, a, l, t.Tenant); err != nil {
@@ -136,8 +136,7 @@ func findTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) e
 	return nil
 }
 
-// UnknownTurn is the error for a turn that has no fact, with the ids that look
-// like it.
+// UnknownTurn is the error for a turn without facts. It suggests similar ids.
 func UnknownTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) error {
 	where := ""
 	if t.Session != "" {
@@ -162,8 +161,8 @@ func UnknownTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags)
 	return fmt.Errorf("nothing is known about a turn %q%s: `ctxledger query sessions` lists the sessions, `ctxledger query turns` their turns", t.Turn, where)
 }
 
-// CompleteTurn completes a turn's id for the shell: those that begin with what is
-// typed, the newest first. Without a server there is nothing to complete.
+// CompleteTurn completes the id of a turn for the shell, the newest first. Without a
+// server it offers nothing.
 func CompleteTurn(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second) // a person waits

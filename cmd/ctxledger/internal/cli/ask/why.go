@@ -22,20 +22,20 @@ func WhyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why (--turn T | --last) --item I",
 		Short: "Say why an item was in a turn's window, or why not",
-		Long: `Show an item's way in the order of the stream: available, candidate with its rank,
-score and signals, selected or omitted with the reason, assembled, injected and at
-which position, elided, compacted into which summary, redacted under which policy,
-asked for as missing. The last line answers the question in a plain sentence.
+		Long: `Show what happened to an item, in stream order: available, ranked, selected or
+omitted with the reason, assembled, injected, elided, compacted, redacted, or asked
+for as missing. The last line answers the question in one sentence.
 
-The item is named by its id or the beginning of it, as long as only one fits. What
-every call repeats is listed for this turn and counted for the others of its
-session. --as-of answers with what the ledger knew at a time, as for
-` + "`ctxledger window`" + `. -o json is one object with answer and steps, -o csv the steps alone.
+--item takes an id, or its beginning as long as only one item fits. Steps that each
+call repeats are listed for this turn; those of other turns are counted. --as-of
+answers from the facts that were recorded at a time, as for
+` + "`ctxledger window`" + `. -o json is one object with answer and steps; -o csv has the
+steps.
 
-With --proof the fact behind each step is shown to be in the transparency log: its
-row gives the leaf, and the leaf and its inclusion proof give the root that is
-signed. The public keys are those of --key, or of the data folder. Exit code 4 where
-one is not.`,
+--proof checks the fact of each step against the transparency log: the row gives the
+leaf, and the inclusion proof leads from the leaf to the signed root. --key names the
+public keys; the default is the key of the data folder. The exit code is 4 if a step
+fails the check.`,
 		Example: `  ctxledger why --turn turn_7 --item file:main.go
   ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json
   ctxledger why --turn turn_7 --item file:main.go --proof`,
@@ -49,7 +49,7 @@ one is not.`,
 	cmd.Flags().StringVar(&flags.Call, "call", "", "ask about this model call only (default: the whole turn)")
 	flags.registerAsOf(cmd)
 	cmd.Flags().BoolVar(&prove, "proof", false, "prove each step by the transparency log")
-	cmd.Flags().StringVar(&key, "key", "", "file with the log's public keys (default: those of the data folder)")
+	cmd.Flags().StringVar(&key, "key", "", "file with the public keys of the log (default: the keys of the data folder)")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p pro
 		return err
 	}
 	if item == "" {
-		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` names those of a window)", flags.Turn)
+		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` lists the items of a window)", flags.Turn)
 	}
 	l, err := a.OpenReader(ctx)
 	if err != nil {
@@ -115,8 +115,7 @@ func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, ite
 	return w, nil
 }
 
-// checkTurn finds out when the turn ended where no step of the item says that
-// there is such a turn.
+// checkTurn reads the end of the turn for an item without steps in it.
 func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *history.Item) error {
 	for _, s := range w.Steps {
 		if s.InTurn && (t.Call == "" || s.Call == t.Call) {
@@ -129,7 +128,7 @@ func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w
 	}
 	switch {
 	case len(known) == 0 && t.asOf != "":
-		return fmt.Errorf("no fact of turn %q of session %q was recorded by %s: leave --as-of away to ask what is known now", t.Turn, t.Session, t.asOf)
+		return fmt.Errorf("no fact of turn %q of session %q was recorded by %s: leave out --as-of to ask about all recorded facts", t.Turn, t.Session, t.asOf)
 	case len(known) == 0:
 		return UnknownTurn(ctx, a, l, t)
 	}
@@ -156,7 +155,7 @@ func (t TurnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) (
 	return steps, cli.AsUsage(err)
 }
 
-// findItem returns the one item whose id begins with what was given.
+// findItem returns the only item whose id begins with item.
 func (t TurnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) (string, error) {
 	arguments, err := t.arguments("why-items")
 	if err != nil {
@@ -182,10 +181,10 @@ func (t TurnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) 
 	case len(names) > 0:
 		return "", fmt.Errorf("session %q has no item %q%s: did you mean %s?", t.Session, item, t.then(), strings.Join(names[:min(3, len(names))], ", "))
 	}
-	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` says which facts it has", t.Session, item, t.then(), t.Session)
+	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` lists its facts", t.Session, item, t.then(), t.Session)
 }
 
-// then says of which time an answer is, where it is not now.
+// then is the time of an answer as text, empty for now.
 func (t TurnFlags) then() string {
 	if t.asOf == "" {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
-// proving says whether steps are to be proved, and by which public keys.
+// proving is the request to prove steps, with the public keys to use.
 type proving struct {
 	asked bool
 	key   string // file; empty is the data folder's
@@ -85,9 +85,9 @@ func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream
 		leaf := proof.Leaf(e.Event, e.Salt)
 		switch {
 		case e.Index < 0:
-			p.Problem = "it is not in the log: it was recorded before there was one"
+			p.Problem = "the fact is not in the log: it was recorded before the log began"
 		case leaf != e.Leaf:
-			p.Problem = "the row of the table is not what the log has: it was changed"
+			p.Problem = "the row differs from the log: the row was changed"
 		case e.Index >= opened.Size:
 			p.Problem = fmt.Sprintf("no signed head covers it yet: the newest has %d leaves", opened.Size)
 		default:

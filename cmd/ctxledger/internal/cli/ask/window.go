@@ -23,20 +23,19 @@ func WindowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "window (--turn T | --last)",
 		Short: "Show the window of a turn as the model saw it",
-		Long: `Show what the model saw in a turn: the ordered blocks of its window, what each
-layer takes of it, estimated and billed tokens side by side, what is new since the
-call before (+), what was elided, shortened or withheld and what stands there
-instead, and how many candidates were left out. Without --call it is the turn's
-last call.
+		Long: `Show the window of a turn as the model saw it: its ordered blocks, the share of each
+layer, and estimated next to billed tokens. Marks and notes name new blocks (+) and
+elided, shortened or withheld ones. Omitted candidates are counted by reason. Without
+--call it is the last call of the turn.
 
---as-of shows what the ledger knew at a time, by when the stream stored each fact:
-a time such as 2026-11-21T08:00:00Z, or how long ago, such as 10m, 36h or 7d. Content
-that a producer put into the facts is then held to its digest, by the tenant's keys
-in the data folder: what does not match is said, and the exit code is 4.
+--as-of shows the window from the facts that the stream had stored at a time: a time
+such as 2026-11-21T08:00:00Z, or an age such as 10m, 36h or 7d. Content in the facts is
+then checked against its digest with the keys of the data folder. The exit code is 4
+if a content does not match.
 
-Where a turn id occurs in several sessions, a terminal is asked which; elsewhere
-the choices are printed and the exit code is 2. -o json is one object with the
-blocks in it, -o csv the blocks alone.
+If a turn id occurs in several sessions, a terminal is asked for one. In a pipe the
+choices are printed and the exit code is 2. -o json is one object, -o csv has one line
+for each block.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger window --last
@@ -88,7 +87,7 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
 func (t *TurnFlags) check(a *cli.App) (err error) {
 	switch {
 	case t.Turn == "" && !t.last:
-		return cli.UsageError("which turn? give --turn, or --last for the newest (`ctxledger query turns --last` lists those of the newest session)")
+		return cli.UsageError("which turn? give --turn, or --last for the newest (`ctxledger query turns --last` lists the turns of the newest session)")
 	case t.Turn != "" && t.last:
 		return cli.UsageError("--turn and --last: give one of them")
 	}
@@ -116,7 +115,7 @@ func queryCSV(ctx context.Context, a *cli.App, query string, t TurnFlags, more m
 	return RunQuery(ctx, a, []string{query}, asked)
 }
 
-// ReadWindow asks for a window's blocks and for what is known about its call.
+// ReadWindow reads the blocks of a window and the facts about its call.
 func ReadWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) (windowview.Window, error) {
 	arguments, err := t.arguments("window")
 	if err != nil {
@@ -148,7 +147,7 @@ func blockOf(b turn.Block) windowview.Block {
 	}
 }
 
-// addSize adds what is known about the call, and about its items, to a window.
+// addSize adds the facts about the call and its items to a window.
 func addSize(w *windowview.Window, s turn.Size) {
 	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = s.Model, s.Max, s.Reserved, s.Billed, s.CacheRead
 	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = int64(s.Omitted), s.OmittedTokens, int64(s.OmittedUnknown)
@@ -171,7 +170,7 @@ func addSize(w *windowview.Window, s turn.Size) {
 	}
 }
 
-// noWindow is the error for a turn without a window, and says what is known of it.
+// noWindow is the error for a turn without a window. It lists the facts of the turn.
 func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) error {
 	all := t
 	all.asOf = ""
@@ -204,7 +203,7 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 	}
 	slices.Sort(calls)
 	calls = slices.Compact(calls)
-	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: what is known of the turn is %s since %s (%s)", t.Turn, t.Session, with, ui.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
+	text := fmt.Sprintf("no window of turn %q of session %q is recorded%s: the turn has %s since %s (%s)", t.Turn, t.Session, with, ui.Plural(facts, "fact"), first.UTC().Format(time.RFC3339), strings.Join(kinds, ", "))
 	switch {
 	case t.Call != "" && len(calls) > 0 && !slices.Contains(calls, t.Call):
 		text += ", which name the calls " + strings.Join(calls[:min(10, len(calls))], ", ")

@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// content is what a producer put into a fact, and the digest that it gave of it.
+// content is the content in a fact, with the digest that the producer gave.
 type content struct {
 	text   string
 	isText bool // else it is some other value, whose bytes nobody knows
@@ -83,13 +83,13 @@ func contentOf(i *schema.Item) content {
 	return content{text, isText || i.Content == nil, i.ContentDigest}
 }
 
-// What is said of a content.
+// The outcomes of the check of a content.
 const (
 	contentMatches = "content matches its digest"
 	contentDiffers = "content does not match its digest"
 )
 
-// verdict says whether the content has its digest, where that can be told.
+// verdict compares the content with its digest, if the key is known.
 func (c content) verdict(keys []schema.Key) string {
 	form, rest, _ := strings.Cut(c.digest, ":")
 	switch {
@@ -109,7 +109,7 @@ func (c content) verdict(keys []schema.Key) string {
 			return matches(key.Digest([]byte(c.text)), c.digest)
 		}
 	}
-	return fmt.Sprintf("content not checked: the key %s of its digest is not at hand", ui.Shorten(id, 20))
+	return fmt.Sprintf("content not checked: the key %s of its digest is not in the data folder", ui.Shorten(id, 20))
 }
 
 func matches(got, want string) string {

@@ -24,26 +24,26 @@ func ConformanceCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Check an installation, or a session of your runtime, against the ACTX cases",
-		Long: `Run the test cases of Agent Context's runtime profile, ACTX-AR-*, against a live
-installation: publish each case's events as a foreign runtime would, wait until
-the installation's projector has them, and check the rows in ClickHouse. The
-last five cases publish what must be refused, and check that quarantine has it
-and no table does.
+		Long: `Run the test cases of the runtime profile of Agent Context, ACTX-AR-*, against a live
+installation. Each case publishes events as a foreign runtime does, waits until the
+projector has them, and checks the rows in ClickHouse. The last five cases publish
+events that must be refused. They check that quarantine has the events and no table
+does.
 
-Every case records a session of its own under a new id, conformance-<uuid>, for
-the tenant "conformance" or the one given. Nothing else is touched, so it may
-run at any time, again and again. What it recorded stays, and what it had refused
-stays in quarantine; no standing check finds fault with it, no gap stays open.
+Every case records a session with a new id, conformance-<uuid>, for the tenant
+"conformance" or the given one. Nothing else is changed: the suite may run at any time,
+and repeatedly. Its sessions and refused events stay. They violate no standing check
+and leave no gap open.
 
-For a team whose own runtime publishes context events:
-  1. Run the suite once: it shows that the installation keeps the contract.
-  2. Let your runtime record a session, and check it with --session: what holds
-     for any session (ids kept, candidates conserved, gaps with an owner, …) is
-     asked of yours; a case that your session has no facts for is marked "-".
-     Nothing is published then.
+For a team whose runtime publishes context events:
+  1. Run the suite once. It shows that the installation keeps the contract.
+  2. Let your runtime record a session, and check the session with --session. The
+     rules for all sessions are applied: ids kept, candidates conserved, gaps with
+     an owner, and so on. A case without facts in the session is marked "-".
+     --session publishes nothing.
 
-Exit code 0 when every case passes, 4 when one fails, 5 when a server cannot be
-reached, 1 when nothing projects the events.`,
+Exit codes: 0 if every case passes, 4 if one fails, 5 if a server cannot be reached,
+1 if no projector works on the events.`,
 		Example: `  ctxledger conformance
   ctxledger conformance --case ACTX-AR-SEL-001 --case ACTX-AR-GOV-001
   ctxledger conformance --session sess-7f3a --tenant acme
@@ -88,7 +88,7 @@ func runConformance(ctx context.Context, a *cli.App, flags conformanceFlags) err
 	}
 	if !report.Pass {
 		_, failed, _ := report.Counts()
-		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%s: see what was expected and what was found", counted(failed, "case fails", "cases fail")))
+		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%s: compare the expected and the found values above", counted(failed, "case fails", "cases fail")))
 	}
 	return nil
 }

@@ -20,8 +20,7 @@ func SchemaCommand(a *cli.App) *cobra.Command {
 		Short: "Show the event contract, and check events against it",
 		Long: `Show the event contract: the types of facts that the ledger takes, each with its
 fields, a JSON Schema and an example; and the whole surface as an AsyncAPI
-document. "schema validate" says of every event what is wrong with it, without
-a server.`,
+document. "schema validate" lists the violations of each event, without a server.`,
 		Example: `  ctxledger schema list
   ctxledger schema show context.selection.completed
   ctxledger schema validate events.ndjson`,

@@ -20,10 +20,10 @@ func schemaStandardCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "standard [FILE]", Short: "Turn CloudEvents into documents of the Agent Context or Agent Runtime standard",
-		Long: `Read CloudEvents in the JSON format, one a line, and write each as a document of
-a public standard, one a line: its record (selection, budget, context_item, …),
-its event document, or the Agent Runtime event. An event that the standard has
-no shape for is left out; one that is wrong is reported, and the exit code is 3.`,
+		Long: `Read CloudEvents in the JSON format, one a line, and write each as a document of a
+public standard, one a line. A document is the record (selection, budget, context_item,
+and so on), the event document, or the Agent Runtime event. Events without a shape in
+the standard are left out. Invalid events are reported, and the exit code is 3.`,
 		Example: `  ctxledger tail --no-follow -n 1000 -o json | ctxledger schema standard
   ctxledger schema standard events.ndjson -o runtime`,
 		Args: record.AtMostOneFile,
@@ -39,7 +39,7 @@ no shape for is left out; one that is wrong is reported, and the exit code is 3.
 	return cmd
 }
 
-// standardShapes are what an event can be written as.
+// standardShapes are the kinds of documents that an event can become.
 var standardShapes = map[string]func(*schema.Event) ([]byte, error){
 	"record": func(e *schema.Event) ([]byte, error) {
 		_, document, err := standard.Document(e)

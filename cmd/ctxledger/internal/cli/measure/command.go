@@ -33,36 +33,31 @@ func benchProjectorCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "projector",
 		Short: "Measure the projector against the limit of its servers",
-		Long: `Start NATS and ClickHouse on this machine, each in a process of its own, preload
-a stream with events in the ratios and sizes of real ones, and empty it in two
-ways in turn, each time into fresh tables: by a raw copy, which reads by sequence
-and inserts each message's bytes as one string column, and by the projector. The
-ratio of the two says what validation, typed tables, digests and the transparency
-log cost; a drain without the log, in between, says what that costs. Each time,
-whichever it is has a process of its own, the projector with the settings of
-"ctxledger project", so that CPU time and peak memory are its own; the copy keeps
-whole batches and has no bound. Both take turns, so that whatever else the machine
-does hits both, but the projector more, which has work for all processors.
+		Long: `Measure the projector in ratio to a raw copy of the same stream. The benchmark starts
+NATS and ClickHouse in separate processes, and fills a stream with events of realistic
+kinds and sizes. It then drains the stream into new tables, in turns:
 
-Printed are events a second, CPU time and peak memory by process, parts made,
-bytes on disk by table and column, and how long an event takes from publishing
-until a query finds it. CPU time is counted until the merges of a round have
-ended. Bytes are those after OPTIMIZE TABLE … FINAL, as closed months stand;
-beside it is what there was before.
+  raw copy     reads by sequence, inserts the bytes of each message as one column
+  drain        the projector, with the settings of "ctxledger project"
+  without log  the projector without the transparency log
 
-For the latency, events are due at an even pace: 25, 50 and 80% of the drain's
-rate with the projector as it is by default, and 2,000 a second with the setting
-for low latency, "ctxledger project --linger 20ms". Every 5 ms those due are
-published; an event counts from the moment at which it was due, until a query,
-asked every 20 ms, finds its range in the table commits, which is written after all
-others. So the figures are up to 25 ms and the time of one query too long, and never
+The ratio of drain to raw copy is the cost of validation, typed tables, digests and log.
+Each drain is a separate process with its own CPU time and peak memory. Other work on
+the machine slows all ways, but the projector more, since it uses all processors.
+
+The report has events a second, CPU time and peak memory by process, parts, bytes on
+disk by table and column, and latency. CPU time includes the merges of a round. Bytes
+are counted before and after OPTIMIZE TABLE … FINAL.
+
+Latency is the time from the due time of an event until a query finds it. Events are due
+at an even pace: 25, 50 and 80% of the rate of the drain with default settings, and
+2,000 a second with --linger 20ms. Events are published every 5 ms, and a query asks
+every 20 ms. The figures are therefore up to 25 ms plus one query too long, and never
 too short. The first second is left out.
 
-With 200,000 events and five rounds all of it takes about five minutes.
-
-Nothing of your own is touched. The temporary folder takes about 2 kB an event
-and 1.3 kB more a round, whose tables stay until the end so that no round pays for
-the files of the last; it is removed at the end.`,
+200,000 events and five rounds take about five minutes. The benchmark touches no data of
+yours. Its temporary folder takes about 2 kB an event and 1.3 kB more a round, and is
+removed at the end.`,
 		Example: `  ctxledger bench projector
   ctxledger bench projector --events 50000 --rounds 1 --latency 0
   ctxledger bench projector --events 500000 --rounds 1 --latency 0    # memory at a long backlog

@@ -16,28 +16,26 @@ func benchQueriesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queries",
 		Short: "Measure every query of the catalogue",
-		Long: `Ask every query of the catalogue of a ledger, in each scope that it has, and
-print how long it took, cold and warm, and what it read and needed; and of the
-commands window, why and diff all that they ask about a turn of a session:
+		Long: `Ask every query of the catalogue in each of its scopes, and print times, cold and warm,
+and the rows, bytes and memory that it needed. The commands window, why and diff are
+measured, too:
 
-  turn            what the query cannot do without, such as a turn      bar   1 s
-                  (window and why: 50 ms; diff asks for two windows: 100 ms)
+  turn            only the required parameters, such as a turn          bar   1 s
+                  (window and why: 50 ms; diff, two windows: 100 ms)
   session         one session, without its tenant                       bar   1 s
                   (sessions, its summary: 100 ms)
-  tenant 30 days  one tenant, the last 30 days where the query has days bar   1 s
-  everything      the defaults of all parameters, or a turn that may
-                  be of any session                                     bar   5 s
+  tenant 30 days  one tenant, the last 30 days if the query has days    bar   1 s
+  everything      the defaults of all parameters, or a turn of any
+                  session                                               bar   5 s
 
-What is asked about is drawn from the ledger, the same each time. A figure is over
-the bar if its 95th percentile, warm, is. Cold is right after the server has dropped
-its caches of marks, of uncompressed data, of conditions and of mapped files, where
-the user may do that, and else the first run with its arguments; pages that the
-system holds stay. CPU time is all threads'; rows, bytes, memory and CPU
-time are the highest of all runs. An interrupted run prints what it has measured.
-The limits are those of ` + "`ctxledger query`" + `.
+The arguments are drawn from the ledger, the same each time. A figure is over its bar if
+the warm 95th percentile is. Cold is the first run after the server has dropped its
+caches, or the first run with these arguments if the user may not drop them. Pages in
+the cache of the system stay. CPU time is the sum of all threads. Rows, bytes, memory
+and CPU time are the highest of all runs. An interrupted run prints its figures so far.
+The limits of ` + "`ctxledger query`" + ` apply.
 
-Without a running instance, ClickHouse is started on the data folder for as long
-as it takes.`,
+Without a running instance, ClickHouse runs on the data folder during the benchmark.`,
 		Example: `  ctxledger bench queries
   ctxledger bench queries --data ./corpus --database ` + bench.SeedDatabase + ` -o json >queries.json
   ctxledger bench queries --only window --only sessions`,

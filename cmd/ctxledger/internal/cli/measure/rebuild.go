@@ -12,15 +12,14 @@ func benchRebuildCommand(a *cli.App) *cobra.Command {
 	c.Rounds = 3
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Measure a rebuild beside a drain of the same events",
-		Long: `Start NATS and ClickHouse on this machine, preload a stream as "bench projector"
-does, and in turn drain it into fresh tables and rebuild these: project the stream
-again beside them, compare the two sets row by row, and swap them.
+		Short: "Measure a rebuild in ratio to a drain of the same events",
+		Long: `Measure a rebuild in ratio to a drain of the same events. The benchmark fills a stream
+as "bench projector" does, drains it into new tables, and rebuilds these: it projects the
+stream again, compares the two sets row by row, and swaps them.
 
-Printed are the rates, CPU time and peak memory of both, how long the rebuild's
-steps took, and the ratio of the times; 1.2 is the bar. Swapping is the time for
-which nothing is projected into the live tables. Where a table differs, the
-benchmark fails.`,
+The report has rates, CPU time and peak memory of both, the time of each step of the
+rebuild, and the ratio of the times. The bar is 1.2. Nothing is projected into the live
+tables during the step "swap". The benchmark fails if a table differs.`,
 		Example: `  ctxledger bench rebuild
   ctxledger bench rebuild --events 500000 --rounds 1 -o json
   ctxledger bench rebuild --profile rebuild.pprof && go tool pprof -top rebuild.pprof`,

@@ -20,21 +20,19 @@ func benchSeedCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
 		Short: "Fill an installation with a corpus like that of one in use",
-		Long: `Fill an installation with sessions of coding agents of many lengths, in several
-tenants, with compactions, elisions, gaps, redactions, child runs and cold caches
-about as often as in real session logs. The same seed gives the same events.
+		Long: `Fill an installation with sessions of coding agents, in several tenants. Compactions,
+elisions, gaps, redactions, child runs and cold caches are about as frequent as in real
+session logs. The same seed gives the same events.
 
-Without --quick the corpus is published into the stream, and the projector makes
-rows of it as of any other events: recorded_at is now.
+Without --quick the events are published into the stream, and the projector makes the
+rows: recorded_at is now.
 
-With --quick tens of millions are there in minutes: a part of the corpus goes
-through a stream and the projector, and ClickHouse writes copies of its rows with
-ids, positions and times of their own. They are in a database of their own,
-` + bench.SeedDatabase + `, which no projector, rebuild or doctor touches; what was there
-before is replaced. There is no stream behind these tables, so they cannot be
-rebuilt, and no proof can be made of them: their digests are not those of events.
-Without a running instance, ClickHouse is started on the data folder for as long
-as it takes.`,
+--quick makes tens of millions of rows in minutes. A part of the corpus goes through a
+stream and the projector; ClickHouse then writes copies with new ids, positions and
+times. The copies are in the database ` + bench.SeedDatabase + `, which no projector,
+rebuild or doctor touches. Its earlier content is replaced. These tables have no stream:
+they cannot be rebuilt, and have no proofs. Without a running instance, ClickHouse runs
+on the data folder during the work.`,
 		Example: `  ctxledger bench seed --events 100000
   ctxledger bench seed --quick --events 20000000 --data ./corpus
   ctxledger bench queries --data ./corpus --database ` + bench.SeedDatabase,

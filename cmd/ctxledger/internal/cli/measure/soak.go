@@ -12,16 +12,15 @@ func benchSoakCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Load the projector evenly for some time",
-		Long: `Start NATS and ClickHouse on this machine and publish at an even pace for some
-time, with a projector running. Without --rate, a drain is measured first and half
-of its rate is taken.
+		Long: `Publish at an even pace for some time, with a projector running. The benchmark starts
+NATS and ClickHouse on this machine. Without --rate it first measures a drain, and uses
+half of that rate.
 
-Printed are, every ten seconds, the rate at which events became queryable and how
-long they took from when they were due, the most active parts that a table had
-(asked every second; the bar is 300), and the resident memory of each process. The
-projector is in this one, with the publisher.
+Every ten seconds it prints the rate at which events became queryable, their latency,
+the most active parts of a table (asked every second; the bar is 300), and the resident
+memory of each process. Projector and publisher share one process.
 
-Nothing of your own is touched. The temporary folder takes about 3 kB an event
+The benchmark touches no data of yours. Its temporary folder takes about 3 kB an event,
 and is removed at the end.`,
 		Example: `  ctxledger bench soak
   ctxledger bench soak --rate 5000 --duration 2m -o json >soak.json`,

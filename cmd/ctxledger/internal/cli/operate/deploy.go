@@ -17,20 +17,19 @@ func DeployCommand(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "deploy",
 		Short: "Configuration of a production node and its tenants",
-		Long: `Print the configuration of a NATS or a ClickHouse server for a node of its own, or
-write it into a folder. It is what the embedded servers and the tests run on.
+		Long: `Print the configuration of a production NATS or ClickHouse server, or write it into a
+folder. The embedded servers and the tests use the same configuration.
 
-With --out there are passwords, too, in files that only their owner can read:
+--out also writes passwords, into files that only their owner can read:
 
   secrets/nats-server.env, secrets/clickhouse-server.env
-      for the environment of the servers: hashes of the passwords
+      environment of the servers: hashes of the passwords
   secrets/nats-projector.env, secrets/clickhouse-writer.env, …
-      for the environment of a client: its address with its password
+      environment of a client: the address with the password
 
-Those that are there are kept. The tenants are the ones that are named and no
-others: name all of them, every time. A tenant's facts are its own: on NATS it
-publishes and reads nothing, on ClickHouse it reads its own rows and writes
-nothing.`,
+Existing passwords are kept. The configuration has exactly the named tenants: name all
+tenants each time. A tenant publishes on NATS and reads nothing there. On ClickHouse a
+tenant reads its rows and writes nothing.`,
 		Example: `  ctxledger deploy nats --tenant acme
   ctxledger deploy nats --tenant acme --tenant zeta --host nats.internal --out node
   ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node`,

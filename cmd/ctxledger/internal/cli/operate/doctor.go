@@ -29,15 +29,14 @@ func DoctorCommand(a *cli.App) *cobra.Command {
 	var secrets string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the set-up and say what to do",
-		Long: `Check the data folder, the keys, the servers, the streams, the tables and the
-projector, and say for each problem what to do. Exit code 0 when nothing is
-wrong, 5 when a server that should answer does not, 1 otherwise. That no
-instance runs on the data folder is nothing wrong.
+		Short: "Check the set-up, and print the next step for each problem",
+		Long: `Check the data folder, the keys, the servers, the streams, the tables and the projector,
+and print the next step for each problem. Exit codes: 0 if all is well, 5 if a server
+does not answer, 1 otherwise. A data folder without a running instance is no problem.
 
-It also says whether an account on NATS allows more than its role needs: its own, if
-it is a tenant's, and with --secrets those of all tenants in a folder that
-"ctxledger deploy nats --out" wrote. It asks the server by messages that no stream
+The command also checks that an account on NATS has no more rights than its role needs.
+It checks the account of this connection, and with --secrets the accounts of all tenants
+in a folder of "ctxledger deploy nats --out". The checks use messages that no stream
 stores.`,
 		Example: `  ctxledger doctor
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor --secrets node/secrets`,

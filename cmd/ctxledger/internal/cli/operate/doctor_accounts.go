@@ -35,7 +35,7 @@ func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secr
 	case publish.PublishOnly(err):
 		findings = append(findings, own.checkTenant(ctx, own.tenant()))
 	case secrets == "":
-		findings = append(findings, finding{what: "accounts", state: own.name() + " is the operator's; --secrets names the folder with those of the tenants, to check them"})
+		findings = append(findings, finding{what: "accounts", state: own.name() + " is the operator's; --secrets checks the accounts of the tenants in a folder"})
 	default:
 		findings = append(findings, finding{what: "accounts", state: own.name() + " is the operator's"})
 	}

@@ -28,22 +28,21 @@ func EraseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase --subject SUBJECT --reason REASON --policy-ref POLICY",
 		Short: "Erase the content of a data subject, and keep the proofs",
-		Long: `Erase every event of a subject: its messages from the streams, where they are
-overwritten, its rows from the tables with the salts, and its copies in
-CTX_QUARANTINE. What stays are the leaves of the log, which say nothing without the
-salts, so that evidence packs still verify; and the fact context.erasure.applied,
-with the subject, the reason, the policies and where the records stood.
+		Long: `Erase every event of a subject: its messages from the streams, its rows and their salts
+from the tables, and its copies in CTX_QUARANTINE. The leaves of the log stay, and say
+nothing without the salts; evidence packs still verify. The fact
+context.erasure.applied stays, too. It holds the subject, the reason, the policies and
+the places of the records.
 
-A subject is a data subject, whose id the events have as resource_id; or session:ID,
-run:ID, thread:ID or item:ID. Redactions stay, because they hold no content and keep
-a value from coming back. A reason stays for ever, too: name nothing in it.
+A subject is the resource_id of events, or session:ID, run:ID, thread:ID or item:ID.
+Redactions stay: they hold no content, and keep a value from coming back. The reason
+stays for ever: put no personal data into it.
 
-A terminal is asked; a pipe needs --yes. --dry-run only counts. A projector must be
-running. What was cut off is finished by running the command again, and what
-producers send later is erased by running it then. Not erased is what is elsewhere:
-packs that were handed over, backups, the outboxes of producers, and what a
-content_ref points to. The server keeps the files of replaced table parts for eight
-minutes.`,
+A terminal is asked for a confirmation; a pipe needs --yes. --dry-run only counts. A
+projector must be running. Run the command again to finish an interrupted erasure, or
+to erase later events. Copies elsewhere are not erased: packs, backups, outboxes of
+producers, and targets of a content_ref. The server keeps files of replaced table parts
+for eight minutes.`,
 		Example: `  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17 --dry-run
   ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17
   ctxledger erase --subject session:s-9 --tenant acme --reason expired --policy-ref policy:retention --yes`,
@@ -70,7 +69,7 @@ minutes.`,
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant's; default all")
 	f.StringVar(&flags.reason, "reason", "", "why, for people; it stays")
 	f.StringArrayVar(&flags.policyRefs, "policy-ref", nil, "the policy that asks for it; may be given again")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "print what would be erased, and erase nothing")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "count the records, and erase nothing")
 	f.BoolVar(&flags.yes, "yes", false, "do not ask")
 	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
@@ -110,7 +109,7 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 // confirmErasure asks a terminal, and refuses anybody else.
 func confirmErasure(a *cli.App, subject ledger.Subject, found erasure.Erasable) error {
 	if !cli.IsTerminal(a.In) {
-		return cli.UsageError("%s of %s would be erased for good: say so with --yes", countErasable(found), subject)
+		return cli.UsageError("%s of %s would be erased for good: confirm with --yes", countErasable(found), subject)
 	}
 	fmt.Fprintf(a.Err, "%s of %s will be erased for good. Type yes: ", countErasable(found), ui.Safe(fmt.Sprint(subject)))
 	line, _ := bufio.NewReader(a.In).ReadString('\n')

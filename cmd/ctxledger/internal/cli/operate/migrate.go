@@ -20,27 +20,27 @@ func MigrateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
-		Long: `Create what is missing and upgrade what is old: the JetStream streams and the
-lease bucket, and in ClickHouse the database with its tables and views, whose
-columns DESCRIBE TABLE explains. It changes no limit of a stream that exists, and
+		Long: `Create missing streams, buckets, tables and views, and upgrade old ones. DESCRIBE TABLE
+explains the columns of a view. The command changes no limit of an existing stream, and
 may be run at any time.
 
-Where this version has newer rules of projection, they hold from the sequence after
-the last commit on: what was projected stays as it is. migrate takes the lease of the
-projectors for that, and prints the sequence. Projectors of older versions stop then;
-start those of this version after it. From version 4 of the rules on, an event is the
-tenant's on whose subject it was published.
+New rules of projection hold from the sequence after the last commit. Rows of earlier
+events keep their rules. migrate takes the lease of the projectors for this, and prints
+the sequence. Projectors of older versions then stop; start projectors of this version.
+From version 4 of the rules on, the subject of an event decides its tenant.
 
-With --partitions N the events are in N streams, CTX_0, CTX_1 and so on, by the
-bucket of their session; several projectors share them. N is a power of two up to
-256, and is fixed when the streams are created. Without it a new installation has
-one stream, CTX. Producers and projectors find N from the server. An event's order
-and identity are those within its stream.
+--partitions N lays the events into N streams, CTX_0, CTX_1 and so on, by the bucket of
+their session. Several projectors share them. N is a power of two up to 256, and is
+fixed when the streams are created. The default is one stream, CTX. Producers and
+projectors read N from the server. Order and identity of an event hold within its
+stream.
 
-To go on with another number: stop the producers, when their outboxes are empty;
-wait until "ctxledger project --until-caught-up" has ended, and stop the
-projectors; back the streams up; delete them; run migrate with the new number.
-What was projected stays in the tables and still tells repeated events.`,
+To change the number of streams:
+  1. Stop the producers when their outboxes are empty.
+  2. Wait for the end of "ctxledger project --until-caught-up". Stop the projectors.
+  3. Back up the streams, and delete them.
+  4. Run migrate with the new number.
+Rows in the tables stay, and repeated events are still recognised.`,
 		Example: `  ctxledger migrate --partitions 4
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,

@@ -21,16 +21,15 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// pricesHelp is what the two forms of a price file look like.
-const pricesHelp = `Tell the ledger what tokens cost, so that queries show money beside tokens. It
-knows no price of its own: what it is not told stays unknown, and queries say how
-many calls have no price. Prices are shared by all tenants.
+// pricesHelp explains the two forms of a price file.
+const pricesHelp = `Import the prices of tokens: queries then show money next to tokens. The ledger has no
+built-in prices. A model without a price stays unpriced, and queries count its calls.
+All tenants share the prices.
 
-A price has a model (* stands for any characters; the longest name that fits
-holds), a bucket (input, cache_read, cache_write_5m, cache_write_1h, cache_write,
-output, reasoning), a price per million tokens, a currency, optional dates from
-which and until which it holds, and the source that it was read from. CSV has these
-as columns:
+A price has a model, a bucket, a price per million tokens, a currency, optional dates,
+and its source. In a model name, * matches any characters; the longest matching name
+applies. Buckets are input, cache_read, cache_write_5m, cache_write_1h, cache_write,
+output and reasoning. CSV has these columns:
 
   model,bucket,per_million,currency,valid_from,valid_until,source
   example-1*,input,2.50,USD,2026-01-01,,https://example.com/prices
@@ -41,7 +40,7 @@ and YAML is a list of the same:
 
 func PricesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "prices", Short: "What tokens cost: tell it, or list it", Long: pricesHelp,
+		Use: "prices", Short: "Import or list the prices of tokens", Long: pricesHelp,
 		Example: "  ctxledger prices import prices.csv\n  ctxledger prices list\n  ctxledger query model-costs",
 	}
 	var output string

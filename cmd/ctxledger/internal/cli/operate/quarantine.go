@@ -29,14 +29,14 @@ import (
 func QuarantineCommand(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "quarantine",
-		Short: "List, show and replay what was refused",
-		Long: `A message that is wrong in itself is not projected. It is kept with its exact
-bytes, its place in the stream and the reason, and the events around it are
-unaffected. Values that a redaction withholds are masked in it.
+		Short: "List, show and replay quarantined messages",
+		Long: `The projector does not project an invalid message. It keeps the message with its exact
+bytes, its place in the stream and the reason. Other events are not affected. Withheld
+values are masked in the kept message.
 
-"list" says what was refused, "show" prints one with what to do about it, and
-"replay" sends it again, as it is or fixed, for the same tenant. "preview" lists
-recorded events that today's rules would quarantine.`,
+"list" lists quarantined messages. "show" prints one with the next step. "replay" sends
+one again for the same tenant, unchanged or fixed. "preview" lists recorded events that
+the current rules would quarantine.`,
 		Example: `  ctxledger quarantine list --since 24h
   ctxledger quarantine show 17
   ctxledger quarantine replay 17 fixed.json`,
@@ -47,10 +47,10 @@ func quarantineListCommand(a *cli.App) *cobra.Command {
 	var tenant, code, since, output string
 	var waiting, counts bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List what was refused, newest first", Args: cli.NoArgs,
-		Long: `List what was refused, the newest first: where it stands in the stream, when it
-was first seen, the code of the first violation and the field, and what became of
-its last replay. With --counts only how many there are of each code.`,
+		Use: "list", Short: "List quarantined messages, the newest first", Args: cli.NoArgs,
+		Long: `List quarantined messages, the newest first. Columns are the place in the stream, the
+time, code and field of the first violation, and the outcome of the last replay.
+--counts prints the number of messages for each code.`,
 		Example: `  ctxledger quarantine list --code id_conflict --since 2026-11-21T00:00:00Z
   ctxledger quarantine list --waiting -o json
   ctxledger quarantine list --counts`,
@@ -76,8 +76,8 @@ its last replay. With --counts only how many there are of each code.`,
 	f := cmd.Flags()
 	f.StringVar(&tenant, "tenant", "", "only this tenant")
 	f.StringVar(&code, "code", "", "only this code, such as id_conflict")
-	f.StringVar(&since, "since", "", "only what was stored since: a duration such as 24h or 7d, or an RFC 3339 time")
-	f.BoolVar(&waiting, "waiting", false, "only what was not replayed")
+	f.StringVar(&since, "since", "", "only messages stored since: a duration such as 24h or 7d, or an RFC 3339 time")
+	f.BoolVar(&waiting, "waiting", false, "only messages without a replay")
 	f.BoolVar(&counts, "counts", false, "how many there are of each code and field")
 	f.StringVarP(&output, "output", "o", "table", "table, json, csv or parquet")
 	return cmd
@@ -110,10 +110,9 @@ func quarantineShowCommand(a *cli.App) *cobra.Command {
 	var stream, output string
 	var raw, event bool
 	cmd := &cobra.Command{
-		Use: "show SEQUENCE", Short: "Show one refused message and what to do about it",
-		Long: `Show a refused message: its place, the reason, what to do, its headers and its
-bytes. --raw writes nothing but the exact bytes, --event the message as one
-CloudEvent in JSON, to be fixed and replayed.`,
+		Use: "show SEQUENCE", Short: "Show one quarantined message and the next step",
+		Long: `Show a quarantined message: place, reason, next step, headers and bytes. --raw writes
+the exact bytes only. --event writes one CloudEvent in JSON, to fix and replay.`,
 		Example: `  ctxledger quarantine show 17
   ctxledger quarantine show 17 --event >fixed.json`,
 		Args: oneSequence,
@@ -180,7 +179,7 @@ func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation st
 	})
 	switch {
 	case ledger.NotMigrated(err):
-		return ledger.Refusal{}, errors.New("the tables are not up to date: run `ctxledger migrate`")
+		return ledger.Refusal{}, errors.New("the tables are of an older version: run `ctxledger migrate`")
 	case err != nil:
 		return ledger.Refusal{}, err
 	case len(found) == 0:
@@ -190,12 +189,12 @@ func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation st
 		for _, r := range found {
 			fmt.Fprintf(&choices, "\n  --incarnation %s  stored %s, %s", r.Incarnation, r.RecordedAt.Format(time.RFC3339), r.Code)
 		}
-		return ledger.Refusal{}, cli.UsageError("%d streams had a refused message with the sequence %d; say which:%s", len(found), filter.First, &choices)
+		return ledger.Refusal{}, cli.UsageError("%d streams had a refused message with the sequence %d; name one:%s", len(found), filter.First, &choices)
 	}
 	return found[0], nil
 }
 
-// advice says what to do about a refused message.
+// advice is the next step for a quarantined message.
 func advice(r ledger.Refusal, replays []read.Replay) string {
 	if len(replays) > 0 {
 		switch last := replays[len(replays)-1]; last.Outcome {
@@ -257,7 +256,7 @@ func printRefusal(a *cli.App, r ledger.Refusal, replays []read.Replay) error {
 	return err
 }
 
-// refusalJSON is what `show -o json` prints. Bytes that are not text are in
+// refusalJSON is the output of `show -o json`. Bytes that are not text are in
 // data_base64.
 type refusalJSON struct {
 	ledger.Refusal

@@ -17,11 +17,10 @@ func quarantinePreviewCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "preview", Short: "List stored events that today's rules would quarantine", Args: cli.NoArgs,
-		Long: `List the events that are recorded by older rules and that today's rules would
-quarantine: facts that name another tenant than the subject they were published on,
-for one. They stay recorded, because rules hold from a position on; see
-"ctxledger migrate --help". preview reads the streams up to that position. It changes
-nothing, and does not find what the stream no longer has.`,
+		Long: `List recorded events that the current rules would quarantine, for example facts with
+another tenant than their subject. Such events stay recorded: rules hold from a position
+on (see "ctxledger migrate --help"). preview reads the streams up to that position and
+changes nothing. It cannot find events that left the stream.`,
 		Example: `  ctxledger quarantine preview
   ctxledger quarantine preview -o csv >suspects.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

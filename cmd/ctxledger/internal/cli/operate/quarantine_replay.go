@@ -23,19 +23,18 @@ func quarantineReplayCommand(a *cli.App) *cobra.Command {
 	var stream, code, tenant string
 	cmd := &cobra.Command{
 		Use:   "replay SEQUENCE [FILE] | replay --code CODE",
-		Short: "Send what was refused again, as it is or fixed",
-		Long: `Send a refused message again. Without a file it is sent as it was, with the bytes
-and headers that the stream CTX_QUARANTINE has; that helps where the projector has
-learnt to read it. With a file, or - for standard input, the one CloudEvent in it,
-in the JSON format, is sent in its place. --code sends all that have this code and
-were not replayed yet.
+		Short: "Send quarantined messages again, unchanged or fixed",
+		Long: `Send a quarantined message again. Without a file the message is sent unchanged, with the
+bytes and headers in the stream CTX_QUARANTINE; use this after an upgrade of the
+projector. With a file, or - for standard input, the CloudEvent in the file is sent in
+its place. --code sends all messages with that code that have no replay yet.
 
-A replay is the tenant's whose message was quarantined. A fixed event that names no
-tenant gets that one, and one that names another is refused.
+A replay belongs to the tenant of the quarantined message. A fixed event without a
+tenant gets that tenant, and a fixed event of another tenant is refused.
 
-What was replayed stays listed, with the sequence of its replay and what became of
-that. To replay twice does no harm. Exit code 3 when something could not be
-replayed or was refused again.`,
+A replayed message stays listed, with the sequence and the outcome of its replay. A
+second replay does no harm. The exit code is 3 if a message cannot be replayed or is
+refused again.`,
 		Example: `  ctxledger quarantine replay 17 fixed.json
   ctxledger quarantine show 17 --event | sed s/tokns/tokens/ | ctxledger quarantine replay 17 -
   ctxledger quarantine replay --code unknown_type`,
@@ -44,7 +43,7 @@ replayed or was refused again.`,
 			case code == "" && len(args) == 0:
 				return cli.UsageError("which one? give a sequence of `ctxledger quarantine list`, or --code")
 			case code != "" && len(args) > 0:
-				return cli.UsageError("--code replays as it is all that has the code: give no sequence")
+				return cli.UsageError("--code replays all messages with the code: give no sequence")
 			case code == "" && tenant != "":
 				return cli.UsageError("--tenant goes with --code")
 			case len(args) > 2:

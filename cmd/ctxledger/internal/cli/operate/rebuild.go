@@ -26,23 +26,21 @@ func RebuildCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Project again from the stream, compare, and swap the tables",
-		Long: `Project the stream again into fresh tables beside the live ones, in a database of
-their own (<database>_rebuild), hold the two against each other, row counts and
-digests over all columns, and put the fresh tables in the place of the live ones.
-The live tables answer queries throughout. The live projector goes on, and hands
-its lease over for the moment of the swap; the rebuild needs no downtime.
+		Long: `Project the stream again into new tables, in the database <database>_rebuild. Compare
+the new tables with the live ones by row counts and digests over all columns, and swap
+them. The live tables answer queries throughout. The live projector continues, and
+hands over its lease for the swap. A rebuild needs no downtime.
 
-Where the two differ nothing is swapped, the tables that differ are printed and
-the exit code is 4: look, then run it again with --accept to take the stream for
-the truth. --compare-only (or --dry-run) never swaps and leaves nothing behind.
+If the tables differ, nothing is swapped, the differing tables are printed, and the exit
+code is 4. Find out why; then --accept swaps the rebuilt tables in. --compare-only
+(or --dry-run) never swaps, and removes the new tables.
 
-Where the stream begins later than the tables, their older rows are kept, and it
-is said from which sequence on they were rebuilt. That is also the way on where
-events expired before they were projected.
+If the stream begins later than the tables, older rows are kept. The first rebuilt
+sequence is printed. Use this, too, if events expired before they were projected.
 
-It may be interrupted or killed at any moment. Before the swap the live tables
-stay as they are, and the next rebuild goes on with the fresh ones; a swap that was
-cut off is finished by whoever comes first, a projector, a rebuild or migrate.`,
+The command may be interrupted or killed at any moment. Before the swap the live tables
+do not change, and the next rebuild continues with the new tables. An interrupted swap
+is finished by the next projector, rebuild or migrate.`,
 		Example: `  ctxledger rebuild
   ctxledger rebuild --compare-only -o json
   ctxledger rebuild --accept`,
@@ -95,12 +93,12 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	case err == nil:
 		return nil
 	case flags.compareOnly:
-		return cli.WithCode(cli.ExitNotVerified, errors.New("the tables differ from what the stream gives: `ctxledger rebuild --accept` takes the stream for the truth"))
+		return cli.WithCode(cli.ExitNotVerified, errors.New("the rebuilt tables differ from the live ones: find out why; to use the rebuilt ones, run `ctxledger rebuild --accept`"))
 	}
-	return cli.WithCode(cli.ExitNotVerified, errors.New("nothing was swapped, because the tables differ from what the stream gives: look why, then `ctxledger rebuild --accept` takes the stream for the truth"))
+	return cli.WithCode(cli.ExitNotVerified, errors.New("nothing was swapped: the rebuilt tables differ from the live ones. Find out why; to use the rebuilt ones, run `ctxledger rebuild --accept`"))
 }
 
-// rebuiltJSON is what `rebuild -o json` prints.
+// rebuiltJSON is the output of `rebuild -o json`.
 type rebuiltJSON struct {
 	Equal       bool                     `json:"equal"`
 	Swapped     bool                     `json:"swapped"`
@@ -130,7 +128,7 @@ func printRebuilt(a *cli.App, done rebuild.Rebuilt, flags rebuildFlags) error {
 		return err
 	}
 	if done.Resumed {
-		fmt.Fprintln(a.Out, "went on with what an earlier rebuild had left")
+		fmt.Fprintln(a.Out, "continued an earlier rebuild")
 	}
 	for _, s := range done.From {
 		if s.First > 1 {

@@ -9,10 +9,10 @@ func Command(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "evidence",
 		Short: "Export evidence packs, and verify them offline",
-		Long: `An evidence pack is a folder or a zip with the facts of a turn, a run or a session:
-the records byte for byte, the proof that they are in the signed log, the documents
-of Agent Context and Agent Evidence that follow from them, and a signed list of all
-files. Who has it and the log's public key needs nothing else to check it.`,
+		Long: `An evidence pack is a folder or a zip with the facts of a turn, a run, a task or a
+session. It holds the records byte for byte, the proof that the signed log has them,
+documents of Agent Context and Agent Evidence, and a signed list of all files. The
+pack and the public key of the log suffice to check it.`,
 		Example: `  ctxledger evidence export --turn turn_7 --out pack
   ctxledger evidence export --session s_42 --out s_42.zip --zip
   ctxledger evidence verify pack --key ledger.pub`,

@@ -26,7 +26,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ExportFlags say what to export and where to.
+// ExportFlags name the scope of an export and its target.
 type ExportFlags struct {
 	tenant, session, run, turn string
 	task, attempt              string
@@ -35,7 +35,7 @@ type ExportFlags struct {
 	last                       bool
 }
 
-// ids are those of the flags, by column.
+// ids returns the ids of the flags by column.
 func (f *ExportFlags) ids() cli.IDs {
 	return cli.IDs{read.SessionID: &f.session, read.TurnID: &f.turn, read.RunID: &f.run, read.TaskID: &f.task, read.AttemptID: &f.attempt}
 }
@@ -56,23 +56,22 @@ func evidenceExportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export (--turn T | --run R | --task K [--attempt A] | --session S | --last) --out DIR",
 		Short: "Write the facts of a turn, a run, a task or a session as a pack that anyone can check",
-		Long: `Write an evidence pack: the records in log order, the proof that they are in the
-log under its newest signed head, the documents that follow from them, and a signed
-list of all files. README.md in it is for people and draws the windows. Facts of other
-parts of the session are there, too, where they describe what the asked ones name.
+		Long: `Write an evidence pack: the records in log order, their proof in the log, the documents
+that follow from the records, and a signed list of all files. README.md in the pack is
+for people and draws the windows. Facts from elsewhere in the session are included if
+they describe an exported one.
 
-The pack appears at --out when all of it is written, or not at all; --out must not
-exist, or be an empty folder. With --zip it is one file. With --redact-ids the
-records are withheld, only their leaves stay, and the documents have pseudonyms made
-for this pack alone.
+The pack appears at --out whole or not at all. --out must not exist, or be an empty
+folder. --zip writes one file. --redact-ids withholds the records, keeps their leaves,
+and replaces ids by pseudonyms of this pack.
 
-Before anything appears, all of it is searched for values that a redaction withholds,
-by the tenant's keys in the data folder: one that is found ends the export. The pack
-is signed with the ledger's key, which is there too. That a pack was made is itself a
-fact, context.exported, which is published with the pack's id as evidence id.
+The export first searches the pack for values that a redaction withholds, with the keys
+of the data folder. A value that is found ends the export. The key of the ledger signs
+the pack. The export itself becomes a fact, context.exported, with the id of the pack
+as evidence id.
 
-Where an id occurs in several sessions, a terminal is asked which; elsewhere the
-choices are printed and the exit code is 2.
+If an id occurs in several sessions, a terminal is asked for one. In a pipe the choices
+are printed and the exit code is 2.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger evidence export --last --out pack
@@ -172,7 +171,7 @@ func (f ExportFlags) check() error {
 	return cli.UsageError("--out: %w", err)
 }
 
-// kind is what the flags ask for.
+// kind returns the kind of scope that the flags name, and its id.
 func (f ExportFlags) kind() (kind, id string) {
 	switch {
 	case f.turn != "":
@@ -185,8 +184,8 @@ func (f ExportFlags) kind() (kind, id string) {
 	return pack.ScopeSession, f.session
 }
 
-// findScope fills tenant and session where they are not given: those that have the
-// id, or those that a person at a terminal chooses.
+// findScope fills tenant and session. Of several sessions with the id, a person at a
+// terminal chooses one.
 func findScope(ctx context.Context, a *cli.App, l *ledger.Ledger, f ExportFlags) (pack.Scope, error) {
 	kind, id := f.kind()
 	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
@@ -214,8 +213,7 @@ func findScope(ctx context.Context, a *cli.App, l *ledger.Ledger, f ExportFlags)
 	return scope, nil
 }
 
-// unknownScope is the error for a run or session that has no fact, with what there
-// is.
+// unknownScope is the error for a scope without facts. It names recorded ones.
 func unknownScope(ctx context.Context, l *ledger.Ledger, f ExportFlags) error {
 	kind, id := f.kind()
 	if kind == pack.ScopeRun && f.session != "" {
@@ -364,7 +362,7 @@ func exportedEvent(scope pack.Scope, made export, at time.Time) (*schema.Event, 
 	return e, err
 }
 
-// exportJSON is what -o json prints.
+// exportJSON is the output of -o json.
 type exportJSON struct {
 	PackID    string `json:"pack_id"`
 	Path      string `json:"path"`

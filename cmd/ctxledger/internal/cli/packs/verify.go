@@ -31,26 +31,27 @@ func evidenceVerifyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify PACK --key KEY…",
 		Short: "Verify an evidence pack, with no server and no network",
-		Long: `Verify an evidence pack, a folder or a zip, with the public key of the ledger that
-it comes from. Each question has an answer of its own:
+		Long: `Verify an evidence pack, a folder or a zip, with the public key of its ledger. Each
+question has a separate answer:
 
-  format        all of it can be read, and nothing hostile is in it
+  format        the pack can be read and holds nothing hostile
   signature     the key signed the list of files and the heads of the logs
-  files         the files are those of the list, byte for byte
-  inclusion     every record is in the signed log, as its bytes are
-  order         the records stand in the order of the log
-  derivation    the documents are what the records give
-  schemas       the documents meet the schemas of Agent Context and Agent Evidence
-  references    every reference within the pack leads somewhere
+  files         the files equal the listed ones, byte for byte
+  inclusion     the signed log has every record with these bytes
+  order         the records are in the order of the log
+  derivation    the documents follow from the records
+  schemas       the documents meet the Agent Context and Agent Evidence schemas
+  references    every reference within the pack has a target
   conservation  every candidate was selected, or omitted with a reason
-  completeness  all facts of the sealed scopes are here
-  redaction     nothing that was redacted stands anywhere in the pack
+  completeness  the pack has all facts of the sealed scopes
+  redaction     the pack has no redacted value
 
-An answer is passed, failed, not_checked or open. A scope that nobody sealed is
-open: more may have been recorded. Values that were redacted are looked for with
-the tenant's keys; without them that is not_checked. Only failed makes the exit
-code 4. Whoever holds the signing key can sign anything: compare the head of the
-log with a copy that the ledger's owner does not hold.`,
+An answer is passed, failed, not_checked or open. A scope without a seal is open: more
+facts may have been recorded. The check for redacted values needs the keys of the
+tenant; without them it is not_checked. Only failed sets the exit code 4.
+
+The owner of the signing key can sign anything. Compare the head of the log with a copy
+that the owner of the ledger cannot change.`,
 		Example: `  ctxledger evidence verify pack --key ledger.pub
   ctxledger evidence verify pack.zip --key 'name+hash+key' --tenant-key acme.keys -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -94,7 +95,7 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 		err = PrintVerification(a, report)
 	}
 	if err == nil && report.Failed() {
-		return cli.WithCode(cli.ExitNotVerified, errors.New("the pack is not what it should be: see the questions that failed"))
+		return cli.WithCode(cli.ExitNotVerified, errors.New("the pack failed verification: see the failed questions"))
 	}
 	return err
 }
@@ -102,7 +103,7 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 // trustedKeys reads the keys of --key, each a key or a file of keys.
 func trustedKeys(values []string) ([]note.Verifier, error) {
 	if len(values) == 0 {
-		return nil, cli.UsageError("--key is missing: give the public key of the ledger that the pack comes from, as `ctxledger proof keygen` printed it, or a file with it")
+		return nil, cli.UsageError("--key is missing: give the public key of the ledger, as `ctxledger proof keygen` prints it, or a file with the key")
 	}
 	var keys []note.Verifier
 	for _, value := range values {
@@ -200,7 +201,7 @@ func printVerdict(a *cli.App, v verify.Verdict) {
 	}
 }
 
-// safe keeps what a pack says from steering the terminal.
+// safe cuts a text of a pack and makes it ui.Safe.
 func safe(text string) string { return ui.Shorten(text, 1000) }
 
 func scopeText(r *verify.Report) string {
@@ -219,7 +220,7 @@ func scopeText(r *verify.Report) string {
 	return safe(r.Scope.Kind + " " + id)
 }
 
-// conclusion says in a sentence what the answers come to.
+// conclusion sums up the answers in a sentence.
 func conclusion(r *verify.Report) string {
 	by := make(map[verify.Status][]string)
 	for _, v := range r.Verdicts {

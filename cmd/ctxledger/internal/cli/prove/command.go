@@ -25,10 +25,10 @@ func Command(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "proof",
 		Short: "Keys, signed heads and witnesses of the transparency log",
-		Long: `Every event has a leaf in a Merkle tree, the transparency log of its stream. Its
-head, size and root, is signed by whoever projects. Two heads of one log are
-consistent when the first is a beginning of the second: then nothing that the
-first covers was altered, removed or put in between.
+		Long: `Every event has a leaf in a Merkle tree, the transparency log of its stream. The
+projector signs the head of the log: its size and root. Two heads of one log are
+consistent if the log of the first is a beginning of the log of the second. Then
+nothing that the first head covers was altered, removed or inserted.
 
 A head is a note as of c2sp.org/tlog-checkpoint, signed with Ed25519.`,
 		Example: `  ctxledger proof keygen
@@ -43,15 +43,14 @@ func proofKeygenCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "keygen", Short: "Make the ledger's signing key, or rotate it, and print the public keys", Args: cli.NoArgs,
-		Long: `Make the key that signs the log's heads, and the secret of its salts, unless the
-data folder has them, and print the public keys, the newest last. The file is
-keys/ledger.proof in the data folder, readable by its owner only: back it up, and
-copy it to every machine that projects into this ledger.
+		Long: `Print the public keys of the log, the newest last. If the data folder has no key, make
+the key that signs heads and the secret of the salts. The file is keys/ledger.proof in
+the data folder, readable by its owner only. Back up the file, and copy it to every
+machine that projects into this ledger.
 
-With --rotate there is a new key to sign with. Of the old one only the public half
-stays, so that what it signed can be verified. Hand the public keys to those who
-verify; they take all of them in one file. The secret does not change, for every
-salt follows from it.`,
+--rotate makes a new signing key. The public half of the old key stays, for heads that
+it signed. Give all public keys to verifiers, in one file. The secret of the salts does
+not change, since every salt follows from it.`,
 		Example: `  ctxledger proof keygen > ledger.pub
   ctxledger proof keygen --rotate -o json`,
 		RunE: func(*cobra.Command, []string) error {
@@ -74,7 +73,7 @@ salt follows from it.`,
 	return cmd
 }
 
-// publicKey is what `proof keygen -o json` prints of a key.
+// publicKey is a key in the output of `proof keygen -o json`.
 type publicKey struct {
 	Key     string    `json:"key"`
 	Created time.Time `json:"created"`
@@ -93,9 +92,8 @@ func proofCheckpointCommand(a *cli.App) *cobra.Command {
 	var stream, key, out, output string
 	cmd := &cobra.Command{
 		Use: "checkpoint", Short: "Show the newest signed head of the log, or write it to a file", Args: cli.NoArgs,
-		Long: `Show the newest signed head of a stream's log, once its signature was checked
-with the public keys of --key, or else of the data folder. Exit code 4 where
-none of them has signed it.`,
+		Long: `Show the newest signed head of the log of a stream, after a check of its signature with
+the public keys of --key or of the data folder.`,
 		Example: `  ctxledger proof checkpoint
   ctxledger proof checkpoint --out head --key ledger.pub
   ctxledger proof checkpoint -o note | mail -s head auditor@example.org`,
@@ -120,13 +118,13 @@ none of them has signed it.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&stream, "stream", schema.EventStream, "whose log: a stream of events")
-	f.StringVar(&key, "key", "", "file with the public keys (default: those of the data folder)")
+	f.StringVar(&key, "key", "", "file with the public keys (default: the keys of the data folder)")
 	f.StringVar(&out, "out", "", "file to write the signed head to, too")
 	cli.OutputFlag(f, &output, "table, json, or note for the signed head itself", "table", "json", "note")
 	return cmd
 }
 
-// headJSON is what `proof checkpoint -o json` prints.
+// headJSON is the output of `proof checkpoint -o json`.
 type headJSON struct {
 	Origin     string            `json:"origin"`
 	Size       int64             `json:"size"`
@@ -153,7 +151,7 @@ func printHead(a *cli.App, h translog.SignedHead, opened proof.Opened, output st
 	return t.Write(a.Out, a.TableWidth(), "")
 }
 
-// Verifiers returns the public keys of a file, or those of the data folder.
+// Verifiers returns the public keys of a file, or of the data folder.
 func Verifiers(a *cli.App, file string) (note.Verifiers, error) {
 	if file == "" {
 		ring, err := keyfile.ReadRing(a.Flags.Data)

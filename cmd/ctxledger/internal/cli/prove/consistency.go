@@ -24,12 +24,12 @@ func proofConsistencyCommand(a *cli.App) *cobra.Command {
 	var stream, key, output string
 	cmd := &cobra.Command{
 		Use: "consistency A B", Short: "Prove that the log has only grown from one head to another", Args: cobra.ExactArgs(2),
-		Long: `Prove from the ledger's tables that the log of size A is a beginning of the log
-of size B. A and B are sizes, or files with a signed head each, whose signatures
-are checked. Exit code 4 where one is no beginning of the other, where a head is
-not what the tables give for its size, or is not signed by a key at hand.
+		Long: `Prove from the tables of the ledger that the log of size A is a beginning of the log of
+size B. A and B are sizes, or files with a signed head. The signatures of heads are
+checked. The exit code is 4 if the proof fails, if a head differs from the tables, or
+if no known key signed a head.
 
-The JSON has the hashes of the proof, for who checks it without the ledger.`,
+-o json has the hashes of the proof, for a check without the ledger.`,
 		Example: `  ctxledger proof consistency head.monday head.tuesday
   ctxledger proof consistency 1000 head -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,12 +40,12 @@ The JSON has the hashes of the proof, for who checks it without the ledger.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&stream, "stream", schema.EventStream, "whose log, where A and B are sizes")
-	f.StringVar(&key, "key", "", "file with the public keys (default: those of the data folder)")
+	f.StringVar(&key, "key", "", "file with the public keys (default: the keys of the data folder)")
 	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
 }
 
-// consistencyJSON is what `proof consistency -o json` prints.
+// consistencyJSON is the output of `proof consistency -o json`.
 type consistencyJSON struct {
 	Consistent bool     `json:"consistent"`
 	Origin     string   `json:"origin"`

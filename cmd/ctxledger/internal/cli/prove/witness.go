@@ -29,15 +29,14 @@ type witnessFlags struct {
 func proofWitnessCommand(a *cli.App) *cobra.Command {
 	var flags witnessFlags
 	cmd := &cobra.Command{
-		Use: "witness", Short: "Remember the heads of the log, and sign those that only grew", Args: cli.NoArgs,
-		Long: `A witness stands apart from the ledger: it remembers the last head that it saw of
-each log, proves from the ledger's tables that the next one has only grown from
-it, signs that with a key of its own, and remembers it. A head that shrank, or is
-of another tree, is refused with exit code 4 and forgotten; the last good one stays
-as the evidence.
+		Use: "witness", Short: "Remember the heads of the log, and sign heads that only grew", Args: cli.NoArgs,
+		Long: `A witness is independent of the ledger. It remembers the last head of each log. For a
+new head it proves from the tables that the log only grew, signs the head with its own
+key, and remembers the head. A head that shrank, or belongs to another tree, is refused
+with exit code 4. The last good head stays as evidence.
 
-Its key and its memory are in the folder --state, which is made at first. Keep that
-where the owner of the ledger cannot write, and run it by cron, say.`,
+The folder --state holds the key and the memory of the witness, and is made if missing.
+Keep the folder where the owner of the ledger cannot write. Run the command by cron.`,
 		Example: `  ctxledger proof witness --state /var/lib/witness --key ledger.pub
   ctxledger proof witness --state ./witness --key ledger.pub --checkpoint head --out cosigned`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +55,7 @@ where the owner of the ledger cannot write, and run it by cron, say.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.state, "state", "", "folder of the witness's key and memory")
-	f.StringVar(&flags.key, "key", "", "file with the ledger's public keys (default: those of the data folder)")
+	f.StringVar(&flags.key, "key", "", "file with the public keys of the ledger (default: the keys of the data folder)")
 	f.StringVar(&flags.stream, "stream", schema.EventStream, "whose log")
 	f.StringVar(&flags.checkpoint, "checkpoint", "", "file with the head to look at (default: the newest in the ledger)")
 	f.StringVar(&flags.out, "out", "", "file to write the head to, with both signatures")

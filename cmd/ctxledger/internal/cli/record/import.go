@@ -39,32 +39,30 @@ func ImportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FORMAT PATH…",
 		Short: "Turn session logs that you already have into facts",
-		Long: `Turn session logs into facts. A PATH is a file or a folder, which is searched.
+		Long: `Turn session logs into facts. A PATH is a file, or a folder to search.
 
-  FORMAT       logs                                           where they are
-  auto         any of these; each file is looked at by itself
+  FORMAT       logs                                           usual folder
+  auto         any of these, recognised file by file
   claude-code  Claude Code sessions, *.jsonl                  ~/.claude/projects
   codex        Codex rollouts, *.jsonl                        ~/.codex/sessions
   swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
   openhands    OpenHands runs, events, evaluation outputs,
                trajectories, and folders of event files       ~/.openhands
 
-Logs are read as they come and never held in memory, whatever their size. Text
-is not stored unless --store-text is given: digests, sizes and token counts are.
-What a log does not say stays unknown: SWE-agent tells no times, for one, and
-what each call used only in sum.
+Logs of any size are read as a stream. Text is stored only with --store-text; digests,
+sizes and token counts are always stored. Facts that a log lacks stay unknown. For
+example, SWE-agent logs have no times.
 
-Importing a log again changes nothing, and a log that has grown adds what is new;
-for that, digests are made with the tenant's first key, whatever the current one
-is. What several files hold of one session counts once.
+A second import of a log changes nothing. A log that has grown adds its new facts;
+digests therefore use the first key of the tenant. A session in several files counts
+once.
 
-A tenant's own account is enough, which may publish and not look into the stream:
-then the import ends without waiting for the tables.
+The account of a tenant suffices. An account without access to the stream ends the
+import without waiting for the tables.
 
-What cannot be read is reported with file, line and reason; everything else goes
-in, and the exit code is 3. Files of a folder that auto finds to be no session
-logs are listed and are no error. -o json gives totals, and the records without
-context facts by type.`,
+Lines that cannot be read are reported with file, line and reason. All other lines are
+imported, and the exit code is 3. Files of a folder that auto does not recognise are
+listed and are no error. -o json prints totals, and counts records without facts.`,
 		Example: `  ctxledger import auto ~/.claude/projects ~/.codex/sessions
   ctxledger import claude-code session.jsonl --tenant acme
   ctxledger import swe-agent trajectories/ -o json
@@ -273,8 +271,8 @@ func printReport(w io.Writer, r model.Report, output string, width int) error {
 	return t.Write(w, width, "  ")
 }
 
-// awaitTables waits until everything that is in the stream is projected, also
-// what an earlier import left there, and says what became of it.
+// awaitTables waits until the whole stream is projected, facts of earlier imports
+// included, and reports the outcome.
 func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before streamio.LastSequences, note io.Writer) error {
 	last, err := streamio.ReadLastSequences(ctx, js)
 	if err != nil {

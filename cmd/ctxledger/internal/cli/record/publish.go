@@ -22,11 +22,11 @@ func PublishCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "publish [FILE]",
 		Short: "Publish CloudEvents, one JSON object a line",
-		Long: `Publish CloudEvents in the JSON format (structured mode), one a line, from a file
-or from standard input. Each is validated; a refused one is reported with its
-line, code and field on standard error, the others go in, and the exit code is
-3. An event that was published before is not stored twice. A tenant's own account,
-which may publish and not look into the stream, is enough.`,
+		Long: `Publish CloudEvents in the JSON format (structured mode), one a line, from a file or
+from standard input. Each event is validated. Refused events are reported on standard
+error with line, code and field; the other events are stored, and the exit code is 3.
+A repeated event is stored once. The account of a tenant suffices; it needs no access
+to the stream.`,
 		Example: `  ctxledger publish events.ndjson
   my-runtime --facts | ctxledger publish`,
 		Args: AtMostOneFile,
@@ -91,7 +91,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 	return nil
 }
 
-// sayTakenIDs says of events that the stream took for repeats of other messages.
+// sayTakenIDs reports events that the stream took for repeats of other messages.
 func sayTakenIDs(a *cli.App, p *publish.Publisher) {
 	if n := p.TakenIDs(); n > 0 {
 		fmt.Fprintf(a.Err, "%s had the message id of another message and went under a random one; an event that was published before counts once\n", ui.Plural(n, "event"))
@@ -153,8 +153,8 @@ func ParseLine(text []byte, err error) (*schema.Event, error) {
 	return schema.ParseStructured(bytes.Clone(text))
 }
 
-// ViolationsOf returns what the contract says against an event, or nil for an
-// error of another kind.
+// ViolationsOf returns the violations of the contract in err, or nil for an error of
+// another kind.
 func ViolationsOf(err error) schema.Violations {
 	var many schema.Violations
 	var one *schema.Violation

@@ -27,14 +27,15 @@ func DemoCommand(a *cli.App, sources fs.FS) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Do the main job in one go: record an agent's windows and ask about them",
-		Long: `Start everything in a temporary folder and let the example agent of the SDK
-(producer/exampleagent) work over real files, this program's own sources, with a
-window of 24,000 tokens and a model whose replies are a script. The window fills,
-the pressure ladder is climbed, tool outputs are elided, older messages
-summarised; a secret is withheld, a file is missing, a child run gets fewer
-grants. Then the window of one call is drawn, three questions are asked in SQL, and
-an evidence pack of the session is written and verified. Nothing leaves this machine;
-it ends by itself, within a minute.`,
+		Long: `Run the whole product once, in a temporary folder. The example agent of the SDK
+(producer/exampleagent) works over the sources of this program, with a window of
+24,000 tokens and a scripted model. The window fills: retrieved items are dropped, tool
+outputs elided, messages summarised. A secret is withheld, a file is missing, and a
+child run gets fewer grants.
+
+Then the demo draws the window of a call, asks three questions in SQL, and writes and
+verifies an evidence pack of the session. Nothing leaves this machine. The demo ends
+within a minute.`,
 		Example: `  ctxledger demo
   ctxledger demo --keep ./demo && ctxledger up --data ./demo`,
 		Args: cli.NoArgs,
@@ -65,7 +66,7 @@ func runDemo(ctx context.Context, a *cli.App, sources fs.FS, keep string) (err e
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
 	fmt.Fprintln(a.Out, "An agent with a scripted model works over this program's sources with a window of 24,000 tokens.")
-	fmt.Fprintln(a.Out, "It is producer/exampleagent; it prints nothing, and each line here is a fact that it recorded.")
+	fmt.Fprintln(a.Out, "The agent is producer/exampleagent. Each line below is a fact that the agent recorded.")
 	fmt.Fprintln(a.Out)
 	shown, err := recordDemo(ctx, a, sources, i, data)
 	if err != nil {

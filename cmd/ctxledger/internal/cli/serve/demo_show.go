@@ -46,8 +46,8 @@ func showDemo(ctx context.Context, a *cli.App, l *ledger.Ledger, shown demo.Show
 	return printQuery(ctx, a, l, demo.LeakSQL, map[string]string{"secret": demo.Secret()})
 }
 
-// demoEvidence writes a pack of the session, verifies it as a stranger would, with the
-// public key alone, and prints the verdicts. It returns where the pack is.
+// demoEvidence writes a pack of the session, verifies it with the public key only, and
+// prints the verdicts. The result is the path of the pack.
 func demoEvidence(ctx context.Context, a *cli.App, i *instance.Instance, data, session string) (string, error) {
 	folder, err := os.MkdirTemp(data, "evidence-")
 	if err != nil {
@@ -86,7 +86,7 @@ func demoEvidence(ctx context.Context, a *cli.App, i *instance.Instance, data, s
 		return "", err
 	}
 	if report.Failed() {
-		return "", cli.WithCode(cli.ExitNotVerified, errors.New("the demo's evidence pack is not what it should be"))
+		return "", cli.WithCode(cli.ExitNotVerified, errors.New("the evidence pack of the demo failed verification"))
 	}
 	return path, nil
 }

@@ -30,34 +30,30 @@ func ProjectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "project",
 		Short: "Run the projector: stream to tables",
-		Long: `Run the projector, which reads the stream by sequence and commits it to
-ClickHouse, every event once. Several may run; one at a time holds the lease,
-another takes over within seconds of its end. "ctxledger up" runs one already.
+		Long: `Run the projector until interrupted. It reads the stream by sequence and commits every
+event to ClickHouse once. Of several projectors one holds the lease; another takes
+over within seconds of its end. "ctxledger up" includes a projector. An interrupted
+projector finishes its batch and exits with 0.
 
-It runs until it is interrupted, then writes to the end what it has begun, and
-exits with 0.
+--listen answers over HTTP without a password: /metrics for Prometheus, /healthz and
+/readyz. With --listen the projector stays if the stream lost events or is another
+stream. The status reports the reason, the projector tries again every minute, and an
+interruption exits with 1. Alert rules and a dashboard are in deploy/grafana.
 
-With --listen it answers over HTTP, without a password: /metrics for Prometheus,
-/healthz and /readyz. Then it also stays where the stream does not hold what was
-projected, or events expired before they were: it says so there, tries again
-every minute, and exits with 1 when it is interrupted. Rules for alarms and a
-dashboard are in deploy/grafana.
-
-A value that a redaction withholds is recognised when another producer sends it
-afterwards, by the tenants' keys in the data folder: the event goes to quarantine
-with the value masked, and its message is deleted from the stream.
+The keys in the data folder recognise a withheld value that a producer sends again.
+Its event goes to quarantine with the value masked, and the message is deleted from
+the stream.
 
 ` + cli.LingerHelp + `
 
-` + cli.HeadsHelp + ` The key is made where the data folder is
-named and has none; without a key there is no log, which only a ledger that has
-none allows.
+` + cli.HeadsHelp + `
+The key is made if the named data folder has none. A ledger that has a log needs its
+key.
 
-With --recheck nothing is projected. Instead the events that are in the tables
-are searched for values that a redaction withholds and that were recorded before
-it. Each is printed by its place, never with the value, and stays listed in the
-view check_redaction_reintroduced for as long as the event is there. Exit code 4
-when there are any. A pass that is cut off goes on where it was.`,
+--recheck projects nothing. It searches the tables for values that were recorded before
+their redaction. Each is printed by its place, never with the value, and stays in the
+view check_redaction_reintroduced while the event is there. The exit code is 4 if there
+are any. An interrupted pass continues at its place.`,
 		Example: `  ctxledger project --until-caught-up
   ctxledger project --recheck
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project
@@ -153,7 +149,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	return err
 }
 
-// projectorsOf returns what asks for the projectors that run.
+// projectorsOf returns a function that lists the running projectors.
 func projectorsOf(k *instance.Keeper) func() []status.Projector {
 	return func() []status.Projector {
 		var list []status.Projector
@@ -175,7 +171,7 @@ func ListenStatus(address string) (net.Listener, error) {
 	case err == nil:
 		return listener, nil
 	case errors.As(err, &call):
-		return nil, fmt.Errorf("listen on %s for the status (%w): stop what uses it, or choose another with --listen", address, call.Err)
+		return nil, fmt.Errorf("listen on %s for the status (%w): stop the program on that port, or choose another port with --listen", address, call.Err)
 	}
 	return nil, cli.UsageError("--listen %q is no address: want host:port, such as 127.0.0.1:9464", address)
 }
