@@ -46,9 +46,16 @@ func rootCommand(a *cli.App) *cobra.Command {
 available, selected, left out and why, summarised, redacted or missing. Facts are
 CloudEvents on NATS JetStream. Answers are SQL on ClickHouse.
 
-Start with "ctxledger demo". Results go to standard output, everything else to
-standard error. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input
-refused, 4 a verification failed, 5 could not reach a server.`,
+Start with "ctxledger demo". "ctxledger help concepts" explains the words;
+"ctxledger help start" shows three ways to begin.
+
+Results go to standard output, everything else to standard error.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input refused,
+4 a verification failed, 5 could not reach a server.
+
+Settings: a flag wins over the CTXLEDGER_… variable, and the variable wins over
+ctxledger.yaml. CTXLEDGER_…_FILE names a file that holds the value. Passwords
+are never arguments.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,7 +66,7 @@ refused, 4 a verification failed, 5 could not reach a server.`,
 		},
 	}
 	cli.Group(root)
-	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommand(helpCommand(a))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
@@ -96,16 +103,21 @@ func fitHelp(a *cli.App, root *cobra.Command) {
 	})
 }
 
-// helpCommand is cobra's, with exit code 2 for a command that is not there. It
-// reads no settings, so that it helps when those are broken.
-func helpCommand() *cobra.Command {
+// helpCommand is cobra's, with topics and with exit code 2 for a command that does not
+// exist. It reads no settings, because help must work when the settings are broken.
+func helpCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "help [COMMAND]",
-		Short:             "Explain a command",
-		Example:           "  ctxledger help\n  ctxledger help import",
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Explain a command or a topic",
+		Long: `Explain a command or a topic. The topics are concepts, the words that ctxledger
+uses, and start, three ways to begin.`,
+		Example:           "  ctxledger help\n  ctxledger help import\n  ctxledger help concepts\n  ctxledger help start",
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
+			if len(args) == 0 {
+				names = topicNames()
+			}
 			if found, _, err := cmd.Root().Find(args); err == nil {
 				for _, c := range found.Commands() {
 					if c.IsAvailableCommand() {
@@ -116,6 +128,10 @@ func helpCommand() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if t := topicNamed(args); t != nil {
+				_, err := io.WriteString(a.Out, ui.Fit(t.text, a.TableWidth()))
+				return err
+			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				return cli.UsageError("no command %q: see `ctxledger help`", strings.Join(args, " "))
