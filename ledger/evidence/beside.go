@@ -14,16 +14,16 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// mostRounds is how often lookBeside asks: facts that it found may name further ones.
+// mostRounds bounds the queries of lookBeside. Each query can find facts that name further facts.
 const mostRounds = 16
 
-// lookBeside finds the facts that describe what a part of a session names, such as the
-// system prompt that a turn's window holds, by log: the documents are made once without
-// files, and what nothing describes is looked for in the rest of the session. What was
-// found may name more.
+// lookBeside finds the facts outside of a part of a session that describe ids named in it. An
+// example is the system prompt in a turn's window. The documents are built once without files to
+// find the undescribed ids. lookBeside then searches the rest of the session for them, and repeats
+// this for the facts that it found. The result holds sequences by log.
 func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error) {
 	if x.header.Scope.Kind == pack.ScopeSession {
-		return nil, nil // a session has all of its facts
+		return nil, nil // a session contains all of its facts
 	}
 	header := x.header
 	header.Logs = make([]string, len(logs))
@@ -71,11 +71,11 @@ func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error
 	return beside, nil
 }
 
-// scopeOf is the scope that was asked for, before pseudonyms.
+// scopeOf returns the requested scope, before pseudonyms.
 func (x *export) scopeOf() pack.Scope { return x.config.Header.Scope }
 
-// withBeside adds to the logs the facts that [export.lookBeside] found. A stream that the scope
-// has no fact of becomes a log of its own.
+// withBeside adds the facts from [export.lookBeside] to the logs. A stream without any fact of the
+// scope becomes a log of its own.
 func withBeside(logs []read.ScopeLog, beside map[uuid.UUID][]uint64) []read.ScopeLog {
 	left := maps.Clone(beside)
 	for i := range logs {
@@ -90,7 +90,7 @@ func withBeside(logs []read.ScopeLog, beside map[uuid.UUID][]uint64) []read.Scop
 	return logs
 }
 
-// last is the highest sequence, 0 for none.
+// last returns the highest sequence, 0 for an empty list.
 func last(sequences []uint64) (n uint64) {
 	for _, s := range sequences {
 		n = max(n, s)

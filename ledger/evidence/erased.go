@@ -12,14 +12,14 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// erased is what erasures have left of a scope in one log.
+// erased is the erased part of a scope in one log.
 type erased struct {
-	events []read.ErasedEvent  // in the order of the log, those that are not written
-	facts  map[string][]uint64 // sequences of the facts that name them, by session
+	events []read.ErasedEvent  // erased events that are not written yet, in log order
+	facts  map[string][]uint64 // sequences of the facts that name these events, by session
 }
 
-// withErased adds to the logs of a scope what is erased of it, and the facts that say
-// so, which may be in logs of their own.
+// withErased adds the erased events of a scope, and the facts that name them, to its logs. These
+// facts can be in further logs.
 func withErased(logs []read.ScopeLog, gone []read.ErasedEvent) ([]read.ScopeLog, map[uuid.UUID]erased) {
 	by := make(map[uuid.UUID]erased)
 	last := make(map[uuid.UUID]uint64)
@@ -54,8 +54,8 @@ func withErased(logs []read.ScopeLog, gone []read.ErasedEvent) ([]read.ScopeLog,
 	return logs, by
 }
 
-// outsideFacts reads the facts in a log that are not of the scope and belong to it: those
-// that name erased records of it, and those that describe what it names.
+// outsideFacts reads the facts of a log that the pack needs from outside of its scope. These facts
+// name erased records of the scope, or describe ids that the scope names.
 func (x *export) outsideFacts(at *log) ([]read.Logged, error) {
 	wanted := maps.Clone(at.erased.facts)
 	if len(at.beside) > 0 {
@@ -79,8 +79,8 @@ func (x *export) outsideFacts(at *log) ([]read.Logged, error) {
 	return list, nil
 }
 
-// before writes what is erased, and the facts, that stand before a sequence of the
-// stream. It returns the facts that are left.
+// before writes the erased events and the facts that precede a sequence of the stream. It returns
+// the remaining facts.
 func (w *recordWriter) before(sequence uint64, facts []read.Logged) ([]read.Logged, error) {
 	gone := &w.logs[w.log].erased
 	for {
@@ -103,7 +103,7 @@ func (w *recordWriter) before(sequence uint64, facts []read.Logged) ([]read.Logg
 	}
 }
 
-// expired writes what is left of an event.
+// expired writes the remaining record of an erased event.
 func (w *recordWriter) expired(e *read.ErasedEvent) error {
 	r := &pack.Record{LogIndex: e.Index, StreamSeq: e.StreamSeq, Leaf: e.Leaf, Erased: e.ErasureID}
 	if w.hide != nil {

@@ -191,7 +191,7 @@ func TestSealsBeyondTheScope(t *testing.T) {
 		}
 		f.verify(t, c.Target)
 		v := f.report(t, c.Target).Of(verify.Completeness)
-		if notes := strings.Join(v.Notes, "\n"); v.Status != verify.Open || !strings.Contains(notes, "within the sequences 4") || !strings.Contains(notes, "go beyond the "+scope.Kind) {
+		if notes := strings.Join(v.Notes, "\n"); v.Status != verify.Open || !strings.Contains(notes, "within the sequences 4") || !strings.Contains(notes, "extend beyond the "+scope.Kind) {
 			t.Errorf("%s: %+v", scope.Kind, v)
 		}
 	}

@@ -24,45 +24,45 @@ import (
 )
 
 var (
-	// ErrNothing means that the ledger has no event of the scope.
-	ErrNothing = errors.New("no event of the scope is recorded")
-	// ErrNotCovered means that no signed head of the log covers the events yet. Wait
-	// until the projector has signed one, or sign one.
+	// ErrNothing means that the ledger has no event in the scope.
+	ErrNothing = errors.New("the ledger has no event in this scope")
+	// ErrNotCovered means that no signed head of the log covers the events yet. Wait until the
+	// projector has signed one, or sign one.
 	ErrNotCovered = errors.New("no signed head of the log covers the events")
-	// ErrNotLogged means that an event has no leaf in the log: it was recorded before
-	// there was one. Rebuild, which puts it in.
+	// ErrNotLogged means that an event has no leaf in the log, because it was recorded before the
+	// log existed. A rebuild adds the leaf.
 	ErrNotLogged = errors.New("an event is not in the transparency log")
-	// ErrAltered means that a row of the table events does not have the leaf that the
-	// log has for it: the row was changed, or the log is another one.
-	ErrAltered = errors.New("an event is not what the log has")
+	// ErrAltered means that a row of the table events does not match its leaf in the log. The row
+	// was changed, or the log is another one.
+	ErrAltered = errors.New("an event does not match its leaf in the log")
 )
 
-// Config says what to export and how. All of it but Progress and Keys is needed.
+// Config holds the scope and the options of an export. All fields except Progress and Keys are
+// required.
 type Config struct {
 	Header pack.Header // without Logs and Elsewhere
 	Target string      // path that must not exist; its folder must
 	Zip    bool
-	Signer note.Signer    // of the attestation
-	Known  note.Verifiers // that the heads of the log are signed by
-	// Keys are the tenant's, with which withheld values are recognised. Without
-	// them nothing is looked for, and [Result.Unchecked] says of how many
-	// fingerprints.
+	Signer note.Signer    // signs the attestation
+	Known  note.Verifiers // verify the heads of the logs
+	// Keys are the tenant's keys for recognising withheld values. Values of other keys are not
+	// searched for; [Result.Unchecked] counts their fingerprints.
 	Keys []schema.Key
-	// Progress is told now and then how many records of all are written.
+	// Progress is called every 1000 records with the number of written records and of all records.
 	Progress func(done, all uint64)
 }
 
-// Result says what was written.
+// Result describes the written pack.
 type Result struct {
 	document.Summary
-	Digest    string   // of the manifest: "sha256:" and hexadecimal
-	Heads     [][]byte // the signed heads, one a log
-	Unchecked int      // fingerprints that could not be looked for
+	Digest    string   // of the manifest, "sha256:" and hexadecimal
+	Heads     [][]byte // the signed heads, one per log
+	Unchecked int      // number of fingerprints without an available key
 }
 
-// Export writes a pack. On an error there is none. Errors: [ErrNothing],
-// [ErrNotCovered], [ErrNotLogged], [ErrAltered], [*LeakError], those of [proof.Open],
-// and those of the server and of the file system.
+// Export writes a pack. After an error there is no pack. Errors: [ErrNothing], [ErrNotCovered],
+// [ErrNotLogged], [ErrAltered], [*LeakError], those of [proof.Open], and those of the server and of
+// the file system.
 func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	x := &export{ctx: ctx, ledger: l, config: c}
 	s := c.Header.Scope
@@ -86,7 +86,7 @@ func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	return x.result, err
 }
 
-// export is one in the making.
+// export is the state of a running export.
 type export struct {
 	ctx     context.Context
 	ledger  *ledger.Ledger
@@ -97,21 +97,21 @@ type export struct {
 	all     uint64
 	done    uint64
 	leaks   *leaks
-	hide    *pseudonyms // nil: ids stand as they are
+	hide    *pseudonyms // nil: ids are written unchanged
 	builder *document.Builder
 	result  Result
 }
 
-// log is the part of the scope that is in one stream incarnation.
+// log is the part of the scope in one stream incarnation.
 type log struct {
 	read.ScopeLog
 	head    proof.Checkpoint
-	indexes []int64 // of the records
+	indexes []int64 // log indexes of the records
 	erased  erased
-	beside  []uint64 // sequences of facts outside of the scope that describe what it names
+	beside  []uint64 // sequences of outside facts that describe ids named in the scope
 }
 
-// prepare finds the logs, and the heads that are to prove the records.
+// prepare finds the logs and the heads that will prove their records.
 func (x *export) prepare() error {
 	found, err := read.Of(x.ledger).ScopeLogs(x.ctx, x.scope)
 	if err != nil {
@@ -157,7 +157,7 @@ func (x *export) prepare() error {
 	return err
 }
 
-// addLog finds the head that is to prove the records of one log.
+// addLog finds the head that will prove the records of one log.
 func (x *export) addLog(f read.ScopeLog, gone erased, beside []uint64) error {
 	last, found, err := translog.Of(x.ledger).LeafIndex(x.ctx, f.Incarnation, f.Last)
 	if err != nil {
@@ -171,7 +171,7 @@ func (x *export) addLog(f read.ScopeLog, gone erased, beside []uint64) error {
 		return err
 	}
 	if !found || head.Size <= last {
-		return fmt.Errorf("%w: the newest of stream %s has %d leaves, and the last event is leaf %d", ErrNotCovered, f.Incarnation, head.Size, last)
+		return fmt.Errorf("%w: the newest head of stream %s has %d leaves, the last event is leaf %d; wait until the projector has signed a newer head", ErrNotCovered, f.Incarnation, head.Size, last)
 	}
 	opened, err := proof.Open(head.Note, x.config.Known)
 	if err != nil {
@@ -185,11 +185,10 @@ func (x *export) addLog(f read.ScopeLog, gone erased, beside []uint64) error {
 }
 
 func notLogged(incarnation uuid.UUID, sequence uint64) error {
-	return fmt.Errorf("%w: sequence %d of stream %s; `ctxledger rebuild` puts it in", ErrNotLogged, sequence, incarnation)
+	return fmt.Errorf("%w: sequence %d of stream %s; run `ctxledger rebuild` to add it", ErrNotLogged, sequence, incarnation)
 }
 
-// hideScope leaves no id in the header. Where a document names an id of the scope, it
-// is the same pseudonym.
+// hideScope replaces the ids in the header. The documents use the same pseudonyms.
 func (x *export) hideScope() {
 	s := &x.header.Scope
 	for _, id := range []*string{&s.Tenant, &s.Session, &s.Run, &s.Turn, &s.Task, &s.Attempt} {
@@ -197,7 +196,7 @@ func (x *export) hideScope() {
 	}
 }
 
-// write fills the pack.
+// write writes the files of the pack.
 func (x *export) write(w *pack.Writer) error {
 	files, err := newFiles(w, x.leaks)
 	if err != nil {
@@ -251,8 +250,8 @@ func (x *export) writeLog(w *pack.Writer, i int, records io.Writer) error {
 	return errors.Join(hashes.Close(), w.Put(pack.CheckpointFile(i+1), x.result.Heads[i]))
 }
 
-// writeRecords writes what is left of erased records, and the facts that name them,
-// between the events of the scope.
+// writeRecords writes the events of the scope. Between the events it writes the remaining records
+// of erased events and the facts that name them, in log order.
 func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	at := &x.logs[i]
 	w := recordWriter{export: x, log: i, records: records, leaves: leaves}
@@ -262,13 +261,13 @@ func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	}
 	err = read.Of(x.ledger).ScopeEvents(x.ctx, x.scope, at.Incarnation, func(e read.Logged) error {
 		if e.StreamSeq > at.Last {
-			return nil // it came while the pack was written
+			return nil // recorded after the export began
 		}
 		if facts, err = w.before(e.StreamSeq, facts); err != nil {
 			return err
 		}
 		if len(facts) > 0 && facts[0].StreamSeq == e.StreamSeq {
-			facts = facts[1:] // it is of the scope itself
+			facts = facts[1:] // the fact is in the scope
 		}
 		return w.event(e)
 	})
@@ -286,7 +285,7 @@ type recordWriter struct {
 	line            []byte
 }
 
-// event writes an event.
+// event checks an event against its leaf and against withheld values, and writes its record.
 func (w *recordWriter) event(e read.Logged) error {
 	switch {
 	case e.Index < 0:
@@ -311,7 +310,7 @@ func (w *recordWriter) event(e read.Logged) error {
 	return w.record(r, told)
 }
 
-// record writes the line of r, and tells the documents of told.
+// record writes the line of r, and adds told to the documents.
 func (w *recordWriter) record(r, told *pack.Record) error {
 	w.line = pack.AppendRecord(w.line[:0], r)
 	if _, err := w.records.Write(w.line); err != nil {
@@ -351,7 +350,7 @@ func (x *export) prove(at *log, hashes io.Writer) error {
 	return nil
 }
 
-// create starts a file into which no withheld value goes.
+// create starts a file that refuses withheld values.
 func (x *export) create(w *pack.Writer, path string) (io.WriteCloser, error) {
 	to, err := w.Create(path)
 	if err != nil {
@@ -360,7 +359,7 @@ func (x *export) create(w *pack.Writer, path string) (io.WriteCloser, error) {
 	return buffered(path, to, x.leaks), nil
 }
 
-// sieve is a file of the pack, which is searched some kilobytes at a time.
+// sieve is a file of the pack. It is searched for withheld values in chunks of 32 KiB.
 type sieve struct {
 	*bufio.Writer
 	to io.Closer

@@ -341,7 +341,7 @@ func TestNothingDangles(t *testing.T) {
 		f.check(t, c.Target, scope, want)
 		f.verify(t, c.Target)
 		v := f.report(t, c.Target).Of(verify.References)
-		if v.Status != verify.Open || !strings.Contains(v.Detail, "none describes: 1") || !slices.Equal(v.Notes, []string{`no record describes the item "nowhere"`}) {
+		if v.Status != verify.Open || !strings.Contains(v.Detail, "no record describes: 1") || !slices.Equal(v.Notes, []string{`no record describes the item "nowhere"`}) {
 			t.Errorf("%s: %+v", scope.Kind, v)
 		}
 	}

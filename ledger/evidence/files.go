@@ -11,9 +11,9 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// files are the derived documents of a pack. The parts of a file are written at the
-// same time: the first goes to the file, the others to files without a name, which
-// are put behind it in the end.
+// files are the derived documents of a pack. The parts of a file are written concurrently. The
+// first part goes to the file itself. The other parts go to temporary files, which finish appends
+// to the file.
 type files struct {
 	leaks *leaks
 	open  map[string]*sieve
@@ -21,7 +21,7 @@ type files struct {
 	err   error
 }
 
-// laterPart waits for the parts in front of it.
+// laterPart is a part that waits for the parts in front of it.
 type laterPart struct {
 	file  string
 	spool *os.File
@@ -40,7 +40,7 @@ func newFiles(w *pack.Writer, l *leaks) (*files, error) {
 	return f, nil
 }
 
-// part returns where a part goes.
+// part returns the writer of a part.
 func (f *files) part(p document.Part) io.Writer {
 	if p.Index == 0 {
 		return f.open[p.File]
@@ -55,7 +55,7 @@ func (f *files) part(p document.Part) io.Writer {
 	return part.w
 }
 
-// finish puts the parts together and closes the files.
+// finish appends the later parts to their files and closes the files.
 func (f *files) finish() error {
 	for _, part := range f.later {
 		if err := part.w.Flush(); err != nil {
@@ -80,7 +80,7 @@ func (f *files) close() error {
 	return err
 }
 
-// remove closes what is open, and takes the parts away. It may be repeated.
+// remove closes the open files and deletes the temporary ones. It may be called more than once.
 func (f *files) remove() error {
 	err := f.close()
 	for _, part := range f.later {

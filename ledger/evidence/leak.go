@@ -16,14 +16,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// LeakError says that a withheld value would have been in the pack. It never holds
-// the value.
+// LeakError means that the pack would have contained a withheld value. It never holds the value
+// itself.
 type LeakError struct {
-	File      string // of the pack
-	Offset    int64  // bytes from the beginning of the file; -1 in a record
-	LogIndex  int64  // of the record that was being written
+	File      string // path in the pack
+	Offset    int64  // in bytes from the beginning of the file; -1 in a record
+	LogIndex  int64  // of the current record
 	StreamSeq uint64
-	// The redaction that withholds the value.
+	// RedactionID and PolicyRef name the redaction that withholds the value.
 	RedactionID, PolicyRef string
 }
 
@@ -32,24 +32,24 @@ func (e *LeakError) Error() string {
 	if e.Offset >= 0 {
 		place = fmt.Sprintf("%s at byte %d, written for %s", e.File, e.Offset, place)
 	}
-	return fmt.Sprintf("no pack was written: a value that redaction %s withholds under %s is in %s; `ctxledger erase` takes what was recorded before it was redacted", e.RedactionID, e.PolicyRef, place)
+	return fmt.Sprintf("no pack was written: %[3]s contains a value that redaction %[1]s withholds under %[2]s; remove earlier records of the value with `ctxledger erase`", e.RedactionID, e.PolicyRef, place)
 }
 
-// leaks looks for withheld values. The zero value finds none.
+// leaks searches for withheld values. The zero value finds none.
 type leaks struct {
 	watches []watch
-	longest int // bytes of the longest value
-	unknown int // fingerprints whose key is not at hand
+	longest int // length of the longest value in bytes
+	unknown int // number of fingerprints without an available key
 	place   LeakError
 }
 
-// watch is what one key recognises.
+// watch holds the fingerprints of one key.
 type watch struct {
 	scanner *fingerprint.Scanner
 	list    []privacy.Withheld
 }
 
-// newLeaks makes the scanners for a tenant's fingerprints under the keys at hand.
+// newLeaks makes the scanners for a tenant's fingerprints under the available keys.
 func newLeaks(list []privacy.Withheld, tenant string, keys []schema.Key) (*leaks, error) {
 	l := &leaks{}
 	index := make(map[string]int)
@@ -81,12 +81,12 @@ func newLeaks(list []privacy.Withheld, tenant string, keys []schema.Key) (*leaks
 	return l, nil
 }
 
-// at says which record comes next.
+// at sets the place of the next record.
 func (l *leaks) at(e *read.Logged) {
 	l.place = LeakError{Offset: -1, LogIndex: e.Index, StreamSeq: e.StreamSeq}
 }
 
-// search looks for values in a text.
+// search searches a text for withheld values.
 func (l *leaks) search(text []byte) *LeakError {
 	for _, w := range l.watches {
 		for _, m := range w.scanner.Scan(text) {
@@ -99,8 +99,8 @@ func (l *leaks) search(text []byte) *LeakError {
 	return nil
 }
 
-// searchEvent looks through the attributes and the data of an event, and through the
-// strings of the data as they read without escapes.
+// searchEvent searches the attributes and the data of an event. It also searches the strings of the
+// data in unescaped form.
 func (l *leaks) searchEvent(e *schema.Event) error {
 	if len(l.watches) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (l *leaks) searchEvent(e *schema.Event) error {
 	for {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			return nil // the end, or data that is no JSON
+			return nil // end of the data, or data without valid JSON
 		}
 		if token.Kind() == '"' {
 			if err := in([]byte(token.String())); err != nil {
@@ -137,7 +137,7 @@ func (l *leaks) searchEvent(e *schema.Event) error {
 	}
 }
 
-// guard is a writer that lets nothing through in which a withheld value stands.
+// guard returns a writer that refuses text with a withheld value.
 func (l *leaks) guard(file string, w io.Writer) io.Writer {
 	if len(l.watches) == 0 {
 		return w
@@ -145,14 +145,13 @@ func (l *leaks) guard(file string, w io.Writer) io.Writer {
 	return &guarded{leaks: l, file: file, to: w}
 }
 
-// guarded keeps the end of what it was given, since a value may go on in what comes
-// next.
+// guarded keeps the end of the written text, because a value can continue in the next write.
 type guarded struct {
 	leaks *leaks
 	file  string
 	to    io.Writer
-	kept  []byte // searched already
-	at    int64  // where kept begins
+	kept  []byte // end of the text, already searched
+	at    int64  // offset of kept in the file
 }
 
 func (g *guarded) Write(text []byte) (int, error) {

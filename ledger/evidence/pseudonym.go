@@ -13,8 +13,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// pseudonyms replaces ids by pseudonyms under a key that nobody keeps: within a pack
-// an id has one, and nothing leads from it to the id or to that of another pack.
+// pseudonyms replaces ids by pseudonyms under a random key that is never stored. Within a pack,
+// each id has one pseudonym. No pseudonym leads to the id, or to its pseudonym in another pack.
 type pseudonyms struct{ key [32]byte }
 
 func newPseudonyms() (*pseudonyms, error) {
@@ -27,7 +27,7 @@ func newPseudonyms() (*pseudonyms, error) {
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// of returns the pseudonym of an id; the empty one stays.
+// of returns the pseudonym of an id. The empty id stays empty.
 func (p *pseudonyms) of(id string) string {
 	if id == "" {
 		return ""
@@ -37,8 +37,8 @@ func (p *pseudonyms) of(id string) string {
 	return "id-" + pseudonymText.EncodeToString(mac.Sum(nil)[:15])
 }
 
-// event returns an event in which every id is a pseudonym and every text that people
-// wrote is gone. It is no event that anybody recorded: documents are made of it.
+// event returns a copy of an event with pseudonyms for all ids and without free text. Only
+// documents are made from such a copy; nobody recorded it as an event.
 func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
 	var data any
 	if err := json.Unmarshal(e.Data, &data); err != nil {
@@ -60,7 +60,7 @@ func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
 	return other, nil
 }
 
-// words are members whose text is of a vocabulary, and says nothing of anybody.
+// words are the members with text from a vocabulary. Such text identifies nobody.
 var words = map[string]bool{
 	"schema_version": true, "event_type": true, "context_kind": true, "content_mode": true, "source_kind": true, "surface_kind": true, "scope": true,
 	"scope_kind": true, "layer": true, "role": true, "reason": true, "status": true, "severity": true, "redaction_state": true, "lifecycle": true,
@@ -71,7 +71,7 @@ var words = map[string]bool{
 	"step": true, "leaf": true,
 }
 
-// value replaces what stands in the member name, or in a list of it.
+// value replaces the value of the member name, or of an element of a list under that name.
 func (p *pseudonyms) value(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -81,7 +81,7 @@ func (p *pseudonyms) value(name string, value any) any {
 			case name == "metadata" || key == "metadata" || strings.HasSuffix(key, "_metadata") || key == "content" || key == "fingerprints" || key == "candidate_sources":
 				continue
 			case name == "signals" || name == "ranking_signals":
-				out[key] = inner // numbers by the name of a signal
+				out[key] = inner // numbers by name of a signal
 			default:
 				out[key] = p.value(key, inner)
 			}
@@ -105,7 +105,7 @@ func (p *pseudonyms) value(name string, value any) any {
 	return value
 }
 
-// isWord reports whether a text can be of a vocabulary, and no sentence.
+// isWord reports whether a text has the form of a vocabulary word instead of a sentence.
 func isWord(text string) bool {
 	return len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/+", r))

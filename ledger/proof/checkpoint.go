@@ -16,13 +16,13 @@ import (
 var (
 	// ErrCheckpoint means that a text is not a checkpoint.
 	ErrCheckpoint = errors.New("not a checkpoint")
-	// ErrSignature means that none of the keys at hand has signed a checkpoint, or
-	// that a signature under one of them does not fit its text. Look for the public
-	// key of the ledger that it came from; if that is the key, the text was changed.
-	ErrSignature = errors.New("not signed by a key at hand")
+	// ErrSignature means that no known key has signed a checkpoint, or that the signature of a
+	// known key does not match the text. Look for the public key of the ledger that made the
+	// checkpoint. If the key is the right one, the text was changed.
+	ErrSignature = errors.New("not signed by a known key")
 )
 
-// Checkpoint is the head of a log: that its first Size leaves have this root.
+// Checkpoint is the head of a log: the root of its first Size leaves.
 type Checkpoint struct {
 	Origin string
 	Size   int64
@@ -34,7 +34,7 @@ func Origin(stream, incarnation string) string {
 	return "ctxledger/" + stream + "/" + incarnation
 }
 
-// Tree returns size and root as package tlog has them.
+// Tree returns size and root in the form of package tlog.
 func (c Checkpoint) Tree() tlog.Tree { return tlog.Tree{N: c.Size, Hash: c.Root} }
 
 // Text returns the text that is signed.
@@ -42,9 +42,9 @@ func (c Checkpoint) Text() string {
 	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
 }
 
-// ParseCheckpoint reads what [Checkpoint.Text] wrote, and nothing else: a text has
-// one form. The error is [ErrCheckpoint] and says which line is wrong. Checkpoints
-// of other logs with extension lines are refused.
+// ParseCheckpoint reads the texts that [Checkpoint.Text] writes. Each checkpoint has exactly one
+// text; ParseCheckpoint refuses all others, also those with extension lines. The error is
+// [ErrCheckpoint] and names the wrong line.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	bad := func(line string) (Checkpoint, error) {
 		return Checkpoint{}, fmt.Errorf("%w: %s", ErrCheckpoint, line)
@@ -83,8 +83,9 @@ func (c Checkpoint) Sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// Cosign adds a signature to a signed checkpoint of which known has a key. It keeps
-// the others, also those under unknown keys. Errors are those of [Open].
+// Cosign adds a signature to a signed checkpoint. At least one key in known must have signed the
+// checkpoint. Cosign keeps all other signatures, also those of unknown keys. Errors are those of
+// [Open].
 func Cosign(signed []byte, known note.Verifiers, signer note.Signer) ([]byte, error) {
 	if _, err := Open(signed, known); err != nil {
 		return nil, err
@@ -100,21 +101,21 @@ func Cosign(signed []byte, known note.Verifiers, signer note.Signer) ([]byte, er
 	return cosigned, nil
 }
 
-// Opened is a checkpoint whose signatures were checked.
+// Opened is a checkpoint with verified signatures.
 type Opened struct {
 	Checkpoint
-	Signers []Signature // of those keys that were known, in their order; at least one
-	Unknown []Signature // of other keys, unchecked
+	Signers []Signature // of known keys, in the order of the note; at least one
+	Unknown []Signature // of other keys, not verified
 }
 
-// Signature says which key signed.
+// Signature names a key that signed.
 type Signature struct {
 	Name string `json:"name"`
 	Hash uint32 `json:"hash"` // first bytes of a hash of name and public key
 }
 
-// Open checks a signed checkpoint: at least one signature is under a known key, and
-// none of those under known keys is wrong. Errors: [ErrSignature], [ErrCheckpoint].
+// Open verifies a signed checkpoint: at least one known key has signed it, and no signature of a
+// known key is wrong. Errors: [ErrSignature], [ErrCheckpoint].
 func Open(signed []byte, known note.Verifiers) (Opened, error) {
 	n, err := note.Open(signed, known)
 	var unverified *note.UnverifiedNoteError
@@ -123,13 +124,13 @@ func Open(signed []byte, known note.Verifiers) (Opened, error) {
 	case errors.As(err, &unverified):
 		return Opened{}, fmt.Errorf("%w: it is signed by %s", ErrSignature, names(unverified.Note.UnverifiedSigs))
 	case errors.As(err, &invalid):
-		return Opened{}, fmt.Errorf("%w: the signature of %s does not fit the text", ErrSignature, strconv.Quote(invalid.Name))
+		return Opened{}, fmt.Errorf("%w: the signature of %s does not match the text", ErrSignature, strconv.Quote(invalid.Name))
 	case err != nil:
 		return Opened{}, fmt.Errorf("%w: want a signed note", ErrCheckpoint)
 	}
 	for _, s := range append(n.Sigs, n.UnverifiedSigs...) {
 		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
-			return Opened{}, fmt.Errorf("%w: the signature of %q is not written as it should be", ErrCheckpoint, s.Name)
+			return Opened{}, fmt.Errorf("%w: the signature of %q is not valid base64", ErrCheckpoint, s.Name)
 		}
 	}
 	c, err := ParseCheckpoint(n.Text)

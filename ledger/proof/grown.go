@@ -7,19 +7,18 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ErrFork means that of two heads of one log the newer does not hold what the older
-// did: somebody has changed, removed or withheld leaves. Keep both heads, they are
-// the evidence.
+// ErrFork means that the newer of two heads of a log does not contain the leaves of the older head.
+// Somebody has changed, removed or withheld leaves. Keep both heads as evidence.
 var ErrFork = errors.New("the log is forked")
 
-// Grown proves that the log with the head newer begins with the log with the head
-// older. Tiles are those of the log as it is now, which must have newer's leaves at
-// least; they are checked against newer. Errors: [ErrFork]; others come from tiles
-// and say nothing of the log.
+// Grown proves that the log of the head newer begins with the log of the head older. The tiles are
+// those of the current log, which must contain at least the leaves of newer. Grown checks the tiles
+// against newer. Errors: [ErrFork]. Other errors come from reading tiles and mean nothing about the
+// log.
 func Grown(older, newer Checkpoint, tiles tlog.TileReader) (tlog.TreeProof, error) {
 	switch {
 	case older.Origin != newer.Origin:
-		return nil, fmt.Errorf("%w: the heads are of two logs, %q and %q", ErrFork, older.Origin, newer.Origin)
+		return nil, fmt.Errorf("%w: the heads are from two different logs, %q and %q", ErrFork, older.Origin, newer.Origin)
 	case newer.Size < older.Size:
 		return nil, fmt.Errorf("%w: it had %d leaves and has %d", ErrFork, older.Size, newer.Size)
 	case newer.Size == older.Size && newer.Root != older.Root:
@@ -38,15 +37,15 @@ func Grown(older, newer Checkpoint, tiles tlog.TileReader) (tlog.TreeProof, erro
 	case noted.err != nil:
 		return nil, noted.err
 	case err != nil:
-		return nil, fmt.Errorf("%w: the hashes of the log do not have the root of the head of %d leaves", ErrFork, newer.Size)
+		return nil, fmt.Errorf("%w: the stored hashes do not give the root of the head of %d leaves", ErrFork, newer.Size)
 	}
 	if err := tlog.CheckTree(found, newer.Size, newer.Root, older.Size, older.Root); err != nil {
-		return nil, fmt.Errorf("%w: the first %d of %d leaves do not have the root of the older head", ErrFork, older.Size, newer.Size)
+		return nil, fmt.Errorf("%w: the first %d of %d leaves do not give the root of the older head", ErrFork, older.Size, newer.Size)
 	}
 	return found, nil
 }
 
-// notedTiles tells an error of reading from one of what was read.
+// notedTiles keeps errors of reading tiles apart from wrong tiles.
 type notedTiles struct {
 	tlog.TileReader
 	err error

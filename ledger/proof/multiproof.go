@@ -9,20 +9,19 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ErrMultiproof says that a multiproof does not lead to the root, or that its
-// leaves are not what it is a proof of.
-var ErrMultiproof = errors.New("the proof does not fit")
+// ErrMultiproof means that a multiproof does not lead to the root, or that its leaves are not the
+// proven ones.
+var ErrMultiproof = errors.New("the proof does not match")
 
-// proofBatch is how many hashes [ProveMany] asks for at once.
+// proofBatch is the number of hashes that [ProveMany] reads at once.
 const proofBatch = 4096
 
-// ProveMany proves that the leaves at the given indexes of the log are in the
-// tree of that size (RFC 6962). next gives the indexes in rising order and
-// then [io.EOF]; emit takes the proof's hashes one after the other: those of
-// the largest subtrees that hold none of the leaves, as one who goes from the
-// root down and from left to right comes upon them. Memory is bounded, whatever
-// the size of tree and proof. Errors are those of next, stored and emit, and
-// [ErrMultiproof] for indexes that do not rise or are not in the tree.
+// ProveMany proves that the leaves at the given indexes are in the tree of that size (RFC 6962).
+// next returns the indexes in rising order and then [io.EOF]. emit receives the hashes of the proof
+// one after the other. These are the hashes of the largest subtrees without a given leaf, in
+// depth-first order from left to right. Memory is bounded for every size of tree and proof. Errors
+// are those of next, stored and emit. Indexes that do not rise or are outside of the tree give
+// [ErrMultiproof].
 func ProveMany(size int64, next func() (int64, error), stored tlog.HashReader, emit func(tlog.Hash) error) error {
 	p := prover{stored: stored, emit: emit}
 	if err := walk(size, next, &p); err != nil {
@@ -31,12 +30,11 @@ func ProveMany(size int64, next func() (int64, error), stored tlog.HashReader, e
 	return p.flush()
 }
 
-// CheckMany checks what [ProveMany] proved. nextLeaf gives the leaves with
-// their indexes in rising order and nextHash the proof's hashes, both with
-// [io.EOF] at the end. The error wraps [ErrMultiproof] when they do not lead to
-// the root, when there are too few or too many hashes, or when indexes do not
-// rise or are not in the tree. A proof of no leaf is the root itself. Memory
-// grows with the logarithm of size.
+// CheckMany checks a proof from [ProveMany]. nextLeaf returns the leaves with their indexes in
+// rising order, nextHash the hashes of the proof, both with [io.EOF] at the end. The error wraps
+// [ErrMultiproof] for a wrong root, too few or too many hashes, and indexes that do not rise or are
+// outside of the tree. The proof of no leaf is the root itself. Memory grows with the logarithm of
+// size.
 func CheckMany(size int64, root tlog.Hash, nextLeaf func() (int64, tlog.Hash, error), nextHash func() (tlog.Hash, error)) error {
 	c := checker{next: nextHash}
 	err := walk(size, func() (index int64, err error) {
@@ -47,29 +45,28 @@ func CheckMany(size int64, root tlog.Hash, nextLeaf func() (int64, tlog.Hash, er
 		return err
 	}
 	if _, err := nextHash(); err == nil {
-		return fmt.Errorf("%w: it has more hashes than it needs", ErrMultiproof)
+		return fmt.Errorf("%w: the proof has more hashes than needed", ErrMultiproof)
 	} else if err != io.EOF {
 		return err
 	}
 	if got := c.stack[0]; got != root {
-		return fmt.Errorf("%w: the leaves give the root %x and the signed one is %x", ErrMultiproof, got[:], root[:])
+		return fmt.Errorf("%w: the leaves give the root %x, the signed root is %x", ErrMultiproof, got[:], root[:])
 	}
 	return nil
 }
 
-// A visitor is told the parts of a tree from left to right, those of a node
-// before the node.
+// A visitor receives the parts of a tree from left to right. Children come before their node.
 type visitor interface {
-	leaf() error                // one of the given leaves, the last that next gave
+	leaf() error                // a given leaf, the one that next returned last
 	subtree(lo, hi int64) error // leaves lo to hi-1, none of them given
 	join() error                // the last two parts are the children of one node
 }
 
-// walk goes through the tree of that size.
+// walk visits the tree of that size.
 func walk(size int64, next func() (int64, error), v visitor) error {
 	w := walker{next: next, v: v, at: -1, size: size}
 	if size <= 0 {
-		return fmt.Errorf("%w: a tree of size %d", ErrMultiproof, size)
+		return fmt.Errorf("%w: the tree size %d is not positive", ErrMultiproof, size)
 	}
 	if err := w.advance(); err != nil {
 		return err
@@ -80,7 +77,7 @@ func walk(size int64, next func() (int64, error), v visitor) error {
 type walker struct {
 	next func() (int64, error)
 	v    visitor
-	at   int64 // the next given leaf, or size when there is none
+	at   int64 // index of the next given leaf, or size after the last one
 	size int64
 }
 
@@ -101,7 +98,7 @@ func (w *walker) advance() error {
 	return nil
 }
 
-// node recurses as deep as the tree is: 63 levels at most.
+// node recurses to the depth of the tree, at most 63 levels.
 func (w *walker) node(lo, hi int64) error {
 	if w.at >= hi {
 		return w.v.subtree(lo, hi)
@@ -122,10 +119,10 @@ func (w *walker) node(lo, hi int64) error {
 	return w.v.join()
 }
 
-// checker works the root out.
+// checker computes the root.
 type checker struct {
 	next  func() (tlog.Hash, error)
-	given tlog.Hash // the last leaf that was given
+	given tlog.Hash // the last given leaf
 	stack []tlog.Hash
 }
 
@@ -137,7 +134,7 @@ func (c *checker) leaf() error {
 func (c *checker) subtree(_, _ int64) error {
 	h, err := c.next()
 	if err == io.EOF {
-		return fmt.Errorf("%w: it has fewer hashes than it needs", ErrMultiproof)
+		return fmt.Errorf("%w: the proof has fewer hashes than needed", ErrMultiproof)
 	}
 	c.stack = append(c.stack, h)
 	return err
@@ -150,19 +147,19 @@ func (c *checker) join() error {
 	return nil
 }
 
-// prover emits the hashes of subtrees, which it reads some thousand at a time.
+// prover emits the hashes of subtrees. It reads the stored hashes in batches of [proofBatch].
 type prover struct {
 	stored tlog.HashReader
 	emit   func(tlog.Hash) error
-	want   []int64 // stored hashes of the subtrees to come
-	parts  []int   // how many of them each subtree has
+	want   []int64 // indexes of the stored hashes of the next subtrees
+	parts  []int   // number of stored hashes of each subtree
 }
 
 func (p *prover) leaf() error { return nil }
 func (p *prover) join() error { return nil }
 
-// subtree asks for the perfect subtrees that lo to hi-1 is made of. Only at the
-// right edge of the tree are there several.
+// subtree requests the perfect subtrees of the leaves lo to hi-1. There are several only at the
+// right edge of the tree.
 func (p *prover) subtree(lo, hi int64) error {
 	before := len(p.want)
 	for lo < hi {

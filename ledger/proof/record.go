@@ -8,7 +8,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Record returns what the log holds an event to be; see the package comment.
+// Record returns the record of an event. The package comment gives its format.
 func Record(e *schema.Event, salt Salt) []byte {
 	h := sha256.New()
 	h.Write(salt[:])

@@ -19,27 +19,26 @@ import (
 // ErrNoSigner means that a ring holds public keys only.
 var ErrNoSigner = errors.New("the ring has no signing key")
 
-// Ring is what a ledger makes and signs its logs with: its secret, its signing key,
-// and the public halves of the keys before that. It appears in no string form with
-// anything secret. The zero value is empty.
+// Ring holds the keys of a ledger: the secret of its salts, its signing key, and the public halves
+// of earlier signing keys. Its string forms never contain a secret. The zero value is empty.
 type Ring struct {
-	Name   string // of the ledger's keys; in every signature
-	Secret Secret // of the salts; it never changes
+	Name   string // name of the ledger's keys; part of every signature
+	Secret Secret // secret of the salts; never changes
 	Keys   []SigningKey
 }
 
-// SigningKey is an Ed25519 key of a ring. The last of a ring signs; the others are
-// public halves that open what they signed.
+// SigningKey is an Ed25519 key of a ring. The last key of a ring signs. The others are public
+// halves that verify earlier signatures.
 type SigningKey struct {
 	Created time.Time
-	Public  string // name+hash+base64, as package note has it
+	Public  string // name+hash+base64, the format of package note
 	private func() string
 }
 
 // String returns the public half.
 func (k SigningKey) String() string { return k.Public }
 
-// GoString is String, so that %#v prints no secret either.
+// GoString is String, so %#v prints no secret.
 func (k SigningKey) GoString() string { return k.Public }
 
 // NewRing makes a ring with a secret and a first key, under a random name.
@@ -55,8 +54,8 @@ func NewRing(now time.Time) (Ring, error) {
 	return Ring{Name: "ctxledger-" + hex.EncodeToString(id[:]), Secret: secret}.Rotate(now)
 }
 
-// Rotate returns the ring with a new key that signs. Of the one before only the
-// public half stays.
+// Rotate returns the ring with a new signing key. Of the earlier signing key, only the public half
+// remains.
 func (r Ring) Rotate(now time.Time) (Ring, error) {
 	private, public, err := note.GenerateKey(rand.Reader, r.Name)
 	if err != nil {
@@ -92,8 +91,8 @@ func (r Ring) Verifiers() note.Verifiers {
 	return note.VerifierList(list...)
 }
 
-// Public writes the public halves, a line each, the oldest first: what is handed to
-// those who verify. [ParseVerifiers] reads it.
+// Public returns the public halves, a line each, the oldest first. This is the file for verifiers.
+// [ParseVerifiers] reads it.
 func (r Ring) Public() []byte {
 	var b bytes.Buffer
 	for _, k := range r.Keys {
@@ -102,8 +101,8 @@ func (r Ring) Public() []byte {
 	return b.Bytes()
 }
 
-// ParseVerifiers reads public keys, one a line; empty lines and those that begin
-// with # are skipped. There must be one at least.
+// ParseVerifiers reads public keys, one a line. It skips empty lines and lines that begin with #.
+// At least one key is required.
 func ParseVerifiers(text []byte) ([]note.Verifier, error) {
 	var list []note.Verifier
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -113,11 +112,11 @@ func ParseVerifiers(text []byte) ([]note.Verifier, error) {
 			continue
 		}
 		if strings.HasPrefix(line, "PRIVATE+KEY+") {
-			return nil, fmt.Errorf("public keys, line %d: a private key stands where a public one belongs", n)
+			return nil, fmt.Errorf("public keys, line %d: this is a private key; give the public key", n)
 		}
 		v, err := note.NewVerifier(line)
 		if err != nil {
-			return nil, fmt.Errorf("public keys, line %d: want name+hash+key as `ctxledger proof keygen` prints it", n)
+			return nil, fmt.Errorf("public keys, line %d: want name+hash+key, as printed by `ctxledger proof keygen`", n)
 		}
 		list = append(list, v)
 	}
@@ -125,14 +124,13 @@ func ParseVerifiers(text []byte) ([]note.Verifier, error) {
 		return nil, fmt.Errorf("public keys: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("public keys: there is none")
+		return nil, errors.New("no public key found; want at least one line name+hash+key")
 	}
 	return list, nil
 }
 
-// Format writes the ring as text. A line is "name" and the name, "secret" and the
-// secret in base64, "key" with time and private key, or "old" with time and public
-// key. The result is secret.
+// Format returns the ring as text. A line is "name" with the name, "secret" with the secret in
+// base64, "key" with time and private key, or "old" with time and public key. The result is secret.
 func (r Ring) Format() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "name %s\n", r.Name)
@@ -149,8 +147,7 @@ func (r Ring) Format() []byte {
 	return b.Bytes()
 }
 
-// ParseRing reads what [Ring.Format] wrote. Errors name the line and never its
-// content.
+// ParseRing reads the output of [Ring.Format]. Errors name the line and never its content.
 func ParseRing(text []byte) (Ring, error) {
 	var r Ring
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -183,7 +180,7 @@ func ParseRing(text []byte) (Ring, error) {
 		return Ring{}, fmt.Errorf("read ring: %w", err)
 	}
 	if r.Name == "" || r.Secret.IsZero() || r.IsZero() {
-		return Ring{}, errors.New("ring: name, secret or key is missing")
+		return Ring{}, errors.New("ring: the name, the secret or the key is missing")
 	}
 	return r, nil
 }

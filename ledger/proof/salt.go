@@ -15,12 +15,12 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Salt keeps a leaf from giving away data that can be guessed. It is not secret in
-// itself: packs hold it beside the data.
+// Salt protects guessable data in a leaf. The salt itself is not secret: packs contain it next to
+// the data.
 type Salt [16]byte
 
-// Secret is what the salts of a ledger derive from. It appears in no string form.
-// The zero value is none.
+// Secret is the ledger secret, from which the salts are derived. It appears in no string form. The
+// zero value is no secret.
 type Secret struct {
 	// bytes is a function for the reason given at [schema.Key].
 	bytes func() []byte
@@ -29,7 +29,7 @@ type Secret struct {
 // SecretSize is the length of a ledger secret, in bytes.
 const SecretSize = 32
 
-// ErrSecret means that a ledger secret does not have its length.
+// ErrSecret means that a ledger secret has the wrong length.
 var ErrSecret = errors.New("a ledger secret has 32 bytes")
 
 // NewSecret reads a secret from r, usually [rand.Reader].
@@ -53,10 +53,10 @@ func SecretOf(b []byte) (Secret, error) {
 // IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s.bytes == nil }
 
-// String says that it is a secret.
+// String returns a fixed text instead of the secret.
 func (s Secret) String() string { return "a ledger secret" }
 
-// GoString is String, so that %#v prints no secret either.
+// GoString is String, so %#v prints no secret.
 func (s Secret) GoString() string { return s.String() }
 
 // LogValue is String for structured logs.
@@ -67,9 +67,8 @@ func (s Secret) Same(o Secret) bool {
 	return !s.IsZero() && !o.IsZero() && hmac.Equal(s.bytes(), o.bytes())
 }
 
-// A Salter makes the salts of a ledger. It keeps the keys of the sessions that it
-// met last, so that one after the other of a session costs one HMAC. Not safe for
-// concurrent use.
+// A Salter computes the salts of a ledger. It keeps the keys of recent sessions, so further events
+// of a session cost one HMAC each. Not safe for concurrent use.
 type Salter struct {
 	secret   Secret
 	sessions map[sessionName]hash.Hash
@@ -78,7 +77,7 @@ type Salter struct {
 
 type sessionName struct{ tenant, session string }
 
-// keptSessions bounds the keys that a Salter keeps, of about 500 bytes each.
+// keptSessions bounds the session keys that a Salter keeps.
 const keptSessions = 1024
 
 // NewSalter returns a Salter for a secret, which must not be zero.
@@ -106,8 +105,8 @@ func (s *Salter) Salt(tenant, session, source, id string) (salt Salt) {
 	return salt
 }
 
-// Leaf returns the salt of an event, and the hash of its record with that. The
-// attributes are those of [schema.Event.AppendAttributes].
+// Leaf returns the salt of an event and the hash of its record with this salt. The attributes are
+// those of [schema.Event.AppendAttributes].
 func (s *Salter) Leaf(e *schema.Event, attributes []byte) (Salt, tlog.Hash) {
 	salt := s.Salt(e.Tenant, e.SessionID, e.Source, e.ID)
 	s.room = append(append(s.room[:0], salt[:]...), e.Data...)
@@ -116,7 +115,7 @@ func (s *Salter) Leaf(e *schema.Event, attributes []byte) (Salt, tlog.Hash) {
 	return salt, sha256.Sum256(s.room)
 }
 
-// leafPrefix is what RFC 6962 has before a record, as [tlog.RecordHash] does.
+// leafPrefix is the byte that RFC 6962 puts in front of a record, as [tlog.RecordHash] does.
 const leafPrefix = 0
 
 func derive(key []byte, label, name string) []byte {

@@ -9,23 +9,22 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TileHeight is the height of a tile: one has 1<<TileHeight hashes.
+// TileHeight is the height of a tile. A tile has 1<<TileHeight hashes.
 const TileHeight = 8
 
-// ErrFrontier means that hashes are not the frontier of a tree of some size.
+// ErrFrontier means that hashes are not the frontier of a tree of the given size.
 var ErrFrontier = errors.New("not the frontier of a tree")
 
-// Tree is the state of a log: its size, and the roots of the full subtrees that it
-// is made of, the largest first. It has as many as Size has one-bits. The zero
-// value is the empty log. A copy shares the frontier: see [Tree.Clone]. Not safe
-// for concurrent use.
+// Tree is the state of a log: its size and the roots of its full subtrees, the largest first. The
+// number of roots is the number of one-bits in Size. The zero value is the empty log. A copy shares
+// the frontier, see [Tree.Clone]. Not safe for concurrent use.
 type Tree struct {
 	Size     int64 // leaves
 	Frontier []tlog.Hash
 }
 
-// TreeOf returns the tree of a size and of the bytes of its frontier, as
-// [Tree.FrontierBytes] gives them. The error is [ErrFrontier].
+// TreeOf returns the tree with a size and a frontier. The frontier has the form of
+// [Tree.FrontierBytes]. The error is [ErrFrontier].
 func TreeOf(size int64, frontier []byte) (Tree, error) {
 	if size < 0 || len(frontier) != bits.OnesCount64(uint64(size))*tlog.HashSize {
 		return Tree{}, fmt.Errorf("%w: %d bytes for %d leaves", ErrFrontier, len(frontier), size)
@@ -51,9 +50,9 @@ func (t Tree) Clone() Tree {
 	return Tree{t.Size, slices.Clone(t.Frontier)}
 }
 
-// Append adds a leaf. It calls stored, unless that is nil, with each hash to keep
-// by its level and its index there: the leaf at level 0, and the roots of the tiles
-// that it fills at levels 8, 16, and so on.
+// Append adds a leaf. It calls stored, unless stored is nil, for each hash to keep, with level and
+// index. These hashes are the leaf at level 0 and the roots of the tiles that the leaf completes,
+// at levels 8, 16, and so on.
 func (t *Tree) Append(leaf tlog.Hash, stored func(level int, index int64, h tlog.Hash)) {
 	keep := func(level int, h tlog.Hash) {
 		if stored != nil && level%TileHeight == 0 {
@@ -72,8 +71,7 @@ func (t *Tree) Append(leaf tlog.Hash, stored func(level int, index int64, h tlog
 	t.Size++
 }
 
-// Root returns the hash of the whole tree. That of the empty tree is the SHA-256
-// of nothing.
+// Root returns the hash of the whole tree. The root of the empty tree is the SHA-256 of no bytes.
 func (t Tree) Root() tlog.Hash {
 	if len(t.Frontier) == 0 {
 		root, _ := tlog.TreeHash(0, nil) // reads nothing
@@ -87,19 +85,18 @@ func (t Tree) Root() tlog.Hash {
 	return h
 }
 
-// Tiles makes the hashes that [Tree.Append] gave to keep readable for package tlog:
-// read returns n hashes of a level, from an index on. [tlog.TileHashReader] checks
-// them against a root.
+// Tiles makes stored hashes readable for package tlog, see [Tree.Append]. read returns n hashes of
+// a level, beginning at an index. [tlog.TileHashReader] checks the hashes against a root.
 func Tiles(read func(level int, from, n int64) ([]tlog.Hash, error)) tlog.TileReader {
 	return tiles(read)
 }
 
 type tiles func(level int, from, n int64) ([]tlog.Hash, error)
 
-// Height is that of a tile.
+// Height returns the height of a tile.
 func (tiles) Height() int { return TileHeight }
 
-// ReadTiles reads each tile as one stretch of its level.
+// ReadTiles reads each tile as one range of its level.
 func (read tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(wanted))
 	for i, t := range wanted {
@@ -108,7 +105,7 @@ func (read tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 			return nil, err
 		}
 		if len(hashes) != t.W {
-			return nil, fmt.Errorf("read tile %s of the log: %d hashes are there", t.Path(), len(hashes))
+			return nil, fmt.Errorf("read tile %s of the log: found %d hashes", t.Path(), len(hashes))
 		}
 		for _, h := range hashes {
 			data[i] = append(data[i], h[:]...)
@@ -117,5 +114,5 @@ func (read tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	return data, nil
 }
 
-// SaveTiles keeps nothing.
+// SaveTiles does nothing.
 func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}

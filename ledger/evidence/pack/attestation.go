@@ -15,45 +15,45 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// What an attestation is made of, by the in-toto Statement v1 and DSSE.
+// Constants of an attestation, from the in-toto Statement v1 and DSSE.
 const (
 	statementType = "https://in-toto.io/Statement/v1"
 	payloadType   = "application/vnd.in-toto+json"
-	// PredicateType names what an attestation says of its subject.
+	// PredicateType is the type of the predicate in an attestation.
 	PredicateType = "https://ctxledger.dev/evidence-pack/v1"
 )
 
-// Errors of an attestation. [ErrUnsigned] is what other keys and changed bytes
-// come to; [ErrStatement] says that what is signed is no statement of ours.
+// Errors of an attestation. [ErrUnsigned] means other keys or changed bytes. [ErrStatement] means
+// that the signed payload is not a statement of this package.
 var (
 	ErrUnsigned  = errors.New("not signed by a given key")
-	ErrStatement = errors.New("no statement over a manifest")
+	ErrStatement = errors.New("not a statement about a manifest")
 )
 
 // Statement is the in-toto Statement over a pack's manifest.
 type Statement struct {
 	Type          string    `json:"_type"`
-	Subject       []Subject `json:"subject"` // the manifest alone
+	Subject       []Subject `json:"subject"` // only the manifest
 	PredicateType string    `json:"predicateType"`
 	Predicate     Predicate `json:"predicate"`
 }
 
-// Subject is a file by its digests.
+// Subject is a file with its digests.
 type Subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"` // sha256 in hexadecimal digits
 }
 
-// Predicate is what a [Statement] says of the manifest.
+// Predicate holds the header of the pack.
 type Predicate struct {
 	Header Header `json:"header"`
 }
 
-// KeyID names a key of signed notes as envelopes do: its name and hash.
+// KeyID returns the id of a key in envelopes: its name and hash.
 func KeyID(name string, hash uint32) string { return fmt.Sprintf("%s+%08x", name, hash) }
 
-// Attest returns the attestation of a manifest: a DSSE envelope around the
-// in-toto statement. The signer is one of Ed25519, as logs have.
+// Attest returns the attestation of a manifest: a DSSE envelope around the in-toto statement. The
+// signer is an Ed25519 signer, like those of logs.
 func Attest(h Header, manifest []byte, signer note.Signer) ([]byte, error) {
 	sum := sha256.Sum256(manifest)
 	payload, err := json.Marshal(Statement{
@@ -76,8 +76,8 @@ func Attest(h Header, manifest []byte, signer note.Signer) ([]byte, error) {
 	return encodeEnvelope(envelope)
 }
 
-// encodeEnvelope is the one form of an envelope: other bytes for the same would
-// be a change that nothing covers.
+// encodeEnvelope returns the only valid encoding of an envelope. Signatures do not cover the
+// encoding, so other encodings are refused as changes.
 func encodeEnvelope(envelope *dsse.Envelope) ([]byte, error) {
 	for _, text := range append([]string{envelope.Payload}, signatures(envelope)...) {
 		if _, err := base64.StdEncoding.Strict().DecodeString(text); err != nil {
@@ -98,21 +98,21 @@ func signatures(envelope *dsse.Envelope) (list []string) {
 	return list
 }
 
-// An Attestation is a signed statement and who signed it.
+// An Attestation is a signed statement with the keys that signed it.
 type Attestation struct {
 	Statement Statement
 	KeyIDs    []string // the given keys that signed it
 }
 
-// Digest is the SHA-256 of the manifest that the statement is about.
+// Digest returns the SHA-256 of the attested manifest.
 func (a *Attestation) Digest() (sum [sha256.Size]byte) {
-	_, _ = hex.Decode(sum[:], []byte(a.Statement.Subject[0].Digest["sha256"])) // checked on reading
+	_, _ = hex.Decode(sum[:], []byte(a.Statement.Subject[0].Digest["sha256"])) // checked by ParseAttestation
 	return sum
 }
 
-// ParseAttestation reads an attestation that one of the keys signed. The error
-// wraps [ErrUnsigned] when none did, naming the keys that are said to have, and
-// [ErrStatement] when what is signed is something else.
+// ParseAttestation reads an attestation that one of the keys has signed. The error wraps
+// [ErrUnsigned] when none has, and names the keys from the envelope. The error wraps [ErrStatement]
+// for any other signed payload.
 func ParseAttestation(text []byte, keys []note.Verifier) (*Attestation, error) {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(text, &envelope, json.RejectUnknownMembers(true)); err != nil {
@@ -128,7 +128,7 @@ func ParseAttestation(text []byte, keys []note.Verifier) (*Attestation, error) {
 	}
 	accepted, payload, err := verifyEnvelope(&envelope, keys)
 	if err != nil {
-		return nil, fmt.Errorf("%w, or changed since: it names %q", ErrUnsigned, ids)
+		return nil, fmt.Errorf("%w, or changed after signing: the envelope names %q", ErrUnsigned, ids)
 	}
 	a := &Attestation{}
 	for _, key := range accepted {
@@ -161,13 +161,13 @@ func verifyEnvelope(envelope *dsse.Envelope, keys []note.Verifier) ([]dsse.Accep
 
 func (s *Statement) check() error {
 	if s.Type != statementType || s.PredicateType != PredicateType {
-		return fmt.Errorf("%w: of type %q over %q", ErrStatement, clip(s.Type), clip(s.PredicateType))
+		return fmt.Errorf("%w: type %q with predicate type %q", ErrStatement, clip(s.Type), clip(s.PredicateType))
 	}
 	if len(s.Subject) != 1 || s.Subject[0].Name != ManifestFile {
-		return fmt.Errorf("%w: want the one subject %s", ErrStatement, ManifestFile)
+		return fmt.Errorf("%w: want exactly one subject, %s", ErrStatement, ManifestFile)
 	}
 	if sum, err := hex.DecodeString(s.Subject[0].Digest["sha256"]); err != nil || len(sum) != sha256.Size {
-		return fmt.Errorf("%w: no SHA-256 of its subject", ErrStatement)
+		return fmt.Errorf("%w: the SHA-256 of the subject is missing or invalid", ErrStatement)
 	}
 	return nil
 }

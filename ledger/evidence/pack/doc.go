@@ -1,13 +1,12 @@
-// Package pack is the format of an evidence pack: what a pack's files are
-// called, how their bytes are made and read, and nothing about where the facts
-// come from or whether they are true. It needs no server.
+// Package pack reads and writes evidence packs: the names of the files and the format of their
+// bytes. It does not know the source of the facts, and does not check their truth. It needs no
+// server.
 //
-// A pack is a function of its records: every document in it is derived from
-// the lines of events.ndjson and the [Header], so that whoever has the records
-// can make the documents again and compare the bytes. It is a folder, or a zip
-// of that folder:
+// A pack is a function of its records. Every document is derived from the lines of events.ndjson
+// and the [Header]. Holders of the records can make the documents again and compare the bytes. A
+// pack is a folder, or a zip of that folder:
 //
-//	header.json             what no record tells: the pack's id, time, scope ([Header])
+//	header.json             data outside of the records: the pack's id, time, scope ([Header])
 //	events.ndjson           the records, one [Record] a line, by log and log index
 //	proofs/1/checkpoint     the signed head of a log (c2sp tlog-checkpoint, as a
 //	                        signed note); proofs/2 and so on for further logs
@@ -21,13 +20,11 @@
 //	attestation.dsse.json   in-toto Statement over the manifest's digest, in a
 //	                        DSSE envelope signed with Ed25519
 //
-// Records of one log follow each other, those of proofs/1 first; how many are
-// of which log is the number of lines of its leaves.
+// The records of one log are consecutive. The log of proofs/1 comes first. The number of lines in
+// the file leaves is the number of records of that log.
 //
-// A document file is JSON of which each entry has a line of its own, so that a
-// place in it can be named by its line. [Writer] makes a pack, a folder that
-// appears whole or not at all; [Open] reads one that may be hostile, within
-// [Limits], and writes nothing anywhere. A zip that tools could read in different ways,
-// with bytes that no entry owns or entries told differently at their two places, is no
-// pack.
+// A document file is JSON with each entry on a line of its own, so a line number identifies an
+// entry. [Writer] makes a pack that appears complete or not at all. [Open] reads packs that can be
+// hostile, within [Limits], and writes nothing. Open refuses zips that tools can read in different
+// ways: zips with bytes outside of all entries, or with contradicting entries.
 package pack

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// folder is a pack that is a folder. [os.Root] sees that nothing outside of it
-// is reached; links inside are refused as well.
+// folder is a pack in a folder. [os.Root] prevents access to files outside of the folder. Links
+// inside the folder are refused as well.
 type folder struct{ root *os.Root }
 
 func openFolder(path string) (container, error) {
@@ -34,7 +34,7 @@ func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reas
 		switch {
 		case d.IsDir():
 			if strings.Count(path, "/") >= limits.Depth {
-				fault(path, fmt.Sprintf("folders within each other deeper than %d", limits.Depth))
+				fault(path, fmt.Sprintf("folders nested deeper than %d", limits.Depth))
 				return fs.SkipDir
 			}
 			return nil
@@ -54,7 +54,7 @@ func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reas
 	})
 }
 
-// kindOf names what is not a regular file.
+// kindOf returns the name of a file type that is not a regular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -67,8 +67,8 @@ func kindOf(mode fs.FileMode) string {
 	return "a device or another special file"
 }
 
-// open opens a regular file. It may have been replaced since it was listed: what
-// it is now is asked before it is opened, as opening a pipe would wait.
+// open opens a regular file. The file can have been replaced after the listing. The type is
+// therefore checked again before opening, because opening a pipe would wait.
 func (f *folder) open(path string) (io.ReadCloser, error) {
 	before, err := f.root.Lstat(path)
 	if err == nil && !before.Mode().IsRegular() {
@@ -83,7 +83,7 @@ func (f *folder) open(path string) (io.ReadCloser, error) {
 	}
 	after, err := file.Stat()
 	if err == nil && !os.SameFile(before, after) {
-		err = &Fault{path, "replaced while it was opened"}
+		err = &Fault{path, "the file was replaced while it was being opened"}
 	}
 	if err != nil {
 		_ = file.Close()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// FS returns the pack as a file system of the files that [Reader.Files] lists.
-// It has no folders.
+// FS returns the pack as a file system with the files of [Reader.Files]. It has no folders.
 func (r *Reader) FS() fs.FS { return packFS{r} }
 
 type packFS struct{ r *Reader }
@@ -24,7 +23,7 @@ func (f packFS) Open(name string) (fs.File, error) {
 	return packFile{file.(*boundedFile), e}, nil
 }
 
-// packFile is a file of a pack and its own description.
+// packFile is a file of a pack and its own [fs.FileInfo].
 type packFile struct {
 	*boundedFile
 	e Entry

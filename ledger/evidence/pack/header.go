@@ -12,35 +12,33 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Format names the version of the format that this package writes and reads.
+// Format is the version of the format that this package writes and reads.
 const Format = "ctxledger-pack/1"
 
-// Rules is the newest version of the rules of derivation that this package knows:
+// Rules is the newest version of the derivation rules in this package:
 //
-//	1  as at first
-//	2  records of other parts of the session that describe what the scope names are in the
-//	   pack; every runtime id is a node; windows are told apart by attempt
+//	1  the first version
+//	2  records from other parts of the session that describe ids named in the scope are in
+//	   the pack; every runtime id is a node; windows are told apart by attempt
 const Rules = 2
 
-// ErrFormat says that a pack is of a version that this package does not read.
+// ErrFormat means that this package cannot read the version of the pack.
 var ErrFormat = errors.New("not a pack of the format " + Format)
 
-// Header holds all of a pack that its records do not tell.
+// Header holds the data of a pack that is not in its records.
 type Header struct {
 	ID       string    `json:"pack_id"` // an Agent Evidence id
-	Scope    Scope     `json:"scope"`   // what was asked for
+	Scope    Scope     `json:"scope"`   // the requested scope
 	Created  time.Time `json:"created_at"`
-	Exporter string    `json:"exporter"` // name and version of what made the pack
-	// Rules is the version of the rules by which the documents were derived from the
-	// records. Absent is 1: packs from before there were others.
+	Exporter string    `json:"exporter"` // name and version of the exporting program
+	// Rules is the version of the derivation rules of the documents. Absent means 1.
 	Rules int `json:"rules,omitzero"`
-	// RedactIDs says that the pack was asked for without ids: its records are
-	// withheld, see [Record], and its documents have pseudonyms.
+	// RedactIDs means that the pack was requested without ids. Its records are withheld, see
+	// [Record], and its documents have pseudonyms.
 	RedactIDs bool     `json:"redact_ids,omitempty"`
-	Logs      []string `json:"logs"` // origins of the logs: of proofs/1 first
-	// Elsewhere are sequences that seals in the pack name and that are facts of the
-	// session outside of what was asked for. That is what the exporter says; nothing
-	// in the pack proves it.
+	Logs      []string `json:"logs"` // origins of the logs, in the order of proofs/1, proofs/2, …
+	// Elsewhere are sequences that seals in the pack name, of facts in the session but outside of
+	// the scope. The exporter states them; nothing in the pack proves them.
 	Elsewhere []schema.SequenceRanges `json:"elsewhere,omitempty"`
 }
 
@@ -52,7 +50,7 @@ const (
 	ScopeSession = "session"
 )
 
-// Scope is what a pack was asked to hold. Ids that were not asked for are empty.
+// Scope is the requested content of a pack. Ids that were not requested are empty.
 type Scope struct {
 	Kind    string `json:"kind"` // [ScopeTurn], [ScopeRun], [ScopeTask] or [ScopeSession]
 	Tenant  string `json:"tenant"`
@@ -63,14 +61,14 @@ type Scope struct {
 	Attempt string `json:"attempt_id,omitempty"` // of the task
 }
 
-// Seals reports whether a sealed scope of this kind, which has the session and the ids
-// that s asks for, lies within s. What producers define may go beyond a part of a session.
+// Seals reports whether a sealed scope of this kind lies within s. The sealed scope has the session
+// and the ids of s. Scopes that producers define can extend beyond a part of a session.
 func (s Scope) Seals(kind string) bool {
 	return s.Kind == ScopeSession || slices.Contains(s.SealKinds(), kind)
 }
 
-// SealKinds are the kinds of sealed scopes that lie within a part of a session whose ids
-// they have. A task may go beyond a turn or a run.
+// SealKinds returns the kinds of sealed scopes that lie within a part of a session with the same
+// ids. A task can extend beyond a turn or a run.
 func (s Scope) SealKinds() []string {
 	kinds := []string{ScopeTurn, "tool_invocation"}
 	if s.Kind == ScopeTask {
@@ -79,13 +77,13 @@ func (s Scope) SealKinds() []string {
 	return kinds
 }
 
-// Has reports whether an event with these ids is of the scope.
+// Has reports whether an event with these ids is in the scope.
 func (s Scope) Has(ids *schema.Correlation) bool {
 	return ids.SessionID == s.Session && (s.Run == "" || ids.RunID == s.Run) && (s.Turn == "" || ids.TurnID == s.Turn) &&
 		(s.Task == "" || ids.TaskID == s.Task) && (s.Attempt == "" || ids.AttemptID == s.Attempt)
 }
 
-// headerText is a header as its file has it.
+// headerText is the content of the header file.
 type headerText struct {
 	Format string `json:"format"` // always [Format]
 	Header
@@ -101,9 +99,8 @@ func EncodeHeader(h Header) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// ParseHeader reads what [EncodeHeader] wrote, and nothing else: other bytes for
-// the same header are an error, and so is a member that it does not know. The
-// error wraps [ErrFormat] for another version.
+// ParseHeader reads the output of [EncodeHeader]. Other bytes for the same header and unknown
+// members are errors. The error wraps [ErrFormat] for another version.
 func ParseHeader(text []byte) (Header, error) {
 	var version struct {
 		Format string `json:"format"`
@@ -119,7 +116,7 @@ func ParseHeader(text []byte) (Header, error) {
 		return Header{}, fmt.Errorf("read the header: %w", err)
 	}
 	if h.Rules < 0 || h.Rules > Rules {
-		return Header{}, fmt.Errorf("%w: its documents were derived by rules %d; this program knows %d, so verify it with a newer one", ErrFormat, h.Rules, Rules)
+		return Header{}, fmt.Errorf("%w: its documents were derived by rules %d, this program supports rules up to %d; verify it with a newer program", ErrFormat, h.Rules, Rules)
 	}
 	again, err := EncodeHeader(h.Header)
 	if err == nil && !bytes.Equal(again, text) {

@@ -20,28 +20,28 @@ const (
 	AttestationFile  = "attestation.dsse.json"
 )
 
-// contextFolder and proofFolder hold what there may be several of.
+// contextFolder and proofFolder hold the files of several kinds and logs.
 const (
 	contextFolder = "context/"
 	proofFolder   = "proofs/"
 )
 
-// ContextFile is the file of the Agent Context documents of a kind, such as
-// items or missing_context.
+// ContextFile returns the file for the Agent Context documents of a kind, such as items or
+// missing_context.
 func ContextFile(kind string) string { return contextFolder + kind + ".json" }
 
-// IsContextFile reports whether path is that of a [ContextFile].
+// IsContextFile reports whether path is a [ContextFile].
 func IsContextFile(path string) bool {
 	return strings.HasPrefix(path, contextFolder) && strings.HasSuffix(path, ".json")
 }
 
-// CheckpointFile is the signed head of log n, counted from 1.
+// CheckpointFile returns the file with the signed head of log n, counted from 1.
 func CheckpointFile(n int) string { return proofFile(n, "checkpoint") }
 
-// LeavesFile lists the leaves of log n in the pack, counted from 1.
+// LeavesFile returns the file with the leaves of log n in the pack, counted from 1.
 func LeavesFile(n int) string { return proofFile(n, "leaves") }
 
-// HashesFile is the multiproof of the leaves of log n, counted from 1.
+// HashesFile returns the file with the multiproof of log n, counted from 1.
 func HashesFile(n int) string { return proofFile(n, "hashes") }
 
 func proofFile(n int, name string) string { return fmt.Sprintf("%s%d/%s", proofFolder, n, name) }
@@ -54,7 +54,7 @@ func IsProofFile(path string) bool {
 	return ok && both && err == nil && n > 0 && proofFile(n, name) == path && (name == "checkpoint" || name == "leaves" || name == "hashes")
 }
 
-// Role says what a file is in a pack, in the words of the manifest.
+// Role returns the role of a file in a pack, in the vocabulary of the manifest.
 func Role(path string) string {
 	switch {
 	case IsContextFile(path):
@@ -83,7 +83,7 @@ func Role(path string) string {
 	return "other"
 }
 
-// MediaType is the type of a file's content.
+// MediaType returns the media type of a file.
 func MediaType(path string) string {
 	switch {
 	case strings.HasSuffix(path, ".ndjson"):

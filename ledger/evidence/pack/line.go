@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A lineScanner reads a record's line from left to right. After the first
-// error, which it keeps, it reads nothing more.
+// A lineScanner reads a record's line from left to right. It keeps the first error and then reads
+// nothing more.
 type lineScanner struct {
 	line []byte
 	at   int
@@ -25,7 +25,7 @@ func (s *lineScanner) fail(format string, args ...any) {
 	}
 }
 
-// is consumes want if it stands here.
+// is consumes want if want comes next.
 func (s *lineScanner) is(want string) bool {
 	if s.err != nil || len(s.line)-s.at < len(want) || string(s.line[s.at:s.at+len(want)]) != want {
 		return false
@@ -54,7 +54,7 @@ func (s *lineScanner) number() uint64 {
 	return uint64(n)
 }
 
-// text reads a JSON string. What it returns may alias the line.
+// text reads a JSON string. The result can alias the line.
 func (s *lineScanner) text() []byte {
 	text, _ := s.string()
 	return text
@@ -73,7 +73,7 @@ func (s *lineScanner) string() (text []byte, aliases bool) {
 		case c < ' ':
 			sound = false
 		case c >= utf8.RuneSelf:
-			aliases = false // it may be no UTF-8
+			aliases = false // possibly invalid UTF-8
 		}
 		s.at++
 	}
@@ -92,7 +92,7 @@ func (s *lineScanner) string() (text []byte, aliases bool) {
 	return text, false
 }
 
-// hex reads a string of hexadecimal digits that fills to.
+// hex reads hexadecimal digits and fills to with their bytes.
 func (s *lineScanner) hex(to []byte) {
 	text := s.text()
 	if s.err != nil {

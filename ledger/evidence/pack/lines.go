@@ -12,12 +12,12 @@ type LineReader struct {
 	file  io.ReadCloser
 	from  *bufio.Reader
 	most  int
-	long  []byte // a line that is longer than the buffer
+	long  []byte // a line longer than the buffer
 	count int64
 }
 
-// Lines opens a file to read it by lines of at most [Limits.Line] bytes. Errors
-// are those of [Reader.Open].
+// Lines opens a file for reading lines of at most [Limits.Line] bytes. Errors are those of
+// [Reader.Open].
 func (r *Reader) Lines(path string) (*LineReader, error) {
 	file, err := r.Open(path)
 	if err != nil {
@@ -26,9 +26,8 @@ func (r *Reader) Lines(path string) (*LineReader, error) {
 	return &LineReader{file: file, from: bufio.NewReaderSize(file, 64<<10), most: r.limits.Line}, nil
 }
 
-// Next returns the next line with its line feed, valid until the next call. The
-// last line of a file that does not end in a line feed has none. The error is
-// [io.EOF] at the end, and otherwise that of reading.
+// Next returns the next line with its line feed, valid until the next call. The last line of a file
+// can be without line feed. The error is [io.EOF] at the end, and otherwise that of reading.
 func (l *LineReader) Next() ([]byte, error) {
 	l.count++
 	line, err := l.from.ReadSlice('\n')
@@ -52,7 +51,7 @@ func (l *LineReader) Next() ([]byte, error) {
 	return l.long, nil
 }
 
-// Number is the number of the line that Next returned last, from 1.
+// Number returns the number of the last returned line, from 1.
 func (l *LineReader) Number() int64 { return l.count }
 
 // Close closes the file.

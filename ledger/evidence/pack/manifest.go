@@ -13,14 +13,14 @@ type File struct {
 	MediaType string `json:"media_type,omitempty"`
 	Size      int64  `json:"size"`                 // bytes
 	Hash      string `json:"hash"`                 // "sha256:" and hexadecimal digits
-	SchemaRef string `json:"schema_ref,omitempty"` // $id of the schema that its documents meet
+	SchemaRef string `json:"schema_ref,omitempty"` // $id of the schema of its documents
 }
 
-// HashPrefix begins the hash of a [File].
+// HashPrefix is the prefix of the hash of a [File].
 const HashPrefix = "sha256:"
 
-// ManifestFiles returns the files that a manifest lists. Its other members are
-// not read: they are derived as the other documents are.
+// ManifestFiles returns the files in a manifest. It ignores the other members, because verification
+// derives them again like the other documents.
 func ManifestFiles(manifest []byte) ([]File, error) {
 	var m struct {
 		Files []File `json:"files"`

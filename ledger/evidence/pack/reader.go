@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Limits bound what reading a pack may cost.
+// Limits bound the cost of reading a pack.
 type Limits struct {
 	Files     int   // files and folders in the pack
 	FileSize  int64 // bytes of one file
 	TotalSize int64 // bytes of all files
-	// Ratio is how many times larger than in the zip a file may be that has more
-	// than a megabyte. Deflate reaches 1032 with nothing but repetition.
+	// Ratio bounds unpacked size divided by packed size, for files above one MiB in a zip. Deflate
+	// reaches at most 1032, for a repeated byte.
 	Ratio     int64
-	Directory int64 // bytes of a zip's own directory
-	Depth     int   // folders within each other
+	Directory int64 // bytes of a zip's directory
+	Depth     int   // nested folders
 	Line      int   // bytes of a line
-	Document  int64 // bytes of a file that is read whole
+	Document  int64 // bytes of a file that is read at once
 }
 
-// DefaultLimits are those of [Open] for a pack of some ten million records.
+// DefaultLimits returns the limits for a pack of about ten million records.
 func DefaultLimits() Limits {
 	return Limits{
 		Files: 10_000, FileSize: 64 << 30, TotalSize: 128 << 30, Ratio: 200,
@@ -32,10 +32,10 @@ func DefaultLimits() Limits {
 	}
 }
 
-// ratioFrom is the size in bytes from which [Limits.Ratio] holds.
+// ratioFrom is the size in bytes above which [Limits.Ratio] applies.
 const ratioFrom = 1 << 20
 
-// A Fault is something that a pack must not have, or that cannot be read.
+// A Fault is a forbidden or unreadable part of a pack.
 type Fault struct {
 	Path   string // in the pack; "" for the pack itself
 	Reason string
@@ -48,7 +48,7 @@ func (f *Fault) Error() string {
 	return f.Path + ": " + f.Reason
 }
 
-// Entry is a file of a pack that can be read.
+// Entry is a readable file of a pack.
 type Entry struct {
 	Path string
 	Size int64 // bytes, unpacked
@@ -56,15 +56,14 @@ type Entry struct {
 
 // container is a folder or a zip.
 type container interface {
-	// list calls add for each regular file and fault for everything else that
-	// must not be there.
+	// list calls add for each regular file and fault for everything else that is forbidden.
 	list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error
 	open(path string) (io.ReadCloser, error)
 	io.Closer
 }
 
-// Reader reads a pack that anyone may have made. Nothing outside of the pack is
-// opened, whatever it holds, and nothing is written. Safe for concurrent use.
+// Reader reads a pack from an untrusted source. It opens no file outside of the pack and writes
+// nothing. Safe for concurrent use.
 type Reader struct {
 	from    container
 	limits  Limits
@@ -72,10 +71,9 @@ type Reader struct {
 	faults  []*Fault
 }
 
-// Open opens the pack at path, a folder or a zip. What it must not have, such
-// as links or names that lead out of it, is left out and listed by
-// [Reader.Faults]. The error is a [*Fault] when path is no pack at all, and
-// otherwise that of the file system.
+// Open opens the pack at path, a folder or a zip. Forbidden parts, such as links or names that lead
+// out of the pack, are left out; [Reader.Faults] lists them. The error is a [*Fault] when path is
+// not a pack, and otherwise that of the file system.
 func Open(path string, limits Limits) (*Reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -101,7 +99,7 @@ func Open(path string, limits Limits) (*Reader, error) {
 			fault("", fmt.Sprintf("more than %d files", limits.Files))
 			return false
 		case e.Size > limits.FileSize:
-			fault(e.Path, fmt.Sprintf("%d bytes, where %d are allowed", e.Size, limits.FileSize))
+			fault(e.Path, fmt.Sprintf("%d bytes, at most %d are allowed", e.Size, limits.FileSize))
 			return true
 		case total > limits.TotalSize:
 			fault("", fmt.Sprintf("more than %d bytes", limits.TotalSize))
@@ -117,10 +115,10 @@ func Open(path string, limits Limits) (*Reader, error) {
 	return r, nil
 }
 
-// Files lists what can be read, sorted by path. It must not be changed.
+// Files returns the readable files, sorted by path. Callers must not change the list.
 func (r *Reader) Files() []Entry { return r.entries }
 
-// Faults lists what was found on opening and left out.
+// Faults returns the parts that [Open] left out.
 func (r *Reader) Faults() []*Fault { return r.faults }
 
 // Has reports whether the pack has the file.
@@ -137,8 +135,8 @@ func (r *Reader) find(path string) (Entry, bool) {
 	return r.entries[i], true
 }
 
-// Open opens a file of the pack, from which no more bytes come than it had when
-// the pack was opened. The error wraps [fs.ErrNotExist] when it is not there.
+// Open opens a file of the pack. It returns at most the bytes that the file had when the pack was
+// opened. The error wraps [fs.ErrNotExist] when the pack does not have the file.
 func (r *Reader) Open(path string) (io.ReadCloser, error) {
 	e, ok := r.find(path)
 	if !ok {
@@ -154,7 +152,7 @@ func (r *Reader) Open(path string) (io.ReadCloser, error) {
 // ReadFile reads a file of at most [Limits.Document] bytes.
 func (r *Reader) ReadFile(path string) ([]byte, error) {
 	if e, ok := r.find(path); ok && e.Size > r.limits.Document {
-		return nil, &Fault{path, fmt.Sprintf("%d bytes, where %d are allowed", e.Size, r.limits.Document)}
+		return nil, &Fault{path, fmt.Sprintf("%d bytes, at most %d are allowed", e.Size, r.limits.Document)}
 	}
 	f, err := r.Open(path)
 	if err != nil {
@@ -171,7 +169,7 @@ func (r *Reader) ReadFile(path string) ([]byte, error) {
 // Close closes the pack.
 func (r *Reader) Close() error { return r.from.Close() }
 
-// boundedFile gives what a file was said to have and no more.
+// boundedFile returns at most the listed size of a file.
 type boundedFile struct {
 	io.ReadCloser
 	path string
@@ -181,7 +179,7 @@ type boundedFile struct {
 func (f *boundedFile) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if f.left -= int64(n); f.left < 0 {
-		return 0, &Fault{f.path, "more bytes than it had at first"}
+		return 0, &Fault{f.path, "the file has grown while it was being read"}
 	}
 	return n, err
 }

@@ -21,14 +21,14 @@ import (
 // SaltSize is the length of a record's salt in bytes.
 const SaltSize = 16
 
-// Record is a record of the log as a pack holds it: a line of events.ndjson.
+// Record is a line of events.ndjson, a record of the log.
 //
-// Of an erased record only LogIndex, StreamSeq, Leaf and Erased are left; of a
-// withheld one LogIndex, StreamSeq, RecordedAt and Leaf. Both have no Event.
+// An erased record has only LogIndex, StreamSeq, Leaf and Erased. A withheld record has only
+// LogIndex, StreamSeq, RecordedAt and Leaf. Both have no Event.
 type Record struct {
 	LogIndex   int64     // place in its log, from 0
 	StreamSeq  uint64    // place in the JetStream stream
-	RecordedAt time.Time // when the stream took it, UTC
+	RecordedAt time.Time // time of acceptance by the stream, UTC
 	Leaf       tlog.Hash // RFC 6962 leaf hash of the record
 	Salt       [SaltSize]byte
 	Erased     string // id of the erasure
@@ -36,9 +36,9 @@ type Record struct {
 	Event      *schema.Event
 }
 
-// AppendRecord appends the line of r to b, with its line feed. The same record
-// gives the same bytes: members in this order, attributes sorted by name,
-// no white space, data as text where the bytes are UTF-8 and in base64 where not.
+// AppendRecord appends the line of r to b, with its line feed. The same record always gives the
+// same bytes: fixed order of members, attributes sorted by name, no white space. Data is text if
+// its bytes are UTF-8, and base64 otherwise.
 //
 //	{"log_index":7,"stream_seq":9,"recorded_at":"…","leaf":"hex","salt":"hex","attributes":{…},"data":"…"}
 //	{"log_index":7,"stream_seq":9,"recorded_at":"…","leaf":"hex","withheld":true}
@@ -83,15 +83,12 @@ func appendEvent(b []byte, e *schema.Event) []byte {
 	return appendText(b, e.Data)
 }
 
-// ErrNotCanonical says that a line holds a record and is not as [AppendRecord]
-// writes it.
+// ErrNotCanonical means that a line holds a record in another form than that of [AppendRecord].
 var ErrNotCanonical = errors.New("not in canonical form")
 
-// ParseRecord reads a line that [AppendRecord] wrote, with or without its line
-// feed, and nothing else: the error is [ErrNotCanonical] when other bytes stand
-// for the same record, and otherwise names the byte from which the line is
-// wrong. What the line says is not checked: see verify. The record does not
-// alias the line.
+// ParseRecord reads a line of [AppendRecord], with or without its line feed. The error is
+// [ErrNotCanonical] for other bytes of the same record. Other errors name the first wrong byte.
+// Package verify checks the content of the record. The record does not alias the line.
 func ParseRecord(line []byte) (*Record, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	s := lineScanner{line: line}
@@ -108,12 +105,11 @@ func ParseRecord(line []byte) (*Record, error) {
 	return r, nil
 }
 
-// lineBuffers spare a buffer a record.
+// lineBuffers saves one allocation per record.
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// A LeafLine is a line of proofs/N/leaves: which leaf stands where in the log,
-// and what the record's line in events.ndjson looks like, so that of the two
-// files the one that was changed can be told.
+// A LeafLine is a line of proofs/N/leaves: a leaf, its index in the log, and the digest of the
+// record's line in events.ndjson. The digest shows which of the two files was changed.
 type LeafLine struct {
 	LogIndex int64
 	Leaf     tlog.Hash
@@ -129,7 +125,7 @@ func LineDigest(line []byte) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// LeafLineOf is the leaf line of a record, whose line in events.ndjson is line.
+// LeafLineOf returns the leaf line of a record with this line in events.ndjson.
 func LeafLineOf(r *Record, line []byte) LeafLine {
 	return LeafLine{r.LogIndex, r.Leaf, LineDigest(line)}
 }
@@ -143,8 +139,7 @@ func AppendLeafLine(b []byte, l LeafLine) []byte {
 	return append(b, '\n')
 }
 
-// ParseLeafLine reads what [AppendLeafLine] wrote, with or without the line
-// feed, and nothing else.
+// ParseLeafLine reads the output of [AppendLeafLine], with or without the line feed.
 func ParseLeafLine(line []byte) (LeafLine, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	fields := bytes.Split(line, []byte(" "))
@@ -180,8 +175,7 @@ func AppendHashLine(b []byte, h tlog.Hash) []byte {
 	return append(hex.AppendEncode(b, h[:]), '\n')
 }
 
-// ParseHashLine reads what [AppendHashLine] wrote, with or without the line
-// feed, and nothing else.
+// ParseHashLine reads the output of [AppendHashLine], with or without the line feed.
 func ParseHashLine(line []byte) (h tlog.Hash, err error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if len(line) != 2*len(h) {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// clip shortens what a message quotes and escapes what does not print.
+// clip shortens text for a message and escapes characters that do not print.
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -18,7 +18,7 @@ func clip(s string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// appendText quotes text, in which bytes that are not UTF-8 are replaced.
+// appendText appends text as a JSON string. Bytes that are not UTF-8 are replaced.
 func appendText[T []byte | string](b []byte, text T) []byte {
 	start, ascii := len(b), true
 	b = append(b, '"')
@@ -39,17 +39,17 @@ func appendText[T []byte | string](b []byte, text T) []byte {
 	}
 	b = append(append(b, text[from:]...), '"')
 	if !ascii && !utf8.Valid(b[start:]) {
-		b, _ = jsontext.AppendQuote(b[:start], text) // the error is that bytes were replaced
+		b, _ = jsontext.AppendQuote(b[:start], text) // the error means replaced bytes
 	}
 	return b
 }
 
-// escapeLetters are what stands behind the backslash of short escapes.
+// escapeLetters are the letters of short escapes, by byte.
 var escapeLetters = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 const hexDigits = "0123456789abcdef"
 
-// unescapes are the bytes that short escapes stand for, by their letter.
+// unescapes are the bytes of short escapes, by letter.
 var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unquote returns the text of a JSON string.
@@ -63,7 +63,7 @@ func unquote(quoted []byte) ([]byte, error) {
 		}
 		c := unescapes[rest[at+1]]
 		if c == 0 {
-			break // what stands for a rune
+			break // an escape of a code point, or an invalid one
 		}
 		text = append(append(text, rest[:at]...), c)
 		rest = rest[at+2:]

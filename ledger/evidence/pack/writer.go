@@ -17,24 +17,23 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Writer makes a pack. Everything goes to a folder beside the target, which
-// takes the target's name when [Writer.Finish] has all of it on disk, as a
-// folder or a zip; until then the target does not exist. One goroutine at a
-// time may use a Writer and what it creates.
+// Writer makes a pack. It writes to a temporary folder next to the target. [Writer.Finish] renames
+// the finished folder or zip to the target. Until then the target does not exist. Only one
+// goroutine at a time may use a Writer and the files that it creates.
 type Writer struct {
 	header Header
 	target string
 	zip    bool
-	folder string // where it is made
+	folder string // the temporary folder
 	files  []File
 	open   map[string]bool
 }
 
-// NewWriter starts a pack at target, a path that must not exist yet; its parent
-// must. The header is written as the first file.
+// NewWriter starts a pack at target. The path must not exist, its parent must. The header is the
+// first file.
 func NewWriter(target string, asZip bool, h Header) (*Writer, error) {
 	if _, err := os.Lstat(target); err == nil {
-		return nil, fmt.Errorf("make a pack at %s: it exists", target)
+		return nil, fmt.Errorf("make a pack at %s: the path exists; choose another one", target)
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(target), "."+filepath.Base(target)+".partial-")
 	if err != nil {
@@ -51,11 +50,11 @@ func NewWriter(target string, asZip bool, h Header) (*Writer, error) {
 	return w, nil
 }
 
-// Create starts a file of the pack. Several may be open at a time; each must be
-// closed before [Writer.Finish]. The path is one of those of this package.
+// Create starts a file of the pack. Several files can be open at a time. Each must be closed before
+// [Writer.Finish]. The path is a constant or a function result of this package.
 func (w *Writer) Create(path string) (io.WriteCloser, error) {
 	if w.open[path] || slices.ContainsFunc(w.files, func(f File) bool { return f.Path == path }) {
-		return nil, fmt.Errorf("create %s: it is in the pack", path)
+		return nil, fmt.Errorf("create %s: the pack already has this file", path)
 	}
 	full := filepath.Join(w.folder, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
@@ -69,7 +68,7 @@ func (w *Writer) Create(path string) (io.WriteCloser, error) {
 	return &fileWriter{pack: w, path: path, file: f, buffer: bufio.NewWriterSize(f, 64<<10), sum: sha256.New()}, nil
 }
 
-// Put writes a file at once.
+// Put writes a complete file.
 func (w *Writer) Put(path string, text []byte) error {
 	f, err := w.Create(path)
 	if err != nil {
@@ -79,9 +78,9 @@ func (w *Writer) Put(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Finish adds the manifest, which manifest makes of the files sorted by path,
-// and the attestation, and gives the pack its name. On an error the pack is
-// gone, as after [Writer.Abort].
+// Finish adds the manifest and the attestation, and renames the pack to its target. The function
+// manifest receives the files sorted by path. After an error the pack is removed, as after
+// [Writer.Abort].
 func (w *Writer) Finish(manifest func([]File) ([]byte, error), signer note.Signer) error {
 	err := w.finish(manifest, signer)
 	if err != nil {
@@ -92,7 +91,7 @@ func (w *Writer) Finish(manifest func([]File) ([]byte, error), signer note.Signe
 
 func (w *Writer) finish(manifest func([]File) ([]byte, error), signer note.Signer) error {
 	if len(w.open) > 0 {
-		return fmt.Errorf("%d files are open", len(w.open))
+		return fmt.Errorf("%d files are still open", len(w.open))
 	}
 	slices.SortFunc(w.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	text, err := manifest(slices.Clone(w.files))
@@ -116,11 +115,11 @@ func (w *Writer) finish(manifest func([]File) ([]byte, error), signer note.Signe
 	return errors.Join(os.Rename(partial, w.target), os.RemoveAll(w.folder))
 }
 
-// Abort removes what there is of the pack.
+// Abort removes the unfinished pack.
 func (w *Writer) Abort() error { return os.RemoveAll(w.folder) }
 
-// zipFolder writes the files, in their order and without times, so that the
-// same pack is the same zip.
+// zipFolder writes the files in their order and without times. The same pack always gives the same
+// zip.
 func zipFolder(target, folder string, files []File) error {
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -148,7 +147,7 @@ func zipFile(z *zip.Writer, folder, path string) error {
 	return err
 }
 
-// fileWriter writes a file and takes its digest.
+// fileWriter writes a file and computes its digest.
 type fileWriter struct {
 	pack   *Writer
 	path   string
@@ -165,7 +164,7 @@ func (f *fileWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close puts the file on disk and into the manifest.
+// Close syncs the file to disk and adds it to the manifest.
 func (f *fileWriter) Close() error {
 	if !f.pack.open[f.path] {
 		return os.ErrClosed

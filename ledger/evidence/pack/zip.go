@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// zipped is a pack that is a zip.
+// zipped is a pack in a zip.
 type zipped struct {
 	file   *os.File
 	files  []*zip.File
@@ -31,7 +31,7 @@ func openZip(path string, size int64, limits Limits) (container, error) {
 		if directory.left < 0 {
 			return nil, &Fault{Reason: fmt.Sprintf("a zip whose directory has more than %d bytes", limits.Directory)}
 		}
-		return nil, &Fault{Reason: "neither a folder nor a zip that can be read: " + err.Error()}
+		return nil, &Fault{Reason: "neither a folder nor a readable zip: " + err.Error()}
 	}
 	directory.done = true
 	if err := checkLayout(file, size, limits.Directory); err != nil {
@@ -45,8 +45,8 @@ func openZip(path string, size int64, limits Limits) (container, error) {
 	return &zipped{file: file, files: z.File, byPath: make(map[string]*zip.File)}, nil
 }
 
-// list refuses every name that is not the plain path of a file in the pack. Of
-// two entries of one name, neither is the file.
+// list refuses every name that is not a plain path of a file in the pack. Entries with the same
+// name are all refused.
 func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error {
 	count := make(map[string]int)
 	for _, f := range z.files {
@@ -65,7 +65,7 @@ func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reas
 			continue
 		}
 		if count[f.Name] > 1 {
-			fault(f.Name, "there twice")
+			fault(f.Name, "the zip has this name twice")
 			continue
 		}
 		z.byPath[f.Name] = f
@@ -76,15 +76,15 @@ func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reas
 	return nil
 }
 
-// refuseZipFile says what is wrong with an entry, or "".
+// refuseZipFile returns the reason for refusing an entry, or "".
 func refuseZipFile(f *zip.File, limits Limits) string {
 	name := strings.TrimSuffix(f.Name, "/")
 	size, packed := f.UncompressedSize64, f.CompressedSize64
 	switch {
 	case !fs.ValidPath(name) || strings.ContainsAny(name, "\\:\x00"):
-		return "a name that leads out of the pack or is no plain path"
+		return "the name leads out of the pack or is no plain path"
 	case strings.Count(name, "/") >= limits.Depth:
-		return fmt.Sprintf("folders within each other deeper than %d", limits.Depth)
+		return fmt.Sprintf("folders nested deeper than %d", limits.Depth)
 	case name != f.Name && size > 0:
 		return "a folder with content"
 	case name == f.Name && !f.Mode().IsRegular():
@@ -92,9 +92,9 @@ func refuseZipFile(f *zip.File, limits Limits) string {
 	case f.Flags&1 != 0:
 		return "encrypted"
 	case size > 1<<62:
-		return "a size that cannot be"
+		return "the stated size is impossible"
 	case size > ratioFrom && size/uint64(limits.Ratio) > packed:
-		return fmt.Sprintf("%d bytes packed into %d: a zip bomb", size, packed)
+		return fmt.Sprintf("%d bytes packed into %d: this is a zip bomb", size, packed)
 	}
 	return ""
 }
@@ -106,12 +106,12 @@ func (z *zipped) open(path string) (io.ReadCloser, error) {
 	}
 	from, err := f.Open()
 	if err != nil {
-		return nil, &Fault{path, "is packed in a way that is not known or not whole"}
+		return nil, &Fault{path, "the compression method is unknown, or the entry is incomplete"}
 	}
 	return &unpacked{from, path}, nil
 }
 
-// unpacked is an entry that says in words what is wrong with its bytes.
+// unpacked is an entry with errors in plain words.
 type unpacked struct {
 	io.ReadCloser
 	path string
@@ -122,26 +122,26 @@ func (u *unpacked) Read(b []byte) (int, error) {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, zip.ErrChecksum):
-		err = &Fault{u.path, "its bytes do not have the checksum that the zip states"}
+		err = &Fault{u.path, "its bytes do not match the checksum in the zip"}
 	case errors.Is(err, zip.ErrFormat), errors.As(err, &corrupt), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errBehind):
-		err = &Fault{u.path, "its packed bytes were changed: they do not unpack to what the zip states"}
+		err = &Fault{u.path, "its packed bytes were changed: they do not unpack to the stated size"}
 	}
 	return n, err
 }
 
 func (z *zipped) Close() error { return z.file.Close() }
 
-// inflate unpacks all bytes of an entry: behind the last block there may be none.
+// inflate unpacks all bytes of an entry. Bytes behind the last block are an error.
 func inflate(from io.Reader) io.ReadCloser {
 	packed := bufio.NewReader(from)
 	return &inflater{flate.NewReader(packed), packed}
 }
 
-var errBehind = errors.New("bytes behind the end of what is packed")
+var errBehind = errors.New("bytes behind the end of the packed data")
 
 type inflater struct {
 	io.ReadCloser
-	packed *bufio.Reader // of which the above reads no more than it needs
+	packed *bufio.Reader // the reader above reads no more than it needs
 }
 
 func (i *inflater) Read(b []byte) (int, error) {
@@ -154,8 +154,8 @@ func (i *inflater) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// meteredReader gives at most left bytes until it is done: a zip's directory is
-// read into memory whole.
+// meteredReader returns at most left bytes until done is set, because the zip library reads the
+// directory into memory at once.
 type meteredReader struct {
 	from io.ReaderAt
 	left int64

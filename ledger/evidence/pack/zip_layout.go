@@ -10,18 +10,17 @@ import (
 	"slices"
 )
 
-// A zip tells everything twice: in front of each entry, and in its directory at the end.
-// Tools believe one or the other, and skip what neither tells of. So that all of them
-// read the same files, checkLayout wants
+// A zip describes each entry twice: in front of the entry, and in the directory at the end. Tools
+// read one or the other, and skip undescribed bytes. checkLayout makes sure that all tools read the
+// same files. It requires this layout, from the first byte of the file to the last:
 //
 //	entry …  directory  [zip64 end  zip64 locator]  end
 //
-// from the first byte of the file to the last, each entry beginning where the one before
-// it ends, each told in the same way at both places, and no comments. What is left that
-// nobody signed are times, permissions, and extra fields, of which none may name another
-// file.
+// Each entry begins at the end of the entry before it. Both descriptions are equal. There are no
+// comments. Only times, permissions and extra fields remain unsigned. No extra field may name
+// another file.
 
-// The records of a zip, by what they begin with, and their fixed lengths in bytes.
+// The signatures and fixed lengths in bytes of a zip's records.
 const (
 	localSignature, localSize     = 0x04034b50, 30
 	centralSignature, centralSize = 0x02014b50, 46
@@ -31,25 +30,25 @@ const (
 	descriptorSignature           = 0x08074b50
 )
 
-// Extra fields, by their ids.
+// Ids of extra fields.
 const (
 	extraZip64       = 0x0001
-	extraUnicodeName = 0x7075 // another name, which some tools prefer
+	extraUnicodeName = 0x7075 // another name, preferred by some tools
 )
 
-// described is the flag of an entry whose sizes come behind its bytes.
+// described is the flag of an entry with its sizes behind its bytes.
 const described = 1 << 3
 
 var little = binary.LittleEndian
 
-// errLayout is that of every layout that could be read in two ways.
-var errLayout = errors.New("a zip that could be read in more ways than one")
+// errLayout means a layout that tools can read in different ways.
+var errLayout = errors.New("tools can read this zip in different ways")
 
 func layoutError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errLayout, fmt.Sprintf(format, args...))
 }
 
-// zipEntry is an entry as the directory has it.
+// zipEntry is an entry of the directory.
 type zipEntry struct {
 	name           []byte
 	fixed          []byte // flags, method, time and date
@@ -59,15 +58,15 @@ type zipEntry struct {
 	hasDescription bool
 }
 
-// checkLayout reads the frame of a zip of size bytes, whose directory may have most
-// bytes. The error is errLayout or one of reading.
+// checkLayout checks the layout of a zip of size bytes. The directory may have at most most bytes.
+// The error is errLayout or a read error.
 func checkLayout(from io.ReaderAt, size, most int64) error {
 	count, begins, length, err := readZipEnd(from, uint64(size))
 	if err != nil {
 		return err
 	}
 	if length > uint64(most) {
-		return layoutError("a directory of %d bytes", length)
+		return layoutError("the directory has %d bytes", length)
 	}
 	directory := make([]byte, length)
 	if _, err := from.ReadAt(directory, int64(begins)); err != nil {
@@ -82,7 +81,7 @@ func checkLayout(from io.ReaderAt, size, most int64) error {
 		entries = append(entries, e)
 	}
 	if uint64(len(entries)) != count {
-		return layoutError("%d entries, and its end says %d", len(entries), count)
+		return layoutError("%d entries in the directory, but its end record states %d", len(entries), count)
 	}
 	slices.SortStableFunc(entries, func(a, b zipEntry) int { return cmp.Compare(a.offset, b.offset) })
 	at := uint64(0)
@@ -92,7 +91,7 @@ func checkLayout(from io.ReaderAt, size, most int64) error {
 			next = entries[i+1].offset
 		}
 		if entries[i].offset != at || next < at {
-			return layoutError("%s begins at byte %d, and what is before it ends at byte %d", clip(string(entries[i].name)), entries[i].offset, at)
+			return layoutError("%s begins at byte %d, but the part before it ends at byte %d", clip(string(entries[i].name)), entries[i].offset, at)
 		}
 		if err := checkLocal(from, &entries[i], next); err != nil {
 			return err
@@ -100,13 +99,13 @@ func checkLayout(from io.ReaderAt, size, most int64) error {
 		at = next
 	}
 	if at != begins {
-		return layoutError("its directory begins at byte %d, and what is before it ends at byte %d", begins, at)
+		return layoutError("the directory begins at byte %d, but the part before it ends at byte %d", begins, at)
 	}
 	return nil
 }
 
-// readZipEnd returns how many entries there are, and where the directory is. It ends
-// where the end begins.
+// readZipEnd returns the number of entries and the place of the directory. The directory must end
+// at the end record.
 func readZipEnd(from io.ReaderAt, size uint64) (count, begins, length uint64, err error) {
 	if size < endSize {
 		return 0, 0, 0, layoutError("too short")
@@ -137,15 +136,15 @@ func readZipEnd(from io.ReaderAt, size uint64) (count, begins, length uint64, er
 		count, length, begins = little.Uint64(long[32:]), little.Uint64(long[40:]), little.Uint64(long[48:])
 		switch {
 		case little.Uint64(long[4:]) != end64Size-12 || little.Uint64(long[16:]) != 0 || little.Uint64(long[24:]) != count:
-			return 0, 0, 0, layoutError("the zip64 end is not as it should be")
+			return 0, 0, 0, layoutError("the zip64 end record is invalid")
 		case little.Uint32(locator[4:]) != 0 || little.Uint64(locator[8:]) != stop || little.Uint32(locator[16:]) != 1:
-			return 0, 0, 0, layoutError("the zip64 end is not where it is said to be")
+			return 0, 0, 0, layoutError("the zip64 end record is not at the stated place")
 		case short[0] != min(count, 1<<16-1) || short[1] != min(length, 1<<32-1) || short[2] != min(begins, 1<<32-1):
-			return 0, 0, 0, layoutError("its two ends differ")
+			return 0, 0, 0, layoutError("the two end records differ")
 		}
 	}
 	if begins > stop || length != stop-begins {
-		return 0, 0, 0, layoutError("its directory of %d bytes at byte %d does not end at byte %d, where its end begins", length, begins, stop)
+		return 0, 0, 0, layoutError("the directory of %d bytes at byte %d does not end at byte %d, where the end record begins", length, begins, stop)
 	}
 	return count, begins, length, nil
 }
@@ -154,10 +153,10 @@ func readZipEnd(from io.ReaderAt, size uint64) (count, begins, length uint64, er
 func readRecord(from io.ReaderAt, at uint64, n int, signature uint32) ([]byte, error) {
 	record := make([]byte, n)
 	if _, err := from.ReadAt(record, int64(at)); err != nil {
-		return nil, layoutError("it ends within a record")
+		return nil, layoutError("the file ends within a record")
 	}
 	if little.Uint32(record) != signature {
-		return nil, layoutError("something else stands at byte %d, where a record should", at)
+		return nil, layoutError("byte %d does not begin the expected record", at)
 	}
 	return record, nil
 }
@@ -165,18 +164,18 @@ func readRecord(from io.ReaderAt, at uint64, n int, signature uint32) ([]byte, e
 // readCentral reads the first entry of the directory and returns the rest.
 func readCentral(b []byte) (e zipEntry, rest []byte, err error) {
 	if len(b) < centralSize || little.Uint32(b) != centralSignature {
-		return e, nil, layoutError("something else stands in its directory")
+		return e, nil, layoutError("the directory contains other bytes than entries")
 	}
 	name, extra, comment := int(little.Uint16(b[28:])), int(little.Uint16(b[30:])), int(little.Uint16(b[32:]))
 	if len(b) < centralSize+name+extra+comment {
-		return e, nil, layoutError("its directory ends within an entry")
+		return e, nil, layoutError("the directory ends within an entry")
 	}
 	e = zipEntry{
 		name: b[centralSize:][:name], fixed: b[8:16], crc: little.Uint32(b[16:]), packed: uint64(little.Uint32(b[20:])), size: uint64(little.Uint32(b[24:])),
 		offset: uint64(little.Uint32(b[42:])), hasDescription: little.Uint16(b[8:])&described != 0,
 	}
 	if comment > 0 || little.Uint16(b[34:]) != 0 {
-		return e, nil, layoutError("%s has a comment, or is in another volume", clip(string(e.name)))
+		return e, nil, layoutError("%s has a comment or is in another volume", clip(string(e.name)))
 	}
 	if err := e.readExtra(b[centralSize+name:][:extra], &e.size, &e.packed, &e.offset); err != nil {
 		return e, nil, err
@@ -184,10 +183,10 @@ func readCentral(b []byte) (e zipEntry, rest []byte, err error) {
 	return e, b[centralSize+name+extra:], nil
 }
 
-// readExtra reads the extra fields. Of the values, in this order, the zip64 one has those
-// that are too long for 32 bits.
+// readExtra reads the extra fields. The zip64 field holds those of the values, in this order, that
+// are too long for 32 bits.
 func (e *zipEntry) readExtra(b []byte, values ...*uint64) error {
-	bad := layoutError("the extra fields of %s are not as they should be", clip(string(e.name)))
+	bad := layoutError("the extra fields of %s are invalid", clip(string(e.name)))
 	seen := false
 	for len(b) > 0 {
 		if len(b) < 4 || len(b)-4 < int(little.Uint16(b[2:])) {
@@ -217,8 +216,7 @@ func (e *zipEntry) readExtra(b []byte, values ...*uint64) error {
 	return nil
 }
 
-// checkLocal holds what stands around an entry's bytes, up to the next entry, against
-// the directory.
+// checkLocal compares the bytes around an entry's data, up to the next entry, with the directory.
 func checkLocal(from io.ReaderAt, e *zipEntry, next uint64) error {
 	differs := func(what string) error {
 		return layoutError("%s has another %s in its directory", clip(string(e.name)), what)
@@ -230,7 +228,7 @@ func checkLocal(from io.ReaderAt, e *zipEntry, next uint64) error {
 	name, extra := int(little.Uint16(head[26:])), int(little.Uint16(head[28:]))
 	text := make([]byte, name+extra)
 	if _, err := from.ReadAt(text, int64(e.offset)+localSize); err != nil {
-		return layoutError("it ends within a record")
+		return layoutError("the file ends within a record")
 	}
 	switch {
 	case !bytes.Equal(text[:name], e.name):
@@ -248,15 +246,15 @@ func checkLocal(from io.ReaderAt, e *zipEntry, next uint64) error {
 	}
 	ends := e.offset + localSize + uint64(len(text))
 	if next < ends || next-ends < e.packed {
-		return layoutError("%s goes on over what comes next", clip(string(e.name)))
+		return layoutError("%s overlaps the next part", clip(string(e.name)))
 	}
 	return e.checkDescription(from, ends+e.packed, next)
 }
 
-// checkDescription reads what stands behind an entry's bytes: its checksum and sizes,
-// where the flags say so, and nothing else.
+// checkDescription reads the bytes behind an entry's data. The flags decide whether checksum and
+// sizes follow. Nothing else may follow.
 func (e *zipEntry) checkDescription(from io.ReaderAt, at, next uint64) error {
-	wrong := layoutError("something else stands between %s and what comes next", clip(string(e.name)))
+	wrong := layoutError("there are unexpected bytes between %s and the next part", clip(string(e.name)))
 	if !e.hasDescription {
 		if at != next {
 			return wrong

@@ -6,20 +6,20 @@ import "github.com/ctxledger/ctxledger/ledger/evidence/pack"
 type leaf struct {
 	pack.LeafLine
 	log    int   // from 1
-	number int64 // of the line
-	err    error // why it is none
+	number int64 // line number
+	err    error // parse error
 }
 
-// A match is a record's line beside its leaf. One of them is nil where the other
-// has none; they differ where something was changed.
+// A match is a record's line with its leaf. One of them is nil when it has no counterpart. The two
+// can differ after a change.
 type match struct {
 	line  *line
 	leaf  *leaf
-	exact bool // the line is the one whose digest stands beside the leaf
+	exact bool // the leaf line contains the digest of this line
 }
 
-// window is how far ahead lines and leaves are looked at to find out where they
-// fit again; lostAfter is after how many windows without success nobody looks.
+// window is the number of lines and leaves that aligner reads ahead to find the next match.
+// lostAfter is the number of windows without a match after which aligner stops searching.
 const (
 	window    = 64
 	lostAfter = 16
@@ -35,7 +35,7 @@ type aligner struct {
 	lost     int
 }
 
-// next returns the next match, and false when there is neither line nor leaf.
+// next returns the next match. It returns false when no line and no leaf are left.
 func (a *aligner) next() (match, bool) {
 	if len(a.queue) == 0 {
 		a.look()
@@ -48,7 +48,7 @@ func (a *aligner) next() (match, bool) {
 	return m, true
 }
 
-// fill looks n lines and leaves ahead.
+// fill reads n lines and leaves ahead.
 func (a *aligner) fill(n int) {
 	for len(a.lines) < n {
 		l, ok := a.nextLine()
@@ -66,7 +66,7 @@ func (a *aligner) fill(n int) {
 	}
 }
 
-// fits reports whether line i is that of leaf j.
+// fits reports whether line i belongs to leaf j.
 func (a *aligner) fits(i, j int) bool {
 	return a.leaves[j].err == nil && a.lines[i].digest == a.leaves[j].Line
 }
@@ -94,8 +94,8 @@ func (a *aligner) look() {
 	a.take(i, j, false)
 }
 
-// meet returns the nearest line and leaf that fit each other, and all that there
-// are when none do.
+// meet returns the nearest line and leaf that belong together. Without such a pair, it returns the
+// numbers of all lines and leaves.
 func (a *aligner) meet() (i, j int, found bool) {
 	for sum := range len(a.lines) + len(a.leaves) {
 		for i := max(0, sum-len(a.leaves)+1); i <= min(sum, len(a.lines)-1); i++ {
@@ -107,7 +107,7 @@ func (a *aligner) meet() (i, j int, found bool) {
 	return len(a.lines), len(a.leaves), false
 }
 
-// take queues the first i lines and j leaves, side by side as far as they go.
+// take queues the first i lines and j leaves, in pairs as far as possible.
 func (a *aligner) take(i, j int, exact bool) {
 	for n := range max(i, j) {
 		m := match{exact: exact}

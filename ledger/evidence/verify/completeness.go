@@ -7,25 +7,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// stream is where sequences are contiguous.
+// stream identifies one series of contiguous sequences.
 type stream struct{ tenant, session, source string }
 
-// completeness holds sealed scopes against the sequences that are there. It keeps
-// ranges, a few for each source of a session, and the seals.
+// completeness compares sealed scopes with the sequences in the pack. It keeps the seals, and a few
+// ranges for each source of a session.
 type completeness struct {
 	found   *findings
 	seen    map[stream]*ranges
-	dropped map[stream]*ranges // used up by facts that a producer had to drop
-	erased  map[stream]*ranges // of expired records, as proven facts of erasures have it
-	// elsewhere are those that the exporter says are facts outside of the pack's scope.
+	dropped map[stream]*ranges // sequences of facts that a producer had to drop
+	erased  map[stream]*ranges // sequences of expired records, from proven erasure facts
+	// elsewhere holds the sequences that the exporter lists as facts outside of the pack's scope.
 	elsewhere map[stream]*ranges
-	// placed counts expired records whose sequences a fact tells, unplaced those of
-	// which none does.
+	// placed counts expired records with a sequence from an erasure fact, unplaced those without.
 	placed, unplaced int64
 	seals            []seal
 }
 
-// seal is an envelope: which sequences its scope has.
+// seal is an envelope with the sequences of its scope.
 type seal struct {
 	line      int64
 	id, scope string
@@ -59,7 +58,7 @@ func (c *completeness) drop(e *schema.Event, f *schema.FactsDropped) {
 	}
 }
 
-// finish answers for every sealed scope, and for that of the pack.
+// finish answers the question for every sealed scope and for the scope of the pack.
 func (c *completeness) finish(v *verifier) {
 	contentless := c.unplaced + v.totals.withheld
 	var complete, provable, beyond int
@@ -79,7 +78,7 @@ func (c *completeness) finish(v *verifier) {
 			asked = s
 		}
 		if len(s.sequences) == 0 {
-			c.found.note(Completeness, "%s: its producer keeps no sequences, so that it is not provable", s)
+			c.found.note(Completeness, "%s: its producer does not number its facts, so completeness is not provable", s)
 			continue
 		}
 		provable++
@@ -88,27 +87,27 @@ func (c *completeness) finish(v *verifier) {
 			complete++
 		}
 		if gone > 0 {
-			c.found.note(Completeness, "%s: sequences of it that are expired: %d", s, gone)
+			c.found.note(Completeness, "%s: expired sequences: %d", s, gone)
 		}
 	}
 	if v.totals.withheld > 0 && len(c.seals) == 0 {
-		c.found.settle(Completeness, Open, "the records are withheld, so that no sealed scope can be seen")
+		c.found.settle(Completeness, Open, "the records are withheld, so sealed scopes cannot be read")
 		return
 	}
 	within := fmt.Sprintf("sealed scopes: %d, of which complete: %d", provable, complete)
 	if beyond > 0 {
-		c.found.note(Completeness, "sealed scopes that go beyond the %s of the pack, which cannot show whether all of theirs is recorded: %d", v.header.Scope.Kind, beyond)
+		c.found.note(Completeness, "sealed scopes that extend beyond the %s of the pack and cannot be checked with this pack: %d", v.header.Scope.Kind, beyond)
 	}
 	if c.placed > 0 {
 		within += fmt.Sprintf("; records expired: %d", c.placed)
 	}
 	switch {
 	case asked == nil:
-		c.found.settle(Completeness, Open, "the %s of the pack was not sealed, so that more facts may have been recorded; %s", v.header.Scope.Kind, within)
+		c.found.settle(Completeness, Open, "the %s of the pack was not sealed, so further facts may exist; %s", v.header.Scope.Kind, within)
 	case len(asked.sequences) == 0:
-		c.found.settle(Completeness, Open, "the producer of the pack's %s keeps no sequences; %s", v.header.Scope.Kind, within)
+		c.found.settle(Completeness, Open, "the producer of the pack's %s does not number its facts; %s", v.header.Scope.Kind, within)
 	case complete < provable:
-		c.found.settle(Completeness, Open, "facts of sealed scopes are known not to be here; %s", within)
+		c.found.settle(Completeness, Open, "some facts of sealed scopes are known to be outside of the pack; %s", within)
 	default:
 		c.found.settle(Completeness, Passed, "%s", within)
 	}
@@ -118,17 +117,17 @@ func (s *seal) String() string {
 	return fmt.Sprintf("%s %s at line %d", s.scope, quote(s.id), s.line)
 }
 
-// within reports whether all that the seal is about is of a pack's scope.
+// within reports whether the whole scope of the seal lies within a pack's scope.
 func (s *seal) within(scope pack.Scope) bool {
 	return s.tenant == schema.TenantOf(scope.Tenant) && scope.Seals(s.scope) && scope.Has(&s.ids)
 }
 
-// is reports whether the seal is that of a pack's scope.
+// is reports whether the seal seals exactly a pack's scope.
 func (s *seal) is(scope pack.Scope) bool { return s.scope == scope.Kind && s.within(scope) }
 
-// check reports whether all sequences of a scope are there, and names those that
-// are not. Records without content may be they: their sequence is gone with it, unless
-// the fact of their erasure has it. expired is how many were found so.
+// check reports whether all sequences of a scope are present, and reports the missing ones. A
+// missing sequence can belong to a record without content, unless an erasure fact names its
+// sequence. expired is the number of sequences from erasure facts.
 func (c *completeness) check(s *seal, contentless int64) (whole bool, expired int64) {
 	whole = true
 	for _, source := range s.sequences {
@@ -159,14 +158,14 @@ func (c *completeness) check(s *seal, contentless int64) (whole bool, expired in
 		}
 		if len(elsewhere) > 0 {
 			whole = false
-			c.found.note(Completeness, "%s: it names facts of %s that are not of what was asked for, as the exporter says, within the sequences %s", s, quote(source.Source), spans(elsewhere))
+			c.found.note(Completeness, "%s: it names facts of %s within the sequences %s; the exporter states that they are outside of the requested scope", s, quote(source.Source), spans(elsewhere))
 		}
 		if len(lacking) == 0 {
 			continue
 		}
 		whole = false
 		if count(lacking) <= contentless {
-			c.found.note(Completeness, "%s: sequences %s of %s are not among the records that have content; %d records have none", s, spans(lacking), quote(source.Source), contentless)
+			c.found.note(Completeness, "%s: sequences %s of %s are not found among the records with content; %d records have no content", s, spans(lacking), quote(source.Source), contentless)
 			continue
 		}
 		for _, gap := range lacking {
@@ -176,21 +175,21 @@ func (c *completeness) check(s *seal, contentless int64) (whole bool, expired in
 	return whole, expired
 }
 
-// position says where in a scope a gap is.
+// position describes the place of a gap in a scope.
 func position(scope [][2]int64, gap [2]int64) string {
 	first, last := scope[0][0], scope[len(scope)-1][1]
 	switch {
 	case gap[0] == first && gap[1] == last:
-		return "which is all of it"
+		return "the whole scope"
 	case gap[0] == first:
-		return "the first of it"
+		return "the beginning of the scope"
 	case gap[1] == last:
-		return "the last of it"
+		return "the end of the scope"
 	}
-	return "in the middle of it"
+	return "in the middle of the scope"
 }
 
-// spans writes ranges as 3, 5–7.
+// spans formats ranges as 3, 5–7.
 func spans(list [][2]int64) string {
 	text := ""
 	for i, r := range list {

@@ -9,24 +9,23 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// conservation sees that candidates = selected + omitted, each omission with a
-// reason, over all parts of a selection. It holds what a selection said until it
-// is decided.
+// conservation checks candidates = selected + omitted for each selection, over all of its parts.
+// Each omission needs a reason. It keeps the sets of a selection until the selection is decided.
 type conservation struct {
 	found   *findings
 	open    map[uint64]*choice
 	checked int64
 }
 
-// choice is a selection of which not all parts were seen.
+// choice is a selection with parts still to come.
 type choice struct {
 	id         string
-	line       int64 // of the last part
+	line       int64 // line of the last part
 	considered []string
 	selected   []string
 	omitted    []string
-	parts      int64          // how many there are; 0 until one says so
-	seen       map[int64]bool // parts
+	parts      int64          // number of parts; 0 until a part states it
+	seen       map[int64]bool // parts read
 	decided    bool
 }
 
@@ -105,10 +104,10 @@ func (c *conservation) check(ch *choice) {
 	}
 	fault("neither selected nor omitted", neither)
 	fault("both selected and omitted", both)
-	fault("decided and no candidate", strange)
+	fault("selected or omitted, but not a candidate", strange)
 }
 
-// finish reports selections of which parts are not in the pack.
+// finish reports selections with parts outside of the pack.
 func (c *conservation) finish(v *verifier) {
 	for _, ch := range c.open {
 		if ch.decided && !v.facts.lost {
@@ -119,7 +118,7 @@ func (c *conservation) finish(v *verifier) {
 		c.found.settle(Conservation, NotChecked, "the records are withheld")
 		return
 	}
-	c.found.settle(Conservation, Passed, "selections whose candidates are all accounted for: %d", c.checked)
+	c.found.settle(Conservation, Passed, "selections with all candidates either selected or omitted: %d", c.checked)
 }
 
 func setOf(ids []string) []string {
@@ -128,7 +127,7 @@ func setOf(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// quote makes an id of the pack safe to print.
+// quote escapes and shortens an id of the pack for printing.
 func quote(id string) string {
 	const most = 120
 	if len(id) > most {
@@ -137,7 +136,7 @@ func quote(id string) string {
 	return fmt.Sprintf("%q", id)
 }
 
-// list names the first few ids.
+// list returns the first few ids.
 func list(ids []string) string {
 	const most = 5
 	var quoted []string

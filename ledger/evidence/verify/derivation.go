@@ -8,14 +8,14 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// derivation derives the documents again as the records come, and compares.
+// derivation derives the documents again from the records and compares them with the pack.
 type derivation struct {
 	v        *verifier
-	comparer *document.Comparer // nil where nothing can be derived
-	err      error              // ended it
+	comparer *document.Comparer // nil if nothing can be derived
+	err      error              // the error that ended the derivation
 }
 
-// derivationImpossible says why the documents cannot be compared.
+// derivationImpossible reports why the documents cannot be compared.
 func (v *verifier) derivationImpossible(reason string) {
 	v.found.settle(Derivation, NotChecked, "%s", reason)
 }
@@ -23,7 +23,7 @@ func (v *verifier) derivationImpossible(reason string) {
 func (v *verifier) newDerivation() *derivation {
 	d := &derivation{v: v}
 	if v.header.RedactIDs {
-		v.derivationImpossible("the documents have pseudonyms, which cannot be derived from the records")
+		v.derivationImpossible("the documents contain pseudonyms, which cannot be derived from the records")
 		return d
 	}
 	var err error
@@ -40,9 +40,8 @@ func (d *derivation) add(read *document.Reading, log int) {
 	}
 }
 
-// finish reports where documents are not what the records give. When records are
-// not what they were, that is said at the records; the documents that are as the
-// manifest has them are then not held against them.
+// finish reports documents that differ from the derivation. Changed records have faults of their
+// own. In that case, documents that match the manifest get no fault.
 func (d *derivation) finish(damaged int64) error {
 	if d.comparer == nil {
 		return nil
@@ -61,8 +60,8 @@ func (d *derivation) finish(damaged int64) error {
 		switch {
 		case altered && !v.changed[x.File] || !v.pack.Has(x.File):
 		case times[x.File] > 1:
-			// The parts of the file are not where they should be: lines mean nothing.
-			v.found.faultf(Derivation, x.File, 0, "this is not what the records give")
+			// The parts of the file are not in their places, so line numbers mean nothing.
+			v.found.faultf(Derivation, x.File, 0, "this differs from the derivation from the records")
 		case x.Outside:
 			v.found.faultf(Derivation, x.File, int64(x.Line), "%s", x.Problem)
 		default:
@@ -75,17 +74,17 @@ func (d *derivation) finish(damaged int64) error {
 		}
 	}
 	if altered {
-		v.derivationImpossible("not all records are what they were; documents that were not altered are not compared")
+		v.derivationImpossible("some records were altered, so unaltered documents were not compared")
 		return nil
 	}
 	v.compareManifest(summary)
 	v.facts.lacking = summary.Lacking
-	v.found.settle(Derivation, Passed, "documents are what the records give: %d files", len(document.Files())+1)
+	v.found.settle(Derivation, Passed, "files that match the derivation from the records: %d", len(document.Files())+1)
 	return nil
 }
 
-// compareManifest compares all of the manifest but the sizes and digests that it
-// lists, which are the question of the files.
+// compareManifest compares the manifest without the listed sizes and digests. The files question
+// checks those.
 func (v *verifier) compareManifest(summary document.Summary) {
 	text, err := v.pack.ReadFile(pack.ManifestFile)
 	if err != nil {
@@ -100,9 +99,9 @@ func (v *verifier) compareManifest(summary document.Summary) {
 		if i >= len(want) || !bytes.Equal(got, want[i]) {
 			line := int64(i + 1)
 			if !v.trusted {
-				line = 0 // what it lists may have been changed, and with it the order of the lines
+				line = 0 // the listed entries and their order may have been changed
 			}
-			v.found.faultf(Derivation, pack.ManifestFile, line, "this is not what the records give")
+			v.found.faultf(Derivation, pack.ManifestFile, line, "this differs from the derivation from the records")
 			return
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// documentFiles lists the files with schemas in the order in which references
-// can be followed: what defines ids comes before what refers to them.
+// documentFiles lists the files with schemas in the order for checking references: definitions of
+// ids come before their uses.
 func documentFiles() []string {
 	first := []string{pack.ProvenanceFile, pack.SourceMapFile}
 	for _, file := range append(document.Files(), pack.ManifestFile) {
@@ -28,8 +28,8 @@ func documentFiles() []string {
 	return first
 }
 
-// checkDocuments answers schemas and references, file by file and line by line:
-// each element of a list has a line of its own.
+// checkDocuments answers schemas and references, file by file and line by line. Each element of a
+// list has its own line.
 func (v *verifier) checkDocuments(ctx context.Context) error {
 	schemas, err := schemasOf()
 	if err != nil {
@@ -40,7 +40,7 @@ func (v *verifier) checkDocuments(ctx context.Context) error {
 	done := make(chan *elements, 2*runtime.GOMAXPROCS(0))
 	for _, file := range documentFiles() {
 		if !v.pack.Has(file) {
-			continue // said where files are compared
+			continue // reported by checkFiles
 		}
 		d := documentCheck{v: v, file: file, schemas: schemas[file], refs: refs, done: done}
 		if err := d.run(ctx); err != nil {
@@ -60,24 +60,23 @@ type documentCheck struct {
 	file     string
 	schemas  documentSchemas
 	refs     *references
-	list     string // whose elements come
-	skeleton []byte // the text without elements
+	list     string // the list of the next elements
+	skeleton []byte // the text without list elements
 	elements int64
-	done     chan *elements // checked, for those that come
+	done     chan *elements // checked elements, for reuse
 }
 
-// elements are lines that follow each other, each an element of a list.
+// elements are consecutive lines, each an element of a list.
 type elements struct {
-	first int64 // number of the first line
+	first int64 // line number of the first
 	text  []byte
-	ends  []int // of each in text
+	ends  []int // end of each in text
 }
 
-// elementsAtOnce is how many elements a worker gets at a time, unless they have
-// more bytes than bytesAtOnce.
+// elementsAtOnce bounds the elements that a worker gets at a time, together with bytesAtOnce.
 const elementsAtOnce = 512
 
-// room returns elements to fill, that are done with if there are any.
+// room returns an empty buffer for elements, a used one if possible.
 func (d *documentCheck) room() *elements {
 	select {
 	case e := <-d.done:
@@ -148,16 +147,15 @@ func (d *documentCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// isElement reports whether a line is an element: a whole object, but not one
-// that is all of a document.
+// isElement reports whether a line is an element: a complete object, but not a whole document.
 func isElement(text []byte, number int64) bool {
 	return number > 1 && len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}'
 }
 
-// listBegins is how a line ends after which the elements of a list come.
+// listBegins matches the end of a line that begins a list.
 var listBegins = regexp.MustCompile(`"([a-z_]+)":\[\n?$`)
 
-// structure takes a line of what stands around the elements.
+// structure adds a line from outside of the lists' elements.
 func (d *documentCheck) structure(text []byte, number int64) {
 	const most = 8 << 20
 	if len(d.skeleton)+len(text) > most {
@@ -171,11 +169,11 @@ func (d *documentCheck) structure(text []byte, number int64) {
 	}
 }
 
-// checkSkeleton checks the document as if its lists had no elements.
+// checkSkeleton checks the document with empty lists.
 func (d *documentCheck) checkSkeleton() {
 	var value any
 	if err := json.Unmarshal(d.skeleton, &value); err != nil {
-		d.v.found.faultf(Schemas, d.file, 0, "is no JSON: %v", err)
+		d.v.found.faultf(Schemas, d.file, 0, "is not valid JSON: %v", err)
 		return
 	}
 	if pointer, reason := invalid(d.schemas.whole, value); reason != "" {
@@ -192,7 +190,7 @@ func (d *documentCheck) checkElements(list string, batch *elements) {
 		from = to
 		var value any
 		if err := json.Unmarshal(text, &value); err != nil {
-			d.v.found.faultf(Schemas, d.file, number, "is no JSON: %v", err)
+			d.v.found.faultf(Schemas, d.file, number, "is not valid JSON: %v", err)
 			continue
 		}
 		if pointer, reason := invalid(d.schemas.elements[list], value); reason != "" {
@@ -212,7 +210,7 @@ func (d *documentCheck) checkElements(list string, batch *elements) {
 	}
 }
 
-// workers runs what is independent on all processors.
+// workers runs independent work on all processors.
 type workers struct {
 	ctx   context.Context
 	group *errgroup.Group
@@ -236,8 +234,8 @@ func (w *workers) do(work func()) {
 	})
 }
 
-// wait waits for all that was given.
+// wait waits for all work.
 func (w *workers) wait() {
-	_ = w.group.Wait() // work reports what it finds itself
+	_ = w.group.Wait() // work reports its own errors
 	w.begin()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// erasures sees that what is expired was erased by a fact that is in the log: anybody
-// could hide a record by calling it erased.
+// erasures checks that a proven fact names each expired record. Without this check, anybody could
+// hide a record by marking it as erased.
 type erasures struct {
 	found *findings
 	gone  []gone
@@ -25,10 +25,10 @@ type gone struct {
 	leaf    uint64
 }
 
-// naming says that an erasure has a leaf, both shortened.
+// naming is the pair of an erasure and a leaf, both hashed.
 type naming struct{ erasure, leaf uint64 }
 
-// remnant is what the fact of an erasure says of a record's sequence.
+// remnant is the sequence of a record in an erasure fact.
 type remnant struct {
 	stream   stream
 	sequence *int64
@@ -40,7 +40,7 @@ func (e *erasures) expired(l *line) {
 	e.gone = append(e.gone, gone{l.number, l.record.Erased, leafKey(l.record.Leaf)})
 }
 
-// apply takes in a fact of a tenant. An erasure may have several.
+// apply adds a fact of a tenant. An erasure can have several facts.
 func (e *erasures) apply(tenant string, f *schema.ErasureApplied) {
 	if e.named == nil {
 		e.named = make(map[naming]remnant)
@@ -58,8 +58,7 @@ func (e *erasures) apply(tenant string, f *schema.ErasureApplied) {
 	}
 }
 
-// finish judges the expired records of a tenant, and tells the completeness which
-// sequences they had.
+// finish checks the expired records of a tenant, and passes their sequences to completeness.
 func (e *erasures) finish(v *verifier) {
 	unseen := 0
 	for _, g := range e.gone {
@@ -75,16 +74,16 @@ func (e *erasures) finish(v *verifier) {
 			unseen++
 			v.facts.sealed.unplaced++
 		case v.facts.lost:
-			unseen++ // its fact may be among what was changed
+			unseen++ // its fact may be among the altered records
 			v.facts.sealed.unplaced++
 		default:
-			e.found.faultf(Inclusion, pack.EventsFile, g.line, "is expired, and no erasure %s in the pack names it", quote(g.erasure))
+			e.found.faultf(Inclusion, pack.EventsFile, g.line, "is marked as erased by %s, but no fact of this erasure in the pack names it", quote(g.erasure))
 		}
 	}
 	if len(e.gone) > 0 && unseen < len(e.gone) {
-		e.found.note(Inclusion, "expired records, which proven facts of erasures name: %d", len(e.gone)-unseen)
+		e.found.note(Inclusion, "expired records named by proven erasure facts: %d", len(e.gone)-unseen)
 	}
 	if unseen > 0 {
-		e.found.note(Inclusion, "expired records, the facts of whose erasures cannot be seen: %d", unseen)
+		e.found.note(Inclusion, "expired records with erasure facts that cannot be read: %d", unseen)
 	}
 }

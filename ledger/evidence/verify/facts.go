@@ -8,15 +8,15 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// facts is what later questions need of the records.
+// facts collects the data of the records for later questions.
 type facts struct {
 	choices  conservation
 	sealed   completeness
 	redacted redactions
 	erasures erasures
-	// lost says that not all records could be seen as they were.
+	// lost means that some records could not be read unaltered.
 	lost bool
-	// lacking are the things that records name and none describes.
+	// lacking are the ids that records name and no record describes.
 	lacking []document.Thing
 }
 
@@ -27,7 +27,7 @@ func (f *facts) begin(v *verifier) {
 	f.erasures = erasures{found: v.found}
 }
 
-// see takes a record that is as the log has it.
+// see adds a record that matches the log.
 func (f *facts) see(l *line) {
 	e := l.record.Event
 	if e == nil {
@@ -57,14 +57,14 @@ func (f *facts) see(l *line) {
 	}
 }
 
-// finish answers what only the end of the records answers.
+// finish answers the questions that need all records.
 func (f *facts) finish(v *verifier) {
 	f.choices.finish(v)
 	f.erasures.finish(v)
 	f.sealed.finish(v)
 }
 
-// hashOf shortens what identifies something: tables of it stay small.
+// hashOf hashes an identity, which keeps tables of identities small.
 func hashOf(parts ...string) uint64 {
 	var b []byte
 	for _, p := range parts {

@@ -51,7 +51,7 @@ func TestMissingFactsAreNamed(t *testing.T) {
 	if v := lacking(t, func(n int64) bool { return n == 9 }); v.Status != Open {
 		t.Errorf("%+v", v)
 	}
-	for gap, want := range map[[2]int64]string{{3, 3}: "the first of it", {4, 5}: "in the middle of it", {7, 9}: "the last of it", {3, 9}: "which is all of it"} {
+	for gap, want := range map[[2]int64]string{{3, 3}: "the beginning of the scope", {4, 5}: "in the middle of the scope", {7, 9}: "the end of the scope", {3, 9}: "the whole scope"} {
 		if got := position([][2]int64{{3, 5}, {7, 9}}, gap); got != want {
 			t.Errorf("%v is %s", gap, got)
 		}
@@ -84,7 +84,7 @@ func TestNoSequences(t *testing.T) {
 	seal.Sequence = nil
 	r.record(seal)
 	r.finish()
-	if v := r.verify().Of(Completeness); v.Status != Open || !strings.Contains(v.Detail+fmt.Sprint(v.Notes), "keeps no sequences") {
+	if v := r.verify().Of(Completeness); v.Status != Open || !strings.Contains(v.Detail+fmt.Sprint(v.Notes), "does not number its facts") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -152,8 +152,8 @@ func TestConservation(t *testing.T) {
 		"":                                  {part(1, ref("a"), "a", ""), part(2, ref("b"), "", "b")},
 		`neither selected nor omitted: "c"`: {part(1, ref("a", "c"), "a", ""), part(2, ref("b"), "", "b")},
 		`both selected and omitted: "a"`:    {part(1, ref("a"), "a", ""), part(2, ref("a"), "", "a")},
-		`decided and no candidate: "d"`:     {part(1, ref("a"), "a", ""), part(2, nil, "", "d")},
-		"only 1 of 2 parts":                 {part(1, ref("a"), "a", ""), nil},
+		`selected or omitted, but not a candidate: "d"`: {part(1, ref("a"), "a", ""), part(2, nil, "", "d")},
+		"only 1 of 2 parts":                             {part(1, ref("a"), "a", ""), nil},
 	} {
 		c := conservation{found: newFindings(9), open: make(map[uint64]*choice)}
 		for i, f := range parts {

@@ -13,15 +13,14 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// checkFiles compares what is there with what the manifest lists, and finds out
-// which files were changed.
+// checkFiles compares the files with the manifest and finds the changed ones.
 func (v *verifier) checkFiles() error {
 	v.changed = make(map[string]bool)
 	text, err := v.pack.ReadFile(pack.ManifestFile)
 	if err != nil {
 		v.changed[pack.ManifestFile] = true
 		v.found.settle(Files, NotChecked, "there is no manifest")
-		return nil // said by checkSignature
+		return nil // reported by checkSignature
 	}
 	listed, err := pack.ManifestFiles(text)
 	if err != nil {
@@ -35,33 +34,32 @@ func (v *verifier) checkFiles() error {
 	seen := map[string]bool{pack.ManifestFile: true, pack.AttestationFile: true}
 	for i, f := range listed {
 		if seen[f.Path] {
-			v.manifestFault(i, f.Path, "is listed twice or lists what the manifest may not")
+			v.manifestFault(i, f.Path, "is listed twice, or may not be in the manifest")
 		}
 		seen[f.Path] = true
 		e, there := sums[f.Path]
 		switch {
 		case !there:
-			v.contradicted(i, f.Path, "is listed and is not there")
+			v.contradicted(i, f.Path, "is listed but is not in the pack")
 		case e.sum == "":
 			v.contradicted(i, f.Path, "cannot be read")
 		case e.size != f.Size:
-			v.contradicted(i, f.Path, fmt.Sprintf("has %d bytes, and %d are listed", e.size, f.Size))
+			v.contradicted(i, f.Path, fmt.Sprintf("has %d bytes, but the manifest lists %d", e.size, f.Size))
 		case pack.HashPrefix+e.sum != f.Hash:
-			v.contradicted(i, f.Path, "does not have the digest that is listed")
+			v.contradicted(i, f.Path, "does not match the listed digest")
 		}
 	}
 	for _, e := range v.pack.Files() {
 		if !seen[e.Path] {
-			v.contradicted(-1, e.Path, "is there and is not listed")
+			v.contradicted(-1, e.Path, "is in the pack but is not listed")
 		}
 	}
 	v.found.settle(Files, Passed, "all %d files are as listed", len(listed))
 	return nil
 }
 
-// contradicted reports that a file and entry i of the manifest differ, at the
-// one that is to blame: the manifest where it is not the signed one and the file
-// otherwise.
+// contradicted reports that a file and entry i of the manifest differ. The fault goes to the
+// manifest if it is not the signed one, and to the file otherwise.
 func (v *verifier) contradicted(i int, path, reason string) {
 	if !v.trusted && v.signers != nil {
 		v.manifestFault(i, path, reason)
@@ -79,10 +77,10 @@ func (v *verifier) manifestFault(i int, path, reason string) {
 	v.found.fault(Files, Fault{File: pack.ManifestFile, Pointer: pointer, Reason: strings.ToValidUTF8(path, "�") + " " + reason})
 }
 
-// fileSum is what a file really has.
+// fileSum holds the real size and digest of a file.
 type fileSum struct {
 	size int64
-	sum  string // hexadecimal; none for a file that cannot be read
+	sum  string // hexadecimal; empty for an unreadable file
 }
 
 // digests reads every file once.

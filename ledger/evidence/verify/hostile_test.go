@@ -46,7 +46,7 @@ func TestBadPacks(t *testing.T) {
 		"another key": {func(t *testing.T, r *rig) { r.key = newKey(t) }, Signature, pack.AttestationFile, "not signed by a given key"},
 		"another key's checkpoint": {func(t *testing.T, r *rig) {
 			r.replace(pack.CheckpointFile(1), small(t).read(pack.CheckpointFile(1)))
-		}, Signature, pack.CheckpointFile(1), "not signed by a key"},
+		}, Signature, pack.CheckpointFile(1), "not signed by a known key"},
 		"a checkpoint of another log": {func(t *testing.T, r *rig) {
 			text, err := proof.Checkpoint{Origin: "ctxledger/CTX/other", Size: 30}.Sign(r.key.signer)
 			r.must(err)
@@ -59,7 +59,7 @@ func TestBadPacks(t *testing.T) {
 		}, Inclusion, pack.HashesFile(1), "in a tree of size 5"},
 		"an unsigned pack":                {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.AttestationFile))) }, Signature, pack.AttestationFile, "not signed"},
 		"a file that is not listed":       {func(_ *testing.T, r *rig) { r.replace("extra.json", []byte("{}")) }, Files, "extra.json", "is not listed"},
-		"a listed file that is not there": {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile))) }, Files, pack.ReadmeFile, "is not there"},
+		"a listed file that is not there": {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile))) }, Files, pack.ReadmeFile, "is not in the pack"},
 		"an unknown version":              {func(_ *testing.T, r *rig) { r.edit(pack.HeaderFile, "ctxledger-pack/1", "ctxledger-pack/9") }, Format, pack.HeaderFile, "not a pack of the format"},
 		"truncated records": {func(_ *testing.T, r *rig) {
 			text := r.read(pack.EventsFile)
@@ -68,7 +68,7 @@ func TestBadPacks(t *testing.T) {
 		"truncated documents": {func(_ *testing.T, r *rig) {
 			text := r.read(pack.ProvenanceFile)
 			r.replace(pack.ProvenanceFile, text[:len(text)-40])
-		}, Schemas, pack.ProvenanceFile, "is no JSON"},
+		}, Schemas, pack.ProvenanceFile, "is not valid JSON"},
 		"a truncated manifest": {func(_ *testing.T, r *rig) {
 			text := r.read(pack.ManifestFile)
 			r.replace(pack.ManifestFile, text[:len(text)/2])
@@ -80,7 +80,7 @@ func TestBadPacks(t *testing.T) {
 		"a pipe":            {func(_ *testing.T, r *rig) { r.must(syscall.Mkfifo(filepath.Join(r.target, "pipe"), 0o600)) }, Format, "pipe", "named pipe"},
 		"no records":        {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, nil) }, Inclusion, pack.EventsFile, "log index"},
 		"no leaves":         {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.LeavesFile(1)))) }, Inclusion, pack.LeavesFile(1), "is missing"},
-		"no proof":          {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.HashesFile(1)))) }, Inclusion, pack.HashesFile(1), "no proof"},
+		"no proof":          {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.HashesFile(1)))) }, Inclusion, pack.HashesFile(1), "the proof is missing"},
 		"nothing but lines": {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, bytes.Repeat([]byte("\n"), 5000)) }, Format, pack.EventsFile, `want {"log_index":`},
 		"lines without end": {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, bytes.Repeat([]byte("["), 2<<20)) }, Format, pack.EventsFile, `want {"log_index":`},
 	} {
@@ -109,12 +109,12 @@ func TestForgedRecord(t *testing.T) {
 	r.replace(pack.LeavesFile(1), bytes.Join(leaves, nil))
 	report := r.verify()
 	want(t, report, Inclusion, pack.HashesFile(1), "the leaves give the root")
-	want(t, report, Files, pack.EventsFile, "bytes, and")
+	want(t, report, Files, pack.EventsFile, "bytes, but")
 	// With the manifest made to fit as well, the signature is what fails.
 	for _, path := range []string{pack.EventsFile, pack.LeavesFile(1)} {
 		r.edit(pack.ManifestFile, listedHash(r, path), hashOfFile(r, path))
 	}
-	want(t, r.verify(), Signature, pack.ManifestFile, "not the manifest that was signed")
+	want(t, r.verify(), Signature, pack.ManifestFile, "not the signed manifest")
 }
 
 // listedHash is the hash that the manifest has for a file.
@@ -150,7 +150,7 @@ func TestSignedLies(t *testing.T) {
 	s.turnOf(9, func(e *schema.Event) { r.record(e) })
 	r.manifest = func(text []byte) []byte { return bytes.Replace(text, []byte(`"partial"`), []byte(`"complete"`), 1) }
 	r.finish()
-	want(t, r.verify(), Derivation, pack.ManifestFile, "not what the records give")
+	want(t, r.verify(), Derivation, pack.ManifestFile, "differs from the derivation from the records")
 }
 
 // TestHostileIDs prints nothing of a pack as it came.

@@ -13,10 +13,10 @@ import (
 // leafSource reads the leaves of all logs, one log after the other.
 type leafSource struct {
 	v       *verifier
-	log     int // that is read, from 1
+	log     int // current log, from 1
 	lines   *pack.LineReader
-	missing map[int]bool // logs whose leaves cannot be read at all
-	at      int64        // number of the line that was read last
+	missing map[int]bool // logs without readable leaves
+	at      int64        // number of the last line
 }
 
 func (v *verifier) openLeaves() *leafSource {
@@ -56,8 +56,7 @@ func (s *leafSource) next() (leaf, bool) {
 	}
 }
 
-// advance opens the leaves of the next log, if it has some, and reports whether
-// there is a next log.
+// advance opens the leaves of the next log with leaves. It reports whether there is a next log.
 func (s *leafSource) advance() bool {
 	if s.log == len(s.v.heads) {
 		return false
@@ -74,13 +73,13 @@ func (s *leafSource) advance() bool {
 
 func (s *leafSource) close() {
 	if s.lines != nil {
-		_ = s.lines.Close() // nothing was written
+		_ = s.lines.Close() // opened for reading only
 		s.lines = nil
 	}
 }
 
-// errHashLine says that a line of a proof is no hash.
-var errHashLine = errors.New("no hash")
+// errHashLine means that a line of a proof is not a hash.
+var errHashLine = errors.New("not a hash")
 
 // hashSource reads the hashes of a multiproof.
 type hashSource struct{ lines *pack.LineReader }
@@ -89,7 +88,7 @@ func (v *verifier) openHashes(log int) *hashSource {
 	lines, err := v.pack.Lines(pack.HashesFile(log))
 	if err != nil {
 		v.unreadable(pack.HashesFile(log), 0, err)
-		v.found.faultf(Inclusion, pack.HashesFile(log), 0, "there is no proof")
+		v.found.faultf(Inclusion, pack.HashesFile(log), 0, "the proof is missing")
 		return &hashSource{}
 	}
 	return &hashSource{lines}
@@ -115,6 +114,6 @@ func (s *hashSource) next() (tlog.Hash, error) {
 
 func (s *hashSource) close() {
 	if s.lines != nil {
-		_ = s.lines.Close() // nothing was written
+		_ = s.lines.Close() // opened for reading only
 	}
 }

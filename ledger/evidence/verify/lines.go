@@ -25,33 +25,33 @@ func (u untilDone) Read(b []byte) (int, error) {
 	return u.from.Read(b)
 }
 
-// A line is a line of events.ndjson and what can be said of it alone.
+// A line is a line of events.ndjson with the results that need no other line.
 type line struct {
 	number int64
 	digest uint64 // [pack.LineDigest]
 	record *pack.Record
-	err    error     // why it is no record
-	leaf   tlog.Hash // of the record's bytes, or the stated one when they are not there
+	err    error     // parse error
+	leaf   tlog.Hash // computed from the record's bytes, or the stated leaf of a record without bytes
 	read   *document.Reading
 }
 
-// linesAtOnce and bytesAtOnce bound the lines that a worker gets at a time.
+// linesAtOnce and bytesAtOnce bound the size of a batch for a worker.
 const (
 	linesAtOnce = 256
 	bytesAtOnce = 1 << 20
 )
 
-// batch is a stretch of lines: first their text, then what was read of it.
+// batch is a series of lines: first their text, then the parsed records.
 type batch struct {
 	text  []byte
-	ends  []int // of each line in text
+	ends  []int // end of each line in text
 	first int64 // number of the first line
 	lines []line
-	err   error // reading ended with this
+	err   error // the error that ended reading
 	done  chan struct{}
 }
 
-// lineSource reads a file's lines in order, and in parallel what they hold.
+// lineSource reads the lines of a file in order and parses them in parallel.
 type lineSource struct {
 	batches chan *batch
 	now     *batch
@@ -60,7 +60,7 @@ type lineSource struct {
 	free    chan *batch
 }
 
-// readLines starts to read. The context ends all that it started.
+// readLines starts reading. The end of the context stops all its goroutines.
 func readLines(ctx context.Context, from *pack.LineReader) *lineSource {
 	workers := runtime.GOMAXPROCS(0)
 	s := &lineSource{batches: make(chan *batch, 2*workers), free: make(chan *batch, 2*workers+2)}
@@ -98,7 +98,7 @@ func readLines(ctx context.Context, from *pack.LineReader) *lineSource {
 	return s
 }
 
-// empty returns a batch to fill, one that was used before if there is one.
+// empty returns an empty batch, a used one if possible.
 func (s *lineSource) empty(first int64) *batch {
 	var b *batch
 	select {
@@ -149,8 +149,8 @@ func readLine(text []byte, number int64) line {
 	return l
 }
 
-// next returns the next line, which is its caller's to keep, and false at the
-// end, with the error that reading ended with in err.
+// next returns the next line, which the caller owns. At the end it returns false. Then err is the
+// error that ended reading.
 func (s *lineSource) next() (line, bool) {
 	for s.now == nil || s.at == len(s.now.lines) {
 		if s.now != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ranges is a set of sequences, as closed ranges in rising order once [ranges.sort]
-// was called. It is small where sequences come nearly in order.
+// ranges is a set of sequences. After [ranges.sort] it consists of closed ranges in rising order.
+// It is small if sequences come nearly in order.
 type ranges struct {
 	list   [][2]int64
 	sorted bool
@@ -69,7 +69,7 @@ func (r *ranges) without(first, last int64) (rest [][2]int64) {
 	return rest
 }
 
-// count is how many sequences the ranges have, at most a billion.
+// count returns the number of sequences in the ranges, at most a billion.
 func count(list [][2]int64) (n int64) {
 	const most = 1_000_000_000
 	for _, r := range list {

@@ -12,34 +12,32 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 )
 
-// records goes through events.ndjson and the leaves of all logs at once.
+// records reads events.ndjson and the leaves of all logs together.
 type records struct {
 	v       *verifier
 	ctx     context.Context
 	lines   *lineSource
 	leaves  *leafSource
 	aligned aligner
-	ahead   *placed // taken and not yet given to the proof
+	ahead   *placed // taken, but not yet passed to the proof
 	derived *derivation
-	// damaged counts records that are not what the log has, lacking counts those
-	// that are not there at all.
+	// damaged counts records that do not match the log, lacking counts missing records.
 	damaged, lacking int64
-	last             []uint64 // stream_seq before, by log
+	last             []uint64 // last stream_seq by log
 }
 
-// placed is a record in the log of which the proof has to know.
+// placed is a record in the log that belongs in the proof.
 type placed struct {
 	log   int
 	index int64
 	hash  tlog.Hash
 }
 
-// checkRecords answers inclusion and order, and lets the later checks see the
-// facts.
+// checkRecords answers inclusion and order, and passes the facts to the later checks.
 func (v *verifier) checkRecords(ctx context.Context) error {
 	v.facts.begin(v)
 	if len(v.heads) == 0 {
-		v.found.faultf(Format, pack.HeaderFile, 1, "names no log")
+		v.found.faultf(Format, pack.HeaderFile, 1, "the header names no log")
 	}
 	file, err := v.pack.Lines(pack.EventsFile)
 	if err != nil {
@@ -60,10 +58,10 @@ func (v *verifier) checkRecords(ctx context.Context) error {
 	for log := range v.heads {
 		r.prove(log + 1)
 	}
-	for r.take(len(v.heads)) { // what no log has
+	for r.take(len(v.heads)) { // records of no log
 	}
 	r.readErrors()
-	v.found.settle(Order, Passed, "records in the order of the log: %d", v.totals.records)
+	v.found.settle(Order, Passed, "records in log order: %d", v.totals.records)
 	r.settleInclusion()
 	v.facts.lost = r.damaged+r.lacking > 0
 	if err := ctx.Err(); err != nil {
@@ -87,14 +85,14 @@ func (r *records) settleInclusion() {
 	v.found.settle(Inclusion, Passed, "records proven under signed heads: %d", v.totals.records)
 }
 
-// readErrors reports what ended the files before their end.
+// readErrors reports the errors that ended reading early.
 func (r *records) readErrors() {
 	if err := r.lines.err; err != nil && err != io.EOF {
 		r.v.unreadable(pack.EventsFile, r.v.totals.records+1, err)
 	}
 }
 
-// nextLine counts the lines as they come.
+// nextLine returns the next line and counts it.
 func (r *records) nextLine() (line, bool) {
 	l, ok := r.lines.next()
 	if ok {
@@ -122,7 +120,7 @@ func (r *records) prove(log int) {
 	if h.signed && hashes.lines != nil {
 		err = proof.CheckMany(h.Size, h.Root, next, hashes.next)
 	}
-	for { // the rest, when the proof ended early
+	for { // the rest, if the proof ended early
 		if _, _, end := next(); end != nil {
 			break
 		}
@@ -135,14 +133,14 @@ func (r *records) prove(log int) {
 	case errors.Is(err, errHashLine):
 		v.found.faultf(Inclusion, path, hashes.lines.Number(), "%v", err)
 	case !v.changed[path] && (r.damaged > 0 || r.lacking > 0):
-		// Said where the damage is: the root cannot come out.
+		// The damaged records have faults already. The root cannot match.
 	default:
 		v.found.faultf(Inclusion, path, 0, "%v", err)
 	}
 }
 
-// take goes on until a record has its place in a log, and reports whether there
-// was one. log is the one to which records belong that no leaf places.
+// take reads until it finds a record with a place in a log, and reports whether there was one.
+// Records without a leaf count as records of log.
 func (r *records) take(log int) bool {
 	for r.ahead == nil {
 		m, ok := r.aligned.next()
@@ -167,18 +165,18 @@ func (r *records) consider(m match, log int) {
 	}
 }
 
-// place hands a record on to the proof of its log.
+// place passes a record to the proof of its log.
 func (r *records) place(log int, index int64, hash tlog.Hash) {
 	r.ahead = &placed{log, index, hash}
 }
 
-// blamesLeaves reports whether the leaves of a log are to blame where they and
-// the records contradict each other.
+// blamesLeaves reports whether the leaves of a log get the fault when they contradict the records.
 func (r *records) blamesLeaves(log int) bool {
 	return r.v.changed[pack.LeavesFile(log)] && !r.v.changed[pack.EventsFile]
 }
 
-// exact is a line as it was when the proof was made. That does not make it true.
+// exact handles a line that has not changed since the proof was made. Its record can still be
+// false.
 func (r *records) exact(m match) {
 	l, v := m.line, r.v
 	if l.err != nil {
@@ -197,15 +195,15 @@ func (r *records) exact(m match) {
 	r.good(l, m.leaf.log)
 }
 
-// agrees holds a record against its leaf.
+// agrees compares a record with its leaf.
 func (r *records) agrees(l *line, f *leaf) bool {
 	switch rec := l.record; {
 	case rec.LogIndex != f.LogIndex:
-		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "has the log index %d, and its proof is for %d", rec.LogIndex, f.LogIndex)
+		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "has the log index %d, but its proof is for %d", rec.LogIndex, f.LogIndex)
 	case l.leaf != f.Leaf:
-		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "its bytes give the leaf %s, and its proof is for %s", short(l.leaf), short(f.Leaf))
+		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "its bytes give the leaf %s, but its proof is for %s", short(l.leaf), short(f.Leaf))
 	case l.leaf != rec.Leaf:
-		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "its bytes give the leaf %s, and it states %s", short(l.leaf), short(rec.Leaf))
+		r.v.found.faultf(Inclusion, pack.EventsFile, l.number, "its bytes give the leaf %s, but it states %s", short(l.leaf), short(rec.Leaf))
 	default:
 		return true
 	}
@@ -214,7 +212,7 @@ func (r *records) agrees(l *line, f *leaf) bool {
 
 func short(h tlog.Hash) string { return fmt.Sprintf("%x…", h[:6]) }
 
-// inOrder sees that the stream's sequences rise with the log's.
+// inOrder checks that the stream's sequences rise with the log indexes.
 func (r *records) inOrder(l *line, log int) {
 	if before := r.last[log]; l.record.StreamSeq <= before {
 		r.v.found.faultf(Order, pack.EventsFile, l.number, "has the stream sequence %d, after %d", l.record.StreamSeq, before)
@@ -223,7 +221,7 @@ func (r *records) inOrder(l *line, log int) {
 	r.last[log] = l.record.StreamSeq
 }
 
-// good is a record that is what the log has.
+// good handles a record that matches the log.
 func (r *records) good(l *line, log int) {
 	r.place(log, l.record.LogIndex, l.leaf)
 	switch {
@@ -236,14 +234,14 @@ func (r *records) good(l *line, log int) {
 	r.derived.add(l.read, log)
 }
 
-// changed is a line that stands where another one should.
+// changed handles a line in the place of another one.
 func (r *records) changed(m match) {
 	l, f, v := m.line, m.leaf, r.v
 	if r.blamesLeaves(f.log) && l.err == nil {
 		if f.err != nil {
 			v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "%v", f.err)
 		} else {
-			v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "is not of the record at line %d", l.number)
+			v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "does not belong to the record at line %d", l.number)
 		}
 		r.good(l, f.log)
 		return
@@ -252,11 +250,11 @@ func (r *records) changed(m match) {
 	switch {
 	case l.err != nil:
 		v.found.faultf(Format, pack.EventsFile, l.number, "%v", l.err)
-		v.found.faultf(Inclusion, pack.EventsFile, l.number, "is no record")
+		v.found.faultf(Inclusion, pack.EventsFile, l.number, "is not a record")
 	case f.err != nil:
 		v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "%v", f.err)
 	case r.agrees(l, f):
-		v.found.faultf(Inclusion, pack.EventsFile, l.number, "was changed in what its leaf does not cover: the place in the stream, the time of recording or how it is written")
+		v.found.faultf(Inclusion, pack.EventsFile, l.number, "was changed in a part that its leaf does not cover: the stream sequence, the time of recording or the formatting")
 	}
 	if f.err == nil {
 		r.place(f.log, f.LogIndex, f.Leaf)
@@ -265,11 +263,11 @@ func (r *records) changed(m match) {
 	}
 }
 
-// missing is a leaf without its line.
+// missing handles a leaf without its line.
 func (r *records) missing(f *leaf) {
 	v := r.v
 	if r.blamesLeaves(f.log) {
-		v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "is a leaf of no record")
+		v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "is a leaf without a record")
 		return
 	}
 	r.lacking++
@@ -277,11 +275,11 @@ func (r *records) missing(f *leaf) {
 		v.found.faultf(Inclusion, pack.LeavesFile(f.log), f.number, "%v", f.err)
 		return
 	}
-	v.found.faultf(Inclusion, pack.EventsFile, r.here(), "the record with log index %d is not at its place", f.LogIndex)
+	v.found.faultf(Inclusion, pack.EventsFile, r.here(), "the record with log index %d is not in its place", f.LogIndex)
 	r.place(f.log, f.LogIndex, f.Leaf)
 }
 
-// here is the number of the line that comes next.
+// here is the number of the next line.
 func (r *records) here() int64 {
 	if len(r.aligned.lines) > 0 {
 		return r.aligned.lines[0].number
@@ -289,7 +287,7 @@ func (r *records) here() int64 {
 	return r.v.totals.records + 1
 }
 
-// leafHere is the number of the leaf that comes next.
+// leafHere is the number of the next leaf.
 func (r *records) leafHere() int64 {
 	if len(r.aligned.leaves) > 0 {
 		return r.aligned.leaves[0].number
@@ -297,12 +295,12 @@ func (r *records) leafHere() int64 {
 	return r.leaves.at + 1
 }
 
-// extra is a line without a leaf.
+// extra handles a line without a leaf.
 func (r *records) extra(l *line, log int) {
 	v := r.v
 	if l.err == nil && log > 0 && (r.blamesLeaves(log) || r.leaves.missing[log]) {
 		if !r.leaves.missing[log] {
-			v.found.faultf(Inclusion, pack.LeavesFile(log), r.leafHere(), "the leaf of the record at line %d is not at its place", l.number)
+			v.found.faultf(Inclusion, pack.LeavesFile(log), r.leafHere(), "the leaf of the record at line %d is not in its place", l.number)
 		}
 		r.good(l, log)
 		return
@@ -311,5 +309,5 @@ func (r *records) extra(l *line, log int) {
 	if l.err != nil {
 		v.found.faultf(Format, pack.EventsFile, l.number, "%v", l.err)
 	}
-	v.found.faultf(Order, pack.EventsFile, l.number, "a line too many, or not at its place: the proof has no such record here")
+	v.found.faultf(Order, pack.EventsFile, l.number, "an additional or misplaced line: the proof has no such record here")
 }

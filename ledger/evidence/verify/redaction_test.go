@@ -77,7 +77,7 @@ func TestPlantedLeaks(t *testing.T) {
 			r := leaky(t, func(s *session, r *rig) { r.record(s.event(fact)) })
 			report := r.verify(k)
 			hold(t, report, map[Question]Status{Redaction: Failed})
-			want(t, report, Redaction, pack.EventsFile, `has a value that the redaction "red-1" withheld (record at line 8)`)
+			want(t, report, Redaction, pack.EventsFile, `contains a value that redaction "red-1" withholds (record at line 8)`)
 			if text := faults(report); strings.Contains(text, "hunter2") || !strings.Contains(text, "events.ndjson:9 ") {
 				t.Errorf("%s", text)
 			}
@@ -100,7 +100,7 @@ func TestLeaksBesideTheRecords(t *testing.T) {
 		}
 		quoted := fmt.Sprintf("%q", secretValue)
 		r.replace(path, append(append(bytes.Clone(original), quoted...), '\n'))
-		want(t, r.verify(k), Redaction, path, "has a value")
+		want(t, r.verify(k), Redaction, path, "contains a value")
 		r.replace(path, original)
 	}
 }
@@ -118,12 +118,12 @@ func TestContentOfRedactedItems(t *testing.T) {
 		r.record(s.event(item("gone", "what it was")))
 		r.record(s.event(removed(t)))
 	})
-	want(t, before.verify(), Redaction, pack.EventsFile, "has the content of an item that was redacted later, at line 10")
+	want(t, before.verify(), Redaction, pack.EventsFile, "contains the content of an item that was redacted later, at line 10")
 	after := leaky(t, func(s *session, r *rig) {
 		r.record(s.event(removed(t)))
 		r.record(s.event(item("gone", "what it was")))
 	})
-	want(t, after.verify(), Redaction, pack.EventsFile, "has the content of an item that was redacted at line 9")
+	want(t, after.verify(), Redaction, pack.EventsFile, "contains the content of an item that was redacted at line 9")
 	masked := leaky(t, func(s *session, r *rig) {
 		r.record(s.event(item("masked", "***")))
 		r.record(s.event(redactionOf(t, newTenantKey(t, 1), "short", "masked", schema.RedactionMasked)))
@@ -156,7 +156,7 @@ func TestZipPacksLeakToo(t *testing.T) {
 	})
 	path := zipFolder(t, r.target)
 	report := verifyAt(t, path, r.key, newTenantKey(t, 1))
-	want(t, report, Redaction, pack.EventsFile, "has a value")
+	want(t, report, Redaction, pack.EventsFile, "contains a value")
 }
 
 // zipFolder packs a folder as anyone might.

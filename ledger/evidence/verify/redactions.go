@@ -10,12 +10,12 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// redactions holds what was withheld: items, and fingerprints of values.
+// redactions holds the withheld items and the fingerprints of withheld values.
 type redactions struct {
 	found    *findings
 	facts    int64
-	withheld map[uint64]int64 // items of which nothing may be left, with the line of their redaction
-	content  map[uint64]int64 // items that came with content, with the last line
+	withheld map[uint64]int64 // items that may have no content, with the line of their redaction
+	content  map[uint64]int64 // items with content, with their last line
 	prints   []redactedValue
 	bare     int64 // redactions without a fingerprint
 }
@@ -27,8 +27,8 @@ type redactedValue struct {
 	line      int64
 }
 
-// leavesNothing reports whether a state allows no inline content. What is masked
-// or summarised has a text that stands for the value.
+// leavesNothing reports whether a state allows no inline content. Masked and summarised items have
+// a text in place of the value.
 func leavesNothing(s schema.RedactionState) bool {
 	return s == schema.RedactionRemoved || s == schema.RedactionPolicyBlocked || s == schema.RedactionEncryptedRef
 }
@@ -56,16 +56,16 @@ func (r *redactions) item(e *schema.Event, i *schema.Item, line int64) {
 	r.content[hashOf(schema.TenantOf(e.Tenant), e.SessionID, i.ItemID)] = line
 }
 
-// items reports content of items that were redacted, before or after it came.
+// items reports content of redacted items, before and after the redaction.
 func (r *redactions) items() {
 	for _, key := range slices.Sorted(maps.Keys(r.withheld)) {
 		line, has := r.content[key]
 		switch redacted := r.withheld[key]; {
 		case !has:
 		case line < redacted:
-			r.found.faultf(Redaction, pack.EventsFile, line, "has the content of an item that was redacted later, at line %d", redacted)
+			r.found.faultf(Redaction, pack.EventsFile, line, "contains the content of an item that was redacted later, at line %d", redacted)
 		default:
-			r.found.faultf(Redaction, pack.EventsFile, line, "has the content of an item that was redacted at line %d", redacted)
+			r.found.faultf(Redaction, pack.EventsFile, line, "contains the content of an item that was redacted at line %d", redacted)
 		}
 	}
 }
@@ -79,15 +79,15 @@ func (r *redactions) keyIDs() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// checkRedaction looks for redacted values in every byte of the pack.
+// checkRedaction searches every byte of the pack for redacted values.
 func (v *verifier) checkRedaction() error {
 	r := &v.facts.redacted
 	r.items()
 	if v.facts.lost {
-		v.found.note(Redaction, "not all records could be read, so that redactions may be unknown")
+		v.found.note(Redaction, "some records could not be read, so further redactions can exist")
 	}
 	if r.bare > 0 {
-		v.found.note(Redaction, "%d redactions have no fingerprint, so that their values cannot be looked for", r.bare)
+		v.found.note(Redaction, "%d redactions have no fingerprint, so their values cannot be searched for", r.bare)
 	}
 	scanners, lacking, err := v.scanners()
 	if err != nil {
@@ -95,13 +95,13 @@ func (v *verifier) checkRedaction() error {
 	}
 	switch {
 	case v.totals.withheld > 0 && r.facts == 0:
-		v.found.settle(Redaction, NotChecked, "the records are withheld, and with them what was redacted")
+		v.found.settle(Redaction, NotChecked, "the records are withheld, and the redactions with them")
 	case r.facts == 0:
 		v.found.settle(Redaction, Passed, "nothing was redacted")
 	case len(lacking) > 0:
-		v.found.settle(Redaction, NotChecked, "redactions: %d, no content of redacted items; to look for the values, give the tenant's keys: %s", r.facts, strings.Join(lacking, ", "))
+		v.found.settle(Redaction, NotChecked, "redactions: %d, no content of redacted items; to search for the values, give the tenant's keys: %s", r.facts, strings.Join(lacking, ", "))
 	default:
-		v.found.settle(Redaction, Passed, "redactions: %d, their values stand nowhere", r.facts)
+		v.found.settle(Redaction, Passed, "redactions: %d, no redacted value found", r.facts)
 	}
 	if len(scanners) == 0 {
 		return nil
@@ -112,10 +112,10 @@ func (v *verifier) checkRedaction() error {
 // scanner finds the values of the fingerprints of one key.
 type scanner struct {
 	*fingerprint.Scanner
-	prints []redactedValue // by the index of a match
+	prints []redactedValue // by index of a match
 }
 
-// scanners returns a scanner for each tenant key, and the ids of keys that lack.
+// scanners returns a scanner for each tenant key, and the ids of the missing keys.
 func (v *verifier) scanners() (list []scanner, lacking []string, err error) {
 	r := &v.facts.redacted
 	lacking = r.keyIDs()
@@ -137,7 +137,7 @@ func (v *verifier) scanners() (list []scanner, lacking []string, err error) {
 				continue
 			}
 			if err := s.Add(p.Fingerprint); err != nil {
-				v.found.faultf(Redaction, pack.EventsFile, p.line, "has a fingerprint that cannot be read")
+				v.found.faultf(Redaction, pack.EventsFile, p.line, "has an unreadable fingerprint")
 				continue
 			}
 			s.prints = append(s.prints, p)

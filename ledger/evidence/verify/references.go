@@ -10,15 +10,15 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// references follows the references among the documents of Agent Evidence.
+// references checks the references between Agent Evidence documents.
 type references struct {
 	v       *verifier
 	mu      sync.Mutex
-	fresh   []uint64      // ids defined since next in a list that refers to ids, too
-	ids     idtable.Table // all before
+	fresh   []uint64      // ids defined since next, in a list that also refers to ids
+	ids     idtable.Table // all earlier ids
 	checked int64
-	// torn says that ids may be missing because what defines them was altered,
-	// which is said elsewhere.
+	// torn means that ids can be missing because their definitions were altered. The altered lines
+	// have their own faults.
 	torn bool
 }
 
@@ -27,8 +27,7 @@ func newReferences(v *verifier) *references {
 	return &references{v: v, torn: torn}
 }
 
-// definitions and uses say which members of the elements of a list define an id,
-// and which refer to one.
+// definitions and uses list the members that define an id or refer to one, by list.
 var (
 	definitions = map[string]string{pack.ProvenanceFile + " nodes": "node_id", pack.SourceMapFile + " sources": "source_id"}
 	uses        = map[string][]string{
@@ -39,11 +38,11 @@ var (
 		pack.ReplayFile + " input_refs":    {"ref_id"},
 		pack.ReplayFile + " snapshot_refs": {"ref_id"},
 	}
-	// paths are the members that name a file of the pack, with a place in it.
+	// paths are the members that name a file of the pack and a place in it.
 	paths = []string{"ref", "uri"}
 )
 
-// referenceBatch collects what a worker finds.
+// referenceBatch collects the results of a worker.
 type referenceBatch struct {
 	of      *references
 	file    string
@@ -51,7 +50,7 @@ type referenceBatch struct {
 	use     []string
 	fresh   []uint64
 	checked int64
-	last    string // the file of the pack that was referred to last, and is there
+	last    string // the last referenced file that exists in the pack
 }
 
 func (r *references) batch(file, list string) *referenceBatch {
@@ -59,7 +58,7 @@ func (r *references) batch(file, list string) *referenceBatch {
 	return &referenceBatch{of: r, file: file, define: definitions[key], use: uses[key]}
 }
 
-// element follows the references of an element; text returns the text of a member.
+// element checks the references of an element. text returns the text of a member.
 func (b *referenceBatch) element(line int64, text func(name string) ([]byte, bool)) {
 	if b.define == "" && b.use == nil {
 		return
@@ -79,7 +78,7 @@ func (b *referenceBatch) element(line int64, text func(name string) ([]byte, boo
 		}
 		b.checked++
 		if !b.of.defined(id) {
-			b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to " + quote(string(id)) + ", which is nowhere in the pack"})
+			b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to " + quote(string(id)) + ", which is not defined in the pack"})
 		}
 	}
 	for _, name := range paths {
@@ -89,12 +88,11 @@ func (b *referenceBatch) element(line int64, text func(name string) ([]byte, boo
 	}
 }
 
-// path checks a reference to a file of the pack: a path that a pack may have,
-// and a fragment.
+// path checks a reference to a file of the pack: a valid path and a fragment.
 func (b *referenceBatch) path(line int64, name string, text []byte) {
 	path, _, fragment := bytes.Cut(text, []byte("#"))
 	if !fragment || string(path) == b.last || pack.Role(string(path)) == "other" {
-		return // the last else is a source's own address
+		return // any other form is an address of a source
 	}
 	if b.of.lacks(string(path)) {
 		b.of.v.found.fault(References, Fault{b.file, line, "/" + name, "leads to the file " + quote(string(path)) + ", which is not in the pack"})
@@ -103,8 +101,8 @@ func (b *referenceBatch) path(line int64, name string, text []byte) {
 	b.last = string(path)
 }
 
-// lacks reports whether a file is nowhere. Of one that was taken away, that is
-// said where the manifest lists it.
+// lacks reports whether the pack never had a file. A removed file has its own fault, at its entry
+// in the manifest.
 func (r *references) lacks(path string) bool { return !r.v.pack.Has(path) && !r.v.changed[path] }
 
 func (b *referenceBatch) done() {
@@ -115,10 +113,10 @@ func (b *referenceBatch) done() {
 		b.of.fresh = append(b.of.fresh, b.fresh...)
 		return
 	}
-	b.of.define(b.fresh) // nobody reads what is defined
+	b.of.define(b.fresh) // no reader runs at the same time
 }
 
-// defined reports whether an id was defined in a list before, or is the pack's.
+// defined reports whether an id was defined in an earlier list or is the pack's id.
 func (r *references) defined(id []byte) bool {
 	return r.ids.Get(idtable.HashBytes(id)) != 0 || string(id) == r.v.header.ID
 }
@@ -129,8 +127,7 @@ func (r *references) define(ids []uint64) {
 	}
 }
 
-// next makes what was defined in one list known to the next. No batch is being
-// worked on.
+// next makes the ids of one list known to the next list. No batch may be in work.
 func (r *references) next() {
 	r.define(r.fresh)
 	r.fresh = r.fresh[:0]
@@ -157,26 +154,26 @@ func (r *references) document(file string, value any) {
 
 func (r *references) settle() {
 	if r.torn {
-		r.v.found.settle(References, NotChecked, "%s or %s is not what it was", pack.ProvenanceFile, pack.SourceMapFile)
+		r.v.found.settle(References, NotChecked, "%s or %s was altered", pack.ProvenanceFile, pack.SourceMapFile)
 		return
 	}
-	r.v.found.settle(References, Passed, "references that lead somewhere: %d", r.checked)
+	r.v.found.settle(References, Passed, "references with an existing target: %d", r.checked)
 }
 
-// noteLacking says which things the records name that none of them describes: such a
-// reference leads to a place, and nothing stands there.
+// noteLacking lists the things that records name and no record describes. Such a reference leads to
+// a place without content.
 func (v *verifier) noteLacking() {
 	if len(v.facts.lacking) == 0 {
 		return
 	}
-	v.found.open(References, "things that records name and none describes: %d", len(v.facts.lacking))
+	v.found.open(References, "things that records name but no record describes: %d", len(v.facts.lacking))
 	for _, t := range v.facts.lacking {
 		v.found.note(References, "no record describes the %s %s", t.Kind, quote(t.ID))
 	}
 }
 
-// noteCompleteness repeats what the pack itself says is not in it: what was not
-// collected is not there, and is not passed.
+// noteCompleteness repeats the pack's own statement about missing data. Data that was never
+// collected is missing and did not pass.
 func (v *verifier) noteCompleteness(value any) {
 	entries, _ := value.(map[string]any)
 	by := make(map[string][]string)
@@ -189,7 +186,7 @@ func (v *verifier) noteCompleteness(value any) {
 	for _, status := range []string{"not_collected", "missing", "unknown", "partial"} {
 		if names := by[status]; len(names) > 0 {
 			slices.Sort(names)
-			v.found.note(Completeness, "%s, says the pack: %s", status, strings.Join(names, ", "))
+			v.found.note(Completeness, "%s according to the pack: %s", status, strings.Join(names, ", "))
 		}
 	}
 }

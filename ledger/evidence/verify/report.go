@@ -6,22 +6,22 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// Question is what a verdict answers.
+// Question is the subject of a verdict.
 type Question string
 
 // The questions, in the order of a [Report].
 const (
-	Format       Question = "format"       // can all of it be read, and is nothing hostile in it
+	Format       Question = "format"       // is the whole pack readable and free of hostile content
 	Signature    Question = "signature"    // did a given key sign the manifest and the heads of the logs
-	Files        Question = "files"        // are the files those of the manifest, byte for byte
-	Inclusion    Question = "inclusion"    // is every record in the signed log, as its bytes are
-	Order        Question = "order"        // do the records stand in the order of the log
-	Derivation   Question = "derivation"   // are the documents what the records give
-	Schemas      Question = "schemas"      // do the documents meet the public schemas
-	References   Question = "references"   // does every reference within the pack lead somewhere
+	Files        Question = "files"        // are the files equal to those of the manifest, byte for byte
+	Inclusion    Question = "inclusion"    // is every record with these bytes in the signed log
+	Order        Question = "order"        // are the records in log order
+	Derivation   Question = "derivation"   // are the documents equal to their derivation from the records
+	Schemas      Question = "schemas"      // do the documents conform to the public schemas
+	References   Question = "references"   // does every reference within the pack have a target
 	Conservation Question = "conservation" // is every candidate of a selection selected or omitted with a reason
-	Completeness Question = "completeness" // are all facts of the sealed scopes here
-	Redaction    Question = "redaction"    // does nothing that was redacted stand anywhere in the pack
+	Completeness Question = "completeness" // does the pack have all facts of its sealed scopes
+	Redaction    Question = "redaction"    // is the pack free of redacted values
 )
 
 // Questions lists all questions in order.
@@ -29,21 +29,21 @@ func Questions() []Question {
 	return []Question{Format, Signature, Files, Inclusion, Order, Derivation, Schemas, References, Conservation, Completeness, Redaction}
 }
 
-// Status is an answer.
+// Status is the answer to a question.
 type Status string
 
-// The answers. Only Failed says no: NotChecked and Open are not known.
+// The answers. Only Failed means no. NotChecked and Open mean unknown.
 const (
 	Passed     Status = "passed"
 	Failed     Status = "failed"
-	NotChecked Status = "not_checked" // what it takes is not there, see Detail
-	Open       Status = "open"        // not provable: the scope was not sealed, or facts are known to be lacking
+	NotChecked Status = "not_checked" // a requirement is missing, see Detail
+	Open       Status = "open"        // not provable: the scope was not sealed, or facts are known to be missing
 )
 
-// Fault is one thing that is wrong, and where.
+// Fault is an error in the pack, with its place.
 type Fault struct {
-	File    string `json:"file,omitempty"`    // in the pack; none for the pack as a whole
-	Line    int64  `json:"line,omitempty"`    // from 1: of events.ndjson, the record
+	File    string `json:"file,omitempty"`    // in the pack; empty for the pack as a whole
+	Line    int64  `json:"line,omitempty"`    // from 1; in events.ndjson, the record
 	Pointer string `json:"pointer,omitempty"` // JSON Pointer within the line
 	Reason  string `json:"reason"`
 }
@@ -52,15 +52,14 @@ type Fault struct {
 type Verdict struct {
 	Question Question `json:"question"`
 	Status   Status   `json:"status"`
-	Detail   string   `json:"detail,omitempty"` // what was checked, or why not
-	Total    int64    `json:"total,omitempty"`  // faults, also those that Faults leaves out
+	Detail   string   `json:"detail,omitempty"` // the extent of the check, or why there was none
+	Total    int64    `json:"total,omitempty"`  // number of faults, also those outside of Faults
 	Faults   []Fault  `json:"faults,omitempty"` // the first ones
-	// Notes are what a reader must know of an answer that is no fault: which
-	// scopes are sealed, what is expired.
+	// Notes are further facts about an answer, such as open scopes and expired records.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Report is what is true of a pack.
+// Report is the result of verifying a pack.
 type Report struct {
 	Pack     string     `json:"pack_id,omitempty"`
 	Scope    pack.Scope `json:"scope"`
@@ -68,20 +67,20 @@ type Report struct {
 	SignedBy []string   `json:"signed_by,omitempty"` // key ids
 	Logs     []Log      `json:"logs,omitempty"`
 	Records  int64      `json:"records"`  // lines of events.ndjson
-	Expired  int64      `json:"expired"`  // of them erased, proven by their leaf alone
-	Withheld int64      `json:"withheld"` // of them left out, proven by their leaf alone
-	Verdicts []Verdict  `json:"verdicts"` // one a question, in the order of [Questions]
+	Expired  int64      `json:"expired"`  // of these, erased records, proven only by their leaf
+	Withheld int64      `json:"withheld"` // of these, left out records, proven only by their leaf
+	Verdicts []Verdict  `json:"verdicts"` // one per question, in the order of [Questions]
 }
 
-// Log is the signed head that records were proven against.
+// Log is a signed head with proven records.
 type Log struct {
 	Origin  string `json:"origin"`
 	Size    int64  `json:"size"`
 	Root    string `json:"root"`    // hexadecimal
-	Records int64  `json:"records"` // of the pack in this log
+	Records int64  `json:"records"` // records of the pack in this log
 }
 
-// Failed reports whether any verdict says no.
+// Failed reports whether any verdict failed.
 func (r *Report) Failed() bool {
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Status == Failed {

@@ -12,11 +12,11 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// escapesWithin is how often JSON may stand in a JSON string: the data of a
-// record is a string, and may quote a tool's output that is JSON itself.
+// escapesWithin is the number of nested JSON strings to unescape. The data of a record is a string,
+// and can quote a tool's output in JSON.
 const escapesWithin = 4
 
-// scanFiles looks for redacted values in every file, and in the names of files.
+// scanFiles searches every file and every file name for redacted values.
 func (v *verifier) scanFiles(scanners []scanner) error {
 	group, ctx := errgroup.WithContext(v.ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -52,12 +52,12 @@ func (v *verifier) scanFiles(scanners []scanner) error {
 	return group.Wait()
 }
 
-// wholeText is the size in bytes up to which a text for people is searched as a
-// whole: a value may go over its line ends.
+// wholeText is the size in bytes up to which a text for people is searched at once. A value can
+// span several lines.
 const wholeText = 32 << 20
 
-// scan reports each redacted value that stands in text, as it is or within
-// strings of JSON. It never repeats the value.
+// scan reports each redacted value in text, in plain form or within JSON strings. It never repeats
+// the value.
 func (v *verifier) scan(scanners []scanner, path string, number int64, text []byte) {
 	for range escapesWithin {
 		v.scanPlain(scanners, path, number, text)
@@ -77,13 +77,13 @@ func (v *verifier) scanPlain(scanners []scanner, path string, number int64, text
 	for _, s := range scanners {
 		for _, m := range s.Scan(text) {
 			p := s.prints[m.Fingerprint]
-			v.found.faultf(Redaction, path, number, "has a value that the redaction %s withheld (record at line %d)", quote(p.redaction), p.line)
+			v.found.faultf(Redaction, path, number, "contains a value that redaction %s withholds (record at line %d)", quote(p.redaction), p.line)
 		}
 	}
 }
 
-// unescape replaces the escapes of JSON strings by what they stand for, wherever
-// they are. What is no escape stays.
+// unescape replaces the escapes of JSON strings by their characters, anywhere in text. Other bytes
+// remain unchanged.
 func unescape(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -120,8 +120,8 @@ func unescape(text []byte) []byte {
 	return out
 }
 
-// unescapeRune reads the digits after \u, and a second half where there is one.
-// It returns how many bytes that were, 0 when they are no digits.
+// unescapeRune reads the digits after \u, and the second half of a surrogate pair. It returns the
+// number of bytes read, 0 without digits.
 func unescapeRune(text []byte) (rune, int) {
 	unit, ok := hexUnit(text)
 	if !ok {

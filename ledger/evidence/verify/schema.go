@@ -13,18 +13,18 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// The schemas of Agent Context are as published, under their licence, which
-// stands beside them. Agent Evidence is published without one: the file for it
-// is written here and holds what packs use of it.
+// The schemas of Agent Context are the published ones; their licence is in the same folder. Agent
+// Evidence has no published licence. Its schema file is written here and covers only the parts that
+// packs use.
 //
 //go:embed schemas/agentcontext/*.json schemas/agentevidence.json
 var schemaFiles embed.FS
 
-// ownSchemas is the $id of the schemas written here.
+// ownSchemas is the $id of the schema file written here.
 const ownSchemas = "urn:ctxledger:schema:evidence"
 
-// elementSchemas name, in the file written here, what the elements of the lists
-// of a document must be. Lists that are not here are checked with the document.
+// elementSchemas names the schema of the elements of a document's lists, in the file written here.
+// Other lists are checked with their document.
 var elementSchemas = map[string]map[string]string{
 	pack.PackFile:       {"redactions": "redaction", "telemetry": "telemetry"},
 	pack.SourceMapFile:  {"sources": "source", "omissions": "omission"},
@@ -33,8 +33,8 @@ var elementSchemas = map[string]map[string]string{
 	pack.ManifestFile:   {"files": "file"},
 }
 
-// documentSchemas are the schemas of one file: of the file without the elements
-// of its lists, and of the elements by list. A list without name is the file.
+// documentSchemas holds the schemas of one file: of the file without list elements, and of the
+// elements by list. The list without name is the file itself.
 type documentSchemas struct {
 	whole    *jsonschema.Schema
 	elements map[string]*jsonschema.Schema
@@ -99,8 +99,7 @@ func addSchema(c *jsonschema.Compiler, path string) error {
 	return c.AddResource(named.ID, doc)
 }
 
-// invalid says why a value does not meet a schema: the deepest reason and where
-// in the value it is, or "".
+// invalid returns the deepest reason for a schema violation and its place in the value, or "".
 func invalid(s *jsonschema.Schema, value any) (pointer, reason string) {
 	if s == nil {
 		return "", ""

@@ -21,7 +21,7 @@ func (v *verifier) checkSignature() {
 	} else if attestation != nil {
 		v.trusted = attestation.Digest() == sha256.Sum256(manifest)
 		if !v.trusted {
-			v.found.faultf(Signature, pack.ManifestFile, 0, "is not the manifest that was signed")
+			v.found.faultf(Signature, pack.ManifestFile, 0, "is not the signed manifest")
 		}
 	}
 	text, err := v.pack.ReadFile(pack.HeaderFile)
@@ -32,7 +32,7 @@ func (v *verifier) checkSignature() {
 		v.header, v.known = attestation.Statement.Predicate.Header, true
 		v.signers = attestation.KeyIDs
 		if signed, err2 := pack.EncodeHeader(v.header); err == nil && (err2 != nil || !bytes.Equal(signed, text)) {
-			v.found.faultf(Signature, pack.HeaderFile, 1, "is not the header that was signed")
+			v.found.faultf(Signature, pack.HeaderFile, 1, "is not the signed header")
 		}
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *verifier) checkSignature() {
 	}
 }
 
-// attestation returns what a trusted key signed, or nil.
+// attestation returns the attestation if a trusted key signed it, or nil.
 func (v *verifier) attestation() *pack.Attestation {
 	text, err := v.pack.ReadFile(pack.AttestationFile)
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *head) log() Log {
 	return Log{h.Origin, h.Size, hex.EncodeToString(h.Root[:]), h.records}
 }
 
-// openHeads reads the checkpoints of the logs that the header names.
+// openHeads reads the checkpoints of the logs in the header.
 func (v *verifier) openHeads() {
 	v.heads = make([]head, len(v.header.Logs))
 	for i, origin := range v.header.Logs {
@@ -90,7 +90,7 @@ func (v *verifier) openHeads() {
 		case err != nil:
 			v.found.faultf(Signature, path, 0, "%v", err)
 		case opened.Origin != origin:
-			v.found.faultf(Signature, path, 1, "is the head of the log %q, where the pack's is %q", opened.Origin, origin)
+			v.found.faultf(Signature, path, 1, "is the head of the log %q, but the header names %q", opened.Origin, origin)
 		default:
 			v.heads[i].Checkpoint, v.heads[i].signed = opened.Checkpoint, true
 		}
@@ -98,7 +98,7 @@ func (v *verifier) openHeads() {
 	v.found.settle(Signature, Passed, "manifest signed by %s; signed heads of logs: %d", strings.Join(v.signers, ", "), len(v.heads))
 }
 
-// verifiers lists each key once: a note's keys must not repeat.
+// verifiers returns each key once, because a note rejects repeated keys.
 func verifiers(keys []note.Verifier) note.Verifiers {
 	seen := make(map[string]bool)
 	var list []note.Verifier

@@ -7,14 +7,13 @@ import (
 	"sync"
 )
 
-// findings collects what is found for each question. Safe for concurrent use.
+// findings collects the results by question. Safe for concurrent use.
 type findings struct {
 	mu   sync.Mutex
 	most int
 	by   map[Question]*Verdict
-	// broken are the files that cannot be read to their end. What was packed and
-	// altered unpacks to anything, so that of their lines only the first wrong one
-	// is named, once a question.
+	// broken are the files that cannot be read to their end. Altered packed data unpacks to
+	// arbitrary bytes. For these files, each question names only the first wrong line.
 	broken map[string]map[Question]Fault
 }
 
@@ -26,7 +25,7 @@ func newFindings(most int) *findings {
 	return f
 }
 
-// fault adds a fault; one that stands there already is the same.
+// fault adds a fault, unless it is already present.
 func (f *findings) fault(q Question, at Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +49,7 @@ func (f *findings) count(q Question, at Fault) {
 	}
 }
 
-// breaks says that a file, which has a fault of its format, cannot be read to its end.
+// breaks marks a file with a format fault as not readable to its end.
 func (f *findings) breaks(file string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,8 +58,8 @@ func (f *findings) breaks(file string) {
 	}
 }
 
-// place adds the first faults of the lines of broken files, and puts that of the
-// format where the first of them is.
+// place adds the first line faults of broken files. It moves the format fault to the line of the
+// first one.
 func (f *findings) place() {
 	for _, file := range slices.Sorted(maps.Keys(f.broken)) {
 		first := f.broken[file]
@@ -88,14 +87,14 @@ func (f *findings) faultf(q Question, file string, line int64, format string, ar
 	f.fault(q, Fault{File: file, Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// settle gives a question its answer unless a fault does.
+// settle sets the answer to a question, unless it has a fault.
 func (f *findings) settle(q Question, s Status, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.by[q].Status, f.by[q].Detail = s, fmt.Sprintf(format, args...)
 }
 
-// open makes an answer that passed an open one, and adds to what it says.
+// open turns the answer passed into open and extends its detail.
 func (f *findings) open(q Question, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +103,7 @@ func (f *findings) open(q Question, format string, args ...any) {
 	}
 }
 
-// note tells something about an answer.
+// note adds a note to an answer.
 func (f *findings) note(q Question, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +112,7 @@ func (f *findings) note(q Question, format string, args ...any) {
 	}
 }
 
-// verdicts returns the answers. A fault outweighs everything else.
+// verdicts returns the answers. A fault overrides every other answer.
 func (f *findings) verdicts() []Verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()

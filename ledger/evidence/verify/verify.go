@@ -13,27 +13,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Options say what a pack is verified with.
+// Options hold the keys and limits of a verification.
 type Options struct {
-	// Keys are the public keys that are trusted, those that were rotated out
-	// included. Required.
+	// Keys are the trusted public keys, including those before a rotation. Required.
 	Keys []note.Verifier
-	// TenantKeys recognise redacted values by their fingerprints. Without them
-	// fingerprints are not checked.
+	// TenantKeys recognise redacted values by fingerprint. Without them, fingerprints are not
+	// checked.
 	TenantKeys []schema.Key
-	// MaxFaults is how many faults of a question are listed; all are counted.
-	// Defaults to 20.
+	// MaxFaults bounds the listed faults of a question. All faults are counted. Defaults to 20.
 	MaxFaults int
-	// Limits bound what reading may cost. Defaults to [pack.DefaultLimits].
+	// Limits bound the cost of reading. Defaults to [pack.DefaultLimits].
 	Limits *pack.Limits
 }
 
-// ErrNoKeys says that nothing can be verified without a trusted key.
-var ErrNoKeys = errors.New("verify wants at least one public key")
+// ErrNoKeys means that no trusted key was given.
+var ErrNoKeys = errors.New("verify needs at least one public key")
 
-// Pack verifies the pack at path, a folder or a zip. Whatever the pack holds is
-// answered in the report; the error is [ErrNoKeys], that of the context, or says
-// that there is nothing at path or that it could not be read.
+// Pack verifies the pack at path, a folder or a zip. The report covers every problem of the pack
+// itself. The error is [ErrNoKeys], that of the context, or one of reading path.
 func Pack(ctx context.Context, path string, o Options) (*Report, error) {
 	if len(o.Keys) == 0 {
 		return nil, ErrNoKeys
@@ -64,17 +61,17 @@ func Pack(ctx context.Context, path string, o Options) (*Report, error) {
 	return v.report(), nil
 }
 
-// verifier is one verification.
+// verifier is the state of one verification.
 type verifier struct {
 	ctx     context.Context
 	options Options
 	pack    *pack.Reader
 	found   *findings
 	header  pack.Header
-	known   bool // whether there is a header
+	known   bool // the pack has a readable header
 	signers []string
-	// changed are the files that are not what a signed manifest says; trusted
-	// says whether there is such a manifest.
+	// changed are the files that differ from a signed manifest. trusted means that the pack has
+	// such a manifest.
 	changed map[string]bool
 	trusted bool
 	heads   []head
@@ -85,7 +82,7 @@ type verifier struct {
 // totals count records.
 type totals struct{ records, expired, withheld int64 }
 
-// nothing says of every question but the format that it was not looked at.
+// nothing gives all questions except the format the answer that they were not checked.
 func (v *verifier) nothing() {
 	for _, q := range Questions()[1:] {
 		v.found.settle(q, NotChecked, "the pack cannot be read")
@@ -96,7 +93,7 @@ func (v *verifier) run() error {
 	for _, f := range v.pack.Faults() {
 		v.found.faultf(Format, f.Path, 0, "%s", f.Reason)
 	}
-	v.found.settle(Format, Passed, "files that can be read, with nothing hostile: %d", len(v.pack.Files()))
+	v.found.settle(Format, Passed, "readable files without hostile content: %d", len(v.pack.Files()))
 	v.checkSignature()
 	if err := v.checkFiles(); err != nil {
 		return err

@@ -1,32 +1,30 @@
-// Package idtable keeps what is known of millions of ids, in some 16 bytes each and
-// with nothing for the garbage collector to look at: a pack of a million records names
-// more ids than that, and exporting and verifying hold them all.
+// Package idtable maps millions of ids to small numbers, without pointers for the garbage
+// collector. Export and verification keep all ids of a pack in such tables.
 package idtable
 
 import "hash/maphash"
 
 var seed = maphash.MakeSeed()
 
-// Hash shortens an id to what a [Table] knows it by, in this process: nobody can
-// foresee it, and so make two ids that have the same.
+// Hash returns the key of an id in a [Table], valid in this process. The hash is seeded, so nobody
+// can prepare two ids with the same key.
 func Hash(id string) uint64 { return maphash.String(seed, id) }
 
-// HashBytes is [Hash] of an id that is bytes.
+// HashBytes is [Hash] for an id in bytes.
 func HashBytes(id []byte) uint64 { return maphash.Bytes(seed, id) }
 
-// Table has a number for each id. The zero value is empty. Reading it concurrently is
-// safe.
+// Table holds a number for each id. The zero value is empty. Concurrent reads are safe.
 type Table struct {
-	// slots are 62 bits of a hash and the number, at the place that the hash says or at
-	// the next that was free; 0 is free. At least a third of them is.
+	// A slot holds 62 bits of a hash and the number. Its index is the one from the hash, or the
+	// next free one. 0 is a free slot. At least a third of the slots are free.
 	slots []uint64
 	count int
 }
 
-// number is where the number stands in a slot.
+// number is the mask of the number in a slot.
 const number = 3
 
-// slot returns the place of a hash: its own, or the free one where it would be.
+// slot returns the slot of a hash, or the free slot for it.
 func (t *Table) slot(hash uint64) *uint64 {
 	for at := hash >> 2; ; at++ {
 		s := &t.slots[at&uint64(len(t.slots)-1)]
@@ -36,7 +34,7 @@ func (t *Table) slot(hash uint64) *uint64 {
 	}
 }
 
-// Get returns the number of an id, 0 where it has none.
+// Get returns the number of an id, 0 for an unknown id.
 func (t *Table) Get(hash uint64) uint8 {
 	if t.count == 0 {
 		return 0
@@ -44,7 +42,7 @@ func (t *Table) Get(hash uint64) uint8 {
 	return uint8(*t.slot(hash) & number)
 }
 
-// Set gives an id a number from 1 to 3.
+// Set sets the number of an id, from 1 to 3.
 func (t *Table) Set(hash uint64, n uint8) {
 	if 3*t.count >= 2*len(t.slots) {
 		t.grow()
@@ -66,7 +64,7 @@ func (t *Table) grow() {
 	}
 }
 
-// Count returns how many ids have the number n.
+// Count returns the number of ids with the number n.
 func (t *Table) Count(n uint8) (count uint64) {
 	for _, s := range t.slots {
 		if s != 0 && s&number == uint64(n) {
