@@ -1,287 +1,224 @@
-// Package projector reads a stream by sequence and commits what it says to
-// the ledger, so that every event counts exactly once.
+// Package projector projects streams of events into the ledger. Every event of a stream
+// counts exactly once.
 //
-// The stream is read in order and never acknowledged: all that says what
-// was projected is the table commits, written last of a batch. A batch's range stands in the
-// lease entry before its first row is written, so the next holder reads exactly
-// that range again and writes what is missing with the same tokens. The states,
-// and what a crash after each of them leaves, are in protocol.go, on one screen.
-// Whatever goes wrong in one of them is answered like a crash, because stream and
-// tables may be others when they are back. One lease entry per stream, changed
-// only by compare-and-set, keeps two projectors from writing at once; see [lease.Lease].
+// A projector reads its stream by sequence, in order, and never acknowledges a message. Only
+// the table commits records which messages were projected. The row of commits is the last
+// row that a batch writes.
 //
-// # Where things are
+// The lease entry names the range of a batch before the first row is written. The next holder
+// of the lease reads the same range again and writes the missing rows with the same tokens.
 //
-//	lease       who may write a stream, and the journal
+// protocol.go lists the states and the result of a crash after each state. The projector
+// handles every failure like a crash, because stream and tables may have been replaced in the
+// meantime. Each stream has one lease entry, which changes only by compare-and-set. The entry
+// keeps two projectors from writing at the same time; see [lease.Lease].
+//
+// # Packages and files
+//
+//	lease       the lease of a stream, and the journal
 //	streamio    messages in the order of the stream; streams, rules, levels
-//	decode      a message becomes an event
-//	leak        an event that holds a withheld value is masked
-//	identity    which events are certainly new
-//	hole        sequences of a producer that do not come
+//	decode      turns a message into an event
+//	leak        masks events that hold a withheld value
+//	identity    tells which events are certainly new
+//	hole        finds sequences of a producer that are missing
 //	quarantine  copies of quarantined messages, replays
-//	metrics     what was done, how far the ledger is behind, who failed
+//	metrics     counters, lag of the ledger, causes of failures
 //	signing     signed tree heads
-//	erasure     messages of a data subject go
-//	rebuild     a second set of tables
-//	recheck     withheld values in older events
+//	erasure     erases the messages of a data subject
+//	rebuild     fills a second set of tables
+//	recheck     finds withheld values in older events
 //
-// Each imports only those above it, and none imports this package. This package has the
-// protocol. A message goes through it in this order:
+// Each package imports only the packages above it, and none imports this package. This
+// package holds the protocol. A message passes through its files in this order:
 //
 //	pipeline.go   read, build and write, each in a goroutine
-//	assembly.go   decode, mask, and add to the batch under way
+//	assembly.go   decode, mask, and add to the current batch
 //	rows.go       an event, a duplicate or a row of quarantine
-//	batch.go      what is ready to be written
+//	batch.go      a batch that is ready to be written
 //	protocol.go   the steps of a batch
 //	writer.go     journal, rows, commit
 //
-// recovery.go, verify.go, walkback.go and settle.go are the steps of a start.
+// recovery.go, verify.go, walkback.go and settle.go hold the steps of a start.
 //
-// A batch ends where the month of the stream's time ends, so that no insert
-// spans two partitions: an insert is atomic only within one.
+// A batch ends where the month of the stream's time ends, because an insert is atomic only
+// within one partition.
 //
-// An event that is wrong in itself goes to quarantine with its exact bytes and
-// the events around it are unaffected. Everything else that goes wrong
-// (a server down, memory, too many parts) is waited out.
+// An invalid event goes to quarantine with its exact bytes. The events around it are
+// unaffected. The projector waits out every other failure, such as a server that is down, a
+// lack of memory or too many parts.
 //
 // # Rules
 //
-// What is an event, whose it is and what it becomes are rules, and rules have versions;
-// see [ledger.Rules]. The metadata of a stream says from which sequence on which version
-// holds, and each message is projected by the version of its place, however often. So
-// new rules change nothing of what is recorded: a rebuild gives the same tables, the log
-// the same root, and packs verify. [streamio.EnsureRules] sets the position, under the lease and
-// above the last commit and the journal. streamio/rules.go has the format, and what is done
-// where the metadata contradicts the commits; lease/fence.go keeps older projectors out.
+// Rules define which messages are events, which tenant owns an event, and which rows it
+// becomes. Rules have versions; see [ledger.Rules]. The metadata of a stream gives the first
+// sequence of each version. A message is always projected by the version of its sequence.
+// New rules therefore leave recorded events unchanged: a rebuild gives the same tables, the
+// transparency log has the same root, and packs verify.
 //
-// By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an
-// event says whose it is, because permissions go by it:
+// [streamio.EnsureRules] sets the first sequence of a version, under the lease. This
+// sequence lies above the last commit and the journal. streamio/rules.go describes the format,
+// and the case of metadata that contradicts the commits. lease/fence.go excludes older
+// projectors.
+//
+// By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an event
+// names its owner, because permissions apply to subjects:
 //
 //	tenant differs                          quarantined as tenant_mismatch
 //	runtime, bucket, object or verb differs quarantined as subject_mismatch
 //	tenant or runtime absent                default, unnamed
 //
-// Both are filed under the tenant of the subject. An identity is (tenant, source, id);
-// the stored hash is over (source, id), so that a repeat across the position counts
-// once, and the tenant is compared after the look-up. Withheld values are looked for in
-// the messages of the tenant that withholds them. A replay has the tenant of the
-// message that it replaces.
+// Both codes are filed under the tenant of the subject. An identity is (tenant, source, id).
+// The stored hash covers (source, id), and the tenant is compared after the look-up. An event
+// that is repeated under newer rules therefore counts once. A tenant's withheld values are
+// looked for only in that tenant's messages. A replay has the tenant of the message that it
+// replaces.
 //
-// A fact of an erasure counts for messages of its own tenant, where its leaf is the one
-// in the log; of several the first counts. See erasure/claims.go.
+// The fact of an erasure counts for messages of the fact's tenant. The leaf in the transparency
+// log must equal the leaf in the fact. The first of several such facts counts. See erasure/claims.go.
 //
 // # Order
 //
-// The events of a session keep the order of their stream: stream_seq within one
-// incarnation, with recorded_at, which is the stream's. event_time is the
-// producer's, may run backwards and may be of another month; sequence counts what
-// one source says in one session, and may come in any order and with holes.
+// The events of a session keep the order of their stream. stream_seq is that order within one
+// incarnation, and recorded_at is the stream's time. event_time is the producer's time: it may
+// run backwards and may lie in another month. sequence numbers the events of one source in one
+// session. Sequences may arrive in any order and with holes.
 //
-// What was said, not when it came, makes the tables and the views. The same events
-// in another order, late, from several producers or cut into other batches, give the
-// same answers: views order by the producer's sequence, or by event_time where
-// several producers speak of one thing. By the stream's order go only
+// The tables and the views depend on the contents of the events. The order of arrival does not
+// matter: late events, several producers or another cut into batches give the same answers.
+// Views order by the producer's sequence. They order by event_time where several producers
+// report on one object. Only these depend on the order of the stream:
 //
-//   - stream_seq, recorded_at, and thread_order of a producer that keeps no sequence;
-//   - which of two messages with one identity counts: the lowest sequence;
-//   - redactions, by design: what came before one has been seen, what comes after it
-//     is refused (check_redaction_reintroduced, see Withheld values);
-//   - which of two equally complete versions of a call or a compaction a view shows.
+//   - stream_seq, recorded_at, and the thread_order of a producer without sequences.
+//   - The choice between two messages with one identity: the lowest sequence counts.
+//   - Redactions, by design: a value before its redaction was already read, a value after it is
+//     refused (check_redaction_reintroduced, see Withheld values).
+//   - The choice between two equally complete versions of a call or a compaction in a view.
 //
-// A hole in a producer's sequences is said to be a loss five minutes of the stream
-// later, and no more once it has closed, however late.
+// A hole in a producer's sequences is reported as a loss after five minutes of the stream's
+// time. The report ends when the hole closes, however late.
 //
 // # Erasure
 //
-// An [erasure.Erasure] takes the content of a subject out of everything that is kept of it, in
-// an order in which it can be cut off anywhere and run again:
+// An [erasure.Erasure] removes the content of a data subject from every place that keeps it. An
+// erasure can be interrupted at any step and run again:
 //
-//	tell     facts say which records go: stream, sequence, leaf and ids
-//	await    they are in the tables, so that nothing vanishes unexplained
-//	delete   the messages of the streams and of CTX_QUARANTINE, overwritten
-//	unlist   the rows of these sequences: tables of facts, quarantine, duplicates;
-//	         the digests in commits that covered them; events last, by which a
-//	         second run finds what is left
+//	tell     write facts that name the records: stream, sequence, leaf and ids
+//	await    wait until the tables have these facts, so that they explain every deletion
+//	delete   overwrite and delete the messages of the streams and of CTX_QUARANTINE
+//	unlist   delete the rows of these sequences: tables of facts, quarantine, duplicates;
+//	         clear the digests in commits that covered them; delete the rows of events
+//	         last, because a second run finds the remaining work by them
 //
-// A subject is who owns the data: the events whose resource_id it is. session:, run:,
-// thread: and item: name others; see [ledger.Subject]. With its events go the messages
-// that brought them again or were refused for having their identity, because with the
-// first of them gone a rebuild would take the second for an event; and the messages in
-// quarantine that are the subject's. Redactions stay: they hold no content, and without
-// them a value that is withheld could come back.
+// A data subject is the owner of the data: its events have its name as resource_id. The
+// prefixes session:, run:, thread: and item: name other kinds; see [ledger.Subject]. The
+// erasure includes messages that repeat the subject's events or were refused for having
+// their identity. Otherwise a rebuild would take such a message for the event. The
+// erasure also includes the subject's messages in quarantine. Redactions remain: they hold no content, and
+// without them a withheld value could come back.
 //
-// The command deletes the rows and not the projector: no projector writes rows at or
-// below its last commit but those that a table lacks of what the stream still has, so
-// the two do not meet. A commit of which messages are gone is recognised by those that
-// are left, as after any deletion; its own digest, which would tell a lone message to
-// whoever tries, is zero, and its counts are those of the rows that are left.
+// The erase command deletes the rows; the projector does not. A projector writes rows at or
+// below its last commit only where a table lacks rows of messages that the stream still has.
+// The two therefore never write the same rows. A commit with erased messages is recognised by
+// the remaining messages, as after any deletion. Its digest becomes zero, because the digest of
+// a single message would let a reader guess its content. Its counts become those of the
+// remaining rows.
 //
-// What remains of a record is its leaf, in log_hashes and in the fact. It says nothing
-// without the salt, which only the ledger's secret gives again. Beside it a lease entry
-// names the digest of the last range that was journalled, until the next is, and the
-// server's log of deduplication tokens a quarter of the digests of its last 10,000
-// blocks. What refers to an erased item finds it expired: one that was the subject itself
-// has a last version that says so, and of other subjects' items the fact has the ids,
-// which count where no version is left. The fact also says which source and sequence a record had, and
-// its session, run and turn: so check_sequence_gaps and the alarm take no erased sequence
-// for a loss, and a pack that is exported later has the record as expired.
+// The leaf of an erased record remains in log_hashes and in the fact. A leaf reveals nothing
+// without the salt, and only the ledger's secret gives the salt. Two other digests remain for a
+// while. The lease entry keeps the digest of the last journalled range until the next journal.
+// The server's log of deduplication tokens keeps a quarter of each digest of its last 10,000
+// blocks.
 //
-// # What it costs
+// References to an erased item find it expired. An item of the data subject has a last version
+// that is marked as expired. For items of other subjects the fact holds the ids, which count
+// where no version remains. The fact also holds the source, sequence, session, run and turn of
+// each record. By these check_sequence_gaps and the alarm do not count an erased sequence as a
+// loss. A pack that is exported later shows the record as expired.
 //
-// Reading, building and writing run at the same time; messages become rows part
-// by part, in buffers that are used again. CPU seconds of a million events of the
-// realistic mix (1.8 KB each; ctxledger bench projector --events 200000 --rounds 5,
-// the median), everything on a machine of two cores that had much else to do, which
-// adds a fifth or more; take the differences:
+// # Batches and memory
 //
-//	                                              client  NATS  ClickHouse
-//	raw copy, no decoding                             15     6          13
-//	drain                                             53     7          37
+// Reading, building and writing run at the same time. Messages become rows part by part, in
+// buffers that are used again. Memory holds the rows of two batches, the messages in transit
+// and the identities. A long backlog needs no more memory. The memory of the identities grows
+// with the number of events in the ledger.
 //
-//	of the client's: validation and decoding                  12
-//	                 rows in the columns' bytes               12
-//	                 looking for withheld values               8
-//	                 the collector                             6
-//	                 NATS, most of it headers                  5
-//	                 the digest of the range                   5
-//	of ClickHouse's: inserts, a third of it for events  about 22
-//	                 merges                             about 14
+// Each table of a batch has a fixed cost, which large batches spread over more rows. Batches
+// are as large as the configured limits allow, and smaller while a server takes more than four
+// seconds to write one.
 //
-// What made a difference, by itself, in the same unit:
-//
-//	rows in the columns' bytes, not by reflection        client  83 → 67
-//	words too short for a withheld value passed over,
-//	headers sorted once a kind of message                client  60 → 50
-//	nothing compressed on the way on one machine         client  59 → 53, 712 → 370 MB
-//	a fifth of the messages held ahead                   client  62 → 47 at 280 MB
-//	blocks not searched for repeats                      inserts 27 → 22
-//	parts of one file, below 128 MB                      all of ClickHouse 60 → 52, 53 → 41
-//	merges of ten parts, not five (400,000 events)       all of ClickHouse 51 → 40
-//	attributes read once, firsts without pointers, no
-//	column grown anew, no encoder for metadata           client  58 → 51 (two rounds)
-//	texts as one stream, a mark a column, none sparse    inserts 22.5 → 18.9, 318 → 315 bytes
-//	that and merges of sixteen parts, not ten,
-//	in batches of 4,000 (192,000 events)                 all of ClickHouse 79 → 58
-//	the streams, or merges of twenty, in batches of 40   73 → 66, or 65 ms a batch
-//
-// A look at one session or turn reads each part: it took a seventh more CPU with fifteen
-// parts than with ten. A drain of fewer than sixteen batches ends before the first merge,
-// so take the price of merges from longer ones.
-//
-// And what made none: LZ4 for all but text, which also takes more room; ZSTD(1) for
-// payloads; indexes not built on insert; small write buffers; merges by column, with
-// parts of more than 8 MB in files of their own (35 for 32); inserts without profile
-// events, profilers, defaults, compiled expressions or a log of queries. LZ4 for what is
-// inserted and ZSTD for what is merged might take a tenth off, but only the section
-// compression of the server's configuration can say so, and clickhouse local, which the
-// embedded engine is, does not start with one: it reads the name as an option of its own.
-// The filters of a part in one file (packed_skip_index_max_bytes) take a fifth off an
-// insert of one row, 11 files instead of 16 to 18; ClickHouse 26.7 calls that experimental,
-// and its format has changed since. All columns of a granule packed as one
-// (compress_per_column_in_compact_parts) takes off as much again, and who asks for two
-// columns of a session then unpacks all forty. Marks and keys by LZ4 made no difference.
-// Nor, in the client, anything that two to four rounds told from the 5 that they
-// differed by: parts of 128 messages, which would stay in its cache; rows on the stack,
-// without write barriers; headers in a list, not the client's map; a profile for the
-// compiler; a collector that comes less often (GOGC=60), which takes 25 MB more.
-//
-// A fixed price of 5 to 10 ms for each table of a batch falls with larger batches. It
-// has no one cause: by a profiler's samples a third writes the part, a tenth of all is
-// ZSTD, mostly its set-up, a fifth is merges, and the rest is spread over parsing,
-// types, buffers and small files; a table of six columns costs half of one of fifty.
-// All of it is time of the processors, so more tables at a time would gain nothing.
-// Batches are as large as 300 MB of memory allow, and smaller while a server takes
-// more than four seconds to write one: with 30,000 messages, always, a machine under
-// tenfold load met the time limit of an insert.
-//
-// # Memory
-//
-// Rows of two batches take about 100 MB, most of the rest are messages on their way
-// and firsts of events in flight; 252 MB at most were resident with a backlog of
-// 500,000 events, with the collector set as by `ctxledger project`. It does not
-// depend on the backlog. The identities take 2 to 4 MB for each million events in
-// the ledger.
-//
-// # Who derives the columns
-//
-// Go does, by measurement. Materialised views that derived items and decisions of
-// the payloads within the insert of events, parsing each payload once, cost the
-// server 5.3 CPU seconds a million events. The same two tables as blocks of their
-// own cost it 2.9, and the client 1.5 more. The payloads are parsed in Go in any
-// case, to be validated, and a table of its own can be written again by itself.
+// Go derives the columns from the payloads, because it parses every payload for validation
+// anyway. Each table gets a separate block and can be written again separately.
 //
 // # Withheld values
 //
-// A redaction carries keyed fingerprints of what it withholds. From its place in
-// the stream on, a message of the same tenant that holds such a value goes to
-// quarantine under the code redaction_reintroduced, masked, and is deleted from
-// the stream. Looked at are the payload, the subject and the names and values of
-// headers: as they came, and with the escapes of JSON (three layers), percent
-// encoding and the base64 of a structured event taken off. Values below
-// [fingerprint.Prefix] bytes have no fingerprint; other encodings, other
-// cases and values split over two fields are not found.
+// A redaction carries keyed fingerprints of the values that it withholds. The redaction applies to later
+// messages of the same tenant in the stream. A message that holds such a value goes to
+// quarantine under the code redaction_reintroduced, masked. The projector deletes it from the
+// stream.
 //
-// What is kept of such a message is not to give the value away: neither the
-// message id nor what looks like a bare digest is kept, other faults are not
-// named, and the digest of the range in journal, tokens and commits covers no
-// more of it than its place. That range is therefore recognised when it is read
-// again, before and after the deletion, with or without the keys. The deletion
-// comes after the commit, because until then the range may have to be derived
-// again; where it was lost, the next start makes up for it, by what quarantine
-// says of the last committed range.
+// The search covers the payload, the subject, and the names and values of headers. Each text is
+// searched as received, and with these encodings removed: the escapes of JSON (three layers),
+// percent encoding, and the base64 of a structured event. Values below [fingerprint.Prefix]
+// bytes have no fingerprint and are not found. The search also misses values in other
+// encodings, in other cases or split over two fields.
 //
-// The stream has nothing of these messages any more. A [rebuild.Rebuild] gives them their
-// rows of quarantine again from their copies in CTX_QUARANTINE.
+// The remains of such a message must not reveal the value. The message id and text that looks
+// like a bare digest are removed, and other faults are not named. The digest of the range in
+// journal, tokens and commits covers only the place of the message. The range is therefore
+// recognised when it is read again, before and after the deletion, with or without the keys.
+// The deletion follows the commit, because the range may have to be derived again until then. A
+// start repeats a lost deletion from the quarantine rows of the last committed range.
 //
-// Recognising needs the tenants' keys. A key that is missing is said so of in
-// the log and in Status; when it comes, it counts from the next redaction or the
-// next start on. What was recorded before its redaction, or without the key, is
-// found by a [recheck.Rechecker], which reports each event by its place, record and
-// policy in the view check_redaction_reintroduced. Then the value has been in the
-// ledger and in whatever read it: change the secret, and erase the events.
+// The deleted messages leave nothing in the stream. A [rebuild.Rebuild] restores their rows of
+// quarantine from the copies in CTX_QUARANTINE.
+//
+// Recognition needs the tenants' keys. The log and Status report missing keys. A key that is
+// added later takes effect at the next redaction or restart. A [recheck.Rechecker] finds values
+// that were recorded before their redaction or without the key. The view
+// check_redaction_reintroduced reports each of these events by place, record and policy. The
+// value was in the ledger and may have been read: change the secret, and erase the events.
 //
 // # Transparency log
 //
-// Each event gets a leaf in the log of its stream, whose formats are in package
-// proof. The log's table, log_hashes, is written with a batch like any other, and its
-// state, size, root and frontier, stands in the row of commits, from which the next
-// batch goes on: so does who takes over, and who derives a committed range again. The
-// digest of a range, the journal and the tokens know nothing of the log and its
-// secret.
+// Each event gets a leaf in the transparency log of its stream; package proof describes the
+// formats. A batch writes the table log_hashes like any other table. The row of commits holds
+// the state of the transparency log: size, root and frontier. The next batch continues from
+// that state, also after a takeover or a repeated derivation. The digest of a range, the
+// journal and the tokens do not depend on the transparency log and its secret.
 //
-// A ledger that is older than the log has one from the first commit after it on, and
-// a [rebuild.Rebuild] of that leaves it so. A projector without the ring of a ledger that has
-// a log stops, with [decode.ErrNoSecret]: events without a leaf would be a hole in it.
+// In a ledger that is older than its transparency log, the log begins with the first commit
+// after its introduction. A [rebuild.Rebuild] keeps that beginning. Where the ledger has a
+// transparency log, a projector without the key file stops with [decode.ErrNoSecret]: events
+// without a leaf would leave a hole.
 //
-// What an erasure has taken out of the stream keeps its place in the log. The fact of
-// the erasure has the leaf; who reads that part of the stream again, to rebuild it or
-// to mend a table, takes it from there. A message that somebody deleted otherwise has
-// no leaf in a rebuilt log, whose root is then another: the comparison says so.
+// An erased record keeps its place in the transparency log. A rebuild or a repair takes the
+// leaf from the fact of the erasure. A message that was deleted by other means has no leaf in
+// a rebuilt transparency log. Its root then differs, and the comparison reports the difference.
 //
-// Tree heads are signed next to the commits, which do not wait for them; see [signing.Config].
+// Tree heads are signed in parallel with the commits, which do not wait; see [signing.Config].
 //
 // # Partitions
 //
-// The events may be in several streams, by the bucket of their session; see
-// [schema.Partitions]. Each has its own incarnation, lease, journal and
-// commits, and a [Projector] knows no more of the others than this:
+// Several streams may hold the events, one for each bucket of sessions; see
+// [schema.Partitions]. Each stream has its own incarnation, lease, journal and commits. A
+// [Projector] shares only this with the projectors of other streams:
 //
-//   - An event's identity and order are those within its stream, which alone can be
-//     projected twice with the same result. A producer that sends one source and id
-//     under two sessions makes two events of it, one a stream.
-//   - A redaction counts in the other streams once its own projector has committed
-//     it and they have looked, which they do before a batch and at most once a
-//     second. A value that comes back in between is in the tables; a [recheck.Rechecker]
-//     finds it.
+//   - The identity and order of an event apply within its stream, because only one stream gives
+//     the same result twice. A producer that sends one source and id under two sessions makes
+//     two events, one in each stream.
+//   - A redaction counts in another stream once its own projector has committed it and the
+//     other projector has checked for it. A projector checks before a batch, at most once a
+//     second. A withheld value that arrives in the meantime gets into the tables. A
+//     [recheck.Rechecker] finds it.
 //
-// A [Fleet] runs them. Processes share the streams evenly without anybody in
-// charge: each signs a roster every 3 s, and takes and gives up leases until it has
-// its share of them. What a process leaves behind when it ends is taken within
-// about a second; when it dies, after its leases and its signature are 10 s old, so
-// within 13 s of its last one. A process that was stopped and wakes finds its leases
-// lost and gets its share again.
+// A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each
+// process signs a roster every 3 s, and takes and releases leases until it has its share.
+// When a process ends, the others take its streams within about a second. When a process dies,
+// they wait until its leases and its roster entry are 10 s old, at most 13 s after its last
+// signature. A process that was suspended has lost its leases and gets its share
+// again.
 //
-// Batches are limited for the process as a whole, but a table gets an insert from
-// each stream in every linger: have no more streams than the load needs, and a
-// longer linger with many of them.
+// The limits of batches apply to the process as a whole, but each stream inserts into each
+// table at every linger. Use no more streams than the load needs, and a longer linger with many
+// streams.
 package projector
