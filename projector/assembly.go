@@ -14,30 +14,29 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// assembly is a batch that is being put together, some messages at a time, in
-// the order of the stream. Messages become rows as they come and are let go;
-// only those wait for the end whose identity may be known already. How the
-// messages were cut into calls of add makes no difference to the tables.
+// assembly is a batch under construction. It takes messages part by part, in the order of the
+// stream. Messages become rows on arrival and are then released. Only messages whose identity
+// may be known wait for the end of the batch. The cut into calls of add does not affect the
+// tables.
 type assembly struct {
 	batch
-	sums        hash.Hash // over the messages' digests
+	sums        hash.Hash // over the digests of the messages
 	first, last ledger.Position
 	messages    uint64
-	fresh       *leak.Values // what the batch's own redactions withhold
+	fresh       *leak.Values // the values that the batch's own redactions withhold
 	unsure      []decode.Event
-	fetched     time.Time // when the first message came
-	began       time.Time // and when it was taken up
+	fetched     time.Time // when the first message arrived
+	began       time.Time // when the work on the first message began
 	decoding    time.Duration
 }
 
-// begin returns an empty assembly, in the room of a batch that is committed
-// where there is one.
+// begin returns an empty assembly. It uses the buffers of a committed batch where there is one.
 func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	if b.seen.Full() {
 		if err := b.awaitCommits(ctx); err != nil {
 			return nil, err
 		}
-		b.seen = nil // so that memory does not hold both
+		b.seen = nil // frees memory before the new filter is built
 		if err := b.loadIdentities(ctx); err != nil {
 			return nil, err
 		}
@@ -61,8 +60,8 @@ func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	return a, nil
 }
 
-// add decodes messages, masks the withheld values, and adds the rows of those
-// that are certainly new or certainly quarantined.
+// add decodes messages, masks the withheld values, and adds the rows of messages that are
+// certainly new or certainly quarantined.
 func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 	return nil
 }
 
-// renewKeys loads what is withheld anew where events name a key that is there only now.
+// renewKeys loads the withheld values again where events name a key that was added later.
 func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Event) error {
 	found, err := b.findKeys(ctx, events)
 	if err != nil || !found {
@@ -112,8 +111,8 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 	return nil
 }
 
-// mask masks the withheld values in events, and returns the sequences of redactions that
-// withhold nothing, being refused for their id.
+// mask masks the withheld values in events. It also returns the sequences of redactions that
+// withhold nothing, because they are refused for their id.
 func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) (masked []decode.Event, void map[uint64]bool, err error) {
 	first := events[0].Position.StreamSeq
 	if a.messages > 0 {
@@ -131,8 +130,8 @@ func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) 
 	return masked, void, nil
 }
 
-// extend notes that events are of the batch, of which the first arrived and was taken up
-// at these times.
+// extend adds events to the batch. The first of them arrived at arrived, and the work on it
+// began at began.
 func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
 	if a.messages == 0 {
 		a.first, a.fetched, a.began = events[0].Position, arrived, began
@@ -142,7 +141,7 @@ func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
 	a.decoding += time.Since(began)
 }
 
-// tell notes what an event withholds.
+// tell adds the values that an event withholds.
 func (a *assembly) tell(e decode.Event) {
 	if len(e.Violations) > 0 {
 		return
@@ -152,9 +151,9 @@ func (a *assembly) tell(e decode.Event) {
 	}
 }
 
-// knownRedactions looks up the redactions among messages whose identity may be
-// known. They cannot wait for the end of the batch like others: whether they count
-// decides what becomes of the messages behind them.
+// knownRedactions looks up the redactions among messages whose identity may be known.
+// Redactions cannot wait for the end of the batch, because a redaction that counts changes the
+// result of later messages.
 func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, e := range all {
@@ -169,8 +168,8 @@ func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first
 	return known, nil
 }
 
-// conflicts reports whether another event has the id of e: one that is known, or
-// one of this batch, of which those in earlier are not yet placed.
+// conflicts reports whether another event has the id of e. The other event is known, or is in
+// this batch. Events in earlier are in the batch but not yet placed.
 func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []decode.Event, e decode.Event) bool {
 	id := e.Identity()
 	first, again := a.firsts.of(e)
@@ -190,9 +189,8 @@ func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []d
 	return false
 }
 
-// take notes a message in the range. The range says nothing of a message that
-// held a withheld value but where it stands: its digest is kept, and would tell a
-// value to whoever tries.
+// take adds a message to the range. For a message with a withheld value, the range holds only
+// the place: the digest of the message would let a reader guess the value.
 func (a *assembly) take(e decode.Event) {
 	named := e.Message
 	if e.Reintroduced || e.Erased != nil {
@@ -203,9 +201,9 @@ func (a *assembly) take(e decode.Event) {
 	a.bytes += e.Size()
 }
 
-// complete looks up what could not be told of the messages, and returns the batch.
+// complete looks up the events that may be known, and returns the batch.
 func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
-	b.flights = slices.DeleteFunc(b.flights, flight.over) // before the ledger is asked
+	b.flights = slices.DeleteFunc(b.flights, flight.over) // before the look-up in the ledger
 	began := time.Now()
 	known, err := b.known(ctx, a.unsure, a.first.StreamSeq)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/ctxledger/ctxledger/projector/leak"
 )
 
-// batch is a batch that is ready to be written: its rows, and what else is to be
-// done. It holds no message but those that are quarantined.
+// batch is a batch that is ready to be written. It holds its rows, its quarantined messages and
+// the remaining work, and no other message.
 type batch struct {
 	ledger.Range
 	outcome
-	bytes     int // of the messages as they came
+	bytes     int // of the messages as received
 	links     []trace.Link
-	stages    []stage            // what was done before the batch's span could begin
-	withholds []leak.Withholding // what its redactions withhold
+	stages    []stage            // the work that was done before the batch's span could begin
+	withholds []leak.Withholding // the values that its redactions withhold
 	landed    chan struct{}      // closed once the batch is committed
 	free      chan<- *ledger.Batch
 }
 
-// land lets go of a batch that is committed.
+// land releases a batch that is committed.
 func (b batch) land() {
 	close(b.landed)
 	select {
@@ -29,8 +29,8 @@ func (b batch) land() {
 	}
 }
 
-// flight is a batch between its rows and its commit: events that count already
-// and that the ledger may not show yet.
+// flight is a batch that is built but not yet committed. Its events already count, and the
+// ledger may not show them yet.
 type flight struct {
 	first  uint64 // sequence
 	landed <-chan struct{}

@@ -11,9 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A builder makes batches of messages, in the order of the stream. It knows what the
-// ledger has up to the last commit, and what is in flight to it. It belongs to one
-// goroutine.
+// A builder makes batches of messages, in the order of the stream. It knows the contents of the
+// ledger up to the last commit and the batches in flight. One goroutine owns a builder.
 type builder struct {
 	*shared
 	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
@@ -22,16 +21,16 @@ type builder struct {
 	translog streamLog
 	holes    hole.Finder
 	flights  []flight
-	free     chan *ledger.Batch // batches to use again
-	model    *ledger.Batch      // the last that was built; nil before
-	firsts   int                // how many firsts that had
+	free     chan *ledger.Batch // batches for reuse
+	model    *ledger.Batch      // the batch that was built last; nil before the first
+	firsts   int                // the number of firsts in model
 }
 
 func newBuilder(s *shared) *builder {
 	return &builder{shared: s, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}
 }
 
-// awaitCommits waits until the ledger holds everything that is in flight.
+// awaitCommits waits until all batches in flight are committed.
 func (b *builder) awaitCommits(ctx context.Context) error {
 	for _, f := range b.flights {
 		select {
@@ -44,8 +43,8 @@ func (b *builder) awaitCommits(ctx context.Context) error {
 	return nil
 }
 
-// depart makes a batch count for what comes after it, as one that is in flight
-// until it is committed: by its events, and by what its redactions withhold.
+// depart puts a batch in flight until it is committed. From now on its events and the values
+// that its redactions withhold count for later batches.
 func (b *builder) depart(made batch) batch {
 	conflicts := make(map[uint64]bool, len(made.quarantined))
 	for _, e := range made.quarantined {
@@ -60,12 +59,11 @@ func (b *builder) depart(made batch) batch {
 	return made
 }
 
-// known finds out about the identities of messages of a batch that begins at the
-// sequence first, from the ledger and from what is in flight to it. Where several
-// streams have brought an event, this stream's own first message counts, as it did
-// when it was derived for the first time. What the ledger has of this stream beyond
-// what has landed counts for nothing: it is in flight or in the batch as well, or is
-// of messages that the stream no longer holds.
+// known looks up the identities of messages, in the ledger and in the batches in flight. The
+// messages belong to a batch that begins at the sequence first. Where several streams hold an
+// event, the first message of this stream counts, as in the first derivation. Rows of this
+// stream above the last commit do not count. Their messages are in flight, are in the batch, or
+// are gone from the stream.
 func (b *builder) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -104,44 +102,43 @@ func (b *builder) known(ctx context.Context, messages []decode.Event, first uint
 	return known, nil
 }
 
-// loadIdentities fills a filter from the ledger, but for what other streams have
-// brought, sized to grow by half of what is there.
+// loadIdentities fills a filter from the ledger, without the events of other streams. The
+// filter has room for half as many more.
 func (b *builder) loadIdentities(ctx context.Context) (err error) {
 	var seen *identity.Filter
 	err = b.store.Identities(ctx, b.siblings.incarnations,
 		func(most uint64) { seen = identity.New(max(identity.Least, 3*most/2)) },
 		func(identity uint64) { seen.Add(identity) })
-	if err == nil { // a filter of a part of them would take others for new
+	if err == nil { // an incomplete filter would take known events for new ones
 		b.seen = seen
 	}
 	return err
 }
 
-// forget lets go of what events are held against, when the ledger may hold what
-// this holder has not written: it lost the lease, the last commit is neither the
-// one that it made last nor the one that it was making, the streams or the tables
-// are others.
+// forget drops the identities and the withheld values when the ledger may hold rows of another
+// holder. Four cases need it: the lease was lost, the last commit is unknown to this holder,
+// the streams changed, or the tables changed.
 //
-// Otherwise it knows all that the ledger has. The filter has every identity of the
-// batches that it built, those that were not written, too: that costs a look-up. An
-// older copy of a table has fewer. The withheld values are those of the redactions
-// up to the last commit and no others, or a message in front of its redaction would
-// be refused.
+// In all other cases these values are complete. The filter holds every identity of the batches
+// that were built, including batches that were not written. An extra identity costs a look-up.
+// An older copy of a table holds fewer identities. The withheld values must be those of the
+// redactions up to the last commit. With more of them, a message before its redaction would be
+// refused.
 func (b *builder) forget() { b.seen, b.withheld = nil, nil }
 
-// noteHoles says of sequences that are lost.
+// noteHoles logs and counts lost sequences.
 func (b *builder) noteHoles(messages []decode.Event) {
 	if b.rebuild != nil {
-		return // the live projector has said it
+		return // the live projector has logged them
 	}
-	const most = 5 // lines of the log a batch
+	const most = 5 // lines of the log for each batch
 	found := b.holes.Found
 	lost := b.holes.Observe(messages)
 	if came := b.holes.Found - found; came > 0 {
-		b.config.Log.Info("facts that were given up for lost have come", "event", "producer_gap_closed", "facts", came)
+		b.config.Log.Info("facts that were counted as lost have arrived", "event", "producer_gap_closed", "facts", came)
 	}
 	for _, l := range lost[:min(most, len(lost))] {
-		b.config.Log.Warn("facts that a producer has numbered did not come: see whether its outbox still has them; `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all such gaps",
+		b.config.Log.Warn("numbered facts of a producer did not arrive: check whether its outbox still has them. `ctxledger query --sql 'SELECT * FROM check_sequence_gaps'` lists all gaps",
 			"event", "producer_gap", "source", l.Source, "session", l.Session, "first", l.First, "last", l.Last, "others", max(0, len(lost)-most))
 	}
 	b.meter().Loss(b.holes.Lost - b.counts.lost.Load())

@@ -188,7 +188,7 @@ func streamRestored(t *testing.T) {
 	}
 	r.refuses(streamio.ErrStreamForked, "it ends at 60, below the checkpoint 120")
 	r.publishMix(5000, 90) // and now it is longer
-	r.refuses(streamio.ErrStreamForked, "read differently now")
+	r.refuses(streamio.ErrStreamForked, "differ from the committed ones")
 
 	exchange(filepath.Join(t.TempDir(), "wrong"), right)
 	r.acknowledged = acknowledged

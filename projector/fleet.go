@@ -14,17 +14,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Fleet projects the streams of all partitions, as many of them at a time as are
-// this process's share. Several processes with a Fleet each share the streams and
-// take over what one of them leaves behind: at once where it was stopped, after
-// the expiry of its leases, 10 s, where it was not. No process directs them; see
-// roster. With one partition it is one [Projector].
+// Fleet projects the streams of all partitions. It projects as many of them at a time as this
+// process's share. Several processes with a Fleet share the streams and take over the streams
+// of a process that ends. After a regular stop the takeover is immediate. After a crash it
+// follows the expiry of the leases, 10 s. No process coordinates the others; see roster. With
+// one partition a Fleet is one [Projector].
 //
 //	each stream:  wait for the lease, while below the share  ◀──┐
 //	              project  ──▶ lost, or above the share  ───────┘
 //
-// Batches are limited in all, so memory does not grow with the partitions.
-// Make one with NewFleet and call Run once.
+// The limits of batches apply to all streams together, so memory does not grow with the
+// partitions. Make a Fleet with NewFleet and call Run once.
 type Fleet struct {
 	config  Config
 	streams []schema.Stream
@@ -38,18 +38,18 @@ type Fleet struct {
 type member struct {
 	projector *Projector
 	stop      context.CancelCauseFunc // nil while it does not run
-	yields    bool                    // it was stopped for another process
-	err       error                   // why the stream was given up, for a person
+	yields    bool                    // the projector was stopped for another process
+	err       error                   // why the projector gave the stream up, for a person
 }
 
-// errSurplus ends a projector whose lease another process is to have.
-var errSurplus = errors.New("another projector is to have the stream")
+// errSurplus ends a projector in order to leave its lease to another process.
+var errSurplus = errors.New("this projector leaves the stream to another process")
 
-// The least that a partition's batch is limited to.
+// The lower bounds of a partition's batch limits.
 const minBatchMessages, minBatchBytes = 1000, 1 << 20
 
-// NewFleet checks the configuration, in which Stream must be empty; it does not
-// connect. Partitions are those that [streamio.ReadPartitions] returned.
+// NewFleet checks the configuration without connecting. The field Stream must be empty. The
+// partitions come from [streamio.ReadPartitions].
 func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 		return nil, err
 	}
 	if c.Stream != "" {
-		return nil, errors.New("projector: a fleet projects all streams")
+		return nil, errors.New("projector: a fleet projects all streams: leave Stream empty")
 	}
 	if c.Owner == "" {
 		c.Owner = uuid.NewString()
@@ -93,10 +93,10 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 	return p, nil
 }
 
-// Run projects until ctx ends, or until every stream is caught up if so
-// configured, and returns nil for both. A stream whose projector needs a person is
-// given up, which the log and Projectors say, and the others go on; Run returns
-// its error at the end, and at once when no stream is left.
+// Run projects until ctx ends, or, with UntilCaughtUp, until every stream is caught up. It
+// returns nil in both cases. When a projector fails for a reason that needs a person, the fleet
+// gives its stream up and continues with the other streams. The log and Projectors show the
+// failure. Run returns the error at the end, or immediately when no stream is left.
 func (f *Fleet) Run(ctx context.Context) error {
 	shared, stop, err := f.joinRoster(ctx)
 	if err != nil {
@@ -112,8 +112,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// joinRoster begins to share the streams with other processes, where there are several
-// streams. Stop ends it.
+// joinRoster shares the streams with other processes, where there are several streams. Stop
+// ends the sharing.
 func (f *Fleet) joinRoster(ctx context.Context) (shared *lease.Roster, stop func(), err error) {
 	if len(f.streams) == 1 {
 		return nil, func() {}, nil
@@ -135,12 +135,12 @@ func (f *Fleet) joinRoster(ctx context.Context) (shared *lease.Roster, stop func
 		signing.Wait()
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = shared.Leave(leaving) // or the entry expires
+		_ = shared.Leave(leaving) // after an error the entry expires
 	}, nil
 }
 
-// yield ends projectors until n have ended or are about to, those of the streams
-// with the highest numbers first.
+// yield stops projectors until n of them have ended or are ending. Streams with the highest
+// numbers are first.
 func (f *Fleet) yield(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,8 +158,8 @@ func (f *Fleet) yield(n int) {
 	}
 }
 
-// follow runs one projector of a stream after the other: whoever loses the lease,
-// or gives it up, waits for it again.
+// follow runs the projectors of a stream, one after the other. A projector that loses or
+// releases the lease is replaced by a new one that waits for the lease.
 func (f *Fleet) follow(ctx context.Context, i int, shared *lease.Roster) error {
 	for {
 		p, running, err := f.begin(ctx, i, shared)
@@ -179,7 +179,7 @@ func (f *Fleet) follow(ctx context.Context, i int, shared *lease.Roster) error {
 	}
 }
 
-// begin makes the next projector of a stream, and the context that it runs in.
+// begin makes the next projector of a stream, and its context.
 func (f *Fleet) begin(ctx context.Context, i int, shared *lease.Roster) (*Projector, context.Context, error) {
 	p, err := f.projector(i)
 	if err != nil {
@@ -196,8 +196,7 @@ func (f *Fleet) begin(ctx context.Context, i int, shared *lease.Roster) (*Projec
 	return p, running, nil
 }
 
-// end notes that the projector of a stream has ended, and why if a person is to
-// know.
+// end records the end of a stream's projector, and the error if it is for a person.
 func (f *Fleet) end(i int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,7 +205,7 @@ func (f *Fleet) end(i int, err error) {
 	m.stop, m.yields, m.err = nil, false, err
 }
 
-// Projectors returns the projector of each partition that runs or ran last.
+// Projectors returns, for each partition, the projector that runs or that ran last.
 func (f *Fleet) Projectors() []*Projector {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,8 +216,8 @@ func (f *Fleet) Projectors() []*Projector {
 	return list
 }
 
-// Status adds up what the projectors have done since the fleet started. It is
-// ready when one of them is and none that holds its lease is not.
+// Status adds the counters of the projectors since the start of the fleet. Ready needs one
+// ready projector, and no failed or unready projector that holds its lease.
 func (f *Fleet) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,7 +234,7 @@ func (f *Fleet) Status() Status {
 	return all
 }
 
-// add adds the counters of o; Committed, being of one stream, is the sum.
+// add adds the counters of o. Committed becomes the sum over the streams.
 func (s *Status) add(o Status) {
 	s.Committed += o.Committed
 	s.Events += o.Events

@@ -12,35 +12,34 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// State is what a projector is at.
+// State is the phase that a projector is in.
 type State string
 
 const (
-	Starting   State = "starting"   // looks for its stream
-	Standby    State = "standby"    // waits for the lease, which another may hold
+	Starting   State = "starting"   // opens its stream
+	Standby    State = "standby"    // waits for the lease, which another projector may hold
 	Recovering State = "recovering" // holds the lease and brings ledger and stream to agreement
-	Projecting State = "projecting" // commits what comes
+	Projecting State = "projecting" // commits new messages
 	Stopped    State = "stopped"    // Run has returned
 )
 
-// Health is how a projector is.
+// Health is the state of a projector for probes and metrics.
 type Health struct {
 	State State
-	// Stuck says that there is work and that no step of it began, ended or
-	// failed for about two minutes. A step that fails and is tried again is not
-	// stuck; see Waiting. Ending the process is the cure.
+	// Stuck is true when there is work, and no step began, ended or failed for about two
+	// minutes. A step that fails and is repeated is not stuck; see Waiting. End the process to
+	// recover.
 	Stuck bool
-	// Waiting is the step that failed last and is tried again, with who failed it
-	// and the code, such as "write: clickhouse 252". Empty when none.
+	// Waiting is the step that failed last and is repeated, with the server and its code, such
+	// as "write: clickhouse 252". Empty if no step failed.
 	Waiting string
-	// Reason is why Run gave up: stream_forked, events_expired, newer_rules or failed. A
-	// projector that follows on the same stream with the same Metrics keeps it
-	// until it projects. Empty otherwise.
+	// Reason is why Run gave up: stream_forked, events_expired, newer_rules or failed. The next
+	// projector of the same stream and Metrics keeps the reason until it projects. Empty
+	// otherwise.
 	Reason string
 }
 
-// Health returns how the projector is; safe to call at any time from any
-// goroutine. It asks no server.
+// Health returns the health of the projector. It is safe for concurrent use and asks no server.
 func (p *Projector) Health() Health {
 	h := Health{State: Starting, Stuck: p.pulse.stuck()}
 	if state := p.state.Load(); state != nil {
@@ -58,7 +57,7 @@ func (p *Projector) Health() Health {
 	return h
 }
 
-// health is how a projector is, and what it has done. Safe for concurrent use.
+// health is the state and the counters of a projector. Safe for concurrent use.
 type health struct {
 	pulse     pulse
 	state     atomic.Pointer[State]
@@ -76,8 +75,8 @@ func (p *Projector) Stream() string { return p.config.Stream }
 
 func (p *Projector) enter(s State) { p.state.Store(&s) }
 
-// observe watches the projector until ctx ends or stop is called, which returns
-// once nothing is watched any more.
+// observe watches the projector until ctx ends or stop is called. stop returns after the
+// watchers have ended.
 func (p *Projector) observe(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
@@ -95,10 +94,10 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 	}
 }
 
-// meter counts what happens to the stream.
+// meter counts the events of the stream for the metrics.
 func (s *shared) meter() metrics.Meter { return s.config.Metrics.Of(s.config.Stream) }
 
-// lagSource says how the lag of the projector is measured.
+// lagSource tells the meter how to measure the lag of the projector.
 func (p *Projector) lagSource() metrics.LagSource {
 	return metrics.LagSource{
 		JetStream: p.config.JetStream, Stream: p.config.Stream, Ledger: p.config.Ledger,
@@ -106,7 +105,7 @@ func (p *Projector) lagSource() metrics.LagSource {
 	}
 }
 
-// gauges are how the projector is, for the metrics.
+// gauges returns the current gauges for the metrics.
 func (p *Projector) gauges() metrics.Gauges {
 	g := metrics.Gauges{UnknownKeys: p.counts.unknownKeys.Load(), Ready: p.ready.Load(), Stuck: p.pulse.stuck(), Reason: p.Health().Reason}
 	if lag, known := p.lag.Now(); known {
@@ -131,8 +130,7 @@ func (p *Projector) watchPulse(ctx context.Context) {
 	}
 }
 
-// busy reports whether the projector has something to do that it does not wait
-// for another with.
+// busy reports whether the projector has work that does not wait for another process.
 func (p *Projector) busy() bool {
 	switch p.Health().State {
 	case Recovering:
@@ -143,15 +141,15 @@ func (p *Projector) busy() bool {
 	return false
 }
 
-// holds notes that the lease is held, or with nil that it no longer is.
+// holds records the lease that is held, or nil for no lease.
 func (p *Projector) holds(l *lease.Lease) {
 	p.held.Store(l)
 	if l != nil {
-		p.config.Log.Info("holds the lease", "event", "lease_acquired", "epoch", l.Epoch())
+		p.config.Log.Info("this projector holds the lease", "event", "lease_acquired", "epoch", l.Epoch())
 	}
 }
 
-// leave notes the end of Run.
+// leave records the end of Run.
 func (p *Projector) leave(ctx context.Context, err error) error {
 	p.enter(Stopped)
 	if err = ended(ctx, err); err == nil || errors.Is(err, lease.ErrLost) {
@@ -171,31 +169,31 @@ func (p *Projector) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// failed notes an attempt at a step that is made again.
+// failed records a failed attempt at a step that will be repeated.
 func (s *shared) failed(step string, err error) {
 	f := metrics.FailureOf(err)
 	s.pulse.beat()
 	s.meter().Retry(f)
 	waiting := step + ": " + f.String()
 	s.waiting.Store(&waiting)
-	s.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
+	s.config.Log.Warn("a step failed and will be repeated", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
-// leaseFailed notes an attempt to get or to keep the lease that is made again.
+// leaseFailed records a failed attempt to get or to keep the lease, which will be repeated.
 func (s *shared) leaseFailed(step string, err error) {
 	f := metrics.LeaseFailure(err)
 	s.meter().Retry(f)
-	s.config.Log.Warn("will try again", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
+	s.config.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 
-// succeeded notes the end of a step's attempts.
+// succeeded records the end of a step's attempts.
 func (s *shared) succeeded() {
 	s.pulse.beat()
 	s.waiting.Store(nil)
 }
 
-// counted notes a batch that is committed. A hole in its sequences is what
-// somebody has deleted, or what the stream has lost.
+// counted records a batch that is committed. A hole in its sequences is a message that somebody
+// deleted or that the stream lost.
 func (s *shared) counted(b batch, rows map[string]uint64) {
 	next := s.committed.Load() + 1
 	holes := b.Last + 1 - min(next, b.First) - b.Messages
@@ -205,10 +203,9 @@ func (s *shared) counted(b batch, rows map[string]uint64) {
 	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: holes, Quarantined: b.quarantined})
 }
 
-// pulse tells a projector that makes steps from one that is stuck, by counting
-// and not by the clock: whoever looks counts how often in a row it found work
-// and no beat. A process that was stopped and wakes has not looked meanwhile,
-// so that its pause counts for nothing. Safe for concurrent use, but for look.
+// pulse detects a projector that is stuck. It counts steps and does not use the clock: each
+// look checks for work without a beat since the last look. A process that was suspended has not
+// looked in the meantime, so its pause does not count. Safe for concurrent use, except look.
 type pulse struct {
 	beats atomic.Uint64
 	open  atomic.Int64 // batches that are being committed
@@ -217,8 +214,8 @@ type pulse struct {
 	still atomic.Int64
 }
 
-// stuckAfter is how many looks without a beat are too many; they are a second
-// apart. Every server's answer has a shorter limit.
+// stuckAfter is the limit of consecutive looks without a beat. Looks are a second apart. Every
+// answer of a server has a shorter time limit.
 const stuckAfter = 120
 
 func (p *pulse) beat() { p.beats.Add(1) }

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// recall makes withheld what the redactions up to the last commit withhold, from
-// memory where that and the keys are as they were.
+// recall sets withheld to the values that the redactions up to the last commit withhold. It
+// uses the values in memory if they are complete and the keys have not changed.
 func (b *builder) recall(ctx context.Context, last uint64) error {
 	if b.withheld != nil {
 		keys, err := leak.ReadKeys(b.config.Keys)
@@ -27,8 +27,7 @@ func (b *builder) recall(ctx context.Context, last uint64) error {
 	return b.loadWithheld(ctx)
 }
 
-// loadWithheld reads the keys, and the fingerprints of all redactions up to the
-// last commit.
+// loadWithheld reads the keys, and the fingerprints of all redactions up to the last commit.
 func (b *builder) loadWithheld(ctx context.Context) error {
 	return b.persist(ctx, "load fingerprints", func() error {
 		keys, err := leak.ReadKeys(b.config.Keys)
@@ -49,8 +48,8 @@ func (b *builder) loadWithheld(ctx context.Context) error {
 	})
 }
 
-// findKeys reads keys and fingerprints again when a redaction among messages
-// names a key that was not there and is now, and returns true.
+// findKeys reads keys and fingerprints again when redactions name a key that was missing and
+// now exists. It then returns true.
 func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
 	missing := slices.DeleteFunc(leak.OfAll(all), func(v privacy.Withheld) bool {
 		return b.withheld.Keys.Has(v.Tenant, v.Fingerprint.KeyID)
@@ -66,14 +65,14 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 	if err != nil || !slices.ContainsFunc(missing, func(v privacy.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
 		return false, err
 	}
-	if err := b.awaitCommits(ctx); err != nil { // so that the ledger has all redactions
+	if err := b.awaitCommits(ctx); err != nil { // then the ledger holds all redactions
 		return false, err
 	}
 	return true, b.loadWithheld(ctx)
 }
 
-// noteUnknown says once of a key that it is not there. The values must be of
-// redactions that hold no withheld value, since a key's name is the producer's.
+// noteUnknown logs a missing key once. The values must come from redactions without a withheld
+// value, because the producer chooses a key's name.
 func (b *builder) noteUnknown(values []privacy.Withheld) {
 	for _, v := range values {
 		key := leak.UnknownKey{Tenant: schema.TenantOf(v.Tenant), ID: v.Fingerprint.KeyID}
@@ -81,7 +80,7 @@ func (b *builder) noteUnknown(values []privacy.Withheld) {
 			continue
 		}
 		b.unknown[key] = true
-		b.config.Log.Warn("redactions name a key that is not here: their values are not recognised when they come back; add the key file",
+		b.config.Log.Warn("redactions name a key that is missing, so their values are not recognised when they come back: add the key file",
 			"event", "key_unknown", "tenant", key.Tenant, "key", key.ID)
 	}
 	b.counts.unknownKeys.Store(uint64(len(b.unknown)))

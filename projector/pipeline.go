@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// A pipeline takes messages from the stream to the ledger. A projector has one from when it
-// has recovered until something goes wrong.
+// A pipeline takes messages from the stream to the ledger. A projector runs a pipeline from the
+// end of its recovery until the first error.
 type pipeline struct {
 	*shared
 	builder *builder
@@ -21,21 +21,19 @@ type pipeline struct {
 	writing atomic.Bool // a batch is being written
 }
 
-// run reads, builds and writes batches, each in a goroutine of its own, so that
-// one batch is written while the next is built and the one after it is read:
+// run reads, builds and writes batches, each in a separate goroutine. One batch is written
+// while the next is built and the one after that is read:
 //
 //	readAll ──messages──▶ buildAll ──rows──▶ writeAll
 //	reader                keys, identities,  lease, journal, tables,
 //	                      holes, withheld    commits, deletion
 //
-// Nothing is buffered between them, and messages become rows part by part, so
-// memory holds the rows of two batches and the messages of two parts. Writing
-// stays strictly in order, one range at a time. What is read or built and not yet
-// journalled has not happened.
+// The channels are unbuffered, and messages become rows part by part. Memory therefore holds
+// the rows of two batches and the messages of two parts. Batches are written strictly in order,
+// one range at a time. Work that is not yet journalled leaves no trace.
 //
-// A stage that ends, for whatever reason, lets those behind it finish what they
-// have. It returns the first error in the order of the stream, and nil when the
-// ledger is level and that was asked for.
+// When a stage ends, the later stages finish their work. run returns the first error in the
+// order of the stream. With UntilCaughtUp it returns nil when the ledger is level.
 func (l *pipeline) run(ctx context.Context, next uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	parts, ready := make(chan part), make(chan batch)
@@ -62,7 +60,7 @@ func (l *pipeline) run(ctx context.Context, next uint64) error {
 	return err
 }
 
-// hand passes a value on, unless ctx ends first.
+// hand sends a value, unless ctx ends first.
 func hand[T any](ctx context.Context, to chan<- T, value T) error {
 	select {
 	case to <- value:
@@ -72,13 +70,13 @@ func hand[T any](ctx context.Context, to chan<- T, value T) error {
 	}
 }
 
-// part is some messages of a batch; end says that they are its last.
+// part is some messages of a batch. end marks the last part.
 type part struct {
 	messages []*streamio.Message
 	end      bool
 }
 
-// partMessages is how many messages are read before they are built.
+// partMessages is the number of messages that are read before they are built.
 const partMessages = 1024
 
 func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) error {
@@ -98,11 +96,10 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 	}
 }
 
-// readBatch reads one batch, in parts, and returns the sequence after it. The
-// batch ends by rows, by bytes or by time, whichever comes first; but time does
-// not end it while the stream has more to give than the batch has taken, nor while
-// an earlier batch is written: it could but wait, and what comes meanwhile would
-// wait for both. With nothing to read it waits for a second.
+// readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
+// limit of messages, of bytes or of time. The time limit does not apply while the stream has
+// more messages than the batch has taken. It does not apply while an earlier batch is written,
+// because a finished batch would only wait. Without messages readBatch waits for a second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	limits := streamio.Limits{
 		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),
@@ -149,14 +146,14 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 	}
 }
 
-// writingPause is how often a batch whose time is up looks whether the one before
-// it is written.
+// writingPause is the interval at which a batch whose time is up checks whether the earlier
+// batch is written.
 const writingPause = 5 * time.Millisecond
 
-// unexpired takes messages, the first that the stream had from sequence next on.
-// A hole is a message that somebody deleted, unless the stream now begins
-// beyond it: then it was lost before it was projected, and the messages before
-// it are returned with an error.
+// unexpired checks messages, which are the first in the stream from sequence next on. A hole is
+// a message that somebody deleted, unless the stream now begins after the hole. Then the
+// message expired before it was projected, and unexpired returns the messages before the hole
+// with an error.
 func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
 	for i, m := range messages {
 		if m.Position.StreamSeq == next {
@@ -168,7 +165,7 @@ func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*strea
 			return nil, fmt.Errorf("look at the stream: %w", err)
 		}
 		if info.State.FirstSeq <= next {
-			break // nothing expired in this batch; further holes are no different
+			break // nothing expired in this batch; later holes are deletions, too
 		}
 		return messages[:i], streamio.Expired(next, info.State.FirstSeq-1)
 	}
@@ -204,9 +201,9 @@ func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- b
 	return nil
 }
 
-// writeAll writes batches as they come. While none comes it looks now and then
-// whether the ledger is where it was left: one that was restored from an older
-// copy would stay behind the stream until the next event.
+// writeAll writes batches in order. While it waits, it checks periodically whether the ledger
+// still ends with the last commit. Otherwise a ledger that was restored from an older copy
+// would stay behind until the next event.
 func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
 	idle := time.NewTicker(checkEvery)
 	defer idle.Stop()
@@ -233,25 +230,24 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
 	}
 }
 
-// checkEvery is how long an idle projector takes to notice at most.
+// checkEvery is the interval of that check in an idle projector.
 const checkEvery = 10 * time.Second
 
-// A share makes batches smaller than their limits for as long as it takes long to
-// write one, so that no insert comes near its time limit on a server that is slow
-// or has other things to do. The zero value is all of it. One goroutine may write
-// while others read.
+// pace makes batches smaller than their limits while the writes are slow. Then no insert comes
+// near its time limit on a slow or busy server. The zero value uses the full limits. One
+// goroutine may write while others read.
 type pace struct{ halved atomic.Int32 }
 
 const (
-	// slowWrite is half of what one insert may take.
+	// slowWrite is half of the time limit of an insert.
 	slowWrite = 4 * time.Second
-	// fastWrite is when twice as much would not be slow either.
+	// fastWrite is the time below which a batch of twice the size would not be slow either.
 	fastWrite = slowWrite / 4
-	// mostHalved leaves a 32nd.
+	// mostHalved leaves a 32nd of the limit.
 	mostHalved = 5
 )
 
-// took notes how long a batch was written, or tried to be.
+// took records the duration of a write, whether it succeeded or not.
 func (s *pace) took(d time.Duration) {
 	switch n := s.halved.Load(); {
 	case d > slowWrite && n < mostHalved:
@@ -261,5 +257,6 @@ func (s *pace) took(d time.Duration) {
 	}
 }
 
-// of returns the share of a limit, but not less than least if the limit is not.
+// of returns the share of a limit. The share is at least least, or the limit if that is
+// smaller.
 func (s *pace) of(limit, least int) int { return max(limit>>s.halved.Load(), min(limit, least)) }

@@ -21,61 +21,60 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Config says what to project and how. Start from DefaultConfig.
+// Config names the servers, the stream and the settings of a projector. Start from
+// DefaultConfig.
 type Config struct {
-	// JetStream is where the events are. Required.
+	// JetStream holds the streams of events. Required.
 	JetStream jetstream.JetStream
-	// Ledger is where the rows go; its tables must be migrated. Required.
+	// Ledger receives the rows. Its tables must be migrated. Required.
 	Ledger *ledger.Ledger
-	// Stream is which of the streams of events to project; see
-	// [schema.Partitions]. Defaults to schema.EventStream, the only one. A Fleet projects
-	// all of them.
+	// Stream names the stream to project; see [schema.Partitions]. Defaults to
+	// schema.EventStream, the stream of an unpartitioned ledger. A Fleet projects all streams.
 	Stream string
-	// Owner names this projector in the lease. Two processes that run at once
-	// must differ; a process that replaces a dead one on the same data folder
-	// may keep its name and then takes over at once. Defaults to a random name.
+	// Owner names this projector in the lease. Two processes that run at the same time must
+	// have different names. A process that replaces a dead one on the same data folder may keep
+	// the name, and then takes over immediately. Defaults to a random name.
 	Owner string
-	// BatchMessages and BatchBytes close a batch; where ClickHouse is slow to write
-	// one, the next are smaller. Default to 16,000 and 40 MiB.
+	// BatchMessages and BatchBytes close a batch. Batches become smaller while ClickHouse
+	// writes slowly. Default to 16,000 and 40 MiB.
 	BatchMessages, BatchBytes int
-	// Linger closes a batch that stays small: the longest that an event waits
-	// before it is written. Defaults to 300 ms.
+	// Linger closes a batch that stays small. An event waits at most this long before it is
+	// written. Defaults to 300 ms.
 	Linger time.Duration
 	// UntilCaughtUp makes Run return once the ledger is level with the stream.
 	UntilCaughtUp bool
-	// Keys returns the tenants' key rings, by which values are recognised that a
-	// redaction withholds and that come back. It is called at the start and when a
-	// redaction names a key that is not known. Without a key its values are not
-	// recognised, which the log and Status say; events are projected all the
-	// same. Nil has no keys.
+	// Keys returns the tenants' key rings. The projector needs a redaction's key to recognise
+	// the withheld values when they come back. Keys is called at the start and when a redaction
+	// names an unknown key. Without a key its values are not recognised. The log and Status
+	// report the missing key, and events are still projected. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
-	// Ring returns the ledger's ring, with the secret of its transparency log and
-	// the key that signs the log's heads. It is called at each start and
-	// before each head. Nil keeps no log, which only a ledger that has none allows.
+	// Ring returns the ledger's key ring. The ring holds the secret of the transparency log and
+	// the key that signs its heads. Ring is called at each start and before each head. Nil
+	// keeps no transparency log, and is valid only for a ledger without one.
 	Ring func() (proof.Ring, error)
-	// Signing says when the heads of the log are signed, and where they go.
+	// Signing sets when the heads of the transparency log are signed, and their destinations.
 	Signing signing.Config
-	// Log gets what a person would want to know: no payload and no secret. What
-	// asks for attention has an attribute event, by which to raise an alarm; see
-	// deploy/grafana/README.md. Nil discards it.
+	// Log receives messages for the operator, without payloads and secrets. Each message that
+	// may raise an alarm has an attribute event; see deploy/grafana/README.md. Nil discards the
+	// messages.
 	Log *slog.Logger
-	// Metrics count what is done. Nil counts nothing.
+	// Metrics counts the work of the projector. Nil counts nothing.
 	Metrics *metrics.Metrics
-	// Tracer makes a span of every batch, linked to those that its events were
-	// recorded in, with the steps below it. Nil makes none.
+	// Tracer makes a span for every batch, with the steps of the batch below it. The span links
+	// to the spans in which the events were recorded. Nil makes none.
 	Tracer trace.Tracer
-	// Timing is that of the lease. Defaults to [lease.DefaultTiming].
+	// Timing is the timing of the lease. Defaults to [lease.DefaultTiming].
 	Timing lease.Timing
-	// Steps takes the steps of the protocol. Nil takes them in their order.
+	// Steps runs the steps of the protocol. Nil runs them in order.
 	Steps steps.Walker
 }
 
-// DefaultConfig returns the settings that suit one node.
+// DefaultConfig returns settings for one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
 	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Signing: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
 }
 
-// Validate reports what is missing.
+// Validate checks that the required fields are set and the limits are valid.
 func (c Config) Validate() error {
 	switch {
 	case c.JetStream == nil:
@@ -83,26 +82,26 @@ func (c Config) Validate() error {
 	case c.Ledger == nil:
 		return errors.New("projector: Ledger is required")
 	case c.Signing.Every < 0, c.Signing.Interval < 0:
-		return errors.New("projector: the heads of the log need limits that are not negative")
+		return errors.New("projector: Signing.Every and Signing.Interval must not be negative")
 	case c.BatchMessages < 1, c.BatchBytes < 1, c.Linger < 0:
-		return errors.New("projector: batch limits must be positive")
+		return errors.New("projector: BatchMessages and BatchBytes must be positive, and Linger must not be negative")
 	}
 	return nil
 }
 
-// Projector projects one stream. Make one with New and call Run once. It has two sides: a
-// [builder] makes batches of what the stream has, and a [writer] commits them to the
-// ledger. While it recovers, one goroutine uses both, see [recovery]; while it projects,
-// each side belongs to a goroutine of its own, see [pipeline].
+// Projector projects one stream. Make one with New and call Run once. A Projector has two
+// sides. A [builder] makes batches from the messages of the stream, and a [writer] commits them
+// to the ledger. During recovery one goroutine uses both sides; see [recovery]. While it
+// projects, each side has its own goroutine; see [pipeline].
 type Projector struct {
 	*shared
 	*builder
 	*writer
-	pace   pace          // of a batch's limits that is used
-	roster *lease.Roster // says whether a free lease is to be taken; nil always does
+	pace   pace          // the share of the batch limits in use
+	roster *lease.Roster // decides whether to take a free lease; nil always takes it
 }
 
-// New checks the configuration; it does not connect.
+// New checks the configuration without connecting.
 func New(c Config) (*Projector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -127,33 +126,32 @@ func New(c Config) (*Projector, error) {
 	return &Projector{shared: both, builder: newBuilder(both), writer: &writer{shared: both}}, nil
 }
 
-// Status is what a projector has done since it started.
+// Status counts the work of a projector since its start.
 type Status struct {
-	Ready       bool   // holds the lease and has recovered since it took it
+	Ready       bool   // the projector holds the lease and has recovered
 	Committed   uint64 // last committed stream sequence
 	Events      uint64 // rows in events
 	Quarantined uint64
 	Duplicates  uint64
-	UnknownKeys uint64 // keys that redactions name and that are not there: their values are not recognised
-	Lost        uint64 // sequences that producers have used and whose facts did not come
+	UnknownKeys uint64 // missing keys that redactions name: their values are not recognised
+	Lost        uint64 // sequences that producers used and whose facts did not arrive
 }
 
-// Status returns counters; safe to call at any time from any goroutine.
+// Status returns the counters. It is safe for concurrent use.
 func (p *Projector) Status() Status {
 	return Status{p.ready.Load(), p.committed.Load(), p.counts.events.Load(), p.counts.quarantined.Load(), p.counts.duplicates.Load(), p.counts.unknownKeys.Load(), p.counts.lost.Load()}
 }
 
-// Run projects until ctx ends, or until it is caught up if so configured. It
-// returns nil for both. Whatever it had begun to write when ctx ended is
-// written to its end, and the lease is released. Errors that a later try could
-// mend are waited out; an error that is returned needs a person, except
-// [lease.ErrLost], after which Run may be called on a new Projector.
+// Run projects until ctx ends, or, with UntilCaughtUp, until the ledger is level. It returns
+// nil in both cases. When ctx ends, Run finishes the current write and releases the lease. Run
+// waits out errors that a retry may resolve. A returned error needs a person, except
+// [lease.ErrLost]: after that error, call Run on a new Projector.
 func (p *Projector) Run(ctx context.Context) error {
 	defer p.observe(ctx)()
 	return p.leave(ctx, p.run(ctx))
 }
 
-// run is Run, without its end being noted.
+// run is Run without the record of its end.
 func (p *Projector) run(ctx context.Context) error {
 	var kv jetstream.KeyValue
 	err := p.persist(ctx, "open the lease bucket", func() (err error) {
@@ -163,7 +161,7 @@ func (p *Projector) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without a stream there is nothing to hold a lease on.
+	// A lease needs an existing stream.
 	if err := p.persist(ctx, "open the stream", func() error { return p.recovery().open(ctx) }); err != nil {
 		return err
 	}
@@ -174,11 +172,11 @@ func (p *Projector) run(ctx context.Context) error {
 		if !errors.As(err, &request) || ctx.Err() != nil {
 			return err
 		}
-		p.config.Log.Info("a rebuild has asked for the lease and gets it", "event", "lease_handed_over", "owner", request.Owner)
+		p.config.Log.Info("a rebuild asked for the lease and receives it", "event", "lease_handed_over", "owner", request.Owner)
 	}
 }
 
-// hold waits for the lease and projects for as long as it has it.
+// hold waits for the lease and projects while it holds the lease.
 func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	p.enter(Standby)
 	if err := p.inherit(ctx, kv); err != nil {
@@ -197,23 +195,23 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	p.ready.Store(false)
 	p.holds(nil)
 	if p.rebuild == nil {
-		p.forget() // others may write until it has the lease again
+		p.forget() // other processes may write before the projector has the lease again
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := own.Leave(release, err); err != nil {
-		p.config.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
+		p.config.Log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
 	}
 	p.roster.Give()
 	return err
 }
 
-// claim is for the lease of the stream.
+// claim returns the claim for the lease of the stream.
 func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
 	return lease.Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
 }
 
-// ended takes an error that only says that ctx ended for success.
+// ended returns nil for an error whose only cause is the end of ctx.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil
@@ -221,11 +219,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// recovery is what brings ledger and stream to agreement.
+// recovery returns the part of the projector that brings ledger and stream to agreement.
 func (p *Projector) recovery() *recovery { return &recovery{p.shared, p.builder, p.writer} }
 
-// follow recovers and then commits batch after batch, until something goes
-// wrong.
+// follow recovers and then commits batches until the first error.
 func (p *Projector) follow(ctx context.Context) error {
 	p.flights = nil
 	if err := p.recovery().recover(ctx); err != nil {
@@ -248,7 +245,7 @@ func (p *Projector) follow(ctx context.Context) error {
 	p.signer = p.startSigner(ctx)
 	defer func() {
 		p.signer.Close()
-		p.signer = nil // a recovery commits, too
+		p.signer = nil // a recovery commits, too, and must not sign
 	}()
 	if err := p.tellLog(ctx); err != nil {
 		return err
@@ -257,8 +254,8 @@ func (p *Projector) follow(ctx context.Context) error {
 	return line.run(ctx, next)
 }
 
-// shared is what both sides of a projector use: its configuration, its stream and its
-// ledger. Only Projector.open changes the stream, while neither side runs.
+// shared is the common part of both sides of a projector: the configuration, the stream and the
+// ledger. Only recovery.open changes the stream, while neither side runs.
 type shared struct {
 	config   Config
 	store    store
@@ -269,11 +266,11 @@ type shared struct {
 	health
 }
 
-// counts are what a projector has done since it started.
+// counts are the counters of a projector since its start.
 type counts struct {
 	events      atomic.Uint64
 	quarantined atomic.Uint64
 	duplicates  atomic.Uint64
 	unknownKeys atomic.Uint64
-	lost        atomic.Uint64 // sequences that producers used and whose facts did not come
+	lost        atomic.Uint64 // sequences that producers used and whose facts did not arrive
 }

@@ -12,46 +12,48 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 )
 
-// The commit protocol. One holder of the lease at a time goes through these
-// states; whatever goes wrong in one of them, on either side, starts over at
-// open, as a crash does, because stream and tables may be others by then.
+// The commit protocol. One holder of the lease at a time passes through these states. Every
+// failure, on either side, is handled like a crash and starts over at open, because stream and
+// tables may have been replaced.
 //
-//	acquire    the lease, with the next epoch
-//	open       the stream anew
-//	swap       tables, where a rebuild was cut off in it
-//	kill       inserts that an earlier holder left running
-//	verify     the last committed range still reads as it was committed
-//	load       the identities and the withheld values that the ledger knows
-//	walk back  to the newest commits that every table holds; mend what follows
-//	settle     the journalled range: finish it, or undo it
-//	verify     once more, after a reader is open, that the stream is still that one
-//	follow     ┌─ read      a range of the stream
-//	           │  build     its rows
-//	           │  check     that the ledger is where it was left
-//	           │  journal   its name, in the lease entry
-//	           │  copy      what is quarantined, to its stream
-//	           │  write     one block a table, with tokens
-//	           │  commit    the row of commits
-//	           └─ clear     messages with withheld values, from the stream
+//	acquire    take the lease, with the next epoch
+//	open       open the stream again
+//	swap       finish the swap of a rebuild that was interrupted
+//	kill       kill inserts of an earlier holder
+//	verify     check that the last committed range still reads as committed
+//	load       load the identities and the withheld values of the ledger
+//	walk back  find the newest commits that every table holds; repair later ones
+//	settle     finish or undo the journalled range
+//	verify     open a reader, and check again that the stream is the same
+//	follow     ┌─ read      read a range of the stream
+//	           │  build     build its rows
+//	           │  check     check that the ledger ends with the last commit
+//	           │  journal   write the range to the lease entry
+//	           │  copy      copy quarantined messages to their stream
+//	           │  write     insert one block for each table, with tokens
+//	           │  commit    insert the row of commits
+//	           └─ clear     delete messages with withheld values from the stream
 //
-// What a crash after each step leaves, and which state of the next start
-// answers it:
+// A crash after each step leaves these remains, which a state of the next start handles:
 //
 //	build      nothing
-//	journal    a name            settle finds no rows and writes them
-//	copy       a name            settle copies again; the message id makes it one
+//	journal    the range         settle finds no rows and writes them
+//	copy       the range         settle copies again; the message id removes repeats
 //	write      some tables       settle writes the tables that lack rows
-//	commit     a name below the last commit, which settle drops
-//	clear      messages          verify deletes those of the last range
+//	commit     a range below the last commit, which settle drops
+//	clear      messages          verify deletes the messages of the last range
 //
-// The journal is lost: the rows are written again under other tokens, and the
-// keys collapse them. A writer wakes after its lease is gone: its inserts were
-// killed or have run into their time limit, what it sends now is a block of a
-// journalled range that has the same rows and the same tokens in every hand,
-// and it cannot journal another. A table was restored: walk back finds it short.
+// Three other cases:
+//
+//   - The journal is lost. The rows are written again under other tokens, and the keys of the
+//     tables collapse them.
+//   - A writer wakes after it lost its lease. Its inserts were killed or have reached their
+//     time limit. A new insert is a block of a journalled range, which has the same rows and
+//     tokens for every holder. It cannot journal another range.
+//   - A table was restored from an older copy. Walk back finds the missing rows.
 
-// store is what the protocol needs of the ledger. [tables] is one; each
-// method is described at the type that tables has it from.
+// store lists the methods of the ledger that the protocol needs. [tables] implements it. The
+// types that [tables] embeds describe the methods.
 type store interface {
 	FinishSwap(ctx context.Context) (bool, error)
 	KillInserts(ctx context.Context, incarnation uuid.UUID) error
@@ -79,14 +81,14 @@ type store interface {
 	erasure.LiveTables
 }
 
-// walk takes the steps in their order and ends with the first error.
+// walk runs the steps in order and stops at the first error.
 func (s *shared) walk(ctx context.Context, list []steps.Step) error {
 	return s.config.Steps.Walk(ctx, list, s.take)
 }
 
-// recover brings ledger and stream to agreement: afterwards the ledger holds
-// everything of the stream up to shared.committed and nothing beyond it that will
-// not come again.
+// recover brings ledger and stream to agreement. Afterwards the ledger holds every message of
+// the stream up to shared.committed. It holds rows beyond that only of messages that will
+// arrive again.
 func (rc *recovery) recover(ctx context.Context) error {
 	return rc.walk(ctx, []steps.Step{
 		{Verb: "open the stream", Do: rc.open},
@@ -99,7 +101,7 @@ func (rc *recovery) recover(ctx context.Context) error {
 	})
 }
 
-// write takes a batch through the states of follow, from check on.
+// write takes a batch through the states of follow, from check to clear.
 func (w *writer) write(ctx context.Context, b batch) error {
 	b.rows.Epoch = w.lease.Epoch()
 	return w.finish(ctx, b, []steps.Step{
@@ -108,8 +110,8 @@ func (w *writer) write(ctx context.Context, b batch) error {
 	})
 }
 
-// finish takes the steps before and then those of a range that is journalled, by
-// this holder or by an earlier one.
+// finish runs the steps in before, and then the remaining steps of a journalled range. This
+// holder or an earlier one has journalled the range.
 func (w *writer) finish(ctx context.Context, b batch, before []steps.Step) (err error) {
 	ctx, done := w.traced(ctx, b)
 	defer func() { done(err) }()

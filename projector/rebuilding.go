@@ -12,14 +12,14 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// rebuilding makes a projector that of a rebuild: it has a lease and a journal of its
-// own and changes no stream, but for one thing. A value that it finds withheld and
-// the live projector did not, for want of a key, it deletes from the stream like
-// that one would have, unless it is to be harmless.
+// rebuilding is the state of a projector that belongs to a rebuild. Such a projector has a
+// separate lease and journal, and it changes no stream, with one exception. It deletes a
+// message whose withheld value the live projector missed for lack of a key. With harmless it
+// does not delete.
 type rebuilding struct {
 	harmless bool
-	live     erasure.LiveTables  // those that are rebuilt
-	gone     []*streamio.Message // deleted from the stream for a withheld value, in order
+	live     erasure.LiveTables  // the tables that are rebuilt
+	gone     []*streamio.Message // messages that were deleted from the stream for a withheld value, in order
 }
 
 // ForRebuild makes a projector that fills the second set of tables.
@@ -39,13 +39,14 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 	return p, nil
 }
 
-// Progress returns the last committed sequence, and how many messages have become rows.
+// Progress returns the last committed sequence, and the number of messages that have become
+// rows.
 func (p *Projector) Progress() (committed, messages uint64) {
 	s := p.Status()
 	return s.Committed, s.Events + s.Duplicates + s.Quarantined
 }
 
-// finds reports whether e is one that only the rebuild has recognised.
+// finds reports whether only the rebuild has recognised the withheld value in e.
 func (b *rebuilding) finds(e decode.Event) bool {
 	return e.Reintroduced && e.Kept == nil && !b.harmless
 }
@@ -58,7 +59,7 @@ func (p *Projector) leaseKey() string {
 	return lease.KeyOf(p.config.Stream)
 }
 
-// inherit takes the lease of older projectors, which a rebuild has nothing to do with.
+// inherit takes over the lease of older projectors. A rebuild skips this step.
 func (p *Projector) inherit(ctx context.Context, kv jetstream.KeyValue) error {
 	if p.rebuild != nil {
 		return nil
@@ -68,7 +69,7 @@ func (p *Projector) inherit(ctx context.Context, kv jetstream.KeyValue) error {
 	})
 }
 
-// live returns the live tables, which are not those that a rebuild writes.
+// live returns the live tables. In a rebuild they differ from the tables that it writes.
 func (s *shared) live() erasure.LiveTables {
 	if s.rebuild != nil {
 		return s.rebuild.live
@@ -76,12 +77,12 @@ func (s *shared) live() erasure.LiveTables {
 	return s.store
 }
 
-// finishSwap brings to its end what a rebuild was cut off in.
+// finishSwap finishes the swap of a rebuild that was interrupted.
 func (rc *recovery) finishSwap(ctx context.Context) error {
 	finished, err := rc.store.FinishSwap(ctx)
 	if finished {
 		rc.forget()
-		rc.config.Log.Warn("finished the swap of a rebuild that was cut off", "event", "swap_finished")
+		rc.config.Log.Warn("finished the swap of a rebuild that was interrupted", "event", "swap_finished")
 	}
 	return err
 }

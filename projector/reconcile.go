@@ -10,25 +10,24 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// errNotTaken means that rows were written and are not there: somebody removes
-// them at the same time.
-var errNotTaken = errors.New("the table does not hold rows that it took")
+// errNotTaken means that rows are missing although the server accepted them: another client
+// deletes them at the same time.
+var errNotTaken = errors.New("rows are missing right after they were written, so another client deletes them: stop that client")
 
-// reconcile makes the tables hold every row of a range of which some may be
-// written. It compares, and writes what is lacking.
+// reconcile makes the tables hold every row of a range whose rows may be partly written. It
+// compares the rows, and writes the missing ones.
 //
-// A table with none of its rows gets its block under the tokens of the range: where
-// an insert is still on its way, the server takes one of the two. One that lacks
-// them even then had them and lost them, and the server remembers the token. One
-// with some of its rows had them all, because a block is there or is not. Either
-// gets the rows that it lacks, and no other, under the tokens of a new epoch, so
-// that those that are left do not stand twice.
+// A table without any of the rows gets its block under the tokens of the range. If an insert is
+// still running, the server accepts only one of the two. If the rows are missing even then, the
+// table had and lost them, and the server remembers the token. A table with some of the rows
+// had all of them, because an insert is atomic. In these two cases reconcile writes only the
+// missing rows, under the tokens of a new epoch, so that no row is stored twice.
 func (w *writer) reconcile(ctx context.Context, b *ledger.Batch) error {
-	// What stood between the last commit and this range may have rows, but for what
-	// expired: it has had them from nobody knows whom, and they are all that is left.
+	// Messages between the last commit and this range may have rows. An expired message keeps
+	// its rows: their writer is unknown, and the rows are all that is left of it.
 	first, since := min(b.First, w.committed.Load()+1), b.RecordedAt
 	if w.uncommitted(b) {
-		since = w.last.RecordedAt // what stands behind the last commit may be of an earlier month than the batch
+		since = w.last.RecordedAt // messages after the last commit may be of an earlier month than the batch
 	}
 	evicted := false
 	for try := range 3 {
@@ -68,17 +67,17 @@ func (w *writer) reconcile(ctx context.Context, b *ledger.Batch) error {
 	return nil
 }
 
-// A repair is what a try to make the tables hold a range does.
+// A repair is the action of one attempt to make the tables hold a range.
 type repair int
 
 const (
 	nothingLacks repair = iota
-	writeTables         // that have none of the rows, under the tokens of the range
-	writeRows           // under the tokens of a new epoch
-	notTaken            // give up: rows that were written are not there
+	writeTables         // write the tables without any of the rows, under the tokens of the range
+	writeRows           // write the missing rows, under the tokens of a new epoch
+	notTaken            // give up: rows that were written are missing
 )
 
-// repairOf returns what the try of this number, from 0 on, does about what tables lack.
+// repairOf returns the action for missing rows. Attempts count from 0.
 func repairOf(try int, lacking []ledger.Lack) repair {
 	switch {
 	case len(lacking) == 0:
@@ -91,16 +90,15 @@ func repairOf(try int, lacking []ledger.Lack) repair {
 	return writeRows
 }
 
-// uncommitted reports whether a batch is not one that is derived again after its commit.
+// uncommitted reports whether a batch is new, and not derived again after its commit.
 func (w *writer) uncommitted(b *ledger.Batch) bool { return b.First > w.last.Last }
 
-// evict removes the rows of a range that was never committed and that are not those
-// of its batch, and reports whether there were any. Their message is another one by
-// now, is gone, or becomes something else since another stream withheld a value or
-// was made anew, or since a message before it is gone; the journal under which they
-// were written is lost or has gone on, and nothing vouches for them. Of a committed
-// range they stay: what was deleted from the stream since has its rows. So does what
-// a projector deleted for its value, in whatever range.
+// evict removes rows of an uncommitted range that differ from the rows of its batch, and
+// reports whether there were any. The message of such a row was replaced or deleted. Or it now
+// has another result: another stream withheld a value or was made again, or an earlier message
+// is gone. Nothing confirms these rows, because their journal is lost or newer. evict keeps the
+// rows of a committed range, because their messages may have been deleted since. It also keeps
+// the rows of messages that a projector deleted for a withheld value.
 func (w *writer) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.Lack) (bool, error) {
 	if !w.uncommitted(b) || !slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return len(l.Strange) > 0 }) {
 		return false, nil
@@ -132,11 +130,11 @@ func (w *writer) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.La
 		return false, nil
 	}
 	names, _ := namesOf(strange)
-	w.config.Log.Warn("removing rows that were never committed and that the stream does not bring", "event", "rows_removed", "first", b.First, "last", b.Last, "tables", names)
+	w.config.Log.Warn("removing rows that were never committed and whose messages the stream no longer has", "event", "rows_removed", "first", b.First, "last", b.Last, "tables", names)
 	return true, w.store.Evict(ctx, b.Range, strange)
 }
 
-// namesOf returns the tables that lack rows, and those that have none.
+// namesOf returns the tables that lack some rows, and the tables that lack all of them.
 func namesOf(lacking []ledger.Lack) (all, whole []string) {
 	for _, l := range lacking {
 		all = append(all, l.Table)

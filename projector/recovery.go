@@ -17,7 +17,7 @@ type recovery struct {
 	*writer
 }
 
-// open opens the stream anew, with all that is known of it.
+// open opens the stream again, with its metadata, its siblings and its absent messages.
 func (rc *recovery) open(ctx context.Context) (err error) {
 	if rc.source, err = streamio.OpenSource(ctx, rc.config.JetStream, rc.config.Stream, rc.live(), rc.config.Log); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (rc *recovery) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := rc.readRing(); err != nil {
-		return fmt.Errorf("read the ring of the ledger: %w", err)
+		return fmt.Errorf("read the key ring of the ledger: %w", err)
 	}
 	var gone []*streamio.Message
 	if rc.rebuild != nil {
@@ -39,8 +39,8 @@ func (rc *recovery) open(ctx context.Context) (err error) {
 	return erasure.ReadAbsent(ctx, rc.config.JetStream, &rc.source, gone, rc.live(), rc.config.Log)
 }
 
-// kill ends the inserts of earlier holders, and finds the last commit, which none
-// of them can move any more.
+// kill ends the inserts of earlier holders, and finds the last commit. Afterwards no earlier
+// holder can add a commit.
 func (rc *recovery) kill(ctx context.Context) error {
 	if err := rc.store.KillInserts(ctx, rc.source.Incarnation); err != nil {
 		return err
@@ -59,8 +59,9 @@ func (rc *recovery) kill(ctx context.Context) error {
 	return nil
 }
 
-// load reads what events are held against, as of the last commit, unless this holder
-// knows it: an hour of failures must not be an hour of reading every identity.
+// load reads the identities and the withheld values as of the last commit. It skips values that
+// this holder still has in memory, so that repeated failures do not cause repeated reads of all
+// identities.
 func (rc *recovery) load(ctx context.Context) error {
 	if err := rc.recall(ctx, rc.last.Last); err != nil {
 		return err
@@ -78,8 +79,8 @@ func (rc *recovery) load(ctx context.Context) error {
 		err = rc.readLog(ctx)
 	}
 	if rc.journalled.Incarnation == rc.source.Incarnation {
-		// Where all tables are older copies they do not hold it, and the server may
-		// still know the tokens.
+		// If all tables are older copies, they lack the journalled rows, and the server may
+		// still know their tokens.
 		rc.doubtful = max(held, rc.journalled.Last)
 	}
 	return err

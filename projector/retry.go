@@ -17,15 +17,15 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// permanent are the errors of this package that need a person, or another
-// process, and the one that no reconnect follows.
+// permanent lists the errors of this package that need a person or another process, and the
+// error of a closed connection.
 var permanent = []error{
 	lease.ErrLost, streamio.ErrStreamForked, streamio.ErrEventsExpired, streamio.ErrNewerRules, streamio.ErrNoRules, streamio.ErrNoStream, decode.ErrNoSecret, streamio.ErrNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
 	nats.ErrConnectionClosed,
 }
 
-// transient reports whether err may be gone when what failed is tried again.
-// Unknown errors are: to try again loses nothing, to give up might.
+// transient reports whether a retry may succeed after err. Unknown errors count as transient: a
+// retry loses nothing, giving up might.
 func transient(err error) bool {
 	for _, p := range permanent {
 		if errors.Is(err, p) {
@@ -35,9 +35,9 @@ func transient(err error) bool {
 	return ledger.Transient(err)
 }
 
-// persist repeats what until it succeeds, ctx ends or the error is one that
-// waiting does not mend. Attempts that lasted longer than the longest pause
-// were under way, so the next one starts soon.
+// persist repeats what until it succeeds, ctx ends or the error is permanent. The pause grows
+// with each attempt. After an attempt that lasted longer than the longest pause, the pause is
+// short again.
 func (s *shared) persist(ctx context.Context, verb string, what func() error) error {
 	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
 	for delay := shortest; ; delay = min(2*delay, longest) {
@@ -65,7 +65,7 @@ func (s *shared) persist(ctx context.Context, verb string, what func() error) er
 	}
 }
 
-// A clock draws by how much a pause is longer than it must be.
+// A clock draws the random part of a pause.
 type clock interface {
 	jitter(below time.Duration) time.Duration
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// firsts are the first messages with their identities, by [decode.Event.Key].
-// Without a pointer in it, the collector passes over what may be tens of thousands.
+// firsts are the first messages with their identities, by [decode.Event.Key]. The map holds no
+// pointers, so the garbage collector does not scan its entries.
 type firsts map[[32]byte]first
 
-// first is where a first message stands, and the digest of its event.
+// first is the sequence of a first message, and the digest of its event.
 type first struct {
 	sequence uint64
 	digest   [32]byte
 }
 
-// of returns what is known by the message's identity, as the ledger would have it.
+// of returns the known event with the identity of e, in the form that the ledger returns.
 func (f firsts) of(e decode.Event) (ledger.Known, bool) {
 	one, ok := f[e.Key]
 	if !ok {
@@ -31,8 +31,8 @@ func (f firsts) of(e decode.Event) (ledger.Known, bool) {
 	return ledger.Known{Tenant: e.Tenant, Source: e.Envelope.Source, EventID: e.Envelope.ID, Position: at, Digest: one.digest}, true
 }
 
-// outcome is what becomes of messages: rows, and the messages that are quarantined
-// and the first of each event.
+// outcome is the result of messages: their rows, the quarantined messages, the first message of
+// each event, and the leaves.
 type outcome struct {
 	rows        *ledger.Batch
 	quarantined []decode.Event
@@ -40,8 +40,8 @@ type outcome struct {
 	leaves      []leafAt
 }
 
-// place adds what becomes of a message. Of a message that is not quarantined it keeps
-// nothing but copies.
+// place adds the result of a message. For a message that is not quarantined, it keeps only
+// copies.
 func (o *outcome) place(e decode.Event, known map[decode.Identity]ledger.Known) {
 	if e.Erased != nil {
 		if e.Erased.Hash != (tlog.Hash{}) {
@@ -91,10 +91,10 @@ func (o *outcome) quarantine(e decode.Event) {
 	o.rows.AddRefused(e.Refused(), e.Position)
 }
 
-// before reports whether what the ledger has at first stands before the
-// message at m. Of one stream the lowest sequence wins; a message of another
-// stream that is in the ledger came first, whatever its sequence. A message
-// does not stand before itself: it was written and not committed.
+// before reports whether the message at first precedes the message at m. Within one stream the
+// lowest sequence precedes. A message of another stream that is in the ledger precedes,
+// whatever its sequence. A message does not precede itself: its row was written but not
+// committed.
 func before(first, m ledger.Position) bool {
 	return first.Incarnation != m.Incarnation || first.StreamSeq < m.StreamSeq
 }

@@ -9,21 +9,20 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// settle ends what an earlier holder of the lease had begun. A range at or
-// below the last commit is done. The one right above it, if the stream still
-// holds it, is finished with the same cut and tokens; if not, what was written
-// of it is removed, because no stream will bring these messages again. What is gone
-// because a projector has deleted it for its value counts as held: the range was
-// committed, and commits is an older copy.
+// settle finishes or undoes the work that an earlier holder of the lease has begun. A range at
+// or below the last commit is finished. A range right above the last commit is finished with
+// the same cut and tokens if the stream still holds it. If not, its rows are removed, because
+// no stream will have these messages again. Messages that a projector deleted for a withheld
+// value count as present: the range was committed, and commits is an older copy.
 //
-// A range further above means that commits is older than the journal. Then its
-// rows are not touched: the stream comes to them in their turn.
+// A range further above means that commits is older than the journal. Its rows stay, and the
+// projector reaches the range in order.
 func (rc *recovery) settle(ctx context.Context) error {
 	pending := rc.lease.Pending()
 	if pending == nil {
 		return nil
 	}
-	defer func() { rc.translog.log = nil }() // what is not settled is not in it
+	defer func() { rc.translog.log = nil }() // an unsettled range is not in the transparency log
 	if pending.Incarnation != rc.source.Incarnation {
 		return rc.settleFormer(ctx, *pending)
 	}
@@ -48,7 +47,7 @@ func (rc *recovery) settle(ctx context.Context) error {
 	return rc.discard(ctx, *pending, removed)
 }
 
-// settleFormer ends what was begun for a stream in whose place this one is.
+// settleFormer undoes the work that was begun for a stream that this stream has replaced.
 func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) error {
 	last, _, err := rc.store.LastCommit(ctx, pending.Incarnation)
 	if err != nil || pending.First != last.Last+1 {
@@ -57,8 +56,9 @@ func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) erro
 	return rc.discard(ctx, pending, nil)
 }
 
-// derive makes the batch of a journalled range again, and reports whether it is the same:
-// as the messages are, or with those removed and masked that hold a withheld value.
+// derive makes the batch of a journalled range again, and reports whether the range is the
+// same. It compares twice: with the messages as they are, and with places instead of removed
+// messages and messages that hold a withheld value.
 func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages []*streamio.Message, removed []ledger.Position) (b batch, same bool, err error) {
 	if len(messages)+len(removed) == 0 {
 		return b, false, nil
@@ -73,10 +73,9 @@ func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages [
 	return b, same, nil
 }
 
-// discard removes what was written of a journalled range, but for the rows of the
-// messages that were removed.
+// discard removes the rows of a journalled range, except the rows of the messages in removed.
 func (rc *recovery) discard(ctx context.Context, pending ledger.Range, removed []ledger.Position) error {
-	rc.config.Log.Warn("removing what was written of a journalled range that the stream no longer holds",
+	rc.config.Log.Warn("removing the rows of a journalled range that the stream no longer holds",
 		"event", "journal_discarded", "incarnation", pending.Incarnation, "first", pending.First, "last", pending.Last)
 	if err := rc.walk(ctx, []steps.Step{rc.checkStep()}); err != nil {
 		return err
@@ -91,13 +90,13 @@ func (rc *recovery) discard(ctx context.Context, pending ledger.Range, removed [
 	if err := rc.store.Discard(ctx, pending, refused); err != nil {
 		return err
 	}
-	return rc.loadWithheld(ctx) // what was removed may have been redactions
+	return rc.loadWithheld(ctx) // the removed rows may include redactions
 }
 
-// removedFrom returns where the messages stood that a projector has deleted for a
-// withheld value from a range of which the stream still has these. Their rows in
-// quarantine are all that is left of them. A place that is beyond the stream's end or
-// has another message was never theirs in this stream: it is an older copy.
+// removedFrom returns the places of messages that a projector deleted from the range r for a
+// withheld value. Their rows in quarantine are all that is left of them. messages are the
+// messages that the stream still has. A place beyond the stream's end, or with another message,
+// is left out: the stream is an older copy.
 func (rc *recovery) removedFrom(ctx context.Context, r ledger.Range, messages []*streamio.Message) ([]ledger.Position, error) {
 	list, err := rc.reintroducedIn(ctx, r)
 	return slices.DeleteFunc(list, func(at ledger.Position) bool {
@@ -105,7 +104,7 @@ func (rc *recovery) removedFrom(ctx context.Context, r ledger.Range, messages []
 	}), err
 }
 
-// settleSame finishes a journalled range under the tokens of who journalled it.
+// settleSame finishes a journalled range under the tokens of the holder that journalled it.
 func (rc *recovery) settleSame(ctx context.Context, b batch, pending ledger.Range) error {
 	rc.config.Log.Info("finishing a journalled range", "first", pending.First, "last", pending.Last)
 	b.rows.Epoch = pending.Epoch

@@ -14,27 +14,26 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// siblings are the other streams of events, none where there is one stream. What
-// an event counts for is settled within its own stream, because only that has an
-// order: the identities of siblings are left out. What a redaction withholds is
-// withheld in all of them, from when its projector has committed it.
+// siblings are the other streams of events, or none for a single stream. The identity of an
+// event applies within its own stream, because only one stream has an order. The identities of
+// siblings are therefore left out. A redaction applies to all streams once its projector has
+// committed it.
 type siblings struct {
 	kv           jetstream.KeyValue
 	incarnations []uuid.UUID
-	heard        uint64    // revision of redactionsKey that the fingerprints are of
-	listened     time.Time // when that was asked for
+	heard        uint64    // the revision of redactionsKey that the fingerprints include
+	listened     time.Time // the time of the last check of redactionsKey
 }
 
-// listenEvery is how often fingerprints are loaded anew at most: for so long, and
-// until its commit, a redaction of one stream is not known in the others.
+// listenEvery is the shortest interval between two loads of fingerprints. A redaction of one
+// stream is unknown in the other streams until its commit, and for up to this interval.
 const listenEvery = time.Second
 
-// redactionsKey is the entry of the lease bucket that every commit of a redaction
-// changes, where there are several streams. Its value says nothing.
+// redactionsKey is a key of the lease bucket, used where there are several streams. Every
+// commit of a redaction changes the entry. Its value is empty.
 const redactionsKey = "redactions"
 
-// open looks for the siblings of a stream, and reports whether they are others
-// than before.
+// open finds the siblings of a stream, and reports whether they have changed.
 func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream) (changed bool, err error) {
 	config := stream.CachedInfo().Config
 	n, err := schema.ParsePartitions(config.Metadata[schema.PartitionsKey])
@@ -49,7 +48,7 @@ func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jets
 		_, incarnation, err := streamio.OpenStream(ctx, js, other.Name)
 		switch {
 		case errors.Is(err, streamio.ErrNoStream), errors.Is(err, streamio.ErrNoIncarnation):
-			continue // nothing is projected from it
+			continue // this stream has no projected events
 		case err != nil:
 			return false, err
 		}
@@ -60,12 +59,12 @@ func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jets
 	return changed, nil
 }
 
-// brought reports whether an event of the ledger came by a sibling.
+// brought reports whether an event with this incarnation belongs to a sibling.
 func (s *siblings) brought(incarnation uuid.UUID) bool {
 	return slices.Contains(s.incarnations, incarnation)
 }
 
-// news reports whether a redaction was committed since it was last asked.
+// news reports whether a redaction was committed since the last call.
 func (s *siblings) news(ctx context.Context) (bool, error) {
 	if len(s.incarnations) == 0 || time.Since(s.listened) < listenEvery {
 		return false, nil
@@ -84,7 +83,7 @@ func (s *siblings) news(ctx context.Context) (bool, error) {
 	return changed, nil
 }
 
-// tell lets the siblings know that a redaction is committed.
+// tell notifies the siblings of a committed redaction.
 func (s *siblings) tell(ctx context.Context) error {
 	if len(s.incarnations) == 0 {
 		return nil
@@ -95,8 +94,8 @@ func (s *siblings) tell(ctx context.Context) error {
 	return nil
 }
 
-// hearSiblings loads the fingerprints anew when another projector has committed
-// redactions. It belongs to the goroutine that builds batches.
+// hearSiblings loads the fingerprints again when another projector has committed redactions.
+// The goroutine that builds batches calls it.
 func (b *builder) hearSiblings(ctx context.Context) error {
 	heard := b.siblings.heard
 	var news bool
@@ -116,8 +115,8 @@ func (b *builder) hearSiblings(ctx context.Context) error {
 	return err
 }
 
-// tellSiblings follows the commit of redactions, and comes at every start for
-// those whose projector ended between the two.
+// tellSiblings runs after a commit of redactions. It also runs at every start, because an
+// earlier projector may have ended between the two steps.
 func (s *shared) tellSiblings(ctx context.Context) error {
 	return s.persist(ctx, "tell of redactions", func() error { return s.siblings.tell(ctx) })
 }

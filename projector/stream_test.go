@@ -146,12 +146,12 @@ func TestStreamWithOtherContent(t *testing.T) {
 	f.project()
 	f.renew(true)
 	f.publishMix(100, 40)
-	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
+	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 differ from the committed ones")
 	// Deleted messages do not hide that the others are not what they were, whether
 	// they counted, were repeats, or were refused.
 	for _, seq := range []uint64{22, 21, 24, 26, 28, 29, 30, 23, 25} {
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
-		f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
+		f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 differ from the committed ones")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestStreamWithOtherContentAndAnExpiredBeginning(t *testing.T) {
 	f.renew(true)
 	f.publishMix(100, 40)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(26)))
-	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 read differently now")
+	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 differ from the committed ones")
 }
 
 func TestDeletedMessages(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
-// tables is a ledger with all that the protocol asks of its tables.
+// tables is a ledger with all methods on its tables that the protocol needs.
 type tables struct {
 	*ledger.Ledger
 	translog.Logs

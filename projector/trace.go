@@ -18,20 +18,20 @@ import (
 	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
-// maxLinks bounds how many events' traces a batch's span names.
+// maxLinks is the highest number of links from a batch's span to the traces of its events.
 const maxLinks = 64
 
 var noTracer = noop.NewTracerProvider().Tracer("")
 
-// A stage is a part of a batch's work that was done before its span could
-// begin: the links come from the events.
+// A stage is work on a batch that precedes the start of its span. The span starts late because
+// its links come from the events.
 type stage struct {
 	name         string
 	began, ended time.Time
 }
 
-// traced begins the span of a batch, at the time of its first stage, with the
-// stages below it, and the work on it. The returned function ends both.
+// traced begins the span of a batch, at the time of its first stage, with the stages below it.
+// The returned function ends the span.
 func (s *shared) traced(ctx context.Context, b batch) (context.Context, func(error)) {
 	s.pulse.open.Add(1)
 	ctx, span := s.batchSpan(ctx, b)
@@ -41,8 +41,8 @@ func (s *shared) traced(ctx context.Context, b batch) (context.Context, func(err
 	}
 }
 
-// batchSpan links to the sampled spans in which the events were recorded, one a
-// trace and at most maxLinks.
+// batchSpan links to the sampled spans in which the events were recorded. It makes one link for
+// each trace, and at most maxLinks.
 func (s *shared) batchSpan(ctx context.Context, b batch) (context.Context, trace.Span) {
 	began := time.Now()
 	if len(b.stages) > 0 {
@@ -69,8 +69,8 @@ func (s *shared) batchSpan(ctx context.Context, b batch) (context.Context, trace
 	return ctx, span
 }
 
-// take makes a step, unless the lease is lost. A context that ends for another
-// reason lets a batch be written to its end. The error says which step failed.
+// take runs a step, unless the lease is lost. If the context ends for another reason, the batch
+// is still written to its end. The error names the failed step.
 func (s *shared) take(ctx context.Context, next steps.Step) error {
 	if err := context.Cause(ctx); errors.Is(err, lease.ErrLost) {
 		return err
@@ -84,8 +84,7 @@ func (s *shared) take(ctx context.Context, next steps.Step) error {
 	return nil
 }
 
-// step times a step of a batch, and makes a span of it. The returned function
-// ends it.
+// step measures a step of a batch and makes a span for it. The returned function ends both.
 func (s *shared) step(ctx context.Context, name string) (context.Context, func(error)) {
 	tracer := s.config.Tracer
 	if tracer == nil {
@@ -101,7 +100,7 @@ func (s *shared) step(ctx context.Context, name string) (context.Context, func(e
 	}
 }
 
-// endSpan ends a span. Of an error it says only who failed.
+// endSpan ends a span. For an error it records only the server that failed and the code.
 func endSpan(span trace.Span, err error) {
 	if err != nil {
 		span.SetStatus(codes.Error, metrics.FailureOf(err).String())

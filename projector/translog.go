@@ -14,21 +14,21 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// A streamLog is a stream's transparency log as the builder of batches knows it. Its
-// leaves follow from the events that are accepted, in the order of the stream; it
-// goes on from the last commit, which has its state. The zero value keeps no log.
+// A streamLog is the transparency log of a stream, in the builder of batches. Its leaves are
+// those of the accepted events, in the order of the stream. It continues from the state in the
+// last commit. The zero value keeps no transparency log.
 type streamLog struct {
 	decode.Leaves
-	log *ledger.Log // with all that is built; nil until it is read
+	log *ledger.Log // includes all batches that are built; nil until it is read
 }
 
-// open takes the ring's secret for the events to come.
+// open uses the ring's secret for later events.
 func (k *streamLog) open(ring proof.Ring) {
 	k.Use(ring)
 	k.log = nil
 }
 
-// readRing takes the ring.
+// readRing reads the key ring and opens the transparency log with it.
 func (b *builder) readRing() error {
 	if b.config.Ring == nil {
 		return nil
@@ -40,14 +40,14 @@ func (b *builder) readRing() error {
 	return err
 }
 
-// leafAt is the leaf of an event, and where that stands.
+// leafAt is the leaf of an event, and the event's place.
 type leafAt struct {
 	leaf   tlog.Hash
 	tenant string
 	at     ledger.Position
 }
 
-// enter appends the leaves of a batch, of which all messages are placed.
+// enter appends the leaves of a batch after all its messages are placed.
 func (k *streamLog) enter(b *ledger.Batch, leaves []leafAt) {
 	if k.None() {
 		return
@@ -61,8 +61,8 @@ func (k *streamLog) enter(b *ledger.Batch, leaves []leafAt) {
 	k.log, b.Log = &log, log
 }
 
-// readLog reads the log as of the last commit, unless it is known. Where there is
-// none it begins here.
+// readLog reads the transparency log as of the last commit, unless it is known. If the ledger
+// has none, it begins here.
 func (b *builder) readLog(ctx context.Context) error {
 	if b.translog.log != nil {
 		return nil
@@ -80,8 +80,8 @@ func (b *builder) readLog(ctx context.Context) error {
 	return nil
 }
 
-// withoutLog has what is built until it is called again have no leaves where the
-// commit c has none: it is older than the log.
+// withoutLog builds batches without leaves until again is called, where the commit c has no
+// leaves. Such a commit is older than the transparency log.
 func (b *builder) withoutLog(c ledger.Commit) (again func()) {
 	first := b.translog.First
 	if c.Rows["log_hashes"] == 0 {
@@ -90,19 +90,19 @@ func (b *builder) withoutLog(c ledger.Commit) (again func()) {
 	return func() { b.translog.First, b.translog.log = first, nil }
 }
 
-// keepLog leaves the log of a commit that was derived again as it is, where what
-// the stream still has of it gives other leaves: a message of it was deleted.
+// keepLog keeps the leaves of a commit that was derived again. It applies where a message of
+// the commit was deleted, so that the remaining messages give other leaves.
 func (b *builder) keepLog(c ledger.Commit, rows *ledger.Batch) {
 	if c.Rows["log_hashes"] == 0 || rows.Log.Root == c.Root {
 		return
 	}
-	b.config.Log.Warn("messages that were events are gone from the stream, so the log's hashes of their commit cannot be derived again; where the table log_hashes lacks them, restore it, or rebuild",
+	b.config.Log.Warn("messages of events are gone from the stream, so the leaves of their commit cannot be derived again: if the table log_hashes lacks these leaves, restore the table, or rebuild",
 		"event", "log_not_derivable", "first", c.First, "last", c.Last)
 	rows.WithoutLog()
 }
 
-// startSigner returns nil where nothing is to be signed: without a ring, and for the
-// tables of a rebuild.
+// startSigner returns nil where there are no heads to sign: without a ring, and for the tables
+// of a rebuild.
 func (p *Projector) startSigner(ctx context.Context) *signing.Signer {
 	if p.config.Ring == nil || p.rebuild != nil || p.translog.None() {
 		return nil
@@ -113,8 +113,8 @@ func (p *Projector) startSigner(ctx context.Context) *signing.Signer {
 	})
 }
 
-// tellLog has the log's head as of the last commit signed, where who made it did not
-// come to that.
+// tellLog has the head of the transparency log signed as of the last commit, in case the
+// earlier projector did not sign it.
 func (p *Projector) tellLog(ctx context.Context) error {
 	if p.signer == nil {
 		return nil

@@ -10,15 +10,15 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// verify holds the stream against the last commit: it must still have what was
-// committed, and what comes next. Messages with withheld values that were not
-// yet deleted from that range are.
+// verify compares the stream with the last commit. The stream must still have the committed
+// messages and the next one. verify also deletes messages with withheld values that the last
+// writer did not delete from that range.
 func (rc *recovery) verify(ctx context.Context) error {
 	next := rc.last.Last + 1
 	switch state := rc.source.Info.State; {
 	case rc.last.Last == 0:
 		if next = rc.source.First(max(1, state.FirstSeq)); next > 1 {
-			rc.config.Log.Warn("the ledger begins with the first message that the stream still has", "event", "stream_truncated", "first", next)
+			rc.config.Log.Warn("the stream has lost its first messages: the ledger begins with the first message that is left", "event", "stream_truncated", "first", next)
 		}
 		rc.committed.Store(next - 1)
 		return nil
@@ -35,7 +35,7 @@ func (rc *recovery) verify(ctx context.Context) error {
 	return rc.deleteLeft(ctx, rc.last)
 }
 
-// verifyRange reads a committed range again.
+// verifyRange reads a committed range again and compares it.
 func (rc *recovery) verifyRange(ctx context.Context, r ledger.Range) error {
 	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
@@ -44,10 +44,10 @@ func (rc *recovery) verifyRange(ctx context.Context, r ledger.Range) error {
 	return rc.compare(ctx, r, messages)
 }
 
-// verifyAgain makes sure that the stream is still the one that was recovered from,
-// once there is a reader: one that is restored from an older copy forgets its
-// readers, so from here on that is noticed. The last message of the last commit
-// tells, and the whole range where that message was deleted.
+// verifyAgain checks, after a reader is open, that the stream is still the one of the recovery.
+// A stream that is restored later from an older copy loses its readers, which the projector
+// notices. verifyAgain compares the last message of the last commit. If that message was
+// deleted, it compares the whole range.
 func (rc *recovery) verifyAgain(ctx context.Context) error {
 	if rc.last.Last == 0 {
 		return nil
@@ -69,10 +69,10 @@ func (rc *recovery) verifyAgain(ctx context.Context) error {
 	return rc.compare(ctx, rc.last, messages)
 }
 
-// compare says whether messages are what was committed as r. Some may have been
-// deleted since, or have expired; the others must be what they were. Before it says
-// no, it looks whether the ledger is still the one whose commit r is: an older copy
-// that took its place does not know which messages are masked in r.
+// compare returns an error if messages differ from the messages that were committed as r. Some
+// of them may have been deleted or have expired since. The others must be unchanged. Before
+// compare returns the error, it checks that the ledger still has the commit r. An older copy of
+// the ledger does not know which messages are masked in r.
 func (rc *recovery) compare(ctx context.Context, r ledger.Range, messages []*streamio.Message) error {
 	gone, err := rc.reintroducedIn(ctx, r)
 	if err != nil {
@@ -96,19 +96,19 @@ func (rc *recovery) compare(ctx context.Context, r ledger.Range, messages []*str
 	if err := rc.checkLastCommit(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: sequences %d to %d read differently now", streamio.ErrStreamForked, r.First, r.Last)
+	return fmt.Errorf("%w: sequences %d to %d differ from the committed ones", streamio.ErrStreamForked, r.First, r.Last)
 }
 
-// readsAs reports whether messages read as the range r, of which those at the places in
-// gone were masked. What it returns is left to be compared one by one where they do not:
-// the messages that were not erased since.
+// readsAs reports whether messages read as the range r, in which the messages at the places in
+// gone were masked. If not, it returns the messages that were not erased since, for a
+// comparison one by one.
 func readsAs(r ledger.Range, messages []*streamio.Message, gone []ledger.Position) (left []*streamio.Message, same bool) {
 	if placed := streamio.WithPlaces(messages, gone); len(placed) > 0 && streamio.RangeOf(placed).Same(r) {
 		return nil, true
 	}
 	left = slices.DeleteFunc(slices.Clone(messages), func(m *streamio.Message) bool { return m.Erased != nil })
-	// Those that are gone may have been so when r was committed, once more because
-	// commits was restored.
+	// Messages that are gone may have been gone when r was committed: commits was restored, and
+	// r was committed again.
 	left = streamio.WithPlaces(left, slices.DeleteFunc(gone, func(at ledger.Position) bool { return !holds(left, at) }))
 	return left, len(left) == 0 || streamio.RangeOf(left).Same(r)
 }
@@ -118,8 +118,8 @@ func holds(messages []*streamio.Message, at ledger.Position) bool {
 	return slices.ContainsFunc(messages, func(m *streamio.Message) bool { return m.Position.StreamSeq == at.StreamSeq })
 }
 
-// contradicts reports whether a row is of another message than the stream has in its
-// place. A message without a row is for walk back to mend.
+// contradicts reports whether a row belongs to another message than the stream has in that
+// place. Walk back repairs messages without rows.
 func contradicts(messages []*streamio.Message, traces map[uint64]ledger.Trace) bool {
 	return slices.ContainsFunc(messages, func(m *streamio.Message) bool {
 		row, ok := traces[m.Position.StreamSeq]
@@ -127,9 +127,9 @@ func contradicts(messages []*streamio.Message, traces map[uint64]ledger.Trace) b
 	})
 }
 
-// maskedAgain reports whether messages are what was committed as r, after all, where
-// the rows are gone of some that held a withheld value and that nobody has deleted:
-// then only the redactions say which of them are masked in r.
+// maskedAgain reports whether messages are the range r with masked messages whose rows are
+// gone. These messages held a withheld value and were not deleted. Only the redactions tell
+// which messages are masked in r.
 func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []*streamio.Message, traces map[uint64]ledger.Trace) (bool, error) {
 	rowless := func(m *streamio.Message) bool { return traces[m.Position.StreamSeq] == ledger.Trace{} }
 	if !slices.ContainsFunc(messages, rowless) {
@@ -145,6 +145,6 @@ func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []
 			masked[i] = streamio.PlaceOf(e.Position)
 		}
 	}
-	rc.withheld = nil // it is of an earlier place
+	rc.withheld = nil // these values are of an earlier place
 	return streamio.RangeOf(masked).Same(r), nil
 }

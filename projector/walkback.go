@@ -10,9 +10,9 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// walkBack finds the committed ranges of which a table lacks rows, since it was
-// restored from an older copy or lost a part, and writes them again, oldest
-// first. It ends where the stream no longer has such a range.
+// walkBack finds the committed ranges of which a table lacks rows, and writes the rows again,
+// oldest first. A table lacks rows after a restore from an older copy or after the loss of a
+// part. walkBack fails where the stream no longer has such a range.
 func (rc *recovery) walkBack(ctx context.Context) (err error) {
 	short, err := rc.short(ctx)
 	if err != nil || len(short) == 0 {
@@ -20,11 +20,11 @@ func (rc *recovery) walkBack(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			rc.withheld = nil // it is of an earlier place
+			rc.withheld = nil // these values are of an earlier place
 		}
 	}()
 	last := rc.committed.Load()
-	rc.config.Log.Warn("tables hold fewer rows than commits says: they are older than it, or lost some; writing them again from the stream",
+	rc.config.Log.Warn("tables hold fewer rows than the table commits counts, because they were restored from an older copy or lost rows: writing the rows again from the stream",
 		"event", "tables_behind", "first", short[0].First, "last", short[len(short)-1].Last, "commits", len(short))
 	for _, c := range short {
 		if err := rc.mend(ctx, c); err != nil {
@@ -35,15 +35,14 @@ func (rc *recovery) walkBack(ctx context.Context) (err error) {
 	return rc.loadWithheld(ctx)
 }
 
-// shortPage is how many commits a walk back looks at first: in all tables, the
-// newest of them that has rows there says whether the table is whole.
+// shortPage is the number of commits that a walk back checks first. For each table, the newest
+// of these commits with rows in the table shows whether the table is complete.
 const shortPage = 64
 
-// short lists, oldest first, the commits of which a table holds fewer rows than
-// it should. It goes back from the newest one, for each table until the first
-// one that the table holds: what is older is held, too, unless somebody removed
-// rows by hand. A table of which the newest commits have no rows is not looked
-// at.
+// short lists, oldest first, the commits of which a table holds too few rows. It starts at the
+// newest commit. For each table it stops at the first commit that the table holds, because the
+// older rows are then there, too, unless somebody removed rows by hand. It does not check a
+// table without rows in the newest commits.
 func (rc *recovery) short(ctx context.Context) ([]ledger.Commit, error) {
 	var short []ledger.Commit
 	whole := make(map[string]bool)
@@ -71,8 +70,8 @@ func (rc *recovery) short(ctx context.Context) ([]ledger.Commit, error) {
 	}
 }
 
-// lacks holds what a commit has in each table against what the table holds. A
-// table that holds one commit is whole from then on.
+// lacks compares the rows of a commit with the rows that each table holds. A table that holds
+// one commit counts as whole from then on.
 func lacks(whole map[string]bool, rows, held map[string]uint64) (lacks bool) {
 	for table, n := range rows {
 		if !whole[table] {
@@ -92,13 +91,13 @@ func allTrue(m map[string]bool) bool {
 	return true
 }
 
-// mend derives a committed range again, as it was when it was committed, and
-// writes what tables lack of it. Messages that were deleted since leave no rows.
+// mend derives a committed range again, as at its commit, and writes the rows that tables lack.
+// Messages that were deleted since leave no rows.
 func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 	r := c.Range
 	defer rc.withoutLog(c)()
 	if first := rc.source.First(rc.source.Info.State.FirstSeq); first > r.First {
-		return fmt.Errorf("%w; a table lacks rows of it: restore the table, or rebuild", streamio.Expired(r.First, min(r.Last, first-1)))
+		return fmt.Errorf("%w, and a table lacks their rows: restore the table, or rebuild", streamio.Expired(r.First, min(r.Last, first-1)))
 	}
 	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
@@ -121,8 +120,8 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 		if err != nil {
 			return err
 		}
-		// Recognised only now: it keeps the rows that it has, and gets no more. What has
-		// none of its own in events, duplicates or quarantine is refused, once more or at last.
+		// These messages are recognised only now. A message with rows keeps them and gets no
+		// more. A message without rows in events, duplicates and quarantine is quarantined.
 		b.land()
 		messages = slices.DeleteFunc(messages, func(m *streamio.Message) bool {
 			return slices.Contains(refused, m.Position) && traces[m.Position.StreamSeq] != ledger.Trace{}
@@ -147,12 +146,12 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 		return err
 	}
 	b.land()
-	return rc.deleteWithheld(ctx, reintroduced(b.quarantined)) // quarantine did not say so when the range was verified
+	return rc.deleteWithheld(ctx, reintroduced(b.quarantined)) // quarantine lacked these rows when the range was verified
 }
 
-// quarantineAgain prepares what a batch quarantines for a withheld value, of which the table
-// that had its outcome is an older copy: the quarantine stream gets the copies before
-// the messages are deleted, and what other tables may have of them as events goes.
+// quarantineAgain prepares a batch whose quarantine rows were lost with an older copy of the
+// table. The messages held a withheld value. The quarantine stream gets the copies before the
+// messages are deleted. The rows of these messages in tables of events are removed.
 func (rc *recovery) quarantineAgain(ctx context.Context, b batch) error {
 	if err := rc.quarantine(ctx, b.quarantined); err != nil {
 		return err

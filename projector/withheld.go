@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// reintroduced returns where the messages stood that held a withheld value.
+// reintroduced returns the places of the messages that held a withheld value.
 func reintroduced(refused []decode.Event) []ledger.Position {
 	var list []ledger.Position
 	for _, e := range refused {
@@ -25,9 +25,9 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 	return list
 }
 
-// deleteWithheld deletes messages from the stream, and overwrites them there. It comes
-// after the commit, since the journal's range is read again until then. What it
-// does not get to is deleted at the next start, see removeLeft.
+// deleteWithheld deletes messages from the stream, and overwrites them there. It runs after the
+// commit, since a restart reads the journalled range until then. The next start deletes the
+// messages that remain; see deleteLeft.
 func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.rebuild != nil && s.rebuild.harmless {
@@ -51,9 +51,9 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 		switch {
 		case err == nil:
 			s.meter().Deletion()
-			s.config.Log.Warn("a withheld value came back: the event is in quarantine, masked, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
+			s.config.Log.Warn("a withheld value came back: its event is masked in quarantine, and its message is deleted", "event", "value_reintroduced", "sequence", at.StreamSeq)
 		case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) || errors.As(err, &refused):
-			s.config.Log.Error("the stream does not let a message with a withheld value be deleted: delete it by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)
+			s.config.Log.Error("the stream refuses to delete a message with a withheld value: delete the message by hand", "event", "value_not_deleted", "sequence", at.StreamSeq, "error", err)
 		default:
 			return fmt.Errorf("delete message %d: %w", at.StreamSeq, err)
 		}
@@ -61,8 +61,8 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 	return streamio.ProveDeleted(ctx, s.source.Stream, unfound)
 }
 
-// quarantine copies what a batch quarantines to the quarantine stream. That of a rebuild is
-// there already, but for what only the rebuild has recognised.
+// quarantine copies quarantined messages to the quarantine stream. A rebuild copies only the
+// messages that it alone has recognised, because the other copies exist.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {
 		refused = slices.DeleteFunc(slices.Clone(refused), func(e decode.Event) bool { return !s.rebuild.finds(e) })
@@ -70,8 +70,9 @@ func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	return quarantine.Publish(ctx, s.config.JetStream, refused)
 }
 
-// deleteLeft deletes what the writer of the last committed range did not get to.
-// All earlier ranges are done: none is committed before that.
+// deleteLeft deletes messages with withheld values that the writer of the last committed range
+// did not delete. Earlier ranges need no deletion, because the deletion precedes the next
+// commit.
 func (rc *recovery) deleteLeft(ctx context.Context, last ledger.Range) error {
 	left, err := rc.reintroducedIn(ctx, last)
 	if err != nil {

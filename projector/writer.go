@@ -12,22 +12,22 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// A writer commits batches to the ledger, one after the other, under the lease. It belongs
-// to one goroutine.
+// A writer commits batches to the ledger, one after the other, under the lease. One goroutine
+// owns a writer.
 type writer struct {
 	*shared
 	lease      *lease.Lease
 	signer     *signing.Signer // of the tree heads; nil signs none
 	last       ledger.Range    // the last commit; the zero Range where there is none
-	offered    ledger.Range    // the last that was to be committed, whether it was or not
-	checked    time.Time       // when the ledger last said so
-	doubtful   uint64          // up to here rows may be held, or their tokens, that no commit covers
-	journalled ledger.Range    // the furthest that this projector has begun to write
+	offered    ledger.Range    // the range of the last attempt to commit, successful or not
+	checked    time.Time       // when the ledger was last seen to end with last
+	doubtful   uint64          // up to this sequence there may be rows or tokens without a commit
+	journalled ledger.Range    // the furthest range that this projector has begun to write
 }
 
-// commit commits a range whose rows are stored. Only a range that was written
-// before can have its row of commits removed while the server still knows its
-// token, so only then it looks.
+// commit commits a range whose rows are stored. If the range may have been written before,
+// commit checks that its row of commits exists. Somebody may have removed that row while the
+// server still knows its token.
 func (w *writer) commit(ctx context.Context, b batch) error {
 	w.offered = b.rows.Range
 	if err := w.store.Commit(ctx, b.rows, w.lease.Epoch()); err != nil {
@@ -55,8 +55,8 @@ func (w *writer) commit(ctx context.Context, b batch) error {
 	return nil
 }
 
-// mayBeHeld says that rows of the next range may have been written before this holder
-// came to it, or rows of messages in front of it that are gone.
+// mayBeHeld reports whether an earlier holder may have written rows of the next range. It also
+// counts rows of deleted messages before that range.
 func (w *writer) mayBeHeld() bool { return w.committed.Load() < w.doubtful }
 
 // insert stores the rows of a journalled range.
@@ -67,9 +67,9 @@ func (w *writer) insert(ctx context.Context, b *ledger.Batch) error {
 	return w.store.WriteRows(ctx, b, w.lease.Epoch())
 }
 
-// commitAgain looks whether the row of commits stands that was just inserted, and
-// inserts it under the token of a new epoch where it does not: somebody removed
-// it, and the server remembers the token.
+// commitAgain checks that the row of commits exists after its insert. If not, somebody removed
+// an earlier row and the server remembers the token. commitAgain then inserts the row under the
+// token of a new epoch.
 func (w *writer) commitAgain(ctx context.Context, b *ledger.Batch) error {
 	last, _, err := w.store.LastCommit(ctx, b.Incarnation)
 	if err != nil || last.Same(b.Range) {
@@ -81,14 +81,13 @@ func (w *writer) commitAgain(ctx context.Context, b *ledger.Batch) error {
 	return w.store.Commit(ctx, b, w.lease.Epoch())
 }
 
-// checkStep is the step before every batch, and now and then between batches.
+// checkStep runs before every batch, and periodically between batches.
 func (w *writer) checkStep() steps.Step {
 	return steps.Step{Verb: "look at the checkpoint", Do: w.checkAfterPause}
 }
 
-// checkAfterPause makes sure, after a pause, that the ledger still ends with the last
-// commit: while nothing was asked of it, it may have been restored from an older
-// copy.
+// checkAfterPause checks, after a pause, that the ledger still ends with the last commit.
+// During the pause it may have been restored from an older copy.
 func (w *writer) checkAfterPause(ctx context.Context) error {
 	if time.Since(w.checked) < restorePause {
 		return nil
@@ -96,14 +95,14 @@ func (w *writer) checkAfterPause(ctx context.Context) error {
 	return w.checkLastCommit(ctx)
 }
 
-// checkLastCommit makes sure that the ledger ends with the last commit.
+// checkLastCommit checks that the ledger ends with the last commit.
 func (w *writer) checkLastCommit(ctx context.Context) error {
 	last, _, err := w.store.LastCommit(ctx, w.source.Incarnation)
 	if err != nil {
 		return err
 	}
 	if last.Last != w.last.Last {
-		return fmt.Errorf("%w: at %d, not at %d", errMoved, last.Last, w.last.Last)
+		return fmt.Errorf("%w: it ends at sequence %d, not at %d", errMoved, last.Last, w.last.Last)
 	}
 	w.checked = time.Now()
 	return nil
@@ -112,10 +111,10 @@ func (w *writer) checkLastCommit(ctx context.Context) error {
 // restorePause is shorter than any restart of a server.
 const restorePause = time.Second
 
-// errMoved means that the ledger is not the one that was written last.
-var errMoved = errors.New("the last commit is another than the one that was made last")
+// errMoved means that the ledger was replaced since the last write.
+var errMoved = errors.New("the last commit of the ledger is not the one that this projector made last")
 
-// journal records that a range is about to be written.
+// journal records in the lease entry that a range will be written.
 func (w *writer) journal(ctx context.Context, r ledger.Range) error {
 	if w.journalled.Incarnation != r.Incarnation || w.journalled.Last < r.Last {
 		w.journalled = r

@@ -1,4 +1,4 @@
-// Package hole finds sequences that a producer has used and whose events do not come.
+// Package hole finds sequences that a producer has used and whose events are missing.
 package hole
 
 import (
@@ -8,34 +8,34 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A Finder finds sequences that a producer has used and of whose events nothing comes:
-// neither to be recorded, nor refused, nor declared as dropped, nor erased. An event that is
-// late closes its hole; one that is still open when the stream has gone on for
-// holePatience is said to be lost, until it comes after all. It begins anew with each
-// start, and forgets what it knows when there are very many sessions: it is an
-// alarm. The view check_sequence_gaps is the account. Not safe for concurrent use.
+// A Finder finds sequences that a producer has used and whose events are missing. An event is
+// missing if it is not recorded, refused, declared as dropped or erased. A late event closes
+// its hole. A hole that stays open for holePatience of the stream's time counts as lost, until
+// its event arrives. A Finder starts empty with each projector, and clears its memory above
+// mostSessions sessions, because it is an alarm. The view check_sequence_gaps is the complete
+// account. Not safe for concurrent use.
 type Finder struct {
 	sessions map[producerSession]*usedSequences
 	opened   []openedHole // in the order of the stream
 	Lost     uint64       // sequences
-	Found    uint64       // sequences that were lost and came after all
+	Found    uint64       // sequences that were lost and arrived later
 }
 
-// openedHole says that a session came to miss sequences at a time of the stream. It
-// may have got them since.
+// openedHole is the time of the stream at which a session missed sequences. They may have
+// arrived since.
 type openedHole struct {
 	producerSession
 	at time.Time
 }
 
-// producerSession is what a producer counts its sequences in.
+// producerSession is the scope of a producer's sequences.
 type producerSession struct{ tenant, Source, Session string }
 
-// usedSequences are the sequences of one session from the first that was seen on.
+// usedSequences are the sequences of one session, from the first one seen.
 type usedSequences struct {
 	next    int64
 	missing []missingSequences
-	lost    []missingSequences // given up
+	lost    []missingSequences // counted as lost
 }
 
 // missingSequences is a stretch of sequences, both ends included.
@@ -45,20 +45,20 @@ type missingSequences struct {
 }
 
 const (
-	// holePatience is longer than a producer needs to send again.
+	// holePatience is longer than the time that a producer needs to send again.
 	holePatience = 5 * time.Minute
-	// mostSessions bounds the memory to some tens of megabytes.
+	// mostSessions limits the memory of a Finder.
 	mostSessions = 100_000
 )
 
-// Lost is a stretch that is given up.
+// Lost is a stretch of sequences that count as lost.
 type Lost struct {
 	producerSession
 	First, Last int64
 }
 
-// Observe takes in messages in the order of the stream, whatever becomes of them,
-// and returns what is lost since the last call.
+// Observe reads messages in the order of the stream, including refused ones, and returns the
+// sequences lost since the last call.
 func (g *Finder) Observe(messages []decode.Event) (lost []Lost) {
 	if g.sessions == nil || len(g.sessions) > mostSessions {
 		g.sessions, g.opened = make(map[producerSession]*usedSequences), nil
@@ -95,7 +95,7 @@ func (g *Finder) Observe(messages []decode.Event) (lost []Lost) {
 	return g.giveUp(messages[len(messages)-1].Position.RecordedAt.Add(-holePatience))
 }
 
-// use notes that the sequences from first to last are accounted for.
+// use records that the sequences from first to last are used.
 func (g *Finder) use(key producerSession, first, last int64, at time.Time) {
 	u := g.sessions[key]
 	if u == nil {
@@ -110,7 +110,7 @@ func (g *Finder) use(key producerSession, first, last int64, at time.Time) {
 	g.close(key, first, last)
 }
 
-// close notes that none of the sequences from first to last is missing.
+// close records that the sequences from first to last are not missing.
 func (g *Finder) close(key producerSession, first, last int64) {
 	u := g.sessions[key]
 	if u == nil {
@@ -122,8 +122,8 @@ func (g *Finder) close(key producerSession, first, last int64) {
 	g.Lost, g.Found = g.Lost-found, g.Found+found
 }
 
-// except takes the sequences from first to last out of stretches, and says how many
-// these were.
+// except removes the sequences from first to last from stretches, and returns the number of
+// removed sequences.
 func except(list []missingSequences, first, last int64) (left []missingSequences, out uint64) {
 	for _, m := range list {
 		if last < m.first || first > m.last {
@@ -141,7 +141,7 @@ func except(list []missingSequences, first, last int64) (left []missingSequences
 	return left, out
 }
 
-// giveUp removes what has been missing since before, and returns it.
+// giveUp removes and returns the stretches that have been missing since before.
 func (g *Finder) giveUp(before time.Time) (lost []Lost) {
 	for len(g.opened) > 0 && g.opened[0].at.Before(before) {
 		key := g.opened[0].producerSession

@@ -1,24 +1,19 @@
-// Package identity says which identities of events are certainly new.
+// Package identity tells which identities of events are certainly new.
 package identity
 
 import (
 	"math/bits"
 )
 
-// A Filter says quickly which identities are certainly new: a Bloom filter over
-// all that the ledger holds. A hit proves nothing and is looked up. Not safe for
-// concurrent use.
+// A Filter tells quickly which identities are certainly new. It is a Bloom filter over all
+// identities in the ledger. A hit may be false and needs a look-up. Not safe for concurrent
+// use.
 //
-// An identity is one bit in each word of one block, so that it costs one line of
-// memory and not eight: what all events have is read when a stream is taken over,
-// and the events wait for it.
+// An identity is one bit in each word of one block, so that each test reads one cache line. The
+// filter is sized at 1.5 places for each identity, with 16 bits for each place.
 //
-//	20 million identities   1.5 times that many places   60 MB
-//	needless hits           1 in 1,000 when full, 1 in 10,000 at two thirds
-//
-// One look-up reads the hashes of all events, whose order no index helps: 0.01 CPU-s
-// a million events, whether it looks for one or for hundreds. So it is the batches
-// with any hit that cost.
+// A look-up in the ledger reads the hashes of all events, because no index fits their order.
+// Its cost does not depend on the number of identities in it.
 type Filter struct {
 	blocks   [][8]uint64
 	capacity uint64
@@ -27,15 +22,16 @@ type Filter struct {
 
 const (
 	Least        = 1 << 20
-	identityBits = 16 // when the filter is full
+	identityBits = 16 // bits for each identity when the filter is full
 )
 
-// New returns a filter that has room for so many identities.
+// New returns a filter with room for capacity identities.
 func New(capacity uint64) *Filter {
 	return &Filter{capacity: capacity, blocks: make([][8]uint64, capacity*identityBits/512+1)}
 }
 
-// Full reports that the filter holds what it was sized for: load a new one.
+// Full reports whether the filter holds as many identities as its capacity. The caller then
+// loads a new one.
 func (ids *Filter) Full() bool { return ids.count >= ids.capacity }
 
 func (ids *Filter) Add(identity uint64) {
@@ -61,7 +57,7 @@ func (ids *Filter) Maybe(identity uint64) bool {
 	return true
 }
 
-// find returns the block of an identity, and in six bits a word its places there.
+// find returns the block of an identity, and six bits for each word that give its place there.
 func (ids *Filter) find(identity uint64) (block *[8]uint64, places uint64) {
 	at, rest := bits.Mul64(mix(identity), uint64(len(ids.blocks)))
 	return &ids.blocks[at], mix(rest)

@@ -8,10 +8,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Projectors of versions before the rules had a position hold their lease under the
-// name of the stream, and know nothing of the rules. The lease has another key since.
-// The old key has an entry that they cannot read, at which they stop. A second fence
-// stands in the table commits, whose rows must say which rules their writer knows.
+// Projectors of older versions hold their lease under the name of the stream, and do not know
+// the rules. Newer projectors use another key. The old key holds an entry that older projectors
+// cannot read, so they stop. The table commits is a second fence: its rows must name the rules
+// that their writer knows.
 //
 //	CTX                the old key: the fence
 //	CTX.projection     the lease and journal
@@ -24,7 +24,7 @@ func KeyOf(stream string) string { return stream + leaseSuffix }
 // Fence is the value of the old key.
 const Fence = `"this stream needs a newer ctxledger: its lease has another key"`
 
-// IsFenced reports whether no older projector can take a stream's lease any more.
+// IsFenced reports whether older projectors are excluded from a stream's lease.
 func IsFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, error) {
 	entry, err := kv.Get(ctx, stream)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -36,19 +36,19 @@ func IsFenced(ctx context.Context, kv jetstream.KeyValue, stream string) (bool, 
 	return string(entry.Value()) == Fence, nil
 }
 
-// EnsureFence puts the fence where no projector has ever been.
+// EnsureFence creates the fence for a stream without a lease entry under the old key.
 func EnsureFence(ctx context.Context, kv jetstream.KeyValue, stream string) error {
 	_, err := kv.Create(ctx, stream, []byte(Fence))
 	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
-		return fmt.Errorf("fence off older projectors: %w", err)
+		return fmt.Errorf("exclude older projectors: %w", err)
 	}
 	return nil
 }
 
-// Inherit takes the lease of older projectors of a stream for good: it waits until the
-// old lease is free, carries its epoch and its journal over to the key of the claim, and
-// puts the fence in its place. It returns at once where the fence stands. It may be
-// repeated after any end: until the fence stands, nothing is projected under the new key.
+// Inherit takes the lease of older projectors of a stream permanently. It waits until the old
+// lease is free, copies its epoch and its journal to the key of the claim, and replaces the old
+// entry by the fence. If the fence exists, Inherit returns immediately. Inherit may be repeated
+// after an interruption: nothing is projected under the new key before the fence exists.
 func (c Claim) Inherit(ctx context.Context, stream string) error {
 	fenced, err := IsFenced(ctx, c.KV, stream)
 	if err != nil || fenced {
@@ -57,7 +57,7 @@ func (c Claim) Inherit(ctx context.Context, stream string) error {
 	old := c
 	old.Key = stream
 	lease, held, err := old.Request(ctx)
-	if errors.Is(err, ErrEntry) { // another has put the fence there meanwhile
+	if errors.Is(err, ErrEntry) { // another process has put the fence there in the meantime
 		fenced, err := IsFenced(ctx, c.KV, stream)
 		if err == nil && !fenced {
 			err = ErrEntry
@@ -70,11 +70,11 @@ func (c Claim) Inherit(ctx context.Context, stream string) error {
 	return lease.bequeath(held, c.Key)
 }
 
-// bequeath carries a lease over to another key and puts the fence in its place.
+// bequeath copies a lease to another key and replaces the old entry by the fence.
 func (l *Lease) bequeath(ctx context.Context, key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost = true // whatever happens, it is not renewed
+	l.lost = true // also after an error, the old lease is not renewed
 	defer l.cancel(nil)
 	heir := Lease{Claim: Claim{KV: l.KV, Key: key}}
 	revision, have, err := ReadEntry(ctx, l.KV, key)
@@ -82,20 +82,20 @@ func (l *Lease) bequeath(ctx context.Context, key string) error {
 		return err
 	}
 	heir.revision = revision
-	// Whoever changes the new key from here on must have taken this lease before.
+	// From here on, a process that changes the new key must have taken this lease before.
 	if err := l.put(ctx, l.entry); err != nil {
 		return err
 	}
 	entry := l.entry
-	if have.Epoch > entry.Epoch { // the fence was there, and was taken away
+	if have.Epoch > entry.Epoch { // the fence existed and was removed
 		entry = have
 	}
 	entry.Owner = ""
 	if err := heir.put(ctx, entry); err != nil {
-		return fmt.Errorf("carry the lease over: %w", err)
+		return fmt.Errorf("copy the lease to its new key: %w", err)
 	}
 	if _, err := l.KV.Update(ctx, l.Key, []byte(Fence), l.revision); err != nil {
-		return fmt.Errorf("fence off older projectors: %w", err)
+		return fmt.Errorf("exclude older projectors: %w", err)
 	}
 	return nil
 }

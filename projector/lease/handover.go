@@ -10,21 +10,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A rebuild that is ready to swap asks the projector for its lease: it writes its
-// name under the lease's key with requestSuffix. The projector finishes what it
-// has in hand, leaves the lease to that name, and waits for it like any other. A
-// request counts once, and who asks repeats it for as long as it has no lease: the
-// holder may have ended, or failed to leave, after it had withdrawn the request.
-// Whoever asked and does not come loses the lease by expiry.
+// A rebuild that is ready to swap asks the projector for its lease. It writes its name under
+// the lease's key with RequestSuffix. The projector finishes its current batch, leaves the
+// lease to that name, and waits for the lease again. A request counts once. The requester
+// repeats it until it has the lease, because the holder may fail after it withdrew the request.
+// A requester that does not take the lease loses it by expiry.
 const RequestSuffix = ".request"
 
-// HandOver ends the time of a holder whose lease another has asked for.
+// HandOver ends the term of a holder after a request for its lease.
 type HandOver struct{ Owner string }
 
 func (h *HandOver) Error() string { return "the lease was handed over to " + h.Owner }
 
-// HeedRequests returns a context that ends with a handOver once somebody asks for
-// the lease. stop ends the watch.
+// HeedRequests returns a context that ends with a [HandOver] after a request for the lease.
+// stop ends the watch.
 func HeedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *slog.Logger) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -35,7 +34,7 @@ func HeedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *s
 			switch {
 			case held.Err() != nil:
 			case err != nil:
-				log.Warn("requests for the lease are not heard for the moment", "event", "requests_not_heard", "error", err)
+				log.Warn("the watch for requests of the lease failed and will be repeated, so a rebuild waits", "event", "requests_not_heard", "error", err)
 				select {
 				case <-held.Done():
 				case <-time.After(listenAgain):
@@ -51,10 +50,11 @@ func HeedRequests(ctx context.Context, kv jetstream.KeyValue, key string, log *s
 	}
 }
 
-// listenAgain is how long a holder is deaf after a watch of requests has failed.
+// listenAgain is the pause after a failed watch of requests.
 const listenAgain = time.Second
 
-// awaitRequest returns who asks for the lease of key, and withdraws the request.
+// awaitRequest waits for a request for the lease of key, withdraws the request, and returns the
+// requester.
 func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner string, err error) {
 	watch, err := kv.Watch(ctx, key+RequestSuffix, jetstream.IgnoreDeletes())
 	if err != nil {
@@ -69,7 +69,7 @@ func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner
 			switch {
 			case !ok:
 				return "", errors.New("the watch ended early")
-			case request == nil: // the end of what was there already
+			case request == nil: // the end of the existing entries
 			case withdraw(ctx, kv, request):
 				return string(request.Value()), nil
 			}
@@ -77,17 +77,16 @@ func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner
 	}
 }
 
-// withdraw deletes a request, and reports false where the server refuses: then it
-// was withdrawn, or is newer by now. Where the reply is lost the request may be gone,
-// and who asked is to have the lease all the same.
+// withdraw deletes a request. It returns false if the server refuses: the request was withdrawn
+// or repeated. If the reply is lost, the request may be deleted. withdraw then returns true,
+// and the requester gets the lease.
 func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyValueEntry) bool {
 	err := kv.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
 	var refused *jetstream.APIError
 	return !errors.As(err, &refused) && !errors.Is(err, jetstream.ErrKeyExists)
 }
 
-// Leave gives the lease up: to the one that asked for it if that is why, and else
-// to anyone.
+// Leave releases the lease: to the requester if why is a [HandOver], otherwise to any process.
 func (l *Lease) Leave(ctx context.Context, why error) error {
 	var request *HandOver
 	if errors.As(why, &request) {
@@ -96,8 +95,8 @@ func (l *Lease) Leave(ctx context.Context, why error) error {
 	return l.Release(ctx)
 }
 
-// Request asks whoever holds the lease for it, again in every expiry, and waits until
-// it has it. The returned context ends when it is lost.
+// Request asks the holder for the lease, repeats the request after every expiry, and waits for
+// the lease. The returned context ends when the lease is lost.
 func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 	ask := func(ctx context.Context) error {
 		_, err := c.KV.Put(ctx, c.Key+RequestSuffix, []byte(c.Owner))
@@ -119,12 +118,12 @@ func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 			case <-again.C:
 			}
 			if err := ask(asking); err != nil && asking.Err() == nil {
-				c.Log.Warn("will try again", "event", "retry", "step", "ask for the lease", "error", err)
+				c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", "ask for the lease", "error", err)
 			}
 		}
 	}()
 	c.Failed = func(step string, err error) {
-		c.Log.Warn("will try again", "event", "retry", "step", step, "error", err)
+		c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
 	}
 	lease, held, err := c.Acquire(ctx)
 	stop()
@@ -133,7 +132,7 @@ func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 	return lease, held, err
 }
 
-// takeBack withdraws the request: nobody may have held the lease, and heard.
+// takeBack withdraws the own request, which remains if the lease was free.
 func (c Claim) takeBack(ctx context.Context) {
 	request, err := c.KV.Get(ctx, c.Key+RequestSuffix)
 	if err == nil && string(request.Value()) == c.Owner {

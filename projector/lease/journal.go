@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// JournalledIncarnation is the incarnation of the last range of a stream that a
-// projector has begun to write, "" where there is none.
+// JournalledIncarnation returns the incarnation of the last journalled range of a stream, or ""
+// without a journal.
 func JournalledIncarnation(ctx context.Context, js jetstream.JetStream, name string) (string, error) {
 	kv, err := OpenBucket(ctx, js)
 	if errors.Is(err, ErrNoBucket) {

@@ -16,41 +16,39 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// Entry is the value under a stream's key in the lease bucket. It is the
-// journal, too: Pending is the range that its owner is about to write or has
-// written.
+// Entry is the value of a stream's key in the lease bucket. It is also the journal: Pending is
+// the range that its owner writes or has written last.
 type Entry struct {
 	Epoch   uint64        `json:"epoch"`
 	Owner   string        `json:"owner"`  // empty when released
-	Holder  string        `json:"holder"` // one acquisition; never the same twice
+	Holder  string        `json:"holder"` // identifies one acquisition; never repeated
 	Pending *ledger.Range `json:"pending,omitempty"`
 }
 
 var (
-	// ErrLost means that another projector has taken over. The loser stops
-	// at once; what it had in hand is the other's to finish.
+	// ErrLost means that another projector has taken over. The loser stops immediately, and the
+	// new holder finishes its work.
 	ErrLost = errors.New("another projector took over")
 
 	ErrEntry = errors.New("the lease entry cannot be read: delete its key from the bucket " + Bucket)
 )
 
-// Timing is how often a holder renews its lease, how long an observer watches
-// an unchanged one before it takes it, and how often it looks.
+// Timing holds three intervals. A holder renews its lease every Heartbeat. An observer takes a
+// lease that is unchanged for Expiry. It reads the entry every Poll.
 type Timing struct{ Heartbeat, Expiry, Poll time.Duration }
 
 var DefaultTiming = Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
 
-// Lease is the right to write one stream's rows. Every change is a
-// compare-and-set on the entry's revision, so at most one holder can journal.
-// A holder renews it every heartbeat; an observer that sees the revision
-// unchanged for expiry, on its own monotonic clock, may take it. Safe for
-// concurrent use.
+// Lease is the right to write one stream's rows. Every change is a compare-and-set on the
+// entry's revision, so at most one holder can journal. The holder renews the lease every
+// heartbeat. An observer may take a lease whose revision is unchanged for the expiry, measured
+// by the observer's monotonic clock. Safe for concurrent use.
 type Lease struct {
 	Claim
 	epoch atomic.Uint64
-	beat  atomic.Pointer[time.Time] // when the entry was last changed
+	beat  atomic.Pointer[time.Time] // the time of the last change to the entry
 
-	mu       slowMutex // guards the fields below; held over a compare-and-set
+	mu       slowMutex // guards the fields below; held during a compare-and-set
 	entry    Entry
 	revision uint64
 	lost     bool
@@ -59,30 +57,28 @@ type Lease struct {
 	done   chan struct{}
 }
 
-// slowMutex is a mutex to be held while a server answers. Who waits for it waits
-// as for a message, which a test in virtual time sees as waiting. Made with
-// capacity 1.
+// slowMutex is a mutex that may be held while a server answers. It is a channel, because tests
+// in virtual time recognise a goroutine that waits for a channel. Make it with capacity 1.
 type slowMutex chan struct{}
 
 func (m slowMutex) Lock()   { m <- struct{}{} }
 func (m slowMutex) Unlock() { <-m }
 
-// A Claim says who wants which lease, and how to wait for it.
+// A Claim names a lease and its claimant, and holds the settings for the wait.
 type Claim struct {
 	KV     jetstream.KeyValue
 	Key    string
 	Owner  string
 	Timing Timing
-	Roster *Roster // is asked before a free lease is taken; nil takes every one
+	Roster *Roster // decides whether to take a free lease; nil takes every lease
 	Log    *slog.Logger
-	Failed func(step string, err error) // is told of attempts that are made again
+	Failed func(step string, err error) // receives failed attempts that will be repeated
 }
 
-// Acquire waits until the lease is free, released or expired,
-// and takes it with the next epoch. An entry of the same owner is taken at
-// once: an owner name is unique to a data folder that only one process can
-// hold. A server that does not answer is waited for. The returned context ends
-// with [ErrLost] when the lease is lost.
+// Acquire waits until the lease is released or expired, and takes it with the next epoch. It
+// takes an entry of the same owner immediately, because only one process can hold an owner's
+// data folder. Acquire waits for a server that does not answer. The returned context ends with
+// [ErrLost] when the lease is lost.
 func (c Claim) Acquire(ctx context.Context) (*Lease, context.Context, error) {
 	l := &Lease{Claim: c, mu: make(slowMutex, 1), done: make(chan struct{})}
 	if err := l.await(ctx); err != nil {
@@ -106,7 +102,7 @@ func (l *Lease) await(ctx context.Context) error {
 			return err
 		case err != nil:
 			l.Failed("acquire the lease", err)
-			seen = 0 // who holds it may have been cut off as well
+			seen = 0 // the holder may be disconnected as well
 		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.Expiry) && l.Roster.take():
 			l.revision = revision
 			err := l.swap(ctx, Entry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Pending: entry.Pending})
@@ -114,7 +110,7 @@ func (l *Lease) await(ctx context.Context) error {
 				return nil
 			}
 			l.Roster.Give()
-			l.Log.Info("the lease was not free after all", "error", err)
+			l.Log.Info("another projector took the lease first", "error", err)
 			seen = 0
 		case revision != seen:
 			seen, since = revision, time.Now()
@@ -131,7 +127,7 @@ func (l *Lease) await(ctx context.Context) error {
 	}
 }
 
-// ReadEntry returns the entry of a key and its revision, 0 where there is none.
+// ReadEntry returns the entry of a key and its revision. A missing entry has revision 0.
 func ReadEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, Entry, error) {
 	var entry Entry
 	value, err := kv.Get(ctx, key)
@@ -147,13 +143,12 @@ func ReadEntry(ctx context.Context, kv jetstream.KeyValue, key string) (uint64, 
 	return value.Revision(), entry, nil
 }
 
-// mayPass reports whether the entry may be read after all when it is tried again.
+// mayPass reports whether a retry may read the entry.
 func mayPass(err error) bool {
 	return !errors.Is(err, ErrEntry) && !errors.Is(err, nats.ErrConnectionClosed) && ledger.Transient(err)
 }
 
-// put is one compare-and-set. A key that was deleted has revision 0, which
-// only Create understands.
+// put makes one compare-and-set. A deleted key has revision 0 and needs Create.
 func (l *Lease) put(ctx context.Context, entry Entry) error {
 	value, err := json.Marshal(entry)
 	if err != nil {
@@ -174,9 +169,9 @@ func (l *Lease) put(ctx context.Context, entry Entry) error {
 	return nil
 }
 
-// swap replaces the entry if nobody else has, and returns ErrLeaseLost if
-// somebody has. After an error it looks whose entry stands: the reply to this
-// change, or to an earlier one, may have been lost.
+// swap replaces the entry if it is unchanged, and otherwise returns ErrLost. After an error it
+// reads the current entry, because the reply to this change or to an earlier one may have been
+// lost.
 func (l *Lease) swap(ctx context.Context, entry Entry) error {
 	err := l.put(ctx, entry)
 	if err == nil {
@@ -190,7 +185,7 @@ func (l *Lease) swap(ctx context.Context, entry Entry) error {
 		l.revision = standing
 		return l.put(ctx, entry)
 	case standing != 0 && standing <= l.revision:
-		return err // unchanged, or a replica that lags
+		return err // unchanged, or read from a replica that lags
 	}
 	return ErrLost
 }
@@ -229,7 +224,7 @@ func (l *Lease) change(ctx context.Context, edit func(*Entry)) error {
 	return err
 }
 
-// Epoch numbers the holders of the lease, from 1; a holder may have several.
+// Epoch is the number of the lease's current term, from 1. One holder may have several epochs.
 func (l *Lease) Epoch() uint64 { return l.epoch.Load() }
 
 // Advance gives this holder the next epoch and returns it.
@@ -246,7 +241,7 @@ func (l *Lease) Advance(ctx context.Context) (uint64, error) {
 	return epoch, nil
 }
 
-// Renewed returns when this holder last changed the entry.
+// Renewed returns the time of this holder's last change to the entry.
 func (l *Lease) Renewed() time.Time { return *l.beat.Load() }
 
 // Pending returns the range that an earlier holder journalled last, or nil.
@@ -256,17 +251,16 @@ func (l *Lease) Pending() *ledger.Range {
 	return l.entry.Pending
 }
 
-// Journal records that r is about to be written. It is durable when it
-// returns, as far as the server's own configuration makes it so.
+// Journal records that r will be written. The record is durable on return, within the limits of
+// the server's configuration.
 func (l *Lease) Journal(ctx context.Context, r ledger.Range) error {
 	return l.change(ctx, func(e *Entry) { e.Pending = &r })
 }
 
-// Release gives the lease up, so that another may take it at once.
+// Release releases the lease, so that another process may take it immediately.
 func (l *Lease) Release(ctx context.Context) error { return l.leaveTo(ctx, "") }
 
-// leaveTo ends the renewals and makes owner the owner, if the lease is not another's
-// already.
+// leaveTo ends the renewals and sets the owner of the entry, unless the lease is lost.
 func (l *Lease) leaveTo(ctx context.Context, owner string) error {
 	l.cancel(nil)
 	<-l.done

@@ -12,44 +12,42 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Roster says how many of the streams' leases this process is to have, where
-// there are several. Every process writes an entry of its own into the lease
-// bucket every heartbeat; one whose entry has not changed for as long as a lease
-// lasts, on the observer's own clock, counts no more, and its entry is removed.
-// All who see the same entries come to shares that add up to all of the streams:
+// Roster computes this process's share of the leases of several streams. Every process writes
+// one entry into the lease bucket every heartbeat. An entry that is unchanged for the expiry of
+// a lease, by the observer's clock, is dead and gets removed. Processes that see the same
+// entries compute shares with the number of streams as their sum:
 //
 //	streams 8, processes a b c      a 3, b 3, c 2
 //
-// Where they do not see the same for a moment, a lease is taken by two who ask
-// for it or waits a little longer: the lease alone decides who writes. Safe for
-// concurrent use.
+// If two processes see different entries for a moment, both may ask for one lease, or one lease
+// waits a little longer. Only the lease decides which process writes. Safe for concurrent use.
 type Roster struct {
 	kv      jetstream.KeyValue
-	me      string // key of this process's own entry
+	me      string // key of this process's entry
 	streams int
 	timing  Timing
 
 	mu    sync.Mutex // guards the fields below
 	quota int
 	taken int
-	seen  map[string]sighting // of the others
+	seen  map[string]sighting // entries of the other processes
 }
 
-// sighting is what an observer knows of an entry.
+// sighting is an entry as last seen by an observer.
 type sighting struct {
 	revision uint64
 	since    time.Time // when this observer first saw the revision
 }
 
-// rosterPrefix begins the keys of the entries; hexadecimal names follow.
+// rosterPrefix is the prefix of the keys of the entries. A hexadecimal name follows.
 const rosterPrefix = "projectors."
 
 func NewRoster(kv jetstream.KeyValue, owner string, streams int, t Timing) *Roster {
 	return &Roster{kv: kv, me: rosterPrefix + hex.EncodeToString([]byte(owner)), streams: streams, timing: t, seen: make(map[string]sighting)}
 }
 
-// take reports whether this process is to have one more lease, and counts it
-// until give. A nil roster lets it have any.
+// take reports whether this process may take one more lease, and counts the lease until Give. A
+// nil roster allows every lease.
 func (r *Roster) take() bool {
 	if r == nil {
 		return true
@@ -73,7 +71,7 @@ func (r *Roster) Give() {
 	r.taken--
 }
 
-// Surplus is how many leases this process has beyond its share.
+// Surplus returns the number of leases above this process's share.
 func (r *Roster) Surplus() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,31 +81,31 @@ func (r *Roster) Surplus() int {
 // sign writes this process's entry.
 func (r *Roster) sign(ctx context.Context) error {
 	if _, err := r.kv.Put(ctx, r.me, nil); err != nil {
-		return fmt.Errorf("tell other projectors of this one: %w", err)
+		return fmt.Errorf("sign the roster of projectors: %w", err)
 	}
 	return nil
 }
 
-// Leave removes this process's entry, so that others need not wait for its end.
+// Leave removes this process's entry, so that other processes need not wait for its expiry.
 func (r *Roster) Leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
 
-// look reads the others' entries and settles this process's share.
+// look reads the entries of the other processes and computes this process's share.
 func (r *Roster) look(ctx context.Context) error {
 	entries, err := r.entries(ctx)
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		clear(r.seen) // who cannot be seen may have been cut off as well
-		return fmt.Errorf("look for other projectors: %w", err)
+		clear(r.seen) // processes that cannot be seen may be disconnected as well
+		return fmt.Errorf("read the roster of projectors: %w", err)
 	}
 	for key, revision := range r.count(entries) {
-		_ = r.kv.Purge(ctx, key, jetstream.LastRevision(revision)) // or another has, or it is back
+		_ = r.kv.Purge(ctx, key, jetstream.LastRevision(revision)) // fails if another process removed the entry, or if its process is back
 	}
 	return nil
 }
 
-// count settles the share by the others' entries, and returns those that count no
-// more.
+// count computes the share from the entries of the other processes, and returns the dead
+// entries.
 func (r *Roster) count(entries map[string]uint64) (dead map[string]uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +132,7 @@ func (r *Roster) count(entries map[string]uint64) (dead map[string]uint64) {
 	return dead
 }
 
-// entries returns the others' entries with their revisions.
+// entries returns the entries of the other processes with their revisions.
 func (r *Roster) entries(ctx context.Context) (map[string]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timing.Expiry/2)
 	defer cancel()
@@ -152,7 +150,7 @@ func (r *Roster) entries(ctx context.Context) (map[string]uint64, error) {
 			switch {
 			case !open:
 				return nil, errors.New("the watch ended early")
-			case entry == nil: // that was all
+			case entry == nil: // the end of the existing entries
 				return found, nil
 			case entry.Key() != r.me:
 				found[entry.Key()] = entry.Revision()
@@ -161,8 +159,8 @@ func (r *Roster) entries(ctx context.Context) (map[string]uint64, error) {
 	}
 }
 
-// quotaOf splits streams evenly: who comes first in the order of names has one
-// more where they do not divide.
+// quotaOf splits streams evenly. If a remainder is left, the processes that are first by name
+// get one more.
 func quotaOf(streams int, me string, others []string) int {
 	before := 0
 	for _, other := range others {
@@ -178,8 +176,8 @@ func quotaOf(streams int, me string, others []string) int {
 	return share
 }
 
-// Follow signs every heartbeat and looks at every poll, until ctx ends, and calls
-// changed after each look.
+// Follow signs every heartbeat and looks at every poll, until ctx ends. It calls changed after
+// each look.
 func (r *Roster) Follow(ctx context.Context, failed func(step string, err error), changed func()) {
 	var signed time.Time
 	for {

@@ -1,6 +1,6 @@
 // Package signing signs the tree heads of a stream's transparency log.
 //
-// A [Signer] gets each committed log. It signs a tree head when enough leaves or enough
-// time have passed, and takes it to the table checkpoints, the stream CTX_CHECKPOINTS and
-// each [Sink]. Nothing waits for it.
+// A [Signer] receives each committed transparency log. It signs a tree head after enough leaves
+// or enough time. It sends the head to the table checkpoints, the stream CTX_CHECKPOINTS and
+// each [Sink]. No commit waits for a Signer.
 package signing

@@ -18,44 +18,43 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Config says when the tree heads of a stream's transparency log are signed, and where they go
-// next to the table checkpoints and the stream CTX_CHECKPOINTS. Who projects signs, when
-// the log has grown by Every leaves or the stream's time has gone on by Interval,
-// and when no event has come for a second.
+// Config sets when the tree heads of a stream's transparency log are signed, and their
+// destinations besides the table checkpoints and the stream CTX_CHECKPOINTS. The projector of
+// the stream signs in three cases: the transparency log has grown by Every leaves, the stream's
+// time has advanced by Interval, or no event has arrived for a second.
 type Config struct {
 	// Every defaults to 10,000 leaves.
 	Every int64
 	// Interval defaults to 10 s.
 	Interval time.Duration
-	// Sinks get each head, too.
+	// Sinks also receive each head.
 	Sinks []Sink
 }
 
-// Sink is a place outside for signed heads: a head that only its author holds
-// proves nothing against the author. Put may take its time and may fail: nothing
-// waits for it, it is tried again, by then perhaps with a newer head, and the log
-// and the metrics say so.
+// Sink is an external destination for signed heads. A head that only its author keeps proves
+// nothing against the author. Put may be slow and may fail: no commit waits for it. A failed
+// Put is repeated, perhaps with a newer head. The log and the metrics report the failure.
 type Sink struct {
 	Name string
 	Put  func(ctx context.Context, stream string, note []byte) error
 }
 
 const (
-	// headIdle is how long no commit comes before the last one's head is signed.
+	// headIdle is the pause between commits after which the last commit's head is signed.
 	headIdle = time.Second
-	// headPatience bounds what one sink takes for a head.
+	// headPatience is the time limit of one sink for a head.
 	headPatience = 30 * time.Second
-	// headEnd is what is left for the last head of a projector that ends.
+	// headEnd is the time limit for the last head when a projector ends.
 	headEnd = 2 * time.Second
 )
 
-// committedLog is a log as of a commit.
+// committedLog is a transparency log as of a commit.
 type committedLog struct {
 	ledger.Log
-	at time.Time // of the commit's last message
+	at time.Time // the time of the commit's last message
 }
 
-// A Target is the transparency log whose tree heads are signed, and where they go.
+// A Target is the transparency log whose tree heads are signed, with the destinations.
 type Target struct {
 	Config
 	Ring        func() (proof.Ring, error)
@@ -67,18 +66,18 @@ type Target struct {
 	Log         *slog.Logger
 }
 
-// A Signer signs the tree heads of a stream's transparency log and takes them where they
-// go, in a goroutine of its own, so that no commit waits for it. It leaves out a head that
-// it has not got to when a newer one comes. A nil Signer signs nothing.
+// A Signer signs the tree heads of a stream's transparency log and sends them to the
+// destinations. It has a separate goroutine, so no commit waits for it. A newer head replaces
+// one that is still unsigned. A nil Signer signs nothing.
 type Signer struct {
 	Target
 	sinks  []Sink
-	latest chan committedLog  // the newest that it has not seen; one sends
-	cancel context.CancelFunc // of what is under way
+	latest chan committedLog  // the newest commit that run has not read; one goroutine sends
+	cancel context.CancelFunc // cancels current work
 	done   chan struct{}
 }
 
-// Start begins to sign, until Close is called, whatever becomes of ctx.
+// Start signs until Close is called. The end of ctx does not stop it.
 func Start(ctx context.Context, t Target) *Signer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h := &Signer{Target: t, latest: make(chan committedLog, 1), cancel: cancel, done: make(chan struct{})}
@@ -90,7 +89,7 @@ func Start(ctx context.Context, t Target) *Signer {
 	return h
 }
 
-// Committed lets the signer know of a commit. Calls come one after the other.
+// Committed passes a commit to the signer. Calls must not overlap.
 func (h *Signer) Committed(log ledger.Log, at time.Time) {
 	if h == nil || log.IsZero() {
 		return
@@ -102,7 +101,7 @@ func (h *Signer) Committed(log ledger.Log, at time.Time) {
 	h.latest <- committedLog{log, at}
 }
 
-// Close has the last head signed, if that can be done soon, and ends the signer.
+// Close has the last head signed within headEnd, and ends the signer.
 func (h *Signer) Close() {
 	if h != nil {
 		h.cancel()
@@ -114,7 +113,7 @@ func (h *Signer) Close() {
 func (h *Signer) run(ctx context.Context) {
 	every, interval := h.Every, h.Interval
 	var newest, signed committedLog
-	var out *outgoing // of the newest that was signed, until it is everywhere
+	var out *outgoing // the newest signed head, until all destinations have it
 	wait := headIdle
 	idle := time.NewTimer(wait)
 	defer idle.Stop()
@@ -131,7 +130,7 @@ func (h *Signer) run(ctx context.Context) {
 		case <-idle.C:
 			due = true
 		}
-		if !more { // somebody waits for the end
+		if !more { // the caller of Close waits
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), headEnd)
 			defer cancel()
 			ctx = closing
@@ -155,14 +154,14 @@ func (h *Signer) run(ctx context.Context) {
 	}
 }
 
-// outgoing is a signed head on its way.
+// outgoing is a signed head in delivery.
 type outgoing struct {
 	head       translog.SignedHead
 	checkpoint proof.Checkpoint
-	took       map[string]bool // by sinks
+	took       map[string]bool // the sinks that have it
 }
 
-// sign makes the signed head of a log, unless the table has it from before.
+// sign makes the signed head of a transparency log, unless the table already holds it.
 func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 	ring, err := h.Ring()
 	if err != nil {
@@ -183,7 +182,7 @@ func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 	last, found, err := translog.Of(h.Ledger).LastHead(ctx, h.Incarnation, c.Size)
 	if err == nil && found && last.Size == c.Size {
 		if opened, err := proof.Open(last.Note, ring.Verifiers()); err == nil && opened.Checkpoint == c {
-			return nil, true // by a projector before this one
+			return nil, true // signed by an earlier projector
 		}
 	}
 	return &outgoing{
@@ -192,7 +191,7 @@ func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 	}, true
 }
 
-// take brings a head to where it is not yet, and reports whether it is everywhere.
+// take sends a head to the destinations that lack it, and reports whether all have it.
 func (h *Signer) take(ctx context.Context, out *outgoing) (everywhere bool) {
 	everywhere = true
 	sinks := append([]Sink{{Name: "table", Put: func(ctx context.Context, _ string, _ []byte) error {
@@ -223,11 +222,11 @@ func (h *Signer) put(ctx context.Context, sink Sink, note []byte) error {
 
 func (h *Signer) failed(to string, err error) {
 	h.Meter.Head(to, err)
-	h.Log.Warn("a head of the transparency log is not where it should be; it is tried again", "event", "head_failed", "to", to, "error", err)
+	h.Log.Warn("a head of the transparency log could not be signed or delivered, and will be tried again", "event", "head_failed", "to", to, "error", err)
 }
 
-// toStream publishes a head to the stream of heads. Its id keeps a second try from
-// being another message.
+// toStream publishes a head to the stream of heads. The message id prevents a second message
+// after a retry.
 func (h *Signer) toStream(ctx context.Context, stream string, note []byte) error {
 	subject := headSubject + stream
 	_, err := h.JetStream.Publish(ctx, subject, note, jetstream.WithMsgID(subject+":"+fmt.Sprintf("%x", sha256.Sum256(note))), jetstream.WithExpectStream(schema.CheckpointStream))
@@ -237,5 +236,5 @@ func (h *Signer) toStream(ctx context.Context, stream string, note []byte) error
 	return nil
 }
 
-// headSubject is what the subjects of heads begin with; the stream's name follows.
+// headSubject is the prefix of the subjects of heads. The stream's name follows.
 const headSubject = "ctx.checkpoints."

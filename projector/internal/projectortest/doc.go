@@ -1,2 +1,2 @@
-// Package projectortest has the events that tests of the projector's packages publish.
+// Package projectortest makes the events that tests of the projector's packages publish.
 package projectortest

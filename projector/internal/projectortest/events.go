@@ -24,7 +24,7 @@ var (
 	Stored      = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 )
 
-// Event returns the event with this id; a variant changes its data alone.
+// Event returns the event with this id. A variant changes only its data.
 func Event(id, variant int) *schema.Event {
 	fact := &schema.LogAppended{LogItemID: fmt.Sprintf("item-%d", id), ItemType: "message", Position: new(int64(variant))}
 	e, err := schema.NewEvent(fact, fmt.Sprintf("event-%d", id), "urn:ctxledger:test", Stored, schema.Correlation{Tenant: "acme", SessionID: "s-1"})
@@ -34,7 +34,7 @@ func Event(id, variant int) *schema.Event {
 	return e
 }
 
-// At puts a message into the stream of the tests.
+// At returns a message with a place in the stream of the tests.
 func At(seq uint64, m schema.Message) *streamio.Message {
 	return &streamio.Message{
 		Subject: m.Subject, Header: m.Header, Data: m.Data, Rules: ledger.NewestRules,
@@ -42,7 +42,7 @@ func At(seq uint64, m schema.Message) *streamio.Message {
 	}
 }
 
-// Poison draws a message that must be refused.
+// Poison draws a message that must be quarantined.
 func Poison() *rapid.Generator[schema.Message] {
 	return rapid.Custom(func(t *rapid.T) schema.Message {
 		m := Event(rapid.IntRange(0, 5).Draw(t, "id"), 0).Binary()
@@ -68,7 +68,7 @@ func Poison() *rapid.Generator[schema.Message] {
 
 const Secret = "hunter2/Straße-42"
 
-// KeyRing is the keys of the tenant acme in the tests.
+// KeyRing returns the keys of the tenant acme in the tests.
 func KeyRing(tb testing.TB) schema.KeyRing {
 	tb.Helper()
 	key, err := schema.NewKey(strings.NewReader(strings.Repeat("k", 32)), time.Unix(0, 0))
@@ -83,7 +83,7 @@ func Keys(tb testing.TB) func() ([]schema.KeyRing, error) {
 	return func() ([]schema.KeyRing, error) { return []schema.KeyRing{ring}, nil }
 }
 
-// Redaction is the fact that withholds values.
+// Redaction returns a fact that withholds values.
 func Redaction(tb testing.TB, id int, values ...string) *schema.Event {
 	tb.Helper()
 	f, err := fingerprint.New(KeyRing(tb).Current())
@@ -132,8 +132,8 @@ func structured(e *schema.Event) schema.Message {
 	return m
 }
 
-// Disguises are the ways in which a foreign producer sends a value, each under
-// an event id of its own from first on.
+// Disguises returns the forms in which a foreign producer may send a value. Each form has a
+// separate event id, counted from first.
 func Disguises(first int, value string) map[string]schema.Message {
 	with := func(e *schema.Event, change func(*schema.Event)) *schema.Event {
 		change(e)
@@ -170,10 +170,10 @@ func Disguises(first int, value string) map[string]schema.Message {
 	return list
 }
 
-// WithheldValues are what the redactions of the tests withhold.
+// WithheldValues are the values that the redactions of the tests withhold.
 var WithheldValues = []string{Secret, "x-hunter2straight"}
 
-// TracesOf are the forms in which a value must be nowhere.
+// TracesOf returns the forms of a value that must not remain anywhere.
 func TracesOf(value string) []string {
 	list := []string{value, strings.ToUpper(value), Escaped(value), schema.Subject{Tenant: value}.String()[len("ctx.v1.") : len("ctx.v1.")+len(value)]}
 	for skip := range 3 {
@@ -183,8 +183,8 @@ func TracesOf(value string) []string {
 	return list
 }
 
-// Golden returns the golden event of a type under an id and a session of its
-// own, so that its row is in another table than most.
+// Golden returns the golden event of a type with another id. Rows of different types are in
+// different tables.
 func Golden(id int) *schema.Event {
 	types := schema.Types()
 	e, err := schema.ParseStructured(schema.Golden(types[id%len(types)]))
@@ -196,7 +196,7 @@ func Golden(id int) *schema.Event {
 	return e
 }
 
-// On is an event's message on the subject of another tenant.
+// On returns an event's message on the subject of another tenant.
 func On(tenant string, e *schema.Event) schema.Message {
 	m := e.Binary()
 	s := schema.SubjectOf(e)
@@ -205,7 +205,7 @@ func On(tenant string, e *schema.Event) schema.Message {
 	return m
 }
 
-// Withheld are the fingerprints of values, as a redaction of the tenant acme has them.
+// Withheld returns the fingerprints of values, as in a redaction of the tenant acme.
 func Withheld(tb testing.TB, values ...string) []privacy.Withheld {
 	tb.Helper()
 	e := Redaction(tb, 1, values...)

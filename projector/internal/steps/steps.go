@@ -1,8 +1,8 @@
-// Package steps takes the steps of a protocol.
+// Package steps runs the steps of a protocol.
 //
-// A protocol is a list of named steps, each of which may be repeated. A [Walker] takes
-// them: [InOrder] one after the other, and a test's in another way, so that it can end a
-// process after a step or break the protocol.
+// A protocol is a list of named steps, each of which may be repeated. A [Walker] runs them.
+// [InOrder] runs one after the other. A walker of a test can end a process after a step or
+// break the protocol.
 package steps
 
 import (
@@ -12,19 +12,19 @@ import (
 
 // A Step is one transition of a protocol.
 type Step struct {
-	Verb string // what it does, as errors and metrics name it
+	Verb string // the name in errors and metrics
 	Do   func(context.Context) error
 }
 
-// A Walker takes the steps of a list with take, and returns the first error.
+// A Walker runs the steps of a list with take, and returns the first error.
 type Walker interface {
 	Walk(ctx context.Context, list []Step, take func(context.Context, Step) error) error
 }
 
-// InOrder takes each step once.
+// InOrder runs each step once.
 type InOrder struct{}
 
-// Walk ends with the first error.
+// Walk stops at the first error.
 func (InOrder) Walk(ctx context.Context, list []Step, take func(context.Context, Step) error) error {
 	for _, s := range list {
 		if err := take(ctx, s); err != nil {
@@ -34,10 +34,10 @@ func (InOrder) Walk(ctx context.Context, list []Step, take func(context.Context,
 	return nil
 }
 
-// Take does a step.
+// Take runs a step.
 func Take(ctx context.Context, s Step) error { return s.Do(ctx) }
 
-// An Error says which step failed.
+// An Error names the step that failed.
 type Error struct {
 	Verb string
 	Err  error
@@ -46,7 +46,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Verb + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failed returns the verb of the step that failed, the innermost one.
+// Failed returns the verb of the innermost step that failed.
 func Failed(err error) (verb string) {
 	for {
 		var step *Error
