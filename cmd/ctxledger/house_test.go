@@ -94,6 +94,7 @@ var house = []room{
 	{path: "queries", stdlibOnly: true},
 	{path: "deploy/examples", may: []string{"schema", "projector", "ledger", "deploy/embedded", "nats"}},
 	{path: "deploy/embedded/embeddedtest", may: []string{"deploy/embedded", "nats", "clickhouse"}},
+	{path: "deploy/embedded/internal/confine"},
 	{path: "deploy/embedded", may: []string{"deploy", "nats-server", "purego", "clickhouse"}},
 	{path: "deploy", tests: []string{"schema", "producer", "projector", "ledger"}},
 	{path: "cmd/ctxledger", may: []string{"schema", "producer", "projector", "ledger", "queries", "deploy", "cmd/ctxledger", "nats", "clickhouse", "nats-server", "tokenizer", "cobra", "cloudevents", "prometheus"}},

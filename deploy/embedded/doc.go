@@ -36,6 +36,14 @@
 // templates/, which say what is this machine's alone: folders, memory, and the
 // user of the engine's own session.
 //
+// # What SQL can reach
+//
+// SQL has functions that read files. On Linux the kernel's Landlock confines the engine's
+// process to DIR/clickhouse and the parts of the system that it needs: the passwords and
+// keys of DIR and all other files of the user stay closed (package internal/confine). The
+// environment of the process holds no variable of yours. Where Landlock is missing, the
+// log and `ctxledger doctor` report it.
+//
 // # Where the engine comes from
 //
 // In this order: the library that CTXLEDGER_LIBCHDB names; a `clickhouse`

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded/internal/confine"
 )
 
 // blockingQuery opens the ports and then reads the inherited pipe until its
@@ -68,7 +70,7 @@ func (e *engine) startChild() (*engineChild, error) {
 	cmd := exec.Command(e.program.path)
 	cmd.Args = append(append([]string{e.program.name}, e.program.prefix...), args...)
 	cmd.Dir = e.dir
-	cmd.Env = append(os.Environ(), "HOME="+e.dir, "TZ=UTC", "TERM=dumb")
+	cmd.Env = append(inherited(), "HOME="+e.dir, "TZ=UTC", "TERM=dumb")
 	cmd.Env = append(cmd.Env, e.creds.environment()...)
 	if e.program.library != "" {
 		cmd.Env = append(cmd.Env, childLibrary+"="+e.program.library)
@@ -83,7 +85,12 @@ func (e *engine) startChild() (*engineChild, error) {
 	cmd.ExtraFiles = []*os.File{read} // descriptor 3
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c.cmd, c.started = cmd, time.Now()
-	if err := cmd.Start(); err != nil {
+	start := func() error { return confine.Start(cmd, e.mayOpen()) }
+	if err := confine.Available(); err != nil {
+		e.log.Warn("SQL can read every file that this user can read: the ClickHouse process is not confined", "error", err)
+		start = cmd.Start
+	}
+	if err := start(); err != nil {
 		c.release()
 		return nil, fail(errEngineStart, err, "the ClickHouse process cannot be started: %v", err)
 	}
@@ -92,6 +99,36 @@ func (e *engine) startChild() (*engineChild, error) {
 		close(c.exited)
 	}()
 	return c, nil
+}
+
+// Confined returns nil if this system confines the ClickHouse process to the files that it
+// needs, or the reason why not.
+func Confined() error { return confine.Available() }
+
+// inherited returns the variables of this process that the engine needs. SQL can read the
+// environment of the engine's process.
+func inherited() (list []string) {
+	for _, name := range []string{"LD_LIBRARY_PATH", "LANG", "LC_ALL"} {
+		if value, ok := os.LookupEnv(name); ok {
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}
+
+// mayOpen returns the files that the engine may open: its folder, itself, and the parts of
+// the system that it needs. The passwords and keys of the data folder are not among them.
+func (e *engine) mayOpen() confine.Rules {
+	r := confine.Rules{
+		Read:   []string{"/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/sys", e.program.path, e.program.library},
+		Device: []string{"/dev"},
+		Write:  []string{e.dir},
+	}
+	r.Read = append(r.Read, filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))...)
+	if e.config.RemoveDir {
+		r.Remove = []string{e.config.Dir, filepath.Dir(e.config.Dir)}
+	}
+	return r
 }
 
 func (c *engineChild) release() {

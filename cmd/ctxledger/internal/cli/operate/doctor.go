@@ -102,6 +102,18 @@ func checkKeys(a *cli.App) finding {
 // checkEngine says where a ClickHouse would come from if one had to start. It
 // downloads nothing.
 func checkEngine(ctx context.Context, a *cli.App) finding {
+	f := findEngine(ctx, a)
+	switch reason := embedded.Confined(); {
+	case f.err != nil || a.Flags.ClickHouse != "":
+	case reason == nil:
+		f.state += "; SQL reads only files of the engine (Landlock)"
+	default:
+		f.state += fmt.Sprintf("; SQL can read every file of this user (%v)", reason)
+	}
+	return f
+}
+
+func findEngine(ctx context.Context, a *cli.App) finding {
 	f := finding{what: "engine"}
 	named := os.Getenv("CTXLEDGER_CLICKHOUSE")
 	library := os.Getenv("CTXLEDGER_LIBCHDB")
