@@ -75,7 +75,7 @@ func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error
 func (x *export) scopeOf() pack.Scope { return x.config.Header.Scope }
 
 // withBeside adds the facts from [export.lookBeside] to the logs. A stream without any fact of the
-// scope becomes a log of its own.
+// scope becomes a separate log.
 func withBeside(logs []read.ScopeLog, beside map[uuid.UUID][]uint64) []read.ScopeLog {
 	left := maps.Clone(beside)
 	for i := range logs {

@@ -1,12 +1,12 @@
-// Package evidence exports packs. It reads the events of a turn, a run, a task or a session from
-// ClickHouse in log order. It proves these events against the newest signed head of their log. It
-// writes the pack with the documents that package document derives.
+// Package evidence exports packs. An export reads the events of a turn, a run, a task or a session
+// from ClickHouse in log order. The export proves these events against the newest signed head of
+// their log. The pack contains the events, the proofs and the documents of package document.
 //
 // The export streams. Memory holds 8 bytes per record for the proof, and the state of the
 // documents, see [document]. A pack appears complete under its name, or not at all.
 //
-// A pack also contains the erased records of its scope, with their place and leaf. It contains the
-// erasure facts that name these records, from any log. Such a fact also names records of other
+// A pack also contains the erased records of its scope, with their place and leaf. A pack contains
+// the erasure facts that name these records, from any log. Erasure facts also name records of other
 // scopes by id. While a log is written, the facts of the pack are in memory, 64 KiB each.
 //
 // A pack contains no value that a redaction withholds. The export searches every written record and

@@ -79,8 +79,8 @@ func (x *export) outsideFacts(at *log) ([]read.Logged, error) {
 	return list, nil
 }
 
-// before writes the erased events and the facts that precede a sequence of the stream. It returns
-// the remaining facts.
+// before writes the erased events and the facts that precede a sequence of the stream. The result
+// is the remaining facts.
 func (w *recordWriter) before(sequence uint64, facts []read.Logged) ([]read.Logged, error) {
 	gone := &w.logs[w.log].erased
 	for {

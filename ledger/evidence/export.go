@@ -359,7 +359,7 @@ func (x *export) create(w *pack.Writer, path string) (io.WriteCloser, error) {
 	return buffered(path, to, x.leaks), nil
 }
 
-// sieve is a file of the pack. It is searched for withheld values in chunks of 32 KiB.
+// sieve is a file of the pack. Each chunk of 32 KiB is searched for withheld values.
 type sieve struct {
 	*bufio.Writer
 	to io.Closer

@@ -80,7 +80,7 @@ func (f *files) close() error {
 	return err
 }
 
-// remove closes the open files and deletes the temporary ones. It may be called more than once.
+// remove closes the open files and deletes the temporary ones. Repeated calls are allowed.
 func (f *files) remove() error {
 	err := f.close()
 	for _, part := range f.later {

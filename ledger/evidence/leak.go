@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// LeakError means that the pack would have contained a withheld value. It never holds the value
-// itself.
+// LeakError means that the pack would have contained a withheld value. The error never holds the
+// value itself.
 type LeakError struct {
 	File      string // path in the pack
 	Offset    int64  // in bytes from the beginning of the file; -1 in a record
@@ -99,8 +99,8 @@ func (l *leaks) search(text []byte) *LeakError {
 	return nil
 }
 
-// searchEvent searches the attributes and the data of an event. It also searches the strings of the
-// data in unescaped form.
+// searchEvent searches the attributes and the data of an event, and the strings of the data in
+// unescaped form.
 func (l *leaks) searchEvent(e *schema.Event) error {
 	if len(l.watches) == 0 {
 		return nil

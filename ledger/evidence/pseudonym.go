@@ -60,7 +60,7 @@ func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
 	return other, nil
 }
 
-// words are the members with text from a vocabulary. Such text identifies nobody.
+// words are the members with text from a vocabulary. Text from a vocabulary identifies nobody.
 var words = map[string]bool{
 	"schema_version": true, "event_type": true, "context_kind": true, "content_mode": true, "source_kind": true, "surface_kind": true, "scope": true,
 	"scope_kind": true, "layer": true, "role": true, "reason": true, "status": true, "severity": true, "redaction_state": true, "lifecycle": true,

@@ -16,8 +16,8 @@ import (
 var (
 	// ErrCheckpoint means that a text is not a checkpoint.
 	ErrCheckpoint = errors.New("not a checkpoint")
-	// ErrSignature means that no known key has signed a checkpoint, or that the signature of a
-	// known key does not match the text. Look for the public key of the ledger that made the
+	// ErrSignature means that no known key has signed a checkpoint. The signature of a known key on
+	// another text also gives ErrSignature. Look for the public key of the ledger that made the
 	// checkpoint. If the key is the right one, the text was changed.
 	ErrSignature = errors.New("not signed by a known key")
 )
@@ -43,7 +43,7 @@ func (c Checkpoint) Text() string {
 }
 
 // ParseCheckpoint reads the texts that [Checkpoint.Text] writes. Each checkpoint has exactly one
-// text; ParseCheckpoint refuses all others, also those with extension lines. The error is
+// text. ParseCheckpoint refuses all other texts, also texts with extension lines. The error is
 // [ErrCheckpoint] and names the wrong line.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	bad := func(line string) (Checkpoint, error) {
@@ -84,8 +84,8 @@ func (c Checkpoint) Sign(signers ...note.Signer) ([]byte, error) {
 }
 
 // Cosign adds a signature to a signed checkpoint. At least one key in known must have signed the
-// checkpoint. Cosign keeps all other signatures, also those of unknown keys. Errors are those of
-// [Open].
+// checkpoint. Cosign keeps all other signatures, also the signatures of unknown keys. Errors are
+// the errors of [Open].
 func Cosign(signed []byte, known note.Verifiers, signer note.Signer) ([]byte, error) {
 	if _, err := Open(signed, known); err != nil {
 		return nil, err

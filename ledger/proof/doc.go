@@ -1,6 +1,5 @@
 // Package proof implements the transparency log over the events of a stream: its leaves, the tree
-// over the leaves, and the signed tree heads. It depends neither on streams nor on tables, so
-// verifiers need neither.
+// over the leaves, and the signed tree heads. Verifiers need neither streams nor tables.
 //
 // # Formats
 //

@@ -12,9 +12,9 @@ import (
 var ErrFork = errors.New("the log is forked")
 
 // Grown proves that the log of the head newer begins with the log of the head older. The tiles are
-// those of the current log, which must contain at least the leaves of newer. Grown checks the tiles
-// against newer. Errors: [ErrFork]. Other errors come from reading tiles and mean nothing about the
-// log.
+// the tiles of the current log, which must contain at least the leaves of newer. Grown checks the
+// tiles against newer. Errors: [ErrFork]. Other errors come from reading tiles and mean nothing
+// about the log.
 func Grown(older, newer Checkpoint, tiles tlog.TileReader) (tlog.TreeProof, error) {
 	switch {
 	case older.Origin != newer.Origin:

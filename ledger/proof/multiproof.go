@@ -9,19 +9,18 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ErrMultiproof means that a multiproof does not lead to the root, or that its leaves are not the
-// proven ones.
+// ErrMultiproof means that a multiproof does not lead to the root, or belongs to other leaves.
 var ErrMultiproof = errors.New("the proof does not match")
 
-// proofBatch is the number of hashes that [ProveMany] reads at once.
+// proofBatch is the number of hashes that [ProveMany] reads in one batch.
 const proofBatch = 4096
 
-// ProveMany proves that the leaves at the given indexes are in the tree of that size (RFC 6962).
-// next returns the indexes in rising order and then [io.EOF]. emit receives the hashes of the proof
-// one after the other. These are the hashes of the largest subtrees without a given leaf, in
-// depth-first order from left to right. Memory is bounded for every size of tree and proof. Errors
-// are those of next, stored and emit. Indexes that do not rise or are outside of the tree give
-// [ErrMultiproof].
+// ProveMany proves that the leaves at the given indexes are in the tree of the given size (RFC
+// 6962). next returns the indexes in rising order and then [io.EOF]. emit receives the hashes of
+// the proof one after the other. These are the hashes of the largest subtrees without a given leaf,
+// in depth-first order from left to right. Memory is bounded for every size of tree and proof.
+// Errors are the errors of next, stored and emit. Indexes that do not rise or are outside of the
+// tree give [ErrMultiproof].
 func ProveMany(size int64, next func() (int64, error), stored tlog.HashReader, emit func(tlog.Hash) error) error {
 	p := prover{stored: stored, emit: emit}
 	if err := walk(size, next, &p); err != nil {
@@ -32,9 +31,9 @@ func ProveMany(size int64, next func() (int64, error), stored tlog.HashReader, e
 
 // CheckMany checks a proof from [ProveMany]. nextLeaf returns the leaves with their indexes in
 // rising order, nextHash the hashes of the proof, both with [io.EOF] at the end. The error wraps
-// [ErrMultiproof] for a wrong root, too few or too many hashes, and indexes that do not rise or are
-// outside of the tree. The proof of no leaf is the root itself. Memory grows with the logarithm of
-// size.
+// [ErrMultiproof] for a wrong root, and for too few or too many hashes. Indexes that do not rise or
+// are outside of the tree also give [ErrMultiproof]. The proof of no leaf is the root itself.
+// Memory grows with the logarithm of size.
 func CheckMany(size int64, root tlog.Hash, nextLeaf func() (int64, tlog.Hash, error), nextHash func() (tlog.Hash, error)) error {
 	c := checker{next: nextHash}
 	err := walk(size, func() (index int64, err error) {
@@ -62,7 +61,7 @@ type visitor interface {
 	join() error                // the last two parts are the children of one node
 }
 
-// walk visits the tree of that size.
+// walk visits the tree of the given size.
 func walk(size int64, next func() (int64, error), v visitor) error {
 	w := walker{next: next, v: v, at: -1, size: size}
 	if size <= 0 {
@@ -147,7 +146,7 @@ func (c *checker) join() error {
 	return nil
 }
 
-// prover emits the hashes of subtrees. It reads the stored hashes in batches of [proofBatch].
+// prover emits the hashes of subtrees. prover reads the stored hashes in batches of [proofBatch].
 type prover struct {
 	stored tlog.HashReader
 	emit   func(tlog.Hash) error

@@ -101,7 +101,7 @@ func (r Ring) Public() []byte {
 	return b.Bytes()
 }
 
-// ParseVerifiers reads public keys, one a line. It skips empty lines and lines that begin with #.
+// ParseVerifiers reads public keys, one a line, and skips empty lines and lines that begin with #.
 // At least one key is required.
 func ParseVerifiers(text []byte) ([]note.Verifier, error) {
 	var list []note.Verifier
@@ -129,8 +129,9 @@ func ParseVerifiers(text []byte) ([]note.Verifier, error) {
 	return list, nil
 }
 
-// Format returns the ring as text. A line is "name" with the name, "secret" with the secret in
-// base64, "key" with time and private key, or "old" with time and public key. The result is secret.
+// Format returns the ring as text. Lines are "name" with the name, and "secret" with the secret in
+// base64. Further lines are "key" with time and private key, and "old" with time and public key.
+// The result is secret.
 func (r Ring) Format() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "name %s\n", r.Name)

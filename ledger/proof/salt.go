@@ -19,8 +19,8 @@ import (
 // the data.
 type Salt [16]byte
 
-// Secret is the ledger secret, from which the salts are derived. It appears in no string form. The
-// zero value is no secret.
+// Secret is the ledger secret, from which the salts are derived. The secret appears in no string
+// form. The zero value is no secret.
 type Secret struct {
 	// bytes is a function for the reason given at [schema.Key].
 	bytes func() []byte
@@ -67,8 +67,8 @@ func (s Secret) Same(o Secret) bool {
 	return !s.IsZero() && !o.IsZero() && hmac.Equal(s.bytes(), o.bytes())
 }
 
-// A Salter computes the salts of a ledger. It keeps the keys of recent sessions, so further events
-// of a session cost one HMAC each. Not safe for concurrent use.
+// A Salter computes the salts of a ledger. The Salter keeps the keys of recent sessions. Further
+// events of a session therefore cost one HMAC each. Not safe for concurrent use.
 type Salter struct {
 	secret   Secret
 	sessions map[sessionName]hash.Hash
@@ -106,7 +106,7 @@ func (s *Salter) Salt(tenant, session, source, id string) (salt Salt) {
 }
 
 // Leaf returns the salt of an event and the hash of its record with this salt. The attributes are
-// those of [schema.Event.AppendAttributes].
+// the result of [schema.Event.AppendAttributes].
 func (s *Salter) Leaf(e *schema.Event, attributes []byte) (Salt, tlog.Hash) {
 	salt := s.Salt(e.Tenant, e.SessionID, e.Source, e.ID)
 	s.room = append(append(s.room[:0], salt[:]...), e.Data...)

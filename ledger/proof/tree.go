@@ -50,9 +50,9 @@ func (t Tree) Clone() Tree {
 	return Tree{t.Size, slices.Clone(t.Frontier)}
 }
 
-// Append adds a leaf. It calls stored, unless stored is nil, for each hash to keep, with level and
-// index. These hashes are the leaf at level 0 and the roots of the tiles that the leaf completes,
-// at levels 8, 16, and so on.
+// Append adds a leaf. If stored is not nil, Append calls stored for each hash to keep, with level
+// and index. These hashes are the leaf at level 0 and the roots of the tiles that the leaf
+// completes, at levels 8, 16, and so on.
 func (t *Tree) Append(leaf tlog.Hash, stored func(level int, index int64, h tlog.Hash)) {
 	keep := func(level int, h tlog.Hash) {
 		if stored != nil && level%TileHeight == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Builder makes the documents of a pack of the records that it is given, in log
-// order. It is not safe for concurrent use. The first error of a writer ends it.
+// Builder derives the documents of a pack from its records, added in log order. Not safe for
+// concurrent use. After the first error of a writer, Builder writes nothing more.
 type Builder struct {
 	header pack.Header
 	lists  [partCount]list
@@ -35,40 +35,40 @@ type current struct {
 	log    int
 	record *pack.Record
 	node   string // evidence id of the record
-	edgeID int    // edges of the record so far
+	edgeID int    // number of edges of the record so far
 	drawn  map[edge]struct{}
 }
 
-// identities are the ids that the records named.
+// identities are the ids named by the records.
 type identities struct {
-	ids     idtable.Table // the standing of each, by its evidence id
+	ids     idtable.Table // the standing of each id, by evidence id
 	lacking lacking
 }
 
-// lines has room for the lines that are written.
+// lines holds buffers for output lines.
 type lines struct {
-	line  object // the line that is being written
-	spare object // for one within it
+	line  object // the current line
+	spare object // an object within the line
 }
 
-// standing is what is known of an id.
+// standing is the state of an id.
 type standing uint8
 
 const (
-	named   standing = iota + 1 // by a fact that did not make it
-	defined                     // a fact of the pack made or changed it
-	outside                     // things such as policies and runs, which no fact of ours makes
+	named   standing = iota + 1 // named by a fact that did not make it
+	defined                     // made or changed by a fact of the pack
+	outside                     // a thing that no fact of the contract makes, such as a policy or a run
 )
 
-// list is one part in the making.
+// list is the state of one part.
 type list struct {
 	w     io.Writer
 	begun bool
 }
 
-// New begins the documents of a pack. It asks once for the writer of each part; they
-// are written in many small pieces, so files want a buffer. The error says what is
-// wrong with the header, or is a writer's.
+// New begins the documents of a pack. New calls open once for each part. The documents are written
+// in many small pieces, so writers to files need a buffer. The error is a wrong header or that of a
+// writer.
 func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
 	if err := validate(h); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (b *Builder) put(p part, text []byte) {
 	}
 }
 
-// add writes an element of a list, on a line of its own.
+// add writes an element of a list on a separate line.
 func (b *Builder) add(p part, element []byte) {
 	separator := ",\n"
 	if !b.lists[p].begun {
@@ -103,7 +103,7 @@ func (b *Builder) add(p part, element []byte) {
 	b.put(p, element)
 }
 
-// begin writes what stands before the lists.
+// begin writes the text in front of the lists.
 func (b *Builder) begin() {
 	for i := range parts {
 		if pack.IsContextFile(parts[i].File) {
@@ -138,14 +138,14 @@ func (b *Builder) begin() {
 	}
 }
 
-// made adds who made a document, and when.
+// made adds the exporter and the time of a document.
 func (b *Builder) made(o *object) *object {
 	o.time("created_at", b.header.Created).time("updated_at", b.header.Created)
 	o.open("producer").text("id", "ctxledger").text("type", "exporter").text("name", "ctxledger").text("version", b.header.Exporter)
 	return o.shut()
 }
 
-// askedScope is the scope that was asked for, as a scope of Agent Evidence.
+// askedScope returns the requested scope in the form of Agent Evidence.
 func (b *Builder) askedScope() []byte {
 	s := b.header.Scope
 	var o object
@@ -165,12 +165,12 @@ func (b *Builder) askedScope() []byte {
 	return o.end()
 }
 
-// Add goes on with the next record, which is of the log at this place of the header's
-// list. Records come in the order of their logs and indexes. An event that does not meet the contract, or is of a type that this
-// version does not know, is a record like any other that says nothing.
+// Add adds the next record, from the log at this index of the header's list. Records come in the
+// order of logs and indexes. An event that breaks the contract, or has an unknown type, gets a
+// record node but no documents.
 func (b *Builder) Add(log int, r *pack.Record) error { return b.AddRead(log, Read(r)) }
 
-// AddRead is [Builder.Add] for a record that was read.
+// AddRead is [Builder.Add] for a record that [Read] has read.
 func (b *Builder) AddRead(log int, read *Reading) error {
 	if b.err != nil {
 		return b.err
@@ -209,8 +209,8 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	return b.err
 }
 
-// beside reports whether a record is not of what was asked for, and is in the pack for
-// what it describes. What says of other records that they were erased is not.
+// beside reports whether a record is outside of the requested scope. The pack contains this record
+// only because the record describes something. Erasure facts do not count as such records.
 func (b *Builder) beside(r *pack.Record) bool {
 	if b.rules() < 2 || r.Event == nil || r.Event.EventType() == schema.TypeErasureApplied {
 		return false
@@ -218,12 +218,12 @@ func (b *Builder) beside(r *pack.Record) bool {
 	return !b.header.Scope.Has(&r.Event.Correlation)
 }
 
-// recordID is the evidence id of a record.
+// recordID returns the evidence id of a record.
 func recordID(log int, r *pack.Record) string {
 	return string(recordKind) + ":" + strconv.Itoa(log) + "." + strconv.FormatInt(r.LogIndex, 10)
 }
 
-// addContentless keeps the place of a record whose content is gone or withheld.
+// addContentless adds a record with erased or withheld content.
 func (b *Builder) addContentless() {
 	erased := b.record.Erased != ""
 	o := b.line.begin().text("node_id", b.node).text("type", "activity").text("activity_type", "context.fact").text("ref", b.recordRef())
@@ -243,12 +243,12 @@ func (b *Builder) addContentless() {
 	expireItem(b, b.node, erasure)
 }
 
-// recordRef says where the record stands in the pack.
+// recordRef returns the reference to the record in the pack.
 func (b *Builder) recordRef() string {
 	return pack.EventsFile + "#" + strconv.Itoa(b.log) + "." + strconv.FormatInt(b.record.LogIndex, 10)
 }
 
-// known returns what is known of an evidence id, 0 for nothing.
+// known returns the standing of an evidence id, 0 for an unknown id.
 func (b *Builder) known(id string) standing { return standing(b.ids.Get(idtable.Hash(id))) }
 
 func (b *Builder) stands(id string, s standing) {
@@ -258,30 +258,30 @@ func (b *Builder) stands(id string, s standing) {
 	}
 }
 
-// rules is the version of the rules that the documents are derived by.
+// rules returns the version of the derivation rules.
 func (b *Builder) rules() int { return max(1, b.header.Rules) }
 
-// Lacking returns the things that the records so far name and none of them describes, in
-// order of kind and id.
+// Lacking returns the things that the records so far name and no record describes, in order of kind
+// and id.
 func (b *Builder) Lacking() []Thing { return b.lacking.list() }
 
-// Summary is what a finished pack holds.
+// Summary describes the content of a finished pack.
 type Summary struct {
-	Records  uint64    // all of them
-	Events   uint64    // of them with content
-	Erased   uint64    // of them whose content an erasure took
-	Withheld uint64    // of them whose content the pack withholds
-	Unread   uint64    // events that say nothing to this version
-	Windows  int       // turns of which a window was seen
-	Lacking  []Thing   // things that records name and none describes; the first of them
-	First    time.Time // of the events, by their own time; zero for none
+	Records  uint64    // all records
+	Events   uint64    // records with content
+	Erased   uint64    // records with erased content
+	Withheld uint64    // records with withheld content
+	Unread   uint64    // events of unknown type or in breach of the contract
+	Windows  int       // turns with a window
+	Lacking  []Thing   // the first of the things that records name and no record describes
+	First    time.Time // of the events, by their own time; zero without events
 	Last     time.Time
 	status   string
-	// completeness and scope stand in the manifest too.
+	// The manifest contains these, too.
 	completeness, scope []byte
 }
 
-// Close ends all parts. The builder cannot be used afterwards.
+// Close finishes all parts. The builder cannot be used afterwards.
 func (b *Builder) Close() (Summary, error) {
 	if b.err != nil {
 		return Summary{}, b.err

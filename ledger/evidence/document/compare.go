@@ -11,19 +11,19 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// Difference is a place where a file is not what its records give.
+// Difference is a place where a file differs from its derivation.
 type Difference struct {
 	File string
 	Line int // from 1
-	// The record whose turn it was when the bytes differed. It is meaningless
-	// where Outside is true.
+	// Log and LogIndex name the current record at the difference. They are meaningless if Outside
+	// is true.
 	Log      int
 	LogIndex int64
-	Outside  bool // the bytes are of no record: before those of the first or behind those of the last
+	Outside  bool // the bytes belong to no record, but are in front of the first or behind the last
 	Problem  string
 }
 
-// String says where and what.
+// String returns the place and the problem.
 func (d Difference) String() string {
 	if d.Outside {
 		return fmt.Sprintf("%s line %d: %s", d.File, d.Line, d.Problem)
@@ -31,8 +31,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s line %d, record %d: %s", d.File, d.Line, d.LogIndex, d.Problem)
 }
 
-// Comparer derives the documents of a pack again and compares them with its files,
-// as it goes: it holds a buffer a part and writes nothing.
+// Comparer derives the documents of a pack again and compares them with the pack's files. Comparer
+// reads the files in parallel with the derivation, with one buffer per part, and writes nothing.
 type Comparer struct {
 	builder *Builder
 	log     int
@@ -42,8 +42,8 @@ type Comparer struct {
 	found   []Difference
 }
 
-// NewComparer opens the files of a pack. A file that is not there is a difference;
-// the error is that of [New].
+// NewComparer opens the files of a pack. A missing file is a difference. The error is that of
+// [New].
 func NewComparer(files fs.FS, h pack.Header) (*Comparer, error) {
 	c := &Comparer{}
 	offsets := make(map[string][]place)
@@ -65,10 +65,10 @@ func NewComparer(files fs.FS, h pack.Header) (*Comparer, error) {
 	return c, err
 }
 
-// Add goes on with the next record.
+// Add adds the next record.
 func (c *Comparer) Add(log int, r *pack.Record) error { return c.AddRead(log, Read(r)) }
 
-// AddRead is [Comparer.Add] for a record that was read.
+// AddRead is [Comparer.Add] for a record that [Read] has read.
 func (c *Comparer) AddRead(log int, read *Reading) error {
 	c.log, c.index = log, read.Record.LogIndex
 	return c.builder.AddRead(log, read)
@@ -84,15 +84,15 @@ func (c *Comparer) Close() (Summary, []Difference, error) {
 	return s, c.found, err
 }
 
-// place is where a part begins.
+// place is the beginning of a part.
 type place struct {
 	offset int64
-	line   int // the line that the offset is in
+	line   int // line number at the offset
 	found  bool
 }
 
-// boundaries finds where the parts of a file begin: at the line break in front of
-// the line that says so.
+// boundaries finds the beginnings of the parts in a file. A part begins at the line break in front
+// of its [Boundary].
 func boundaries(files fs.FS, file string) []place {
 	var want []string
 	for _, q := range parts {
@@ -108,7 +108,7 @@ func boundaries(files fs.FS, file string) []place {
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 1<<16)
 	var at int64
-	next, whole := 0, true // whole: the slice begins a line
+	next, whole := 0, true // whole: the slice begins at the beginning of a line
 	for lines := 1; next < len(want); {
 		text, err := in.ReadSlice('\n')
 		if whole && string(bytes.TrimSuffix(text, []byte("\n"))) == want[next] {
@@ -126,22 +126,22 @@ func boundaries(files fs.FS, file string) []place {
 	return places
 }
 
-// stream compares what is written with a part of a file.
+// stream compares written bytes with a part of a file.
 type stream struct {
 	of    *Comparer
 	part  Part
 	file  fs.File
 	in    *bufio.Reader
 	line  int
-	limit int64 // bytes that the part has left
+	limit int64 // remaining bytes of the part
 	done  bool  // a difference was found
 }
 
-// open goes to where the part begins.
+// open seeks to the beginning of the part.
 func (s *stream) open(files fs.FS, places []place) {
 	var err error
 	if s.file, err = files.Open(s.part.File); err != nil {
-		s.differs("the file is not there")
+		s.differs("the file is missing")
 		return
 	}
 	s.limit = 1<<63 - 1
@@ -149,7 +149,7 @@ func (s *stream) open(files fs.FS, places []place) {
 	if s.part.Index > 0 {
 		p := places[s.part.Index-1]
 		if !p.found {
-			s.differs(fmt.Sprintf("the line %s is not there", Boundary(s.part)))
+			s.differs(fmt.Sprintf("the line %s is missing", Boundary(s.part)))
 			return
 		}
 		begin, s.line = p.offset, p.line
@@ -169,7 +169,7 @@ func (s *stream) open(files fs.FS, places []place) {
 	s.in = bufio.NewReaderSize(s.file, 1<<15)
 }
 
-// Write compares text with what comes next.
+// Write compares text with the next bytes of the part.
 func (s *stream) Write(text []byte) (int, error) {
 	n := len(text)
 	for len(text) > 0 && !s.done {
@@ -178,7 +178,7 @@ func (s *stream) Write(text []byte) (int, error) {
 		if bytes.Equal(got, want) {
 			s.line += bytes.Count(got, []byte("\n"))
 			s.limit -= int64(len(got))
-			_, _ = s.in.Discard(len(got)) // they were peeked
+			_, _ = s.in.Discard(len(got)) // cannot fail after Peek
 			text = text[len(want):]
 			continue
 		}
@@ -189,9 +189,9 @@ func (s *stream) Write(text []byte) (int, error) {
 		s.line += bytes.Count(got[:same], []byte("\n"))
 		switch {
 		case same < len(got):
-			s.differs("this is not what the records give")
+			s.differs("this differs from the derived document")
 		case err == nil || errors.Is(err, io.EOF):
-			s.differs("it ends here, and the records give more")
+			s.differs("the file ends before the end of the derived document")
 		default:
 			s.differs("the file cannot be read")
 		}
@@ -206,15 +206,15 @@ func (s *stream) differs(problem string) {
 	})
 }
 
-// close sees that nothing stands behind what was compared.
+// close checks that no bytes follow the compared ones.
 func (s *stream) close() {
 	if s.file == nil {
 		return
 	}
 	if !s.done && s.limit > 0 {
 		if rest, _ := s.in.Peek(1); len(rest) > 0 {
-			s.differs("there is more than the records give")
+			s.differs("the file has more bytes than the derived document")
 		}
 	}
-	_ = s.file.Close() // it was only read
+	_ = s.file.Close() // opened for reading only
 }

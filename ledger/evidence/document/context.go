@@ -10,20 +10,20 @@ import (
 	"github.com/ctxledger/ctxledger/schema/standard"
 )
 
-// contextParts says where the documents of each kind go.
+// contextParts maps each kind of document to its part.
 var contextParts = map[standard.Kind]part{
 	standard.Envelope: envelopes, standard.Surface: surfaces, standard.Item: items, standard.Selection: selections,
 	standard.Budget: budgets, standard.Assembly: assemblies, standard.Compaction: compactions, standard.Missing: missing,
 }
 
-// addDocuments adds what the fact states as documents of Agent Context.
+// addDocuments adds the Agent Context documents of a fact.
 func addDocuments(b *Builder, read *Reading) {
 	document, err := read.document, read.err
 	if err == nil && document != nil {
 		document, err = cite(b, document, read.fact)
 	}
 	if err != nil {
-		b.tally.unread++ // it is in events.ndjson all the same
+		b.tally.unread++ // its record is still in events.ndjson
 		return
 	}
 	if document == nil {
@@ -35,11 +35,11 @@ func addDocuments(b *Builder, read *Reading) {
 	}
 }
 
-// addEventDocument adds the event as Agent Context has events, without its data:
-// that stands in the record, byte for byte.
+// addEventDocument adds the event as an Agent Context document without data. The record contains
+// the data, byte for byte.
 func addEventDocument(b *Builder, e *schema.Event) {
 	if e.Time.IsZero() {
-		return // the standard has no event without one
+		return // the standard requires a time
 	}
 	word := string(e.EventType())
 	if word == "" {
@@ -59,8 +59,7 @@ func addEventDocument(b *Builder, e *schema.Event) {
 	b.add(events, o.end())
 }
 
-// cite replaces content that a producer put into the fact by where it stands in the
-// records.
+// cite replaces inline content of a fact by a reference to its record.
 func cite(b *Builder, document []byte, fact schema.Fact) ([]byte, error) {
 	switch f := fact.(type) {
 	case *schema.ItemAdded:
@@ -119,8 +118,7 @@ func citeBlocks(b *Builder, document []byte) ([]byte, error) {
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// citeMember takes the content out of an object. A reference that is there already
-// stays.
+// citeMember replaces the content of an object by a reference. An existing reference stays.
 func citeMember(b *Builder, members map[string]jsontext.Value, pointer string) {
 	delete(members, "content")
 	if _, has := members["content_ref"]; !has {
@@ -128,7 +126,7 @@ func citeMember(b *Builder, members map[string]jsontext.Value, pointer string) {
 	}
 }
 
-// addRedaction adds a redaction to the pack's.
+// addRedaction adds the redaction of a fact to the pack's redactions.
 func addRedaction(b *Builder, e *schema.Event, fact schema.Fact) {
 	f, ok := fact.(*schema.RedactionApplied)
 	if !ok {

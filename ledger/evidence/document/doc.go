@@ -1,44 +1,41 @@
 // Package document derives the documents of an evidence pack from its records.
 //
-// A pack is a function of its records: of every file that this package makes, each
-// byte follows from the records in log order and from the header of the pack.
-// Whoever exports writes the files; whoever verifies derives them again and compares
-// (see [Comparer]), so that a changed byte has a file, a line and a record. Everything
-// here is pure and streams: what is held is some sixteen bytes for each id that the
-// records name, the newest window of a number of turns for the README, and a bounded
-// number of open gaps.
+// A pack is a function of its records. Every byte of every file from this package follows from the
+// records in log order and from the header. The exporter writes the files. The verifier derives
+// them again and compares, see [Comparer]. Each changed byte therefore has a file, a line and a
+// record. The package is pure and streams. Memory holds some bytes for each id in the records. The
+// number of windows and of open gaps in memory is bounded.
 //
 // # Files
 //
 //	context/<kind>.json  the documents of the Agent Context standard (0.1.0)
-//	pack.json            what the pack is about, what is in it and what is not
+//	pack.json            scope, contents and gaps of the pack
 //	source-map.json      every record and source that the records name, once; omissions
-//	provenance.json      W3C PROV style: a node a record, a node a thing named, edges
-//	replay.json          the windows that could be replayed, and what lacks for it
-//	verification.json    what the exporter checked, and what it leaves to the reader
-//	README.md            for people, with the windows of turns drawn
+//	provenance.json      W3C PROV style: a node for each record and each named thing, edges
+//	replay.json          the replayable windows, and the missing parts for a replay
+//	verification.json    checks by the exporter, and checks left to the reader
+//	README.md            for people, with drawings of the turns' windows
 //	export-manifest.json every other file, see [Manifest]
 //
-// Lists stand one element a line. A file with two lists comes in two parts that are
-// written at the same time, see [Part].
+// Each element of a list has its own line. A file with two lists consists of two parts, which are
+// written in parallel, see [Part].
 //
 // # No payloads
 //
-// Documents cite (ACTX-AR-EVID-001): where a producer put content into a fact, the
-// document says in which record of events.ndjson it stands and leaves it out, and
-// context/events.json has no data. Titles, notes and reasons are kept.
+// Documents cite content instead of repeating it (ACTX-AR-EVID-001). They name the record in
+// events.ndjson with the content. Events in context/events.json have no data. Titles, notes and
+// reasons are kept.
 //
 // # Closure
 //
-// Every id gets its node, and its entry in the source map, where the records name it
-// first, also when the fact that made it is outside the scope, was erased or is
-// withheld. So every end of an edge is a node, and every omission, redaction and
-// replay reference names a source. A record that was erased keeps its node and has an
-// edge to its erasure.
+// Every id gets its node and its entry in the source map at the first record that names it. This
+// also holds if the fact that made the id is outside of the scope, erased or withheld. Every end of
+// an edge is therefore a node. Every omission, redaction and replay reference names a source. An
+// erased record keeps its node and has an edge to its erasure.
 //
 // # Unknown is not passed
 //
-// What nobody collected has the status not_collected. A pack says of itself only what
-// its records show; signature, inclusion and completeness are for its reader to check
-// and are reported as skipped.
+// Data that nobody collected has the status not_collected. The pack's statements about itself
+// follow only from its records. Signature, inclusion and completeness are left to the reader, and
+// are reported as skipped.
 package document

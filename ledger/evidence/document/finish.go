@@ -6,7 +6,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// finishDocuments writes what stands behind the lists.
+// finishDocuments writes the text behind the lists.
 func finishDocuments(b *Builder) {
 	expireItems(b)
 	for i := range parts {
@@ -22,7 +22,7 @@ func finishDocuments(b *Builder) {
 	b.put(readme, readmeText(b))
 }
 
-// endOf is what pack.json ends with.
+// endOf returns the end of pack.json.
 func endOf(b *Builder, begin string) []byte {
 	var o object
 	o.begin().raw("redaction_summary", redactionSummary(b)).raw("reviews", []byte("[]")).raw("replay_cases", []byte(`[{"ref":"replay.json"}]`)).
@@ -30,11 +30,11 @@ func endOf(b *Builder, begin string) []byte {
 	return append([]byte(begin), o.b[1:]...)
 }
 
-// packRefs are the other files that a reader of pack.json goes on with.
+// packRefs are the references from pack.json to other files.
 var packRefs = []byte(`[{"ref_id":"records","kind":"records","uri":"` + pack.EventsFile + `"},{"ref_id":"replay","kind":"replay","uri":"replay.json"},` +
 	`{"ref_id":"verification","kind":"verification","uri":"verification.json"},{"ref_id":"context","kind":"context","uri":"context/"},{"ref_id":"proofs","kind":"proofs","uri":"proofs/"}]`)
 
-// packStatus is a word for the pack as a whole.
+// packStatus returns the status of the whole pack.
 func packStatus(b *Builder) string {
 	switch {
 	case b.header.RedactIDs || b.tally.withheld > 0:
@@ -73,7 +73,7 @@ func entry(o *object, name, status, notes string, missing ...fact) {
 	o.text("notes", notes).shut()
 }
 
-// completeness says what is there, what is not, and what nobody collected.
+// completeness returns the state of each section: complete, partial, unknown or not collected.
 func completeness(b *Builder) []byte {
 	var o object
 	o.begin()
@@ -108,7 +108,7 @@ func completeness(b *Builder) []byte {
 	return o.end()
 }
 
-// sourceCompleteness says whether the facts that made what is named are in the pack.
+// sourceCompleteness adds whether the pack has the facts that made the named things.
 func sourceCompleteness(b *Builder, o *object) {
 	absent := b.ids.Count(uint8(named))
 	all := absent + b.ids.Count(uint8(defined))
@@ -123,7 +123,7 @@ func sourceCompleteness(b *Builder, o *object) {
 	}
 }
 
-// contextCompleteness says what is known to be missing of the context itself.
+// contextCompleteness adds the known gaps of the context itself.
 func contextCompleteness(b *Builder, o *object) {
 	var absent []fact
 	if b.tally.erased > 0 {
@@ -152,8 +152,8 @@ func contextCompleteness(b *Builder, o *object) {
 	entry(o, "context", status, notes, absent...)
 }
 
-// replayEnd is what replay.json ends with: what a model got before it is known by
-// reference and digest, what it said is not.
+// replayEnd returns the end of replay.json. The input of a model is known by reference and digest,
+// its output is not.
 func replayEnd(b *Builder) string {
 	determinism := "approximate"
 	missing := []fact{{what: "content of the blocks", reason: "not_collected"}, {what: "answers of the model", reason: "not_collected"}}
@@ -176,10 +176,10 @@ func replayEnd(b *Builder) string {
 	return string(o.b[1:])
 }
 
-// readerChecks are what a reader has to check, and the exporter cannot vouch for.
+// readerChecks are the checks that only a reader can make.
 var readerChecks = []string{"signature", "inclusion", "sequence_completeness", "schema_validity", "reference_closure", "redaction"}
 
-// verificationDocument says what was checked while the documents were made.
+// verificationDocument returns the checks that were made during the derivation.
 func verificationDocument(b *Builder) []byte {
 	var o object
 	o.begin().text("schema_version", Version).text("evidence_pack_id", b.header.ID).raw("scope", b.askedScope())

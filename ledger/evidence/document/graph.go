@@ -10,7 +10,7 @@ import (
 // edge is one edge of the provenance, without its id.
 type edge struct{ from, to, relationship string }
 
-// edge draws an edge, once a record.
+// edge adds an edge, at most once per record.
 func (b *Builder) edge(from, to, relationship string) {
 	e := edge{from, to, relationship}
 	if _, have := b.drawn[e]; have || from == to {
@@ -22,9 +22,8 @@ func (b *Builder) edge(from, to, relationship string) {
 	b.add(edges, b.line.begin().text("edge_id", id).text("from", from).text("to", to).text("relationship", relationship).end())
 }
 
-// thing returns the evidence id of something that the record names, which gets its
-// node, and its entry in the source map, when it is named first. An entry has more to
-// say where details does.
+// thing returns the evidence id of a thing that the record names. The first mention adds its node
+// and its entry in the source map. details can add members to the entry.
 func (b *Builder) thing(k kind, id string, details func(*object)) string {
 	mapped := evidenceID(k, id)
 	if b.known(mapped) != 0 {
@@ -71,7 +70,7 @@ func (b *Builder) thing(k kind, id string, details func(*object)) string {
 	return mapped
 }
 
-// makes says that the record made or changed a thing, and returns its evidence id.
+// makes records that the record made or changed a thing, and returns its evidence id.
 func (b *Builder) makes(k kind, id string, details func(*object)) string {
 	mapped := b.thing(k, id, details)
 	b.stands(mapped, defined)
@@ -79,7 +78,7 @@ func (b *Builder) makes(k kind, id string, details func(*object)) string {
 	return mapped
 }
 
-// uses says that the record used things.
+// uses adds edges from the record to the things that it used.
 func (b *Builder) uses(k kind, refs ...schema.Ref) {
 	for _, ref := range refs {
 		if id := ref.ID(); id != "" {
@@ -88,7 +87,7 @@ func (b *Builder) uses(k kind, refs ...schema.Ref) {
 	}
 }
 
-// derives says that a thing came from others.
+// derives adds edges from a thing to the things that it came from.
 func (b *Builder) derives(from string, k kind, refs ...schema.Ref) {
 	for _, ref := range refs {
 		if id := ref.ID(); id != "" {
@@ -97,8 +96,8 @@ func (b *Builder) derives(from string, k kind, refs ...schema.Ref) {
 	}
 }
 
-// derivesEntries is derives for references that may be to items or to entries of the
-// item log: an entry where one of that id was named and no item was.
+// derivesEntries is derives for references to items or to entries of the item log. A reference
+// names an entry if an entry with this id was named and no item was.
 func (b *Builder) derivesEntries(from string, refs []schema.Ref) {
 	for _, ref := range refs {
 		k := itemKind
@@ -109,7 +108,7 @@ func (b *Builder) derivesEntries(from string, refs []schema.Ref) {
 	}
 }
 
-// addRecordNode adds the record itself, and what it happened in.
+// addRecordNode adds the node of the record and edges to its run, turn, session and other ids.
 func (b *Builder) addRecordNode(e *schema.Event) {
 	word := string(e.EventType())
 	if word == "" {
@@ -148,8 +147,7 @@ func (b *Builder) addRecordNode(e *schema.Event) {
 	}
 }
 
-// run returns the run of an event. When it is new, it comes with who did it and the
-// run above it.
+// run returns the run of an event. A new run gets edges to its agent and to its parent run.
 func (b *Builder) run(e *schema.Event) string {
 	id := evidenceID(runKind, e.RunID)
 	if b.known(id) != 0 {
@@ -165,7 +163,7 @@ func (b *Builder) run(e *schema.Event) string {
 	return id
 }
 
-// addTelemetry adds the trace of an event when it is new.
+// addTelemetry adds the trace of an event, unless it is already known.
 func (b *Builder) addTelemetry(e *schema.Event) {
 	trace, span, ok := traceIDs(e.TraceParent)
 	if !ok {

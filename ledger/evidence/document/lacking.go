@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Thing is something that records name: its kind, such as item, and its id.
+// Thing is an id that records name, with its kind, such as item.
 type Thing struct{ Kind, ID string }
 
-// mostLacking bounds what is held of things that nothing describes. A pack that was
-// exported for a part of a session is searched for what describes them.
+// mostLacking bounds the number of things without a description. The export of a part of a session
+// searches the whole session for their descriptions.
 const mostLacking = 100_000
 
-// lacking keeps the things that records name and none has described yet.
+// lacking keeps the things that records name and no record has described yet.
 type lacking struct {
 	things map[string]Thing // by evidence id
-	cut    bool             // there were more
+	cut    bool             // there were more than mostLacking
 }
 
 func (l *lacking) name(id string, k kind, named string) {
@@ -30,7 +30,7 @@ func (l *lacking) name(id string, k kind, named string) {
 
 func (l *lacking) describe(id string) { delete(l.things, id) }
 
-// list is in order of kind and id.
+// list returns the things in order of kind and id.
 func (l *lacking) list() []Thing {
 	var list []Thing
 	for _, t := range l.things {

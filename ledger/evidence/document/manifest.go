@@ -7,14 +7,13 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// schemas of the standards, by the file whose elements, or which itself, they
-// describe.
+// The $id prefixes of the standards' schemas.
 const (
 	contextSchemas  = "https://limecloud.github.io/agentcontext/schemas/agentcontext-"
 	evidenceSchemas = "https://limecloud.github.io/agentevidence/schemas/agentevidence-"
 )
 
-// schemas says which schema a file meets; in context/ it is that of each element.
+// schemas maps a file to its schema. In context/, this is the schema of each element.
 var schemas = map[string]string{
 	pack.PackFile:                       evidenceSchemas + "pack.schema.json",
 	pack.SourceMapFile:                  evidenceSchemas + "source-map.schema.json",
@@ -34,13 +33,13 @@ var schemas = map[string]string{
 	pack.ContextFile("events"):          contextSchemas + "event.schema.json",
 }
 
-// Schema returns the id of the public schema that a file meets, or that each of its
-// elements meets where the file is a list; "" for a file that has none.
+// Schema returns the id of the public schema of a file, or "". elements means that each element of
+// the file conforms to it.
 func Schema(file string) (id string, elements bool) { return schemas[file], pack.IsContextFile(file) }
 
-// Manifest returns the list of files, which is neither of itself nor of the
-// attestation over it. Files come in any order and are listed by path; role, type and
-// schema are worked out from the path.
+// Manifest returns the manifest. The manifest lists neither the manifest itself nor the
+// attestation. files can have any order. The list is sorted by path. Role, type and schema follow
+// from the path.
 func Manifest(h pack.Header, s Summary, files []pack.File) []byte {
 	b := Builder{header: h}
 	var o object

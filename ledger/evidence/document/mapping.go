@@ -8,29 +8,28 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// This file is where the words of Agent Context become those of Agent Evidence. A
-// document that has a mapped word keeps our own beside it, so that nothing is lost;
-// a word that no table has goes through as it is where the other side is open, and is
-// "unknown" where it is not.
+// This file maps the vocabulary of Agent Context to that of Agent Evidence. A document with a
+// mapped word also contains the original word. A word without mapping stays unchanged if the target
+// vocabulary is open, and becomes "unknown" if the vocabulary is closed.
 
-// omissionReasons maps why a candidate was left out to the omission reasons of Agent
-// Evidence. Ours stands beside it as context_reason.
+// omissionReasons maps omission reasons of Agent Context to omission reasons of Agent Evidence. The
+// member context_reason contains the original.
 var omissionReasons = map[schema.OmissionReason]string{
-	schema.OmitBudgetLimit:         "out_of_scope",            // no room in the window
-	schema.OmitTooLarge:            "out_of_scope",            // no room for it in any window
-	schema.OmitNotVisibleToTarget:  "out_of_scope",            // not for this reader
+	schema.OmitBudgetLimit:         "out_of_scope",            // the window has no room
+	schema.OmitTooLarge:            "out_of_scope",            // no window has room
+	schema.OmitNotVisibleToTarget:  "out_of_scope",            // hidden from this reader
 	schema.OmitLowRelevance:        "low_relevance",           //
 	schema.OmitDuplicate:           "duplicate",               //
-	schema.OmitSupersededBySummary: "duplicate",               // a summary says it
+	schema.OmitSupersededBySummary: "duplicate",               // a summary contains it
 	schema.OmitStale:               "stale",                   //
 	schema.OmitPolicyBlocked:       "unsafe",                  // a policy forbids it
 	schema.OmitSensitive:           "private",                 //
 	schema.OmitPermissionMissing:   "unavailable",             // the run may not read it
 	schema.OmitUnsupportedMedia:    "unavailable",             // the target cannot read it
-	schema.OmitCustom:              string(schema.OmitCustom), // theirs has no word for it and is open
+	schema.OmitCustom:              string(schema.OmitCustom), // Agent Evidence has no such word, and is open
 }
 
-// omissionReason returns their word for an omission.
+// omissionReason returns the Agent Evidence word for an omission.
 func omissionReason(ours schema.OmissionReason) string {
 	if theirs, ok := omissionReasons[ours]; ok {
 		return theirs
@@ -41,26 +40,26 @@ func omissionReason(ours schema.OmissionReason) string {
 	return string(ours)
 }
 
-// redactionKinds maps how much of a record is withheld to the kind of a redaction.
-// Their list is closed. "none" is no redaction, and "" is what the fact does not say.
+// redactionKinds maps redaction states to kinds of redaction. The list of kinds is closed. "none"
+// is no redaction, and "" is an unstated one.
 var redactionKinds = map[schema.RedactionState]string{
 	schema.RedactionMasked:        "mask",
 	schema.RedactionRemoved:       "remove",
 	schema.RedactionSummarized:    "summarize",
-	schema.RedactionEncryptedRef:  "tokenize", // a reference that only a key turns back
+	schema.RedactionEncryptedRef:  "tokenize", // a reference that needs a key
 	schema.RedactionPolicyBlocked: "withhold",
 	schema.RedactionUnknown:       "withhold",
 	schema.RedactionNone:          "withhold",
 }
 
-// Kinds of redaction that do not come from a redaction state.
+// Kinds of redaction without a redaction state.
 const (
 	kindExpired    = "expire"   // an erasure took the content
 	kindPseudonyms = "tokenize" // the ids of a pack are pseudonyms
 )
 
-// redactionKind returns their word for a redaction state; one that we do not know
-// withholds something.
+// redactionKind returns the Agent Evidence word for a redaction state. An unknown state counts as
+// withholding.
 func redactionKind(ours schema.RedactionState) string {
 	if theirs, ok := redactionKinds[ours]; ok {
 		return theirs
@@ -68,18 +67,18 @@ func redactionKind(ours schema.RedactionState) string {
 	return "withhold"
 }
 
-// missingReasons maps the state of a gap to the reason of a missing fact. A gap that
-// is resolved is none.
+// missingReasons maps the state of a gap to the reason of a missing fact. A resolved gap is not
+// missing.
 var missingReasons = map[schema.MissingStatus]string{
 	schema.StatusOpen:      "not_collected", // nobody was asked
-	schema.StatusRequested: "not_collected", // asked, nothing came yet
+	schema.StatusRequested: "not_collected", // asked, without an answer yet
 	schema.StatusWaiting:   "not_collected",
 	schema.StatusDeclined:  "unavailable",
 	schema.StatusBlocked:   "unavailable",
 	schema.StatusExpired:   "expired",
 }
 
-// missingReason returns their word for the state of a gap.
+// missingReason returns the Agent Evidence word for the state of a gap.
 func missingReason(ours schema.MissingStatus) string {
 	if theirs, ok := missingReasons[ours]; ok {
 		return theirs
@@ -87,8 +86,8 @@ func missingReason(ours schema.MissingStatus) string {
 	return "unknown"
 }
 
-// kind says what an id is the id of. It is the first part of the evidence id, since
-// ours are unique only among their like.
+// kind is the kind of an id. An evidence id begins with the kind, because ids are unique only
+// within their kind.
 type kind string
 
 const (
@@ -133,8 +132,7 @@ const (
 	producerKind   kind = "producer"
 )
 
-// things says of each kind what its node is in provenance.json, and where the
-// documents of its records stand.
+// things maps each kind to its node in provenance.json, and to the file of its documents.
 var things = map[kind]struct{ node, word, file string }{
 	itemKind:       {"entity", "context_item", pack.ContextFile("items")},
 	sourceKind:     {"entity", "context_source", pack.ContextFile("source_refs")},
@@ -176,11 +174,10 @@ var things = map[kind]struct{ node, word, file string }{
 	producerKind:   {"agent", "producer", ""},
 }
 
-// evidenceID maps an id of ours to one of Agent Evidence: the kind, a colon and the
-// id, by [schema.EvidenceID], which can be undone. An id for which that would be too
-// long becomes "x-sha256:" and the hash of kind and id in hexadecimal, a form that no
-// other id has; then, and where it is escaped, the node and the source have the id as
-// it is in the member "id".
+// evidenceID maps an id to one of Agent Evidence: the kind, a colon and the id in the reversible
+// form of [schema.EvidenceID]. An id that would become too long becomes "x-sha256:" with the hash
+// of kind and id in hexadecimal. No other id has that form. The node and the source then have the
+// original id in the member "id", as for escaped ids.
 func evidenceID(k kind, id string) string {
 	name := string(k) + ":" + id
 	if mapped, err := schema.EvidenceID(name); err == nil {
@@ -190,8 +187,8 @@ func evidenceID(k kind, id string) string {
 	return "x-sha256:" + hex.EncodeToString(sum[:])
 }
 
-// plainID maps an id that stands alone, such as that of a session in a scope. One
-// that would be too long becomes the hash of itself as evidenceID has it.
+// plainID maps an id without kind, such as that of a session in a scope. An id that would become
+// too long becomes its hash, as in evidenceID.
 func plainID(id string) string {
 	if mapped, err := schema.EvidenceID(id); err == nil {
 		return mapped

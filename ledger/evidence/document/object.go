@@ -7,11 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object writes a JSON object member by member, in the order of the calls, into a
-// buffer that it keeps.
+// object writes a JSON object member by member, in call order, into a reused buffer.
 type object struct{ b []byte }
 
-// begin starts an object, dropping what was written before.
+// begin starts an object and discards earlier text.
 func (o *object) begin() *object {
 	o.b = append(o.b[:0], '{')
 	return o
@@ -25,7 +24,7 @@ func (o *object) key(name string) {
 	o.b = append(o.b, ':')
 }
 
-// text writes a text; an empty one is left out.
+// text writes a string member, unless the value is empty.
 func (o *object) text(name, value string) *object {
 	if value != "" {
 		o.key(name)
@@ -60,7 +59,7 @@ func (o *object) time(name string, t time.Time) *object {
 	return o.text(name, formatTime(t))
 }
 
-// raw writes JSON as it is; nothing is left out.
+// raw writes a member with a JSON value, also an empty one.
 func (o *object) raw(name string, value []byte) *object {
 	if len(value) > 0 {
 		o.key(name)
@@ -69,7 +68,7 @@ func (o *object) raw(name string, value []byte) *object {
 	return o
 }
 
-// open and shut write an object within the object.
+// open and shut begin and end an object within the object.
 func (o *object) open(name string) *object {
 	o.key(name)
 	o.b = append(o.b, '{')
@@ -81,7 +80,7 @@ func (o *object) shut() *object {
 	return o
 }
 
-// end closes the object and returns its text, which the next begin overwrites.
+// end closes the object and returns its text, valid until the next begin.
 func (o *object) end() []byte {
 	o.b = append(o.b, '}')
 	return o.b
@@ -101,7 +100,7 @@ func appendText(b []byte, text string) []byte {
 		b = append(b, text...)
 		return append(b, '"')
 	}
-	b, _ = jsontext.AppendQuote(b, text) // an error says that bytes were replaced
+	b, _ = jsontext.AppendQuote(b, text) // an error means replaced bytes
 	return b
 }
 

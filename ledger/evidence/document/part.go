@@ -7,25 +7,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Version is the schema_version of Agent Evidence and Agent Context that the
-// documents have.
+// Version is the schema_version of the documents of Agent Evidence and Agent Context.
 const Version = "0.1.0"
 
-// validate says what is wrong with a header.
+// validate checks a header.
 func validate(h pack.Header) error {
 	if id, err := schema.EvidenceID(h.ID); err != nil || id != h.ID {
 		return fmt.Errorf("pack id %q: want an id of Agent Evidence", clip(h.ID, 64))
 	}
 	if h.Created.IsZero() {
-		return fmt.Errorf("pack %s: it does not say when it was made", h.ID)
+		return fmt.Errorf("pack %s: the time of creation is missing", h.ID)
 	}
 	if scopeID(h.Scope) == "" || h.Scope.Session == "" {
-		return fmt.Errorf("pack %s: a scope is a session, or a turn, a run or a task of one", h.ID)
+		return fmt.Errorf("pack %s: want a session as scope, or a turn, run or task of a session", h.ID)
 	}
 	return nil
 }
 
-// scopeID is the id of what a scope names, "" for a scope of no known kind.
+// scopeID returns the id of the scope, "" for a scope of unknown kind.
 func scopeID(s pack.Scope) string {
 	switch s.Kind {
 	case pack.ScopeTurn:
@@ -40,15 +39,15 @@ func scopeID(s pack.Scope) string {
 	return ""
 }
 
-// Part names one of the streams that a file is made of: its content is that of its
-// parts, one after the other. All parts but the first begin with a line that occurs
-// nowhere else in the file, see [Boundary].
+// Part names one of the streams of a file. The content of a file is that of its parts, one after
+// the other. Each part except the first begins with a line that occurs nowhere else in the file,
+// see [Boundary].
 type Part struct {
 	File  string // path in the pack, with slashes
 	Index int
 }
 
-// part is the place of a Part in parts.
+// part is the index of a Part in parts.
 type part int
 
 const (
@@ -76,8 +75,8 @@ const (
 	partCount
 )
 
-// parts says where each part stands, and for one that begins in the middle of a
-// file with which line.
+// parts holds the file and index of each part. A part that begins within a file also has its first
+// line.
 var parts = [partCount]struct {
 	Part
 	boundary string
@@ -105,8 +104,7 @@ var parts = [partCount]struct {
 	readme:       {Part{pack.ReadmeFile, 0}, ""},
 }
 
-// Parts lists the parts of all files that a [Builder] makes, those of one file
-// together and in order.
+// Parts returns the parts of all files of a [Builder], grouped by file and in order.
 func Parts() []Part {
 	list := make([]Part, partCount)
 	for i, p := range parts {
@@ -115,7 +113,7 @@ func Parts() []Part {
 	return list
 }
 
-// Files lists the files that a [Builder] makes.
+// Files returns the files of a [Builder].
 func Files() []string {
 	var list []string
 	for _, p := range parts {
@@ -126,8 +124,8 @@ func Files() []string {
 	return list
 }
 
-// Boundary returns the line that a part begins with, and "" for the first of a
-// file. JSON texts hold no line breaks, so that no element is taken for it.
+// Boundary returns the first line of a part, "" for the first part of a file. JSON texts contain no
+// line breaks, so no element equals a boundary.
 func Boundary(p Part) string {
 	for _, q := range parts {
 		if q.Part == p {

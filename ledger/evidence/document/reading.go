@@ -6,18 +6,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema/standard"
 )
 
-// Reading is what a record says by itself: most of the work of a [Builder], and what
-// can be done for many records at once.
+// Reading is the parsed content of a record. Parsing is most of the work of a [Builder], and can
+// run in parallel for many records.
 type Reading struct {
 	Record *pack.Record
-	// Fact is what the event says, also against the contract, and nil where it cannot
-	// be decoded or there is none.
+	// Fact is the fact of the event, also in breach of the contract. Fact is nil if the event is
+	// missing or cannot be decoded.
 	Fact     schema.Fact
-	fact     schema.Fact   // of an event that meets the contract
-	kind     standard.Kind // of the document
-	document []byte        // of Agent Context that the fact states, if there is one
-	sources  [][]byte      // of the item that the fact states
-	err      error         // why there is no document
+	fact     schema.Fact   // of an event that conforms to the contract
+	kind     standard.Kind // kind of the document
+	document []byte        // Agent Context document of the fact, if there is one
+	sources  [][]byte      // sources of the fact's item
+	err      error         // the reason for a missing document
 }
 
 // Read reads a record.
@@ -42,7 +42,7 @@ func Read(r *pack.Record) *Reading {
 	}
 	read.kind, read.document, read.err = standard.DocumentOf(r.Event, fact)
 	if read.err == nil && isItem {
-		read.sources, _ = standard.SourcesOf(r.Event, fact) // none, where they cannot be written
+		read.sources, _ = standard.SourcesOf(r.Event, fact) // nil if they cannot be written
 	}
 	return read
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// readmeText is the page for people.
+// readmeText returns README.md, the page for people.
 func readmeText(b *Builder) []byte {
 	var out strings.Builder
 	s := b.header.Scope

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// relate draws what a fact made and what it used.
+// relate adds nodes and edges for the things that a fact made and used.
 func relate(b *Builder, e *schema.Event, fact schema.Fact) {
 	relateScope(b, fact)
 	relateChoice(b, e, fact)
@@ -19,7 +19,7 @@ func relate(b *Builder, e *schema.Event, fact schema.Fact) {
 	b.uses(evidenceKind, base.EvidenceRefs...)
 }
 
-// relateScope draws runs, grants and resources.
+// relateScope adds runs, grants and resources.
 func relateScope(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.ScopeOpened:
@@ -38,7 +38,7 @@ func relateScope(b *Builder, fact schema.Fact) {
 	}
 }
 
-// relateChoice draws what was there to choose from, and what was chosen.
+// relateChoice adds candidates and decisions.
 func relateChoice(b *Builder, e *schema.Event, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.SurfaceCreated:
@@ -95,7 +95,7 @@ func relateSelection(b *Builder, e *schema.Event, f *schema.SelectionCompleted) 
 	b.uses(budgetKind, f.BudgetRef)
 }
 
-// relateItem draws an item and where its content came from.
+// relateItem adds an item and the origin of its content.
 func relateItem(b *Builder, i *schema.Item) {
 	item := b.makes(itemKind, i.ItemID, func(o *object) { describeItem(o, i) })
 	for j := range i.SourceRefs {
@@ -113,7 +113,7 @@ func relateItem(b *Builder, i *schema.Item) {
 	}
 }
 
-// describeItem adds to an item's entry what the first fact says of it.
+// describeItem adds the first fact's description of an item to its entry.
 func describeItem(o *object, i *schema.Item) {
 	if i.Freshness != nil {
 		o.raw("freshness", objectOf("state", i.Freshness))
@@ -128,15 +128,15 @@ func describeItem(o *object, i *schema.Item) {
 	}
 }
 
-// objectOf returns the JSON of a value that is an object, and of another one in an
-// object under name.
+// objectOf returns the JSON of a value that is an object. Any other value is wrapped in an object,
+// under name.
 func objectOf(name string, value any) []byte {
 	if _, isObject := value.(map[string]any); !isObject {
 		value = map[string]any{name: value}
 	}
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
-		return []byte("{}") // a number that JSON cannot hold; it came from JSON
+		return []byte("{}") // a number that JSON cannot represent; cannot happen, because the value came from JSON
 	}
 	return text
 }
@@ -164,7 +164,7 @@ func at(t *time.Time) time.Time {
 	return *t
 }
 
-// relatePlacement draws windows and what was made visible.
+// relatePlacement adds windows and visible items.
 func relatePlacement(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.AssemblyCreated:
@@ -196,7 +196,7 @@ func relateInjection(b *Builder, f *schema.Injection) {
 	b.uses(itemKind, f.CueItemRef)
 }
 
-// relateReplacement draws what was shortened, summarised, withheld or erased.
+// relateReplacement adds shortening, summaries, redactions and erasures.
 func relateReplacement(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.ElisionApplied:
@@ -230,8 +230,7 @@ func relateReplacement(b *Builder, fact schema.Fact) {
 	}
 }
 
-// target is what a redaction is of: an item, unless the reference says another kind of
-// record.
+// target returns the target of a redaction: an item, unless the reference names another kind.
 func (b *Builder) target(ref schema.Ref) string {
 	k := kind(ref.Kind())
 	if _, known := things[k]; b.rules() < 2 || !known {
@@ -240,7 +239,7 @@ func (b *Builder) target(ref schema.Ref) string {
 	return b.thing(k, ref.ID(), nil)
 }
 
-// relateErasure draws an erasure, and keeps which items of the session it took.
+// relateErasure adds an erasure, and keeps the items of the session that it erased.
 func relateErasure(b *Builder, f *schema.ErasureApplied) {
 	b.makes(erasureKind, f.ErasureID, nil)
 	for i := range f.Records {
@@ -250,24 +249,24 @@ func relateErasure(b *Builder, f *schema.ErasureApplied) {
 	}
 }
 
-// takenItem is an item of which an erasure took a version.
+// takenItem is an item with an erased version.
 type takenItem struct{ item, erasure string }
 
-// expireItems says of each item that facts name, and that only erased ones described,
-// that its content is expired. Facts that name it may be in a later log.
+// expireItems marks the content of items as expired if only erased facts described them.
+// expireItems runs at the end, because facts that name an item can be in a later log.
 func expireItems(b *Builder) {
 	for _, t := range b.taken {
 		id, erasure := evidenceID(itemKind, t.item), evidenceID(erasureKind, t.erasure)
 		if b.known(id) != named {
 			continue
 		}
-		b.stands(id, defined) // by what was erased
+		b.stands(id, defined) // by the erased facts
 		b.edge(id, erasure, "redacted_from")
 		expireItem(b, id, erasure)
 	}
 }
 
-// expireItem lists what an erasure took among the redactions.
+// expireItem adds erased content to the redactions.
 func expireItem(b *Builder, target, erasure string) {
 	b.tally.redactions++
 	b.add(redactions, b.line.begin().text("redaction_id", "expired-"+target).text("target_ref", target).text("redaction_kind", kindExpired).
@@ -281,7 +280,7 @@ func relateElision(b *Builder, f *schema.Elision) {
 	}
 }
 
-// relateCompaction draws a compaction. Its summary stands for the source only when it was
+// relateCompaction adds a compaction. The summary replaces its sources only if the compaction was
 // completed.
 func relateCompaction(b *Builder, f *schema.Compaction, completed bool) {
 	compaction := b.makes(compactionKind, f.CompactionID, nil)
@@ -294,7 +293,7 @@ func relateCompaction(b *Builder, f *schema.Compaction, completed bool) {
 	b.derivesEntries(summary, f.SourceItemRefs)
 }
 
-// relateRest draws gaps, seals and what the ledger says of itself.
+// relateRest adds gaps, seals and facts of the ledger about itself.
 func relateRest(b *Builder, fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.PressureApplied:

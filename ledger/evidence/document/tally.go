@@ -12,14 +12,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// tally counts what the ends of the documents speak of.
+// tally holds the counts for the ends of the documents.
 type tally struct {
 	records, events, erased, withheld, unread   uint64
 	traced, redactions, omissions, drops, seals uint64
 	assemblies                                  uint64
 }
 
-// scopeIDs holds, of each correlation id, the one value that all records have.
+// scopeIDs holds the common value of each correlation id over all records.
 type scopeIDs struct {
 	value   [20]string
 	several [20]bool
@@ -38,10 +38,10 @@ func (s *scopeIDs) see(c *schema.Correlation) {
 	}
 }
 
-// scopeColumns are the correlation ids that a scope of Agent Evidence has.
+// scopeColumns are the correlation ids in a scope of Agent Evidence.
 var scopeColumns = []string{"runtime_id", "session_id", "thread_id", "turn_id", "task_id", "run_id", "attempt_id", "step_id", "tool_call_id", "action_id", "context_id"}
 
-// scopeDocument is the scope with every id that all records of the pack share.
+// scopeDocument returns the scope with every id that all records of the pack share.
 func scopeDocument(b *Builder) []byte {
 	var o object
 	o.begin().text("scope_id", evidenceID(kind(b.header.Scope.Kind), scopeID(b.header.Scope)))
@@ -62,10 +62,10 @@ func scopeDocument(b *Builder) []byte {
 	return slices.Clone(o.end())
 }
 
-// maxGaps is how many open gaps the pack lists; further ones are counted.
+// maxGaps bounds the open gaps that the pack lists. Further gaps are only counted.
 const maxGaps = 1000
 
-// gap is a question that has no answer yet.
+// gap is an open question for missing context.
 type gap struct {
 	log              int
 	index            int64
@@ -74,10 +74,10 @@ type gap struct {
 	id, owner, label string
 }
 
-// gaps holds the latest state of those that are open.
+// gaps holds the latest state of the open gaps.
 type gaps struct {
 	open map[uint64]gap
-	more uint64 // beyond maxGaps
+	more uint64 // number of open gaps beyond maxGaps
 }
 
 func (g *gaps) see(log int, r *pack.Record, fact schema.Fact) {
@@ -108,7 +108,7 @@ func (g *gaps) see(log int, r *pack.Record, fact schema.Fact) {
 	}
 }
 
-// list returns the open gaps in the order of the records that said so last.
+// list returns the open gaps in the order of their latest records.
 func (g *gaps) list() []gap {
 	var list []gap
 	for _, open := range g.open {
@@ -118,7 +118,7 @@ func (g *gaps) list() []gap {
 	return list
 }
 
-// clip cuts a text to n runes.
+// clip shortens a text to n runes.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -130,13 +130,13 @@ func clip(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-// maxConflicts is how many selections that do not add up are named.
+// maxConflicts bounds the selections that are named as broken.
 const maxConflicts = 100
 
 // conservation checks that candidates = selected + omitted.
 type conservation struct {
 	checked, unstated, broken uint64
-	named                     []string // records of broken ones
+	named                     []string // records of broken selections
 }
 
 func (c *conservation) see(record string, fact schema.Fact) {
@@ -145,7 +145,7 @@ func (c *conservation) see(record string, fact schema.Fact) {
 		return
 	}
 	if f.Parts != nil && *f.Parts > 1 || len(f.Candidates) == 0 {
-		c.unstated++ // the parts have to be taken together, or there is nothing to compare with
+		c.unstated++ // one of several parts, or without candidates to compare with
 		return
 	}
 	c.checked++
@@ -181,7 +181,7 @@ func plural(n uint64, one string) string {
 	return fmt.Sprintf("%s %ss", thousands(n), one)
 }
 
-// thousands writes n with commas.
+// thousands formats n with commas.
 func thousands(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

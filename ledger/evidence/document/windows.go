@@ -9,31 +9,31 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What is held for the drawings, whatever the size of the pack.
+// Bounds of the drawings, for packs of every size.
 const (
 	maxTurns  = 40     // turns drawn
-	maxTitles = 20_000 // items whose titles are known
-	maxCalls  = 20_000 // calls whose budgets are known
+	maxTitles = 20_000 // items with known titles
+	maxCalls  = 20_000 // calls with known budgets
 	maxBlocks = 400    // lines of one window
 )
 
-// windows gathers the newest window of each of the first turns.
+// windows holds the newest window of each of the first turns.
 type windows struct {
 	first, last time.Time // of the events
 	turns       []*window
 	index       map[windowKey]*window
-	further     map[windowKey]struct{} // turns beyond those that are drawn
+	further     map[windowKey]struct{} // turns beyond the drawn ones
 	titles      map[string]string      // by item
 	limits      map[callKey]limits
-	attempts    bool // whether those of a turn are told apart
+	attempts    bool // attempts of a turn are told apart
 }
 
 type windowKey struct{ turn, attempt, target string }
 
-// callKey is a call of an attempt: two attempts may use one call id.
+// callKey is a call of an attempt. Two attempts can use the same call id.
 type callKey struct{ attempt, call string }
 
-// attempt is that of an event where attempts are told apart.
+// attempt returns the attempt of an event, or "" if attempts are not told apart.
 func (w *windows) attempt(e *schema.Event) string {
 	if w.attempts {
 		return e.AttemptID
@@ -41,17 +41,17 @@ func (w *windows) attempt(e *schema.Event) string {
 	return ""
 }
 
-// limits are what a budget says of a call.
+// limits are the limits of a call's budget.
 type limits struct{ max, reserved *int64 }
 
-// window is what one call had before it.
+// window is the content of a call's window.
 type window struct {
 	windowKey
 	call, thread string
 	limits
 	blocks []blockLine
-	// A runtime that records no assemblies may say how its window decomposed, and
-	// which stretch of its log it was.
+	// A runtime that records no assemblies can record how its window was composed, and from which
+	// range of its item log.
 	fromLog           bool
 	logFirst, logNext *int64
 }
@@ -91,7 +91,7 @@ func (w *windows) see(e *schema.Event, fact schema.Fact) {
 	}
 }
 
-// name keeps the title of an item.
+// name keeps the title of a fact's item.
 func (w *windows) name(fact schema.Fact) {
 	switch f := fact.(type) {
 	case *schema.ItemAdded:
@@ -107,7 +107,7 @@ func (w *windows) title(i *schema.Item) {
 	}
 }
 
-// of returns the window of a turn that is to be drawn.
+// of returns the window of a turn, nil for turns that are not drawn.
 func (w *windows) of(key windowKey) *window {
 	found := w.index[key]
 	if found != nil {
@@ -135,7 +135,7 @@ func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
 	}
 }
 
-// what names a block for people.
+// what returns the name of a block for people.
 func (w *windows) what(b *schema.Block) string {
 	for _, ref := range b.ItemRefs {
 		if title := w.titles[ref.ID()]; title != "" {
@@ -145,7 +145,7 @@ func (w *windows) what(b *schema.Block) string {
 	return cmp.Or(clip(strings.Join(schema.RefIDs(b.ItemRefs), ", "), 80), b.Block)
 }
 
-// used keeps what a call without an assembly was made of.
+// used keeps the composition of a call without an assembly.
 func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
 	key := windowKey{e.TurnID, w.attempt(e), "model"}
 	if f.AssemblyID != "" || len(f.Layers) == 0 || w.index[key] != nil && !w.index[key].fromLog {
@@ -166,12 +166,12 @@ func (w *windows) used(e *schema.Event, f *schema.UsageRecorded) {
 	}
 }
 
-// fills tell the layers of a bar apart.
+// fills are the characters of the layers in a bar.
 var fills = []rune("█▓▒░▞▚▙▜")
 
 const barWidth = 68
 
-// layerSum is what one layer takes.
+// layerSum is the share of one layer.
 type layerSum struct {
 	name    string
 	tokens  uint64
@@ -200,7 +200,7 @@ func (w *window) layers() (layers []layerSum, total uint64) {
 	return layers, total
 }
 
-// draw writes the window: a bar of its layers, what each takes, the blocks in order.
+// draw writes the window: a bar of its layers, the size of each, and the blocks in order.
 func (w *window) draw(out *strings.Builder) {
 	title := "turn " + cmp.Or(w.turn, "(none)")
 	if w.call != "" {

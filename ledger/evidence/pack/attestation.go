@@ -53,7 +53,7 @@ type Predicate struct {
 func KeyID(name string, hash uint32) string { return fmt.Sprintf("%s+%08x", name, hash) }
 
 // Attest returns the attestation of a manifest: a DSSE envelope around the in-toto statement. The
-// signer is an Ed25519 signer, like those of logs.
+// signer is an Ed25519 signer, like the signer of a log.
 func Attest(h Header, manifest []byte, signer note.Signer) ([]byte, error) {
 	sum := sha256.Sum256(manifest)
 	payload, err := json.Marshal(Statement{

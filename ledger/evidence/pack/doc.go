@@ -1,6 +1,5 @@
 // Package pack reads and writes evidence packs: the names of the files and the format of their
-// bytes. It does not know the source of the facts, and does not check their truth. It needs no
-// server.
+// bytes. The package needs no server. Neither the source nor the truth of the facts is checked.
 //
 // A pack is a function of its records. Every document is derived from the lines of events.ndjson
 // and the [Header]. Holders of the records can make the documents again and compare the bytes. A
@@ -23,8 +22,8 @@
 // The records of one log are consecutive. The log of proofs/1 comes first. The number of lines in
 // the file leaves is the number of records of that log.
 //
-// A document file is JSON with each entry on a line of its own, so a line number identifies an
-// entry. [Writer] makes a pack that appears complete or not at all. [Open] reads packs that can be
+// A document file is JSON with each entry on a separate line, so a line number identifies an entry.
+// [Writer] makes a pack that appears complete or not at all. [Open] reads packs that can be
 // hostile, within [Limits], and writes nothing. Open refuses zips that tools can read in different
 // ways: zips with bytes outside of all entries, or with contradicting entries.
 package pack

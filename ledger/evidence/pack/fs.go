@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FS returns the pack as a file system with the files of [Reader.Files]. It has no folders.
+// FS returns the pack as a file system with the files of [Reader.Files], without folders.
 func (r *Reader) FS() fs.FS { return packFS{r} }
 
 type packFS struct{ r *Reader }

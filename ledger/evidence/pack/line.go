@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A lineScanner reads a record's line from left to right. It keeps the first error and then reads
-// nothing more.
+// A lineScanner reads a record's line from left to right. After the first error, the scanner keeps
+// the error and reads nothing more.
 type lineScanner struct {
 	line []byte
 	at   int

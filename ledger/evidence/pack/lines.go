@@ -16,7 +16,7 @@ type LineReader struct {
 	count int64
 }
 
-// Lines opens a file for reading lines of at most [Limits.Line] bytes. Errors are those of
+// Lines opens a file for reading lines of at most [Limits.Line] bytes. Errors are the errors of
 // [Reader.Open].
 func (r *Reader) Lines(path string) (*LineReader, error) {
 	file, err := r.Open(path)
@@ -27,7 +27,7 @@ func (r *Reader) Lines(path string) (*LineReader, error) {
 }
 
 // Next returns the next line with its line feed, valid until the next call. The last line of a file
-// can be without line feed. The error is [io.EOF] at the end, and otherwise that of reading.
+// can be without line feed. The error is [io.EOF] at the end, and otherwise a read error.
 func (l *LineReader) Next() ([]byte, error) {
 	l.count++
 	line, err := l.from.ReadSlice('\n')

@@ -19,8 +19,8 @@ type File struct {
 // HashPrefix is the prefix of the hash of a [File].
 const HashPrefix = "sha256:"
 
-// ManifestFiles returns the files in a manifest. It ignores the other members, because verification
-// derives them again like the other documents.
+// ManifestFiles returns the files in a manifest. The other members are ignored, because
+// verification derives them again like the other documents.
 func ManifestFiles(manifest []byte) ([]File, error) {
 	var m struct {
 		Files []File `json:"files"`

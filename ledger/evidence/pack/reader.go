@@ -21,7 +21,7 @@ type Limits struct {
 	Directory int64 // bytes of a zip's directory
 	Depth     int   // nested folders
 	Line      int   // bytes of a line
-	Document  int64 // bytes of a file that is read at once
+	Document  int64 // bytes of a file that is read in one piece
 }
 
 // DefaultLimits returns the limits for a pack of about ten million records.
@@ -62,7 +62,7 @@ type container interface {
 	io.Closer
 }
 
-// Reader reads a pack from an untrusted source. It opens no file outside of the pack and writes
+// Reader reads a pack from an untrusted source. Reader opens no file outside of the pack and writes
 // nothing. Safe for concurrent use.
 type Reader struct {
 	from    container
@@ -73,7 +73,7 @@ type Reader struct {
 
 // Open opens the pack at path, a folder or a zip. Forbidden parts, such as links or names that lead
 // out of the pack, are left out; [Reader.Faults] lists them. The error is a [*Fault] when path is
-// not a pack, and otherwise that of the file system.
+// not a pack, and otherwise an error of the file system.
 func Open(path string, limits Limits) (*Reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *Reader) find(path string) (Entry, bool) {
 	return r.entries[i], true
 }
 
-// Open opens a file of the pack. It returns at most the bytes that the file had when the pack was
-// opened. The error wraps [fs.ErrNotExist] when the pack does not have the file.
+// Open opens a file of the pack. The file is cut at the size that the pack listed on opening. The
+// error wraps [fs.ErrNotExist] when the pack does not have the file.
 func (r *Reader) Open(path string) (io.ReadCloser, error) {
 	e, ok := r.find(path)
 	if !ok {

@@ -83,7 +83,7 @@ func appendEvent(b []byte, e *schema.Event) []byte {
 	return appendText(b, e.Data)
 }
 
-// ErrNotCanonical means that a line holds a record in another form than that of [AppendRecord].
+// ErrNotCanonical means that a line holds a record in another form than the form of [AppendRecord].
 var ErrNotCanonical = errors.New("not in canonical form")
 
 // ParseRecord reads a line of [AppendRecord], with or without its line feed. The error is

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Writer makes a pack. It writes to a temporary folder next to the target. [Writer.Finish] renames
-// the finished folder or zip to the target. Until then the target does not exist. Only one
-// goroutine at a time may use a Writer and the files that it creates.
+// Writer makes a pack in a temporary folder next to the target. [Writer.Finish] renames the
+// finished folder or zip to the target. Until then the target does not exist. Only one goroutine at
+// a time may use a Writer and the files that it creates.
 type Writer struct {
 	header Header
 	target string

@@ -155,7 +155,7 @@ func (i *inflater) Read(b []byte) (int, error) {
 }
 
 // meteredReader returns at most left bytes until done is set, because the zip library reads the
-// directory into memory at once.
+// whole directory into memory.
 type meteredReader struct {
 	from io.ReaderAt
 	left int64

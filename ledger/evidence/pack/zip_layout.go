@@ -12,7 +12,7 @@ import (
 
 // A zip describes each entry twice: in front of the entry, and in the directory at the end. Tools
 // read one or the other, and skip undescribed bytes. checkLayout makes sure that all tools read the
-// same files. It requires this layout, from the first byte of the file to the last:
+// same files. The required layout, from the first byte of the file to the last, is:
 //
 //	entry …  directory  [zip64 end  zip64 locator]  end
 //
@@ -183,8 +183,8 @@ func readCentral(b []byte) (e zipEntry, rest []byte, err error) {
 	return e, b[centralSize+name+extra:], nil
 }
 
-// readExtra reads the extra fields. The zip64 field holds those of the values, in this order, that
-// are too long for 32 bits.
+// readExtra reads the extra fields. The zip64 field holds the values that are too long for 32 bits,
+// in this order.
 func (e *zipEntry) readExtra(b []byte, values ...*uint64) error {
 	bad := layoutError("the extra fields of %s are invalid", clip(string(e.name)))
 	seen := false

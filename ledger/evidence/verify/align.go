@@ -35,7 +35,7 @@ type aligner struct {
 	lost     int
 }
 
-// next returns the next match. It returns false when no line and no leaf are left.
+// next returns the next match, or false when no line and no leaf are left.
 func (a *aligner) next() (match, bool) {
 	if len(a.queue) == 0 {
 		a.look()

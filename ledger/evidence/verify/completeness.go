@@ -10,8 +10,8 @@ import (
 // stream identifies one series of contiguous sequences.
 type stream struct{ tenant, session, source string }
 
-// completeness compares sealed scopes with the sequences in the pack. It keeps the seals, and a few
-// ranges for each source of a session.
+// completeness compares sealed scopes with the sequences in the pack. Memory holds the seals, and a
+// few ranges for each source of a session.
 type completeness struct {
 	found   *findings
 	seen    map[stream]*ranges
@@ -19,7 +19,8 @@ type completeness struct {
 	erased  map[stream]*ranges // sequences of expired records, from proven erasure facts
 	// elsewhere holds the sequences that the exporter lists as facts outside of the pack's scope.
 	elsewhere map[stream]*ranges
-	// placed counts expired records with a sequence from an erasure fact, unplaced those without.
+	// placed counts expired records with a sequence from an erasure fact. unplaced counts expired
+	// records without a sequence.
 	placed, unplaced int64
 	seals            []seal
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // conservation checks candidates = selected + omitted for each selection, over all of its parts.
-// Each omission needs a reason. It keeps the sets of a selection until the selection is decided.
+// Each omission needs a reason. The sets of a selection stay in memory until the selection is
+// decided.
 type conservation struct {
 	found   *findings
 	open    map[uint64]*choice

@@ -40,8 +40,8 @@ func (d *derivation) add(read *document.Reading, log int) {
 	}
 }
 
-// finish reports documents that differ from the derivation. Changed records have faults of their
-// own. In that case, documents that match the manifest get no fault.
+// finish reports documents that differ from the derivation. Changed records get faults at the
+// records. In this case, documents that match the manifest get no fault.
 func (d *derivation) finish(damaged int64) error {
 	if d.comparer == nil {
 		return nil
@@ -61,7 +61,7 @@ func (d *derivation) finish(damaged int64) error {
 		case altered && !v.changed[x.File] || !v.pack.Has(x.File):
 		case times[x.File] > 1:
 			// The parts of the file are not in their places, so line numbers mean nothing.
-			v.found.faultf(Derivation, x.File, 0, "this differs from the derivation from the records")
+			v.found.faultf(Derivation, x.File, 0, "this differs from the derived document")
 		case x.Outside:
 			v.found.faultf(Derivation, x.File, int64(x.Line), "%s", x.Problem)
 		default:
@@ -101,7 +101,7 @@ func (v *verifier) compareManifest(summary document.Summary) {
 			if !v.trusted {
 				line = 0 // the listed entries and their order may have been changed
 			}
-			v.found.faultf(Derivation, pack.ManifestFile, line, "this differs from the derivation from the records")
+			v.found.faultf(Derivation, pack.ManifestFile, line, "this differs from the derived document")
 			return
 		}
 	}

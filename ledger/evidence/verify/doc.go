@@ -1,5 +1,4 @@
-// Package verify checks an evidence pack against a public key. It needs no network, no NATS and no
-// ClickHouse.
+// Package verify checks an evidence pack against a public key, without network, NATS or ClickHouse.
 //
 // Each [Question] gets its own [Verdict], because integrity and completeness are independent. A
 // pack can be unaltered and contain a scope that was never sealed. A failed verdict lists every
@@ -24,10 +23,10 @@
 //
 // # Scopes beyond the pack's
 //
-// A turn or a run can contain the seal of a larger scope. Such a seal can be of the session, or
-// name facts of other turns. Seals of the session are not judged. For the others, the exporter
-// lists the facts outside of the pack, without proof, and the scope gets the answer open. Facts
-// that are neither in the pack nor in this list are faults.
+// A turn or a run can contain the seal of a larger scope, such as the session. A seal can also name
+// facts of other turns. Seals of the session are not judged. For the others, the exporter lists the
+// facts outside of the pack, without proof, and the scope gets the answer open. Facts that are
+// neither in the pack nor in this list are faults.
 //
 // # Cost
 //

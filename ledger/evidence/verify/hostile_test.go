@@ -150,7 +150,7 @@ func TestSignedLies(t *testing.T) {
 	s.turnOf(9, func(e *schema.Event) { r.record(e) })
 	r.manifest = func(text []byte) []byte { return bytes.Replace(text, []byte(`"partial"`), []byte(`"complete"`), 1) }
 	r.finish()
-	want(t, r.verify(), Derivation, pack.ManifestFile, "differs from the derivation from the records")
+	want(t, r.verify(), Derivation, pack.ManifestFile, "differs from the derived document")
 }
 
 // TestHostileIDs prints nothing of a pack as it came.

@@ -56,7 +56,7 @@ func (s *leafSource) next() (leaf, bool) {
 	}
 }
 
-// advance opens the leaves of the next log with leaves. It reports whether there is a next log.
+// advance opens the leaves of the next log with leaves, and reports whether there is a next log.
 func (s *leafSource) advance() bool {
 	if s.log == len(s.v.heads) {
 		return false

@@ -6,7 +6,7 @@ import (
 )
 
 // ranges is a set of sequences. After [ranges.sort] it consists of closed ranges in rising order.
-// It is small if sequences come nearly in order.
+// The set is small if sequences come nearly in order.
 type ranges struct {
 	list   [][2]int64
 	sorted bool

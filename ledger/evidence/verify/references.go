@@ -18,7 +18,7 @@ type references struct {
 	ids     idtable.Table // all earlier ids
 	checked int64
 	// torn means that ids can be missing because their definitions were altered. The altered lines
-	// have their own faults.
+	// get faults.
 	torn bool
 }
 
@@ -101,8 +101,8 @@ func (b *referenceBatch) path(line int64, name string, text []byte) {
 	b.last = string(path)
 }
 
-// lacks reports whether the pack never had a file. A removed file has its own fault, at its entry
-// in the manifest.
+// lacks reports whether the pack never had a file. A removed file gets a fault at its entry in the
+// manifest.
 func (r *references) lacks(path string) bool { return !r.v.pack.Has(path) && !r.v.changed[path] }
 
 func (b *referenceBatch) done() {
@@ -160,8 +160,8 @@ func (r *references) settle() {
 	r.v.found.settle(References, Passed, "references with an existing target: %d", r.checked)
 }
 
-// noteLacking lists the things that records name and no record describes. Such a reference leads to
-// a place without content.
+// noteLacking lists the things that records name and no record describes. A reference to one of
+// these leads to a place without content.
 func (v *verifier) noteLacking() {
 	if len(v.facts.lacking) == 0 {
 		return

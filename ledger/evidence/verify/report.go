@@ -13,7 +13,7 @@ type Question string
 const (
 	Format       Question = "format"       // is the whole pack readable and free of hostile content
 	Signature    Question = "signature"    // did a given key sign the manifest and the heads of the logs
-	Files        Question = "files"        // are the files equal to those of the manifest, byte for byte
+	Files        Question = "files"        // are the files equal to the files of the manifest, byte for byte
 	Inclusion    Question = "inclusion"    // is every record with these bytes in the signed log
 	Order        Question = "order"        // are the records in log order
 	Derivation   Question = "derivation"   // are the documents equal to their derivation from the records

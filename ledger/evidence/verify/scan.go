@@ -52,12 +52,12 @@ func (v *verifier) scanFiles(scanners []scanner) error {
 	return group.Wait()
 }
 
-// wholeText is the size in bytes up to which a text for people is searched at once. A value can
+// wholeText is the size in bytes up to which a text for people is searched as a whole. A value can
 // span several lines.
 const wholeText = 32 << 20
 
-// scan reports each redacted value in text, in plain form or within JSON strings. It never repeats
-// the value.
+// scan reports each redacted value in text, in plain form or within JSON strings. The report never
+// repeats the value.
 func (v *verifier) scan(scanners []scanner, path string, number int64, text []byte) {
 	for range escapesWithin {
 		v.scanPlain(scanners, path, number, text)
@@ -120,8 +120,8 @@ func unescape(text []byte) []byte {
 	return out
 }
 
-// unescapeRune reads the digits after \u, and the second half of a surrogate pair. It returns the
-// number of bytes read, 0 without digits.
+// unescapeRune reads the digits after \u, and the second half of a surrogate pair. The result
+// includes the number of bytes read, 0 without digits.
 func unescapeRune(text []byte) (rune, int) {
 	unit, ok := hexUnit(text)
 	if !ok {

@@ -58,8 +58,8 @@ func (f *findings) breaks(file string) {
 	}
 }
 
-// place adds the first line faults of broken files. It moves the format fault to the line of the
-// first one.
+// place adds the first line faults of broken files. The format fault moves to the line of the first
+// of these.
 func (f *findings) place() {
 	for _, file := range slices.Sorted(maps.Keys(f.broken)) {
 		first := f.broken[file]

@@ -30,7 +30,7 @@ type Options struct {
 var ErrNoKeys = errors.New("verify needs at least one public key")
 
 // Pack verifies the pack at path, a folder or a zip. The report covers every problem of the pack
-// itself. The error is [ErrNoKeys], that of the context, or one of reading path.
+// itself. The error is [ErrNoKeys], the error of the context, or an error of reading path.
 func Pack(ctx context.Context, path string, o Options) (*Report, error) {
 	if len(o.Keys) == 0 {
 		return nil, ErrNoKeys
