@@ -17,10 +17,10 @@ import (
 // aboutAttribute says what each attribute that is no correlation id holds.
 var aboutAttribute = map[string]string{
 	"specversion": "1.0", "id": "unique per source; UUIDv7 by default", "source": "URI-reference of the producer", "type": "dev.ctxledger.<event_type>.v1",
-	"subject": "id of the record that the fact is about", "time": "when it happened: RFC 3339 with up to nanoseconds", "datacontenttype": "application/json",
+	"subject": "id of the record that the fact is about", "time": "when the fact happened: RFC 3339 with up to nanoseconds", "datacontenttype": "application/json",
 	"dataschema": "urn:ctxledger:schema:<event_type>:v1", "sequence": "decimal number, zero-padded; contiguous per source and session", "partitionkey": "the session",
-	"correlationid": "id of what this belongs to", "causationid": "id of what caused this", "recordedtime": "when a relay took it over, RFC 3339",
-	"traceparent": "W3C trace context", "tracestate": "W3C trace state", "dataclassification": "privacy class that the producer gives the data",
+	"correlationid": "id that related events share", "causationid": "id of the cause of the event", "recordedtime": "when a relay accepted the event, RFC 3339",
+	"traceparent": "W3C trace context", "tracestate": "W3C trace state", "dataclassification": "privacy class of the data, set by the producer",
 }
 
 // asyncDocument generates the AsyncAPI document.
@@ -42,28 +42,28 @@ func asyncDocument(t testing.TB) []byte {
 			"messages":    object{"binary": ref(name), "structured": ref(name + ".structured")},
 			"x-stream":    "CTX",
 		}
-		operations["record."+name] = receives(name, "The ledger takes a "+name+".")
+		operations["record."+name] = receives(name, "The ledger accepts a "+name+".")
 	}
-	refused := object{"contentType": "application/octet-stream", "title": "a refused message", "description": "The bytes and headers as they came, withheld values masked; further headers say why and where.", "payload": object{}}
-	head := object{"contentType": "text/plain", "title": "a signed head of the transparency log", "payload": object{"type": "string", "description": "A signed note (C2SP)."}}
+	refused := object{"contentType": "application/octet-stream", "title": "a refused message", "description": "The original bytes and headers, with withheld values masked. Further headers give the reason and the place.", "payload": object{}}
+	head := object{"contentType": "text/plain", "title": "a signed tree head of the transparency log", "payload": object{"type": "string", "description": "A signed note (C2SP)."}}
 	channels["quarantine"] = object{
-		"address": "ctx.quarantine.{code}", "title": "quarantine", "description": "Messages that the contract refuses, one subject a code.", "x-stream": "CTX_QUARANTINE",
+		"address": "ctx.quarantine.{code}", "title": "quarantine", "description": "Messages that the contract refuses, with one subject per code.", "x-stream": "CTX_QUARANTINE",
 		"parameters": object{"code": object{"description": "The code of the first violation, such as runtime_status."}}, "messages": object{"refused": refused},
 	}
 	channels["checkpoints"] = object{
-		"address": "ctx.checkpoints.{log}", "title": "checkpoints", "description": "Signed heads of the transparency log.", "x-stream": "CTX_CHECKPOINTS",
-		"parameters": object{"log": object{"description": "The log."}}, "messages": object{"head": head},
+		"address": "ctx.checkpoints.{log}", "title": "checkpoints", "description": "Signed tree heads of the transparency log.", "x-stream": "CTX_CHECKPOINTS",
+		"parameters": object{"log": object{"description": "The name of the transparency log."}}, "messages": object{"head": head},
 	}
-	operations["quarantine"] = sends("quarantine", "The ledger sets aside what it refuses.")
-	operations["checkpoint"] = sends("checkpoints", "The ledger publishes a signed head.")
+	operations["quarantine"] = sends("quarantine", "The ledger keeps the messages that the projector refuses.")
+	operations["checkpoint"] = sends("checkpoints", "The ledger publishes a signed tree head.")
 	document := object{
 		"asyncapi": "3.0.0",
 		"info": object{
 			"title": "ctxledger", "version": "1.0.0", "license": object{"name": "Apache-2.0"},
-			"description": "Context facts of agents as CloudEvents 1.0 over NATS JetStream, by the CloudEvents NATS protocol binding in binary or structured mode. Tenant and runtime stand in subjects with every byte but letters, digits, - and _ escaped as %XX.",
+			"description": "Context facts of agents are CloudEvents 1.0 over NATS JetStream. They use the CloudEvents NATS protocol binding in binary or structured mode. Subjects contain tenant and runtime. Every byte other than letters, digits, - and _ is escaped as %XX.",
 		},
 		"defaultContentType": jsonType,
-		"servers":            object{"nats": object{"host": "localhost:4222", "protocol": "nats", "description": "NATS with JetStream enabled; the address is an example."}},
+		"servers":            object{"nats": object{"host": "localhost:4222", "protocol": "nats", "description": "NATS with JetStream enabled. The address is an example."}},
 		"channels":           channels,
 		"operations":         operations,
 		"components":         object{"messages": messages, "schemas": schemas, "parameters": subjectParameters()},
@@ -89,9 +89,9 @@ func sends(channel, summary string) object {
 
 func subjectParameters() object {
 	return object{
-		"tenant":  object{"description": "The tenant, escaped; " + DefaultTenant + " where the event names none.", "default": DefaultTenant, "examples": []string{"acme"}},
-		"runtime": object{"description": "The runtime, escaped; " + DefaultRuntime + " where the event names none.", "default": DefaultRuntime, "examples": []string{"bench-1"}},
-		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored. Where the events are in several streams, CTX_0, CTX_1 and so on, each has an equal share of the buckets, in order, and says in its metadata under " + PartitionsKey + " how many they are.", "examples": []string{Bucket("sess-7f3a")}},
+		"tenant":  object{"description": "The tenant, escaped; " + DefaultTenant + " if the event names no tenant.", "default": DefaultTenant, "examples": []string{"acme"}},
+		"runtime": object{"description": "The runtime, escaped; " + DefaultRuntime + " if the event names no runtime.", "default": DefaultRuntime, "examples": []string{"bench-1"}},
+		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored. The events may be in several streams: CTX_0, CTX_1 and so on. Each stream has an equal share of the buckets, in order. The stream metadata " + PartitionsKey + " is the number of streams.", "examples": []string{Bucket("sess-7f3a")}},
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 // Attribute is one CloudEvents attribute in its canonical string form.
 type Attribute struct{ Name, Value string }
 
-// attribute describes one attribute that this version knows. Exactly one of
-// text and format is set: the first for plain strings, the second for the
-// attributes that have a type of their own.
+// attribute describes one attribute that this version knows. Exactly one of text and format is
+// set. text is for plain strings, format is for attributes with another type.
 type attribute struct {
 	name   string
 	header string // in binary mode
@@ -29,8 +28,8 @@ func (a *attribute) value(e *Event) string {
 	return a.format(e)
 }
 
-// attributes lists every known attribute, sorted by name; attributeIndex finds
-// one by its name. The correlation ids come from [CorrelationFields].
+// attributes lists every known attribute, sorted by name. attributeIndex maps a name to its
+// index. The correlation ids come from [CorrelationFields].
 var attributes, attributeIndex = func() ([]attribute, map[string]int) {
 	list := []attribute{
 		{name: "specversion", format: func(*Event) string { return "1.0" }},
@@ -62,8 +61,8 @@ var attributes, attributeIndex = func() ([]attribute, map[string]int) {
 	return list, index
 }()
 
-// Attributes returns every attribute that e has, specversion included, sorted
-// by name, in canonical string form. An empty attribute is no attribute.
+// Attributes returns every attribute of e, including specversion, sorted by name, in canonical
+// string form. Empty attributes are left out.
 func (e *Event) Attributes() []Attribute {
 	list := make([]Attribute, 0, 24+len(e.Extensions))
 	e.known(func(a *attribute, value string) { list = append(list, Attribute{a.name, value}) })
@@ -79,8 +78,8 @@ func (e *Event) Attributes() []Attribute {
 	return list
 }
 
-// known calls do with each attribute that e has and this version knows, sorted
-// by name. It spares those who only go through them the list.
+// known calls do with each attribute of e that this version knows, sorted by name. It allocates
+// no list.
 func (e *Event) known(do func(a *attribute, value string)) {
 	for i := range attributes {
 		if value := attributes[i].value(e); value != "" {
@@ -89,8 +88,8 @@ func (e *Event) known(do func(a *attribute, value string)) {
 	}
 }
 
-// contentType is the type of the data; data of no stated type is JSON, as the
-// CloudEvents JSON format has it.
+// contentType returns the media type of the data. Data without a type is JSON, as in the
+// CloudEvents JSON format.
 func (e *Event) contentType() string {
 	if e.DataContentType == "" && len(e.Data) > 0 {
 		return jsonType
@@ -98,8 +97,7 @@ func (e *Event) contentType() string {
 	return e.DataContentType
 }
 
-// Set stores the attribute called name, which must be in lower case. An empty
-// value stores nothing.
+// Set stores the attribute called name, which must be in lower case. Set ignores an empty value.
 func (e *Event) Set(name, value string) error {
 	index, known := attributeIndex[name]
 	switch {
@@ -161,8 +159,8 @@ func validTime(t time.Time) bool {
 	return year >= minYear && year <= maxYear
 }
 
-// validExtensionName holds the naming rule of CloudEvents; "data" is the name
-// of something else.
+// validExtensionName reports whether name follows the naming rule of CloudEvents. The rule
+// reserves "data".
 func validExtensionName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -172,8 +170,7 @@ func validExtensionName(name string) bool {
 	return name != "" && name != "data"
 }
 
-// FormatTime writes t in UTC with as many fractional digits as it has, and
-// nothing for the zero time.
+// FormatTime writes t in UTC with all its fractional digits. It returns "" for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -181,8 +178,7 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// FormatSequence pads to 12 digits, so that the sequences of a session also
-// sort as strings.
+// FormatSequence pads n to 12 digits. The sequences of a session therefore also sort as strings.
 func FormatSequence(n *int64) string {
 	if n == nil {
 		return ""
@@ -194,7 +190,7 @@ func FormatSequence(n *int64) string {
 	return "000000000000"[:12-len(digits)] + digits
 }
 
-// Clip shortens what a message quotes of its input.
+// Clip shortens s to 80 bytes for a message.
 func Clip(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -203,10 +199,9 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// FromAttributes returns the event that has these attributes, in canonical
-// string form as [Event.Attributes] writes them, and this data, which it
-// aliases. A list of one event gives that event again. The error is a
-// [*Violation] that names the attribute.
+// FromAttributes returns the event with these attributes and this data. Attributes are in the
+// canonical string form of [Event.Attributes]. The event aliases data. The attributes and data of
+// an event give the same event again. The error is a [*Violation] that names the attribute.
 func FromAttributes(list []Attribute, data []byte) (*Event, error) {
 	e := &Event{Data: data}
 	for _, a := range list {
@@ -217,14 +212,13 @@ func FromAttributes(list []Attribute, data []byte) (*Event, error) {
 	return e, e.checkEnvelope()
 }
 
-// Correlation holds the runtime's ids that a fact travels with, so that
-// evidence can join context to the turn, task or tool call that used it. Ids
-// are opaque strings; the empty string means that the runtime did not have
-// one (CloudEvents allows no empty attribute, so nothing is lost by that).
+// Correlation holds the runtime's ids of a fact. Evidence joins context by these ids to the turn,
+// task or tool call that used the context. Ids are opaque strings. The empty string means that
+// the runtime had no such id; CloudEvents allows no empty attribute.
 type Correlation struct {
 	Tenant      string
 	Agent       string
-	ResourceID  string // whose data it is: the data subject
+	ResourceID  string // id of the data subject
 	RuntimeID   string
 	SessionID   string
 	ThreadID    string
@@ -241,17 +235,16 @@ type Correlation struct {
 	RootRunID   string
 }
 
-// A CorrelationField describes one field of [Correlation]: the CloudEvents
-// extension that carries it and the name it has in JSON and in tables.
+// A CorrelationField describes one field of [Correlation]: its CloudEvents extension, and its
+// name in JSON and in tables.
 type CorrelationField struct {
 	Attribute string // "sessionid"
 	Column    string // "session_id"
 	Of        func(*Correlation) *string
 }
 
-// CorrelationFields lists the fields of [Correlation] in the order that
-// tables have them. It is the one place that names them; codec, tables and
-// documentation are driven by it. The slice must not be changed.
+// CorrelationFields lists the fields of [Correlation] in the column order of tables. Codec,
+// tables and documentation all use this list. The slice must not be changed.
 var CorrelationFields = []CorrelationField{
 	{"tenant", "tenant", func(c *Correlation) *string { return &c.Tenant }},
 	{"agent", "agent", func(c *Correlation) *string { return &c.Agent }},

@@ -6,29 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// Message is a NATS message without a NATS client: what the CloudEvents NATS
-// protocol binding (1.0.3) maps an event to. Header converts to nats.Header.
+// Message is a NATS message without a NATS client. The CloudEvents NATS protocol binding (1.0.3)
+// maps an event to a Message. Header converts to nats.Header.
 type Message struct {
 	Subject string
 	Header  map[string][]string
 	Data    []byte
 }
 
-// MsgIDHeader is the header that JetStream deduplicates by.
+// MsgIDHeader is the header by which JetStream detects duplicates.
 const MsgIDHeader = "Nats-Msg-Id"
 
 const (
 	contentTypeHeader = "Content-Type"
 	attributePrefix   = "ce-"
-	natsPrefix        = "Nats-" // of the server's own headers
+	natsPrefix        = "Nats-" // prefix of the server's own headers
 	jsonType          = "application/json"
 	cloudEventsType   = "application/cloudevents"
 	structuredJSON    = cloudEventsType + "+json"
-	usualHeaders      = 20 // of an event in binary mode
+	usualHeaders      = 20 // number of headers of an event in binary mode
 )
 
-// Binary maps the event in binary content mode: attributes in percent-encoded
-// ce- headers, datacontenttype among them, the data bytes as the payload.
+// Binary maps the event in binary content mode. Attributes, including datacontenttype, become
+// percent-encoded ce- headers. The data bytes become the payload.
 func (e *Event) Binary() Message {
 	values := make([]string, 0, len(attributes)+len(e.Extensions)+1) // one allocation for all headers
 	header := make(map[string][]string, usualHeaders)
@@ -60,13 +60,15 @@ func (e *Event) Structured() (Message, error) {
 	}, nil
 }
 
-// ParseMessage reads an event in either content mode. Header names are
-// compared without case. Also read is what the official Go SDK's JetStream
-// bindings write: a structured message without Content-Type (told by the
-// absence of ce-specversion), and binary headers that are not percent-encoded.
-// A Content-Type in binary mode stands for a missing ce-datacontenttype. The
-// error is a [*Violation]; the message itself is never changed, and the
-// event's data aliases the payload.
+// ParseMessage reads an event in either content mode. It compares header names without case.
+//
+// It also reads two forms that the official Go SDK's JetStream bindings write. The first is a
+// structured message without Content-Type and without ce-specversion. The second has binary
+// headers without percent-encoding. In binary mode, Content-Type replaces a missing
+// ce-datacontenttype.
+//
+// The error is a [*Violation]. The message is never changed. The event's data aliases the
+// payload.
 func ParseMessage(header map[string][]string, payload []byte) (*Event, error) {
 	read := headerReader{event: Event{Data: payload}}
 	for name, values := range header {
@@ -77,7 +79,7 @@ func ParseMessage(header map[string][]string, payload []byte) (*Event, error) {
 	case read.fault != nil && read.fault.Pointer == "/content-type":
 		return nil, read.fault
 	case strings.HasPrefix(media, cloudEventsType+"-batch"):
-		return nil, &Violation{Code: CodeBatch, Found: Clip(read.contentType), Fix: "publish one event a message; batches are a transport matter"}
+		return nil, &Violation{Code: CodeBatch, Found: Clip(read.contentType), Fix: "publish one event per message, not a batch"}
 	case media == structuredJSON, media == cloudEventsType, media == "" && !read.hasVersion:
 		return ParseStructured(payload)
 	case strings.HasPrefix(media, cloudEventsType):
@@ -94,13 +96,13 @@ func ParseMessage(header map[string][]string, payload []byte) (*Event, error) {
 	return e, e.checkEnvelope()
 }
 
-// headerReader gathers the headers of one message. Go walks a map in no order,
-// so of several faults it keeps the one whose pointer sorts first.
+// headerReader collects the headers of one message. Go iterates over a map in random order. Of
+// several faults, headerReader keeps the one whose pointer sorts first.
 type headerReader struct {
 	event       Event
 	contentType string
 	hasVersion  bool
-	seen        uint64 // a bit for each of the known attributes
+	seen        uint64 // one bit per known attribute
 	fault       *Violation
 }
 
@@ -110,8 +112,7 @@ func (r *headerReader) refuse(code Code, pointer, found, fix string) {
 	}
 }
 
-// add takes one header. Those that are neither ce- nor Content-Type are no
-// concern of the binding.
+// add reads one header. It ignores headers other than ce- headers and Content-Type.
 func (r *headerReader) add(header string, values []string) {
 	if len(values) == 0 || strings.HasPrefix(header, natsPrefix) || r.addPlain(header, values) {
 		return
@@ -135,7 +136,7 @@ func (r *headerReader) add(header string, values []string) {
 	} else if _, have := r.event.Extensions[name]; have {
 		twice = true
 	}
-	if len(name)+len(attributePrefix) != len(header) { // lower case made other letters of it
+	if len(name)+len(attributePrefix) != len(header) { // lower case changed the number of bytes
 		r.refuse(CodeAttribute, "/"+name, "a header name that is not ASCII", "use lower-case letters and digits")
 		return
 	}
@@ -154,8 +155,8 @@ func (r *headerReader) add(header string, values []string) {
 	r.hasVersion = r.hasVersion || name == "specversion"
 }
 
-// addPlain takes the header of a known attribute whose value stands for itself,
-// which is nearly every header, and reports whether it did.
+// addPlain reads the header of a known attribute whose value has no escapes, which is the usual
+// case. It reports whether it read the header.
 func (r *headerReader) addPlain(header string, values []string) bool {
 	index, known := headerIndex[header]
 	if !known || len(values) > 1 || r.seen&(1<<index) != 0 {
@@ -170,7 +171,7 @@ func (r *headerReader) addPlain(header string, values []string) bool {
 	return true
 }
 
-// headerIndex finds a known attribute by its header, as we write it.
+// headerIndex maps the header that ctxledger writes to the index of a known attribute.
 var headerIndex = func() map[string]int {
 	index := make(map[string]int, len(attributes))
 	for i, a := range attributes {
@@ -195,8 +196,8 @@ func isJSON(contentType string) bool {
 	return media == "" || media == jsonType || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// percentEncode escapes as the binding's header rules say: space, double
-// quote, percent and everything outside printable ASCII.
+// percentEncode escapes the bytes that the binding's header rules name: space, double quote,
+// percent and all bytes outside printable ASCII.
 func percentEncode(s string) string {
 	const upper = "0123456789ABCDEF"
 	plain := func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '%' }
@@ -218,8 +219,8 @@ func percentEncode(s string) string {
 	return s
 }
 
-// percentDecode undoes percentEncode; a value that is not percent-encoded
-// (the official Go SDK does not encode) is taken as it stands.
+// percentDecode reverses percentEncode. It returns a value without percent-encoding unchanged;
+// the official Go SDK does not encode values.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -231,8 +232,8 @@ func percentDecode(s string) string {
 	return decoded
 }
 
-// unquote undoes the quoted-string form that older versions of the binding
-// allowed. What is not one whole quoted string is taken as it stands.
+// unquote reverses the quoted-string form of older versions of the binding. It returns text that
+// is not one whole quoted string unchanged.
 func unquote(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return s

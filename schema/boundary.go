@@ -10,24 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The closed lists behind boundary rules 1 to 3. Words are compared without
-// case and without "_", "-", "." and spaces, so that turn_status, turnStatus
-// and "Turn Status" are one word. An event of any type is refused when
+// These are the closed lists of boundary rules 1 to 3. Words are compared without case and
+// without "_", "-", "." and spaces. For example, turn_status, turnStatus and "Turn Status" are the
+// same word. An event of any type is refused if one of these conditions holds:
 //
-//   - a member has a name of StatusNames and says something (not null);
-//   - a member named like one of the status fields, or like something that
-//     has a status, holds a string of StatusValues;
-//   - a member named like one of the event fields holds a string that puts
-//     the two together, such as "turn.completed";
-//   - a member named like a status value is true.
+//   - a member has a name of StatusNames, and its value is not null;
+//   - a member has the name of a status field, or of a record with a status, and its value is a
+//     string of StatusValues;
+//   - a member has the name of an event field, and its value combines a record and a status, such
+//     as "turn.completed";
+//   - a member has the name of a status value, and its value is true.
 //
-// Below metadata, and the other members that hold what others wrote, only the
-// first applies.
+// Only the first condition applies below metadata and the other members with foreign content.
 var (
-	// withStatus has a status that a runtime owns, and no state that is a
-	// context's own.
+	// withStatus names the records whose status and state a runtime owns.
 	withStatus = []string{"turn", "task", "run", "step", "attempt", "tool", "tool_call", "tool_use", "action", "approval", "permission"}
-	// withStatusOnly has one too, but its state may be context.
+	// withStatusOnly names the records whose status a runtime owns. Their state may be context.
 	withStatusOnly = []string{"session", "thread", "agent", "subagent", "runtime", "workflow"}
 
 	statusAspects = []string{"status", "outcome", "completed", "completed_at", "finished", "finished_at", "failed", "failed_at",
@@ -43,11 +41,11 @@ var (
 	statusFlags = []string{"completed", "failed", "succeeded", "cancelled", "canceled", "aborted", "approved", "denied", "rejected", "granted",
 		"is_completed", "is_failed", "is_succeeded", "is_cancelled", "is_canceled", "is_aborted", "is_approved", "is_denied", "is_rejected", "is_granted"}
 
-	// freeFields hold what somebody else wrote, or the provider's own words.
+	// freeFields names the members with content of other programs or of the provider.
 	freeFields = []string{"metadata", "local_metadata", "inherited_metadata", "content", "provider_usage"}
 
-	// permissionNames grant something, and permissionValues say that something
-	// is granted, in one of the fields that permissionFields names.
+	// permissionNames names the members that grant a permission. permissionValues lists the values
+	// that grant a permission in a member of permissionFields.
 	permissionNames = []string{"permission_granted", "permissions_granted", "granted_permission", "granted_permissions", "permission_grant", "permission_grants",
 		"grant", "grants", "grant_id", "granted", "granted_by", "granted_at", "approved", "approved_by", "approved_at", "approval_granted", "approval_id",
 		"authorized", "authorised", "authorized_by", "authorised_by", "authorization", "authorisation",
@@ -63,8 +61,7 @@ var (
 	answerValues = []string{"answer", "final", "final_answer", "final_response", "final_message", "final_output", "assistant_answer", "turn_answer"}
 )
 
-// A BoundaryList is one of the closed lists that boundary rules are decided
-// by, for documentation.
+// A BoundaryList is one of the closed lists of the boundary rules, for documentation.
 type BoundaryList struct {
 	Rule  int      `json:"rule"`
 	Holds string   `json:"holds"`
@@ -110,8 +107,8 @@ func statusNames() []string {
 	return slices.Compact(names)
 }
 
-// A meaning is what a name of a member means to the rules. The zero meaning
-// is a name that no rule has heard of.
+// A meaning lists the rules that concern a member's name. No rule concerns a name with the zero
+// meaning.
 type meaning struct {
 	status, statusField, eventField, statusFlag bool
 	permission, permissionField                 bool
@@ -120,9 +117,9 @@ type meaning struct {
 	correlation                                 *CorrelationField
 }
 
-// meanings is keyed by folded names, ownNames by the names of our own types
-// as they stand, so that most members cost one look-up and no folding. A name
-// that means nothing is nil.
+// meanings is keyed by folded names. ownNames is keyed by the unchanged names of this package's
+// types. Most members therefore need one look-up and no folding. A name that no rule concerns has
+// the value nil.
 var (
 	meanings       = listedMeanings()
 	ownNames       = ownMeanings()
@@ -155,7 +152,7 @@ func listedMeanings() map[string]*meaning {
 	return m
 }
 
-// ownMeanings adds the correlation ids, which are compared as they stand.
+// ownMeanings adds the correlation ids, which are compared without folding.
 func ownMeanings() map[string]*meaning {
 	m := make(map[string]*meaning)
 	var add func(t reflect.Type)
@@ -190,7 +187,7 @@ func ownMeanings() map[string]*meaning {
 	return m
 }
 
-// runtimeEvents are the words that name both what has a status and a status.
+// runtimeEvents returns the words that combine a record with a status, such as "turn.completed".
 func runtimeEvents() map[string]bool {
 	words := make(map[string]bool)
 	for _, owner := range slices.Concat(withStatus, withStatusOnly) {
@@ -217,13 +214,13 @@ func meaningOf(name []byte) *meaning {
 	return meanings[string(foldInto(room[:0], name))]
 }
 
-// longestWord bounds what is folded; a test holds it against the lists.
+// longestWord is the maximum length of a folded word. A test compares it with the lists.
 const longestWord = 32
 
 func fold(word string) string { return string(foldInto(nil, []byte(word))) }
 
-// foldInto appends word in lower case without separators. A word that gets
-// too long for any list ends as the empty word.
+// foldInto appends word in lower case without separators. For a word longer than every list
+// entry, it returns the empty word.
 func foldInto(b, word []byte) []byte {
 	for _, c := range word {
 		switch {
@@ -240,14 +237,13 @@ func foldInto(b, word []byte) []byte {
 	return b
 }
 
-// checkMembers holds the rules that look at every member of the data: 1, 2, 3
-// and 6.
+// checkMembers checks the rules for the members of the data: 1, 2, 3 and 6.
 func checkMembers(e *Event, fact Fact) Violations {
 	b := boundary{ruling: ruling{event: e, concerns: concernsOf(fact)}}
 	return b.check()
 }
 
-// concerns are the rules that apply to members of a fact beside rule 1.
+// concerns lists the rules that apply to the members of a fact, in addition to rule 1.
 type concerns struct {
 	kind                         Type
 	missing, summary, compaction bool
@@ -270,8 +266,8 @@ func concernsOf(fact Fact) concerns {
 	return c
 }
 
-// checkStatusAttributes is rule 1 for what stands outside the data: the names
-// of extensions, and the type of an event that this version does not know.
+// checkStatusAttributes checks rule 1 outside the data. It checks the names of extensions, and
+// the type of an event that this version does not know.
 func checkStatusAttributes(e *Event) (found Violations) {
 	refuse := func(pointer, what string) {
 		found = append(found, &Violation{CodeRuntimeStatus, pointer, strconv.Quote(what), notOurs})
@@ -291,10 +287,10 @@ func checkStatusAttributes(e *Event) (found Violations) {
 
 const notOurs = "leave it to the runtime: context records what was in the window, and refers to a turn, task or tool call by its id"
 
-// A memberScan is where a walk of a [boundary] has come to. The walk visits the
-// members of JSON text at every depth, in the order of the text. The text must be valid, which whoever decoded it has seen to;
-// that makes the walk one pass over the bytes without a token or an
-// allocation. It keeps no more than MaxDepth frames and recurses nowhere.
+// A memberScan is the position of a [boundary] walk. The walk visits the members of JSON text at
+// every depth, in the order of the text. The text must be valid JSON; the decoder has checked it.
+// The walk is therefore one pass over the bytes without tokens, allocations or recursion. It keeps
+// at most MaxDepth frames.
 type memberScan struct {
 	data   []byte
 	depth  int
@@ -303,8 +299,8 @@ type memberScan struct {
 
 // A frame is one object or array that is open.
 type frame struct {
-	from, to uint32 // of the last member's name, within its quotes
-	index    uint32 // of the current element of an array
+	from, to uint32 // offsets of the last member's name, without the quotes
+	index    uint32 // index of the current element of an array
 	object   bool
 	free     bool
 }
@@ -312,13 +308,13 @@ type frame struct {
 // A member is one name and value of an object. Both alias the text.
 type member struct {
 	name  []byte // without escapes
-	value []byte // starts with the value and runs on to the end of the text
+	value []byte // text from the value to the end of the document
 	depth int    // 1 at the top level
 	free  bool   // whether it is below a free member
 }
 
-// walk visits every member and reports whether the text nests within MaxDepth;
-// it ends at what is too deep.
+// walk visits every member and reports whether the text nests within MaxDepth. It stops at the
+// first deeper level.
 func (b *boundary) walk() bool {
 	s := &b.scan
 	for i := 0; i < len(s.data); i++ {
@@ -345,8 +341,8 @@ func (b *boundary) walk() bool {
 	return true
 }
 
-// member visits the member whose name stands at data[from:to] and returns the
-// offset of the last byte that is dealt with.
+// member visits the member with the name data[from:to]. It returns the offset of the last
+// processed byte.
 func (b *boundary) member(from, to int) int {
 	s := &b.scan
 	at := to + 1
@@ -380,7 +376,7 @@ func StringEnd(data []byte, start int) int {
 	}
 }
 
-// pointer returns the JSON Pointer of the member being visited, below /data.
+// pointer returns the JSON Pointer of the current member, below /data.
 func (s *memberScan) pointer() string {
 	var b strings.Builder
 	b.WriteString("/data")
@@ -405,8 +401,7 @@ func pointerToken(s string) string {
 	return pointerEscapes.Replace(s)
 }
 
-// text returns the string value of the member, and false where it is
-// something else.
+// text returns the string value of the member. It returns false if the value is not a string.
 func (m member) text() ([]byte, bool) {
 	if m.value[0] != '"' {
 		return nil, false
@@ -414,8 +409,7 @@ func (m member) text() ([]byte, bool) {
 	return Unquoted(m.value[:StringEnd(m.value, 0)+1]), true
 }
 
-// Unquoted returns the text of a valid JSON string, which it aliases where
-// there are no escapes.
+// Unquoted returns the text of a valid JSON string. Without escapes, the result aliases raw.
 func Unquoted(raw []byte) []byte {
 	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return inner
@@ -424,6 +418,6 @@ func Unquoted(raw []byte) []byte {
 	return text
 }
 
-// says reports whether the member's value asserts anything: null and false
-// do not.
+// says reports whether the member's value asserts a fact. The values null and false assert
+// nothing.
 func (m member) says() bool { return m.value[0] != 'n' && m.value[0] != 'f' }

@@ -1,8 +1,7 @@
-// Package schema is the event contract of ctxledger: what a context fact is,
-// how it travels as a CloudEvent over NATS, and how it is told apart from
-// every other fact.
+// Package schema is the event contract of ctxledger. It defines the context facts, their form as
+// CloudEvents over NATS, and the identity of each fact.
 //
-// One fact travels like this:
+// One fact travels in these steps:
 //
 //	Fact (Go struct, fact_*.go)             what happened, typed
 //	   │ Encode                             event.go: envelope + JSON data
@@ -15,33 +14,27 @@
 //	   ▼
 //	Event ── Decode ──▶ Fact ── Validate ──▶ []Violation
 //
-// Everything here is pure: no I/O, no clock, no shared mutable state, so every
-// function is safe for concurrent use. The package imports neither NATS nor
-// ClickHouse; producers, the projector and the ledger share it and nothing
-// else.
+// All functions are pure: they do no I/O, read no clock and share no mutable state. All of them
+// are safe for concurrent use. The package imports neither NATS nor ClickHouse. Producers, the
+// projector and the ledger share no other code.
 //
-// SEEDS.md says where each statement of the five documents that ctxledger is made from
-// lives, in this package and all others, and which test fails without it.
+// SEEDS.md lists the statements of the five documents that ctxledger implements. For each
+// statement, it names the code and the test that fails without the code.
 //
-// Conventions of the data objects: JSON with snake_case names, the names of
-// the Agent Context standard wherever it has one. A number that a runtime may
-// not know is a pointer, and nil is "unknown", which is not zero. References
-// are strings or objects, see [Ref]. Tokens, bytes and items are counts;
-// durations carry their unit in the name.
+// Data objects are JSON with snake_case names. Members have the names of the Agent Context
+// standard wherever the standard defines a name. A number that a runtime may not know is a
+// pointer. Nil means "unknown" and differs from zero. References are strings or objects, see
+// [Ref]. Tokens, bytes and items are counts. Names of durations end with their unit.
 //
-// The Go types and their comments are the source: the JSON Schemas
-// (jsonschema/), the AsyncAPI document (asyncapi.json) and [Doc] are generated
-// from them, and tests hold the committed files to what is generated, the
-// golden events to the schemas by an independent engine, and the schemas to
-// those that were released (released/). UPDATE=1 writes the generated files.
+// The Go types and their comments are the source of the JSON Schemas (jsonschema/), the AsyncAPI
+// document (asyncapi.json) and [Doc]. Tests compare the committed files with the generated text.
+// An independent engine validates the golden events against the schemas. Another test compares
+// the schemas with the released schemas (released/). UPDATE=1 writes the generated files.
 //
-// Data is read twice where it must be and once where it can: the decoder and
-// the walk of the boundary rules are the contract, and most events pass
-// through a reader that does both in one pass and only ever says yes (read.go).
-// A producer's facts go the same way back, through a writer that spares reading
-// them again (write.go).
+// The decoder and the walk of the boundary rules define the contract. A reader that decodes and
+// checks in one pass accepts most events (read.go). It leaves all other events to the decoder and
+// the walk. A writer encodes and checks a producer's facts in one pass (write.go).
 //
-// Unknown types and unknown extensions of newer producers are kept as they
-// came. Sources: the Agent Context standard (seed 001), CloudEvents 1.0.2 and
-// its NATS protocol binding.
+// Unknown types and unknown extensions of newer producers are kept unchanged. Sources: the Agent
+// Context standard (seed 001), CloudEvents 1.0.2 and its NATS protocol binding.
 package schema

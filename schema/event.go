@@ -22,20 +22,20 @@ type Event struct {
 	Type   string // CloudEvents type attribute
 	// Subject is the id of the record that the fact is about.
 	Subject         string
-	Time            time.Time // when it happened, UTC
+	Time            time.Time // when the fact happened, UTC
 	DataContentType string
 	DataSchema      string
 	Correlation
-	// Sequence is contiguous per (Source, SessionID) and nil for a producer
-	// that keeps none; scopes of such producers are never called complete.
+	// Sequence is contiguous per (Source, SessionID). It is nil for a producer without sequences.
+	// Scopes of producers without sequences are never reported as complete.
 	Sequence      *int64
 	PartitionKey  string
 	CorrelationID string
 	CausationID   string
-	RecordedTime  time.Time // when a relay took it over, UTC; usually zero
+	RecordedTime  time.Time // when a relay accepted the event, UTC; usually zero
 	TraceParent   string
 	TraceState    string
-	// DataClassification is the privacy class that the producer gives the data.
+	// DataClassification is the data's privacy class, set by the producer.
 	DataClassification string
 	// Extensions holds the attributes that this version does not know.
 	Extensions map[string]string
@@ -43,14 +43,14 @@ type Event struct {
 	Data []byte
 }
 
-// ErrUnknownType is wrapped by [Event.Decode] for a type that this version of
-// the contract does not define. Such an event is kept as it came.
+// ErrUnknownType is wrapped by [Event.Decode] for a type that this version of the contract does
+// not define. An event of an unknown type is kept unchanged.
 var ErrUnknownType = errors.New("unknown event type")
 
-// NewEvent encodes fact into an event with the given identity and ids. It
-// writes schema_version and event_type into the fact. The same arguments give
-// the same bytes. A fact that has Common.SchemaVersion keeps it. The error is
-// [Violations] for no fact, and otherwise says what JSON cannot hold.
+// NewEvent encodes fact into an event with the given identity and ids. It writes schema_version
+// and event_type into the fact. A fact with Common.SchemaVersion keeps its version. The same
+// arguments give the same bytes. The error is [Violations] if fact is nil. Otherwise it names the
+// value that JSON cannot represent.
 func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Event, error) {
 	e := &Event{ID: id, Source: source, Time: at.UTC(), Correlation: ids, PartitionKey: ids.SessionID}
 	if _, err := e.encode(fact); err != nil {
@@ -59,18 +59,17 @@ func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Eve
 	return e, nil
 }
 
-// OffsetID is the id of an event that is the record at an offset of a stream, for
-// programs that read a journal and publish what it holds. Reading it again gives the
-// same ids, so nothing counts twice. Two records of one source have one id only where
-// stream and offset are the same.
+// OffsetID returns the event id for the record at an offset of a stream. Programs that publish
+// the records of a journal use it. A second run gives the same ids, and no event counts twice.
+// Two records of one source have the same id only if stream and offset are equal.
 func OffsetID(stream string, offset uint64) string {
 	return stream + ":" + strconv.FormatUint(offset, 10)
 }
 
-// Encode makes fact the event's: its type, subject and data, by the rules of
-// [NewEvent], and returns what [Validate] has against the event. That costs much
-// less here, where the fact needs no decoding. It holds for the event as it is
-// now: who changes it validates it again. Errors are those of NewEvent.
+// Encode sets the event's type, subject and data from fact, by the rules of [NewEvent]. It
+// returns the violations that [Validate] finds in the event. Encode needs no decoding of the fact
+// and therefore costs less than Validate. The result describes the current event. A caller that
+// changes the event validates it again. Errors are the errors of NewEvent.
 func (e *Event) Encode(fact Fact) (Violations, error) {
 	clean, err := e.encode(fact)
 	switch {
@@ -83,8 +82,8 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 	return found, nil
 }
 
-// encode is Encode without the check. It reports whether the data is known to
-// decode to fact and to be clean, see [reader].
+// encode is Encode without the check. It reports whether the data is known to decode to fact and
+// to be clean, see [reader].
 func (e *Event) encode(fact Fact) (clean bool, err error) {
 	if v := reflect.ValueOf(fact); v.Kind() != reflect.Pointer || v.IsNil() {
 		return false, Violations{{CodeRequired, "/data", "no fact", "pass a pointer to one of the facts"}}
@@ -109,8 +108,8 @@ func (e *Event) encode(fact Fact) (clean bool, err error) {
 	return false, nil
 }
 
-// EventType returns the standard's name of the event's type, or "" when the
-// type attribute is not one of ours.
+// EventType returns the standard's name of the event's type. It returns "" for a type attribute
+// outside the contract.
 func (e *Event) EventType() Type {
 	t, err := ParseCloudEventsType(e.Type)
 	if err != nil {
@@ -119,11 +118,9 @@ func (e *Event) EventType() Type {
 	return t
 }
 
-// Decode reads the data as the fact that the type attribute names. It is
-// strict where silence would lose something: duplicate keys, invalid UTF-8
-// and values of the wrong type are errors of type [*Violation]; members that
-// this version does not know are ignored. The error wraps [ErrUnknownType]
-// when the type is not known.
+// Decode reads the data as the fact that the type attribute names. Duplicate keys, invalid UTF-8
+// and values of the wrong type are errors of type [*Violation]. Decode ignores members that this
+// version does not know. The error wraps [ErrUnknownType] if the type is unknown.
 func (e *Event) Decode() (Fact, error) {
 	if fact, ok := readFact(e); ok {
 		return fact, nil
@@ -131,8 +128,8 @@ func (e *Event) Decode() (Fact, error) {
 	return contract.decode(e, Type.New)
 }
 
-// decode brings the data to the current version of its type and reads it into
-// what empty makes for the type.
+// decode converts the data to the current version of its type. It reads the data into the fact
+// that empty returns for the type.
 func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 	kind, version, _ := v.parse(e.Type)
 	fact := empty(kind)
@@ -149,7 +146,8 @@ func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 	return fact, nil
 }
 
-// DecodeViolation says what kind of value stood where, and never the value.
+// DecodeViolation returns the place of the fault and the kind of the wrong value, without the
+// value itself.
 func DecodeViolation(err error) *Violation {
 	v := &Violation{Code: CodeMalformed, Pointer: "/data", Fix: "send the data as the event type's schema describes it"}
 	var semantic *json.SemanticError
@@ -173,7 +171,7 @@ func DecodeViolation(err error) *Violation {
 	return v
 }
 
-// KindName names a kind of JSON value for a sentence.
+// KindName names a kind of JSON value for a message.
 func KindName(kind jsontext.Kind) string {
 	switch kind {
 	case '"':
@@ -192,7 +190,7 @@ func KindName(kind jsontext.Kind) string {
 	return "no JSON value"
 }
 
-// wanted names what a Go type is written as.
+// wanted names the JSON form of a Go type.
 func wanted(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -215,15 +213,15 @@ func wanted(t reflect.Type) string {
 	return "an object"
 }
 
-// Digest identifies the event's content: SHA-256 over [Event.AppendAttributes] and
-// the SHA-256 of the data bytes, which for JSON leave out white space around the
-// value. It is the same in structured and in binary mode.
+// Digest identifies the event's content. It is SHA-256 over [Event.AppendAttributes] and the
+// SHA-256 of the data bytes. For JSON, white space around the value does not count. The digest is
+// the same in structured and in binary mode.
 func (e *Event) Digest() [32]byte {
 	return e.DigestWith(e.AppendAttributes(make([]byte, 0, 1024)))
 }
 
-// DigestWith is Digest for who has what [Event.AppendAttributes] gives. It may write
-// behind the attributes, where their slice has room.
+// DigestWith is Digest for callers that have already computed [Event.AppendAttributes]. It may
+// write into the spare capacity of attributes.
 func (e *Event) DigestWith(attributes []byte) [32]byte {
 	data := e.Data
 	if isJSON(e.DataContentType) {
@@ -233,10 +231,9 @@ func (e *Event) DigestWith(attributes []byte) [32]byte {
 	return sha256.Sum256(append(attributes, content[:]...))
 }
 
-// AppendAttributes appends every attribute that e has, sorted by name, each name
-// and each value preceded by its length as a uvarint, and returns the longer b. No
-// two sets of attributes give the same bytes. Digests and the leaves of the
-// transparency log are made of it.
+// AppendAttributes appends every attribute of e, sorted by name, and returns the extended b. The
+// length of each name and value precedes it as a uvarint. Different sets of attributes give
+// different bytes. Digests and the leaves of the transparency log use these bytes.
 func (e *Event) AppendAttributes(b []byte) []byte {
 	if len(e.Extensions) == 0 {
 		e.known(func(a *attribute, value string) { b = appendField(appendField(b, a.name), value) })
@@ -252,22 +249,21 @@ func appendField(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Identity is the first 8 bytes of a hash over (source, id). Two events with
-// the same identity are the same fact once tenant, source and id are compared;
-// the short hash only finds the candidates.
+// Identity returns the first 8 bytes of a hash over (source, id). The short hash only finds
+// candidates: a caller also compares tenant, source and id.
 func (e *Event) Identity() uint64 {
 	return IdentityOf(e.IdentitySum())
 }
 
-// IdentitySum is the whole hash over (source, id): two events of one tenant with the
-// same sum are the same fact.
+// IdentitySum returns the whole hash over (source, id). Two events of one tenant with the same
+// sum are the same fact.
 func (e *Event) IdentitySum() [32]byte { return identitySum(e.Source, e.ID) }
 
-// IdentityOf is the [Event.Identity] that an [Event.IdentitySum] begins with.
+// IdentityOf returns the [Event.Identity] of an [Event.IdentitySum].
 func IdentityOf(sum [32]byte) uint64 { return binary.BigEndian.Uint64(sum[:8]) }
 
-// MessageID is the Nats-Msg-Id of the event: a hash of source and id together. The
-// tenants of a stream share message ids, so another tenant may have taken it.
+// MessageID returns the Nats-Msg-Id of the event: a hash of source and id. The tenants of a
+// stream share message ids. Another tenant may therefore already use the same id.
 func (e *Event) MessageID() string {
 	sum := identitySum(e.Source, e.ID)
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
@@ -277,32 +273,31 @@ func identitySum(source, id string) [32]byte {
 	return sha256.Sum256(appendField(appendField(make([]byte, 0, 256), source), id))
 }
 
-// Version is the schema_version that this package writes into every data
-// object. Readers accept any.
+// Version is the schema_version that this package writes into every data object. Readers accept
+// any version.
 const Version = "0.1.0"
 
-// A Fact is the data of one event: something that happened to a context
-// window. The concrete types are the structs of the fact_*.go files, always
-// used as pointers.
+// A Fact is the data of one event: a change of a context window. The concrete types are pointers
+// to the structs of the fact_*.go files.
 type Fact interface {
-	// EventType is the standard's name of what happened.
+	// EventType returns the standard's name of the event.
 	EventType() Type
-	// Base is the part that every fact has.
+	// Base returns the part that all facts share.
 	Base() *Common
-	// RecordID is the id of the record that the fact is about; it becomes the
-	// CloudEvents subject.
+	// RecordID returns the id of the record that the fact is about. It becomes the CloudEvents
+	// subject.
 	RecordID() string
 }
 
-// Common is the part that every data object has.
+// Common is the part that all data objects share.
 type Common struct {
-	SchemaVersion string         `json:"schema_version"`           // of the Agent Context standard
-	Kind          Type           `json:"event_type"`               // the standard's name of what happened
-	PolicyRefs    []Ref          `json:"policy_refs,omitempty"`    // policies that it was done under
-	EvidenceRefs  []Ref          `json:"evidence_refs,omitempty"`  // evidence that cites this
+	SchemaVersion string         `json:"schema_version"`           // version of the Agent Context standard
+	Kind          Type           `json:"event_type"`               // the standard's name of the event
+	PolicyRefs    []Ref          `json:"policy_refs,omitempty"`    // policies that applied
+	EvidenceRefs  []Ref          `json:"evidence_refs,omitempty"`  // evidence that cites the record
 	TelemetryRefs []Ref          `json:"telemetry_refs,omitempty"` // spans and traces
-	Metadata      map[string]any `json:"metadata,omitempty"`       // the producer's own; no part of the contract
+	Metadata      map[string]any `json:"metadata,omitempty"`       // the producer's own values, outside the contract
 }
 
-// Base returns c itself, so that a struct that embeds Common satisfies [Fact].
+// Base returns c. A struct that embeds Common therefore implements [Fact].
 func (c *Common) Base() *Common { return c }

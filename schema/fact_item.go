@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Surface is what was available to choose from.
+// Surface is the set of items, sources and capabilities that a selection can choose from.
 type Surface struct {
 	SurfaceID           string     `json:"surface_id" ctx:"required"`                  // id of the record
-	Scope               string     `json:"scope,omitempty" words:"Scope"`              // what it is about
-	SurfaceKind         string     `json:"surface_kind,omitempty" words:"SurfaceKind"` // what was offered
+	Scope               string     `json:"scope,omitempty" words:"Scope"`              // the scope that the record is about
+	SurfaceKind         string     `json:"surface_kind,omitempty" words:"SurfaceKind"` // kind of the surface
 	AvailableItemRefs   []Ref      `json:"available_item_refs,omitempty"`              // items that could be chosen
 	AvailableSourceRefs []Ref      `json:"available_source_refs,omitempty"`            // sources that could be read
 	CapabilityRefs      []Ref      `json:"capability_refs,omitempty"`                  // tools and skills that could be used
-	Visibility          []string   `json:"visibility,omitempty" words:"Visibility"`    // who may see it
-	ExpiresAt           *time.Time `json:"expires_at,omitempty"`                       // RFC 3339
+	Visibility          []string   `json:"visibility,omitempty" words:"Visibility"`    // the targets that may see it
+	ExpiresAt           *time.Time `json:"expires_at,omitempty"`                       // when the surface expires, RFC 3339
 }
 
 func (s *Surface) RecordID() string { return s.SurfaceID }
@@ -37,21 +37,21 @@ type SurfaceUpdated struct {
 func (*SurfaceCreated) EventType() Type { return TypeSurfaceCreated }
 func (*SurfaceUpdated) EventType() Type { return TypeSurfaceUpdated }
 
-// SourceRef says where content came from.
+// SourceRef names the source of content.
 type SourceRef struct {
 	SourceID         string           `json:"source_id,omitempty"`                      // id of the source
-	URI              string           `json:"uri,omitzero"`                             // where the source is
-	SourceKind       string           `json:"source_kind,omitempty" words:"SourceKind"` // what the source is
-	Selector         any              `json:"selector,omitzero"`                        // which part of the source: an object with a type, an array or a string
+	URI              string           `json:"uri,omitzero"`                             // location of the source
+	SourceKind       string           `json:"source_kind,omitempty" words:"SourceKind"` // kind of the source
+	Selector         any              `json:"selector,omitzero"`                        // the part of the source: an object with a type, an array or a string
 	Digest           string           `json:"digest,omitempty"`                         // keyed digest of the content
-	Authority        string           `json:"authority,omitempty"`                      // who vouches for the source
+	Authority        string           `json:"authority,omitempty"`                      // the authority that vouches for the source
 	ExternalMappings []map[string]any `json:"external_mappings,omitempty"`              // ids of the source in other systems
-	RetrievedAt      *time.Time       `json:"retrieved_at,omitempty"`                   // when it was read, RFC 3339
+	RetrievedAt      *time.Time       `json:"retrieved_at,omitempty"`                   // when the source was read, RFC 3339
 	ModifiedAt       *time.Time       `json:"modified_at,omitempty"`                    // when the source last changed, RFC 3339
 }
 
-// UnmarshalJSONFrom reads the object form, or the bare string that the
-// standard also allows: a URI when it has a colon, an id otherwise.
+// UnmarshalJSONFrom reads the object form or a bare string, which the standard also allows. A
+// string with a colon is a URI. Any other string is an id.
 func (s *SourceRef) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '"' {
 		type plain SourceRef
@@ -73,55 +73,54 @@ func (s *SourceRef) fromText(text string) error {
 	return nil
 }
 
-// Item is one unit of context. ContentDigest commits to the content by a
-// keyed digest; the content itself is present only when a producer chose to
-// inline it.
+// Item is one unit of context. ContentDigest is a keyed digest of the content. The content itself
+// is present only if the producer chose to send it inline.
 type Item struct {
 	ItemID          string         `json:"item_id" ctx:"required"`                     // id of the record
-	ContextKind     string         `json:"context_kind,omitempty" words:"ContextKind"` // what the item is
-	Title           string         `json:"title,omitempty"`                            // for people
-	ContentMode     ContentMode    `json:"content_mode,omitempty"`                     // how the content travels
-	Content         any            `json:"content,omitzero"`                           // inline content, where a producer chose to send it
-	ContentRef      Ref            `json:"content_ref,omitzero"`                       // where the content is
+	ContextKind     string         `json:"context_kind,omitempty" words:"ContextKind"` // kind of the item
+	Title           string         `json:"title,omitempty"`                            // title for people
+	ContentMode     ContentMode    `json:"content_mode,omitempty"`                     // how the item carries its content
+	Content         any            `json:"content,omitzero"`                           // inline content, if the producer chose to send it
+	ContentRef      Ref            `json:"content_ref,omitzero"`                       // location of the content
 	ContentDigest   string         `json:"content_digest,omitempty"`                   // keyed digest of the content
 	MimeType        string         `json:"mime_type,omitempty"`                        // media type of the content
 	Language        string         `json:"language,omitempty"`                         // BCP 47 tag
 	SourceRefs      []SourceRef    `json:"source_refs,omitempty"`                      // where the content came from
 	TokenEstimate   *int64         `json:"token_estimate,omitempty"`                   // tokens of the content
-	Estimator       string         `json:"estimator,omitempty"`                        // what counted the tokens
+	Estimator       string         `json:"estimator,omitempty"`                        // the estimator that counted the tokens
 	ByteSize        *int64         `json:"byte_size,omitempty"`                        // bytes of the content
-	Freshness       any            `json:"freshness,omitzero"`                         // how current it is: a word or an object
+	Freshness       any            `json:"freshness,omitzero"`                         // how current the content is: a word or an object
 	TrustLevel      string         `json:"trust_level,omitempty"`                      // how far the source is trusted
-	Sensitivity     string         `json:"sensitivity,omitempty"`                      // how sensitive it is, such as internal
-	RedactionState  RedactionState `json:"redaction_state,omitempty"`                  // how much is withheld
+	Sensitivity     string         `json:"sensitivity,omitempty"`                      // how sensitive the content is, such as internal
+	RedactionState  RedactionState `json:"redaction_state,omitempty"`                  // how much of the content is withheld
 	RedactionReason string         `json:"redaction_reason,omitempty"`                 // why content is withheld
-	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"`    // who may see it
-	Priority        *float64       `json:"priority,omitempty"`                         // higher is kept longer
-	Pinned          bool           `json:"pinned,omitzero"`                            // whether nothing may take it out of the window
-	Essential       bool           `json:"essential,omitzero"`                         // whether it stays where other retrieved context is dropped
-	BindingID       string         `json:"binding_id,omitempty"`                       // the resource, as a run has it, whose provider gave it
-	Layer           string         `json:"layer,omitempty"`                            // what fills the window: system, user, tool_results, …
-	Role            string         `json:"role,omitempty"`                             // of the message: system, user, assistant, tool
-	Offers          []Ref          `json:"offers,omitempty"`                           // items and sources that it proposes to the model
-	OfferedBy       Ref            `json:"offered_by,omitzero"`                        // the item that proposed this one, which the model accepted
+	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"`    // the targets that may see it
+	Priority        *float64       `json:"priority,omitempty"`                         // priority; an item with a higher priority is kept longer
+	Pinned          bool           `json:"pinned,omitzero"`                            // whether the item must stay in the window
+	Essential       bool           `json:"essential,omitzero"`                         // whether the item stays when other retrieved context is dropped
+	BindingID       string         `json:"binding_id,omitempty"`                       // the run's resource binding whose provider supplied this context
+	Layer           string         `json:"layer,omitempty"`                            // layer of the window: system, user, tool_results, …
+	Role            string         `json:"role,omitempty"`                             // role of the message: system, user, assistant, tool
+	Offers          []Ref          `json:"offers,omitempty"`                           // items and sources that the item proposes to the model
+	OfferedBy       Ref            `json:"offered_by,omitzero"`                        // the item that proposed this item; the model accepted the proposal
 	Reads           string         `json:"reads,omitempty"`                            // the file or resource that the content shows
-	Parts           []Part         `json:"parts,omitempty"`                            // the content's parts, in order, where it is more than one text
+	Parts           []Part         `json:"parts,omitempty"`                            // parts of the content, in order, if the content is more than one text
 }
 
-// Part is one part of an item's content (seed 003): a text, an image, a file. It
-// refers to its content and never holds it. A text needs a reference, a digest or a
-// size, any other part a reference.
+// Part is one part of an item's content (seed 003): a text, an image, a file. It refers to its
+// content and never holds it. A text needs a reference, a digest or a size. Any other part needs
+// a reference.
 type Part struct {
-	PartKind  string `json:"part_kind" words:"PartKind"` // text, image, file, …
-	Name      string `json:"name,omitempty"`             // such as the name of the file
+	PartKind  string `json:"part_kind" words:"PartKind"` // kind of the part: text, image, file, …
+	Name      string `json:"name,omitempty"`             // name of the part, such as a file name
 	MimeType  string `json:"mime_type,omitempty"`        // media type of the content
-	Ref       Ref    `json:"ref,omitzero"`               // where the content is
-	Detail    string `json:"detail,omitempty"`           // how closely the model looks: auto, low, high
+	Ref       Ref    `json:"ref,omitzero"`               // location of the content
+	Detail    string `json:"detail,omitempty"`           // detail at which the model views the part: auto, low, high
 	ByteSize  *int64 `json:"byte_size,omitempty"`        // bytes of the content
 	Digest    string `json:"digest,omitempty"`           // keyed digest of the content
 	Tokens    *int64 `json:"tokens,omitempty"`           // tokens of the part
-	Estimator string `json:"estimator,omitempty"`        // what counted the tokens
-	Content   any    `json:"content,omitzero"`           // refused: a part refers to its content
+	Estimator string `json:"estimator,omitempty"`        // the estimator that counted the tokens
+	Content   any    `json:"content,omitzero"`           // must be absent: a part refers to its content
 }
 
 func (i *Item) RecordID() string { return i.ItemID }
@@ -142,7 +141,7 @@ type ItemUpdated struct {
 type ItemRemoved struct {
 	Common
 	ItemID string `json:"item_id" ctx:"required"` // id of the record
-	Reason string `json:"reason,omitempty"`       // why, for people
+	Reason string `json:"reason,omitempty"`       // the reason, for people
 }
 
 func (*ItemAdded) EventType() Type      { return TypeItemAdded }
@@ -150,27 +149,27 @@ func (*ItemUpdated) EventType() Type    { return TypeItemUpdated }
 func (*ItemRemoved) EventType() Type    { return TypeItemRemoved }
 func (f *ItemRemoved) RecordID() string { return f.ItemID }
 
-// LogAppended records one entry of the append-only item log (seed 003).
-// ItemType is message, function_call, function_call_output, reasoning or an
-// extension of the form prefix:name. ToolCallID joins a function_call to its
-// output; CallID is the model call that produced the entry.
+// LogAppended records one entry of the append-only item log (seed 003). ItemType is message,
+// function_call, function_call_output, reasoning or an extension of the form prefix:name.
+// ToolCallID joins a function_call to its output. CallID is the model call that produced the
+// entry.
 type LogAppended struct {
 	Common
 	LogItemID     string   `json:"log_item_id" ctx:"required"`          // id of the record
-	LogID         string   `json:"log_id,omitempty"`                    // default: the thread
-	Position      *int64   `json:"position,omitempty"`                  // in the log, from 0
-	ItemType      string   `json:"item_type" ctx:"required"`            // message, function_call, function_call_output, reasoning or prefix:name
-	Role          string   `json:"role,omitempty"`                      // of the message: system, user, assistant, tool
-	Name          string   `json:"name,omitempty"`                      // of the function
+	LogID         string   `json:"log_id,omitempty"`                    // id of the item log; default: the thread
+	Position      *int64   `json:"position,omitempty"`                  // position in the item log, from 0
+	ItemType      string   `json:"item_type" ctx:"required"`            // type of the entry: message, function_call, function_call_output, reasoning or prefix:name
+	Role          string   `json:"role,omitempty"`                      // role of the message: system, user, assistant, tool
+	Name          string   `json:"name,omitempty"`                      // name of the function
 	ToolCallID    string   `json:"tool_call_id,omitempty"`              // the tool call
-	CallID        string   `json:"call_id,omitempty"`                   // the model call that it belongs to
-	Status        string   `json:"status,omitempty"`                    // in_progress, completed, incomplete
+	CallID        string   `json:"call_id,omitempty"`                   // the model call of the record
+	Status        string   `json:"status,omitempty"`                    // status of the entry: in_progress, completed or incomplete
 	ItemRef       Ref      `json:"item_ref,omitzero"`                   // the context item that the entry carries
-	ParentRef     Ref      `json:"parent_ref,omitzero"`                 // the entry that this one follows
-	Tokens        *int64   `json:"tokens,omitempty"`                    // by the estimator of the call
+	ParentRef     Ref      `json:"parent_ref,omitzero"`                 // the entry before this entry
+	Tokens        *int64   `json:"tokens,omitempty"`                    // tokens by the call's estimator
 	ByteSize      *int64   `json:"byte_size,omitempty"`                 // bytes of the content
 	ContentDigest string   `json:"content_digest,omitempty"`            // keyed digest of the content
-	Markers       []string `json:"markers,omitempty" words:"LogMarker"` // what the content holds beyond its type
+	Markers       []string `json:"markers,omitempty" words:"LogMarker"` // properties of the content beyond the item type
 }
 
 func (*LogAppended) EventType() Type    { return TypeLogAppended }
@@ -179,56 +178,56 @@ func (f *LogAppended) RecordID() string { return f.LogItemID }
 // Block is one ordered part of an assembly.
 type Block struct {
 	Block          string         `json:"block"`                                   // the block's name or id
-	ItemRefs       []Ref          `json:"item_refs,omitempty"`                     // items that it holds, in order
-	Position       *int64         `json:"position,omitempty"`                      // 0 is first
-	Layer          string         `json:"layer,omitempty"`                         // what fills the window: system, user, tool_results, …
-	Role           string         `json:"role,omitempty"`                          // of the message: system, user, assistant, tool
-	Wrapper        string         `json:"wrapper,omitempty"`                       // what stands around the items
-	Visibility     []string       `json:"visibility,omitempty" words:"Visibility"` // who may see it
-	Tokens         *int64         `json:"tokens,omitempty"`                        // by the estimator of the call
+	ItemRefs       []Ref          `json:"item_refs,omitempty"`                     // the items in it, in order
+	Position       *int64         `json:"position,omitempty"`                      // position of the block; 0 is first
+	Layer          string         `json:"layer,omitempty"`                         // layer of the window: system, user, tool_results, …
+	Role           string         `json:"role,omitempty"`                          // role of the message: system, user, assistant, tool
+	Wrapper        string         `json:"wrapper,omitempty"`                       // the wrapper around the items
+	Visibility     []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it
+	Tokens         *int64         `json:"tokens,omitempty"`                        // tokens by the call's estimator
 	Digest         string         `json:"digest,omitempty"`                        // keyed digest of the content
-	RedactionState RedactionState `json:"redaction_state,omitempty"`               // how much is withheld
-	Content        string         `json:"content,omitempty"`                       // the text itself, where a producer chose to inline it
+	RedactionState RedactionState `json:"redaction_state,omitempty"`               // how much of the content is withheld
+	Content        string         `json:"content,omitempty"`                       // the text, if the producer chose to send it inline
 }
 
-// AssemblyCreated records the ordered blocks made for one target. It does not
-// say that they became visible: that is [InjectionApplied].
+// AssemblyCreated records the ordered blocks for one target. [InjectionApplied] records that the
+// blocks became visible.
 type AssemblyCreated struct {
 	Common
 	AssemblyID      string         `json:"assembly_id" ctx:"required"`              // id of the record
-	CallID          string         `json:"call_id,omitempty"`                       // the model call that it belongs to
-	Target          string         `json:"target" ctx:"required"`                   // who is to see it, such as model
-	OrderedBlocks   []Block        `json:"ordered_blocks" ctx:"required"`           // in the order of the window
+	CallID          string         `json:"call_id,omitempty"`                       // the model call of the record
+	Target          string         `json:"target" ctx:"required"`                   // the target that receives it, such as model
+	OrderedBlocks   []Block        `json:"ordered_blocks" ctx:"required"`           // blocks in the order of the window
 	WrappingPolicy  Ref            `json:"wrapping_policy,omitzero"`                // how items are wrapped
-	SeparatorPolicy Ref            `json:"separator_policy,omitzero"`               // how blocks are told apart
-	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"` // who may see it
+	SeparatorPolicy Ref            `json:"separator_policy,omitzero"`               // how blocks are separated
+	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it
 	BudgetRef       Ref            `json:"budget_ref,omitzero"`                     // the budget in force
-	SourceItemRefs  []Ref          `json:"source_item_refs,omitempty"`              // items that it was made from
-	RedactionState  RedactionState `json:"redaction_state,omitempty"`               // how much is withheld
+	SourceItemRefs  []Ref          `json:"source_item_refs,omitempty"`              // items of the assembly
+	RedactionState  RedactionState `json:"redaction_state,omitempty"`               // how much of the content is withheld
 }
 
 func (*AssemblyCreated) EventType() Type    { return TypeAssemblyCreated }
 func (f *AssemblyCreated) RecordID() string { return f.AssemblyID }
 
-// Injection is what both injection facts share.
+// Injection holds the members that both injection facts share.
 type Injection struct {
 	InjectionID    string         `json:"injection_id" ctx:"required"` // id of the record
-	CallID         string         `json:"call_id,omitempty"`           // the model call that it belongs to
+	CallID         string         `json:"call_id,omitempty"`           // the model call of the record
 	AssemblyID     string         `json:"assembly_id,omitempty"`       // the assembly of blocks
-	Target         string         `json:"target,omitempty"`            // who is to see it, such as model
-	InjectionPoint InjectionPoint `json:"injection_point,omitempty"`   // where in the request it stands
-	InjectionKind  string         `json:"injection_kind,omitempty"`    // window, head, persona, reminder, memory, tool_visible, …
-	ItemRefs       []Ref          `json:"item_refs,omitempty"`         // items that it holds, in order
-	AttachedTo     Ref            `json:"attached_to,omitzero"`        // the message or item that it stands with
-	Ephemeral      bool           `json:"ephemeral,omitzero"`          // whether it is gone after the call
-	BindingID      string         `json:"binding_id,omitempty"`        // the resource, as a run has it, whose provider gave it
+	Target         string         `json:"target,omitempty"`            // the target that receives it, such as model
+	InjectionPoint InjectionPoint `json:"injection_point,omitempty"`   // place of the context in the request
+	InjectionKind  string         `json:"injection_kind,omitempty"`    // kind of the injection: window, head, persona, reminder, memory, tool_visible, …
+	ItemRefs       []Ref          `json:"item_refs,omitempty"`         // the items in it, in order
+	AttachedTo     Ref            `json:"attached_to,omitzero"`        // the message or item that the context is attached to
+	Ephemeral      bool           `json:"ephemeral,omitzero"`          // whether the context is removed after the call
+	BindingID      string         `json:"binding_id,omitempty"`        // the run's resource binding whose provider supplied this context
 	PersonaFrom    string         `json:"persona_from,omitempty"`      // the persona before
 	PersonaTo      string         `json:"persona_to,omitempty"`        // the persona after
-	CueItemRef     Ref            `json:"cue_item_ref,omitzero"`       // what caused the change of persona
-	Tokens         *int64         `json:"tokens,omitempty"`            // by the estimator of the call
+	CueItemRef     Ref            `json:"cue_item_ref,omitzero"`       // the item that caused the change of persona
+	Tokens         *int64         `json:"tokens,omitempty"`            // tokens by the call's estimator
 	Digest         string         `json:"digest,omitempty"`            // keyed digest of the content
-	RedactionState RedactionState `json:"redaction_state,omitempty"`   // how much is withheld
-	Content        string         `json:"content,omitempty"`           // the text itself, where a producer chose to inline it
+	RedactionState RedactionState `json:"redaction_state,omitempty"`   // how much of the content is withheld
+	Content        string         `json:"content,omitempty"`           // the text, if the producer chose to send it inline
 }
 
 func (i *Injection) RecordID() string { return i.InjectionID }
@@ -239,12 +238,12 @@ type InjectionApplied struct {
 	Injection
 }
 
-// InjectionRemoved records that injected context was taken away again.
+// InjectionRemoved records that injected context was removed.
 type InjectionRemoved struct {
 	Common
 	Injection
-	ReplacedBy    Ref    `json:"replaced_by,omitzero"`      // what stands there now
-	RemovedByPass string `json:"removed_by_pass,omitempty"` // the elision pass that took it away
+	ReplacedBy    Ref    `json:"replaced_by,omitzero"`      // the replacement for the removed context
+	RemovedByPass string `json:"removed_by_pass,omitempty"` // the elision pass that removed the context
 }
 
 func (*InjectionApplied) EventType() Type { return TypeInjectionApplied }

@@ -113,7 +113,7 @@ func (c sourceComments) structSchema(st reflect.Type, defs object) object {
 				vocabulary = or(vocabulary, f.Type.Name())
 			}
 			if words := c.words[vocabulary]; len(words) > 0 && vocabulary != "Type" {
-				about = strings.TrimSpace(about+". Known words: "+strings.Join(words, ", ")) + "; others are kept."
+				about = strings.TrimSpace(about+". Known words: "+strings.Join(words, ", ")) + ". Other words are kept."
 				if f.Type.Kind() == reflect.String {
 					p["examples"] = words
 				} else {

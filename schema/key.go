@@ -17,15 +17,13 @@ import (
 	"time"
 )
 
-// Key is a tenant's secret for digests. Content of low entropy is committed
-// to with it and never with a bare hash, so that a digest alone does not give
-// the content away. The secret appears in no string form of the key.
+// Key is a tenant's secret for keyed digests. A bare hash of content with low entropy would
+// reveal the content. A keyed digest does not. No string form of the key contains the secret.
 type Key struct {
 	ID      string // public; named in every digest
 	Created time.Time
-	// secret is a function because fmt prints unexported fields of
-	// unexported fields without asking for their methods, and a pointer is
-	// followed for a verb that does not fit. A function is never called.
+	// secret is a function because fmt never calls functions. fmt ignores the String methods of
+	// nested unexported fields, and it follows pointers for some verbs.
 	secret func() []byte
 }
 
@@ -39,8 +37,8 @@ func NewKey(r io.Reader, now time.Time) (Key, error) {
 	return Key{"k" + hex.EncodeToString(sum[:5]), now.UTC().Truncate(time.Second), func() []byte { return secret }}, nil
 }
 
-// Digest commits to content: "hmac-sha256:<key id>:<hex>". The zero Key
-// commits to nothing and returns "".
+// Digest returns the keyed digest of content: "hmac-sha256:<key id>:<hex>". The zero Key returns
+// "".
 func (k Key) Digest(content []byte) string {
 	if k.secret == nil {
 		return ""
@@ -50,9 +48,8 @@ func (k Key) Digest(content []byte) string {
 	return "hmac-sha256:" + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Derive returns 32 bytes that depend on the key and on purpose and say nothing
-// about the key or another purpose, to key something else with. The zero Key
-// derives nil.
+// Derive returns 32 bytes for the key and the purpose, for use as another key. The bytes reveal
+// neither the key nor the bytes of another purpose. The zero Key returns nil.
 func (k Key) Derive(purpose string) []byte {
 	if k.secret == nil {
 		return nil
@@ -65,7 +62,7 @@ func (k Key) Derive(purpose string) []byte {
 // String returns the id. Secrets are never printed.
 func (k Key) String() string { return "key " + k.ID }
 
-// GoString returns the id, so that %#v prints no secret either.
+// GoString returns the id. %#v therefore prints no secret.
 func (k Key) GoString() string { return k.String() }
 
 // LogValue returns the id for structured logs.
@@ -74,8 +71,8 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.ID) }
 // IsZero reports whether k holds no key.
 func (k Key) IsZero() bool { return k.ID == "" }
 
-// KeyRing is a tenant's keys, oldest first. The last one makes new digests;
-// the others are kept because old digests name them.
+// KeyRing is a tenant's keys, oldest first. The last key makes new digests. The other keys are
+// kept because old digests name them.
 type KeyRing struct {
 	Tenant string
 	Keys   []Key
@@ -98,8 +95,8 @@ func (r KeyRing) Rotate(now time.Time) (KeyRing, error) {
 	return KeyRing{r.Tenant, append(r.Keys[:len(r.Keys):len(r.Keys)], key)}, nil
 }
 
-// Format writes the ring as text: a line "tenant <name>", then one line a key
-// with id, creation time and secret. The result is secret.
+// Format writes the ring as text: a line "tenant <name>", then one line per key with id, creation
+// time and secret. The result is secret.
 func (r KeyRing) Format() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tenant %s\n", escapeToken(r.Tenant))
@@ -112,8 +109,7 @@ func (r KeyRing) Format() []byte {
 	return b.Bytes()
 }
 
-// ParseKeyRing reads what [KeyRing.Format] wrote. Errors name the line and
-// never its content.
+// ParseKeyRing reads the text of [KeyRing.Format]. Errors name the line and never its content.
 func ParseKeyRing(text []byte) (KeyRing, error) {
 	var ring KeyRing
 	var named bool
@@ -128,7 +124,7 @@ func ParseKeyRing(text []byte) (KeyRing, error) {
 				return KeyRing{}, fmt.Errorf("key ring line %d: the tenant is not escaped as %%XX", n)
 			}
 			if named {
-				return KeyRing{}, fmt.Errorf("key ring line %d: a second tenant; keep one ring a file", n)
+				return KeyRing{}, fmt.Errorf("key ring line %d: a second tenant; keep each ring in its own file", n)
 			}
 			ring.Tenant, named = tenant, true
 		case fields[0] == "key" && len(fields) == 4:
@@ -137,7 +133,7 @@ func ParseKeyRing(text []byte) (KeyRing, error) {
 				return KeyRing{}, fmt.Errorf("key ring line %d: %w", n, err)
 			}
 			if slices.ContainsFunc(ring.Keys, func(k Key) bool { return k.ID == key.ID }) {
-				return KeyRing{}, fmt.Errorf("key ring line %d: a second key of the same id", n)
+				return KeyRing{}, fmt.Errorf("key ring line %d: a second key with the same id; remove one of the two", n)
 			}
 			ring.Keys = append(ring.Keys, key)
 		default:

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// planBuilder makes the plans of struct types, one each.
+// planBuilder makes one plan per struct type.
 type planBuilder map[reflect.Type]*plan
 
 func (b planBuilder) plan(t reflect.Type) *plan {
@@ -42,7 +42,7 @@ func (b planBuilder) add(p *plan, t reflect.Type, outer []int) {
 	}
 }
 
-// reading returns what reads a value of type t.
+// reading returns the function that reads a value of type t.
 func (b planBuilder) reading(t reflect.Type) reading {
 	switch t {
 	case reflect.TypeFor[Ref]():
@@ -170,8 +170,8 @@ func readCount(q *reader, v reflect.Value) bool {
 	return ok
 }
 
-// readTime takes times in UTC, with or without a fraction behind a point; the
-// decoder sees to offsets, and refuses the comma that package time allows.
+// readTime reads times in UTC, with or without a fraction after a point. The decoder handles
+// offsets. It refuses the comma that package time allows.
 func readTime(q *reader, v reflect.Value) bool {
 	const whole = len("2006-01-02T15:04:05")
 	text, ok := q.string()
@@ -218,7 +218,7 @@ func readStrings(q *reader, v reflect.Value) bool {
 	return ok
 }
 
-// readList reads an array into a slice of just its size.
+// readList reads an array into a slice of exactly its size.
 func readList[T any](q *reader, read func(*reader) (T, bool)) ([]T, bool) {
 	if !q.open('[') {
 		return nil, false

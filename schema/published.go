@@ -14,9 +14,9 @@ import (
 //go:embed golden/*.json
 var goldenFiles embed.FS
 
-// Golden returns a realistic event of type t in the CloudEvents JSON format,
-// indented to be read, or nil when t is not known. Together the golden events
-// are one turn of a coding agent. The caller may change the bytes.
+// Golden returns a realistic event of type t in the CloudEvents JSON format, indented for
+// readers. It returns nil if t is unknown. Together, the golden events are one turn of a coding
+// agent. The caller may change the bytes.
 func Golden(t Type) []byte {
 	text, err := goldenFiles.ReadFile("golden/" + string(t) + ".json")
 	if err != nil {
@@ -28,10 +28,10 @@ func Golden(t Type) []byte {
 //go:embed jsonschema/*.json
 var schemaFiles embed.FS
 
-// JSONSchema returns the JSON Schema (2020-12) of the data of type t, or nil
-// when t is not known. It is generated from the Go types and their comments,
-// and holds structure alone: the boundary rules are [Validate]'s. Vocabularies
-// are open, as the standard's are. The caller may change the bytes.
+// JSONSchema returns the JSON Schema (2020-12) of the data of type t. It returns nil if t is
+// unknown. The schema is generated from the Go types and their comments. It describes only the
+// structure; [Validate] checks the boundary rules. Vocabularies are open, as in the standard. The
+// caller may change the bytes.
 func JSONSchema(t Type) []byte {
 	text, err := schemaFiles.ReadFile("jsonschema/" + string(t) + ".json")
 	if err != nil {
@@ -43,16 +43,14 @@ func JSONSchema(t Type) []byte {
 //go:embed asyncapi.json
 var asyncAPI []byte
 
-// AsyncAPI returns the AsyncAPI 3 document of everything that ctxledger reads
-// and writes on NATS: a channel per subject, the messages of each in both
-// content modes, the headers, the schemas and the streams. It is generated
-// from the Go types. The caller may change the bytes.
+// AsyncAPI returns the AsyncAPI 3 document of all ctxledger traffic on NATS. The document has one
+// channel per subject. It describes the messages in both content modes, the headers, the schemas
+// and the streams. It is generated from the Go types. The caller may change the bytes.
 func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
 
-// Doc describes a type in Markdown: what it records, its members with their
-// types, units and words, and the rules beyond structure. It is made from the
-// type's JSON Schema and the lists of the boundary rules. It is "" when t is
-// not known.
+// Doc describes a type in Markdown: its purpose, its members with types, units and words, and the
+// rules beyond structure. The text comes from the type's JSON Schema and from the lists of the
+// boundary rules. Doc returns "" if t is unknown.
 func Doc(t Type) string {
 	var s schemaText
 	if !t.Known() || json.Unmarshal(JSONSchema(t), &s) != nil {
@@ -77,7 +75,7 @@ func Doc(t Type) string {
 	return b.String()
 }
 
-// schemaText is what [Doc] reads of a JSON Schema that this package generated.
+// schemaText holds the parts of a generated JSON Schema that [Doc] reads.
 type schemaText struct {
 	Description string                `json:"description"`
 	Ref         string                `json:"$ref"`
@@ -92,7 +90,7 @@ type schemaText struct {
 	Defs        map[string]schemaText `json:"$defs"`
 }
 
-// members writes a line for each member, the required ones first.
+// members writes one line per member, with the required members first.
 func (s *schemaText) members(b *strings.Builder) {
 	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
 		if a, b := slices.Contains(s.Required, x), slices.Contains(s.Required, y); a != b {
@@ -141,37 +139,36 @@ func (s *schemaText) kind() string {
 	return fmt.Sprint(s.Type)
 }
 
-// rulesOf are the rules that [Validate] holds events of a type to beyond the
-// structure that the schema describes.
+// rulesOf returns the rules that [Validate] checks for a type in addition to the schema.
 func rulesOf(t Type) []string {
 	rules := []string{
-		fmt.Sprintf("data stays within %d bytes and %d levels; attributes and ids within %d bytes", MaxEventBytes, MaxDepth, MaxIDBytes),
-		"the event has a time; names are not repeated; text is valid UTF-8",
+		fmt.Sprintf("data has at most %d bytes and %d levels; attributes and ids have at most %d bytes", MaxEventBytes, MaxDepth, MaxIDBytes),
+		"the event has a time, no name occurs twice, and text is valid UTF-8",
 		"no member declares the status of a turn, task, run, step, tool call or approval (rule 1)",
-		"a correlation id at the top of data is the one that the attributes carry (rule 6)",
+		"a correlation id at the top level of data equals the id in the attributes (rule 6)",
 	}
 	fact := t.New()
 	switch fact.(type) {
 	case *SelectionCompleted:
-		rules = append(rules, "each candidate is selected or omitted, not both; each omission has a reason; part is one of parts (rule 4)")
+		rules = append(rules, "each candidate is either selected or omitted, each omission has a reason, and part is from 1 to parts (rule 4)")
 	case *RedactionApplied:
-		rules = append(rules, "policy_refs and a reason are there (rule 5)")
+		rules = append(rules, "policy_refs and a reason are present (rule 5)")
 	case *InjectionApplied, *AssemblyCreated, *ItemAdded, *ItemUpdated:
-		rules = append(rules, "no content where redaction_state is removed or policy_blocked (rule 5)")
+		rules = append(rules, "content is absent if redaction_state is removed or policy_blocked (rule 5)")
 	case *MissingDetected, *MissingRequested:
-		rules = append(rules, "question, requested_from, requested_action and user_summary are there")
+		rules = append(rules, "question, requested_from, requested_action and user_summary are present")
 	case *PressureApplied:
-		rules = append(rules, "step is 1 to 5")
+		rules = append(rules, "step is from 1 to 5")
 	case *EnvelopeCreated, *FactsDropped:
 		rules = append(rules, "ranges are closed, in order and without overlap")
 	}
 	switch c := concernsOf(fact); {
 	case c.missing:
-		rules = append(rules, "nothing grants or implies permission (rule 2)")
+		rules = append(rules, "no member grants or implies a permission (rule 2)")
 	case c.compaction:
-		rules = append(rules, "source_item_refs or source_window says what is replaced, and nothing marks the summary as an answer (rule 3)")
+		rules = append(rules, "source_item_refs or source_window names the replaced items, and no member marks the summary as an answer (rule 3)")
 	case c.summary:
-		rules = append(rules, "source_item_refs or covers_through_position says what is summed up, and nothing marks it as an answer (rule 3)")
+		rules = append(rules, "source_item_refs or covers_through_position names the covered items, and no member marks the summary as an answer (rule 3)")
 	}
 	return rules
 }

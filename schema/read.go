@@ -8,35 +8,33 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads the data of an event in one pass: it decodes the fact, holds the
-// text to JSON's grammar, refuses duplicate names, and asks of every member
-// whether a boundary rule has something against it. It only ever says yes.
-// Whatever is malformed, unusual or against a rule (null for a field, a member
-// that the type does not have, a number that needs thought) makes it give up,
-// and then the decoder and the walk of [boundary] decide, which are the
-// contract. Property tests and a fuzz target hold a yes to their result.
+// reader reads the data of an event in one pass. It decodes the fact, checks the JSON grammar,
+// finds duplicate names and applies the boundary rules to every member. A reader only accepts
+// data. It gives up on malformed data, on rule violations and on unusual values (null for a field,
+// an unknown member, an unusual number). The decoder and the walk of [boundary] then decide; they
+// define the contract. Property tests and a fuzz target compare accepted data with their result.
 //
 // The strings of a fact are parts of one copy of the data.
 type reader struct {
 	data  []byte
-	text  string // data, once more; strings are cut from it
-	at    int    // the next byte
-	depth int    // objects and arrays that are open
-	free  bool   // below a member that holds what others wrote
-	// spaced is set where white space is read; see ref.
+	text  string // copy of data; strings are parts of it
+	at    int    // offset of the next byte
+	depth int    // number of open objects and arrays
+	free  bool   // whether the reader is below a member with foreign content
+	// spaced is set when white space is read; see ref.
 	spaced bool
 	rules  ruling
 }
 
-// A reading takes the value at q.at into v and reports whether it could.
+// A reading reads the value at q.at into v and reports success.
 type reading func(q *reader, v reflect.Value) bool
 
-// A plan says how the objects of one struct type are read and written.
+// A plan holds the steps that read and write the objects of one struct type.
 type plan struct {
 	of     reflect.Type
 	fields []planField
-	// Of a fact: what makes an empty one, its shape, and the attributes that
-	// name its type.
+	// These fields are for a fact: its constructor, its shape, and the attributes that name its
+	// type.
 	empty             func() Fact
 	shape             *shape
 	eventType, schema string
@@ -48,7 +46,7 @@ type planField struct {
 	means *meaning
 	read  reading
 
-	key                 []byte // the name as it is written, with the colon
+	key                 []byte // the name as JSON, with the colon
 	omitZero, omitEmpty bool   // as the encoder understands the tag
 	write               writing
 }
@@ -62,7 +60,7 @@ func (f *planField) in(v reflect.Value) reflect.Value {
 	return v
 }
 
-// plans has the plan of every type of the contract.
+// plans maps every type of the contract to its plan.
 var plans = func() map[Type]*plan {
 	b := planBuilder{}
 	plans := make(map[Type]*plan)
@@ -75,8 +73,7 @@ var plans = func() map[Type]*plan {
 	return plans
 }()
 
-// readFact decodes e, and reports false where the decoder and the walk must
-// see to it.
+// readFact decodes e. It returns false if the decoder and the walk must decide.
 func readFact(e *Event) (Fact, bool) {
 	kind, version, err := contract.parse(e.Type)
 	p := plans[kind]
@@ -88,14 +85,14 @@ func readFact(e *Event) (Fact, bool) {
 	*q = reader{data: e.Data, text: string(e.Data), rules: ruling{event: e, concerns: concernsOf(fact)}}
 	ok := q.object(p, reflect.ValueOf(fact).Elem())
 	q.space()
-	// An item says only in its content mode that it is a summary.
+	// Only the content mode of an item shows whether the item is a summary.
 	ok = ok && q.at == len(q.data) && concernsOf(fact) == q.rules.concerns
 	*q = reader{}
 	readers.Put(q)
 	return fact, ok
 }
 
-// readers spares an allocation an event.
+// readers saves one allocation per event.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // object reads an object into a struct.
@@ -131,8 +128,7 @@ func (q *reader) object(p *plan, v reflect.Value) bool {
 	return true
 }
 
-// ruledMember reads the value of a member that means something to the rules, and
-// asks them.
+// ruledMember reads the value of a member that a rule concerns, and applies the rules.
 func (q *reader) ruledMember(name string, means *meaning, v reflect.Value, read reading) bool {
 	q.space()
 	m := member{name: []byte(name), value: q.data[q.at:], depth: q.depth, free: q.free}
@@ -142,7 +138,7 @@ func (q *reader) ruledMember(name string, means *meaning, v reflect.Value, read 
 	return ok && q.allowed(m, means)
 }
 
-// allowed reports whether no rule has anything against a member that was read.
+// allowed reports whether no rule refuses the member.
 func (q *reader) allowed(m member, means *meaning) bool {
 	if means != nil {
 		q.rules.apply(m, means)
@@ -150,8 +146,8 @@ func (q *reader) allowed(m member, means *meaning) bool {
 	return len(q.rules.found) == 0
 }
 
-// find returns the index of the field called name, or -1. Writers keep the
-// order of the fields, so it looks from next on.
+// find returns the index of the field called name, or -1. It starts at next, because writers keep
+// the order of the fields.
 func (p *plan) find(name string, next int) int {
 	for i := next; i < len(p.fields); i++ {
 		if p.fields[i].name == name {
@@ -166,9 +162,8 @@ func (p *plan) find(name string, next int) int {
 	return -1
 }
 
-// The values that [reader] reads without knowing a Go type for them, and the
-// marks of JSON's grammar. Each function starts at a value or a mark, with or
-// without white space before it, and ends behind it.
+// The functions below read the marks of JSON's grammar, and values without a Go type. Each function
+// starts at a value or mark, or at the white space before it. It ends after the value or mark.
 
 // peek returns the first byte of the next value or mark, and 0 at the end.
 func (q *reader) peek() byte {
@@ -201,7 +196,7 @@ func (q *reader) open(mark byte) bool {
 	return true
 }
 
-// end reads the closing mark if it comes next.
+// end reads the closing mark if it is the next byte.
 func (q *reader) end(mark byte) bool {
 	if q.peek() != mark {
 		return false
@@ -211,8 +206,7 @@ func (q *reader) end(mark byte) bool {
 	return true
 }
 
-// more reads the mark behind a member or element, and reports whether another
-// one follows.
+// more reads the mark after a member or element, and reports whether another one follows.
 func (q *reader) more(mark byte) (more, ok bool) {
 	if q.peek() == ',' {
 		q.at++
@@ -257,8 +251,7 @@ func (q *reader) string() (string, bool) {
 	return "", false
 }
 
-// escaped reads the string that begins at start and has its first backslash
-// at the given place.
+// escaped reads the string that begins at start. Its first backslash is at the offset at.
 func (q *reader) escaped(start, at int) (string, bool) {
 	for ; at < len(q.data) && q.data[at] != '"'; at++ {
 		if q.data[at] == '\\' {
@@ -327,7 +320,7 @@ func (q *reader) digits() (n int) {
 	return n
 }
 
-// literal reads one of the words of JSON if it comes next.
+// literal reads one of the words of JSON if it is the next token.
 func (q *reader) literal(word string) bool {
 	q.space()
 	if len(q.data)-q.at < len(word) || q.text[q.at:q.at+len(word)] != word {
@@ -337,7 +330,7 @@ func (q *reader) literal(word string) bool {
 	return true
 }
 
-// any reads a value as the decoder reads it into an interface.
+// any reads a value into the types that the decoder uses for an interface.
 func (q *reader) any() (any, bool) {
 	switch q.peek() {
 	case '"':
@@ -371,7 +364,7 @@ func (q *reader) any() (any, bool) {
 
 func boxed[T any](value T, ok bool) (any, bool) { return value, ok }
 
-// skip reads a value for nothing but its grammar, its names and the rules.
+// skip reads a value only to check its grammar, its names and the rules.
 func (q *reader) skip() bool {
 	switch q.peek() {
 	case '"':
@@ -402,8 +395,8 @@ func (q *reader) skip() bool {
 	return ok
 }
 
-// members reads an object of members that no type names; value reads one
-// member's value. Each is checked by what its name means to the rules.
+// members reads an object whose members have no Go type. The function value reads the value of
+// one member. The rules for its name are applied to each member.
 func (q *reader) members(value func(name string) bool) bool {
 	if !q.open('{') {
 		return false
@@ -430,7 +423,7 @@ func (q *reader) members(value func(name string) bool) bool {
 	return true
 }
 
-// elements reads an array of elements that no type names.
+// elements reads an array whose elements have no Go type.
 func (q *reader) elements(value func() bool) bool {
 	if !q.open('[') {
 		return false

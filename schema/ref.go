@@ -8,15 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Ref points at another record: an item, a surface, a policy, a source. The
-// standard allows a string or an object; the object form is kept as its JSON
-// text, so a Ref is comparable, costs one string and travels unchanged. The
-// zero value is no reference.
+// Ref refers to another record: an item, a surface, a policy, a source. The standard allows a
+// string or an object. A Ref keeps an object as its JSON text. A Ref is therefore comparable,
+// costs one string and travels unchanged. The zero value is no reference.
 type Ref string
 
-// ID returns what the reference points at: the string itself, or the first
-// of the members id, item_ref, ref and uri of the object form. An object with
-// none of them yields its JSON text.
+// ID returns the id of the referenced record. For a string, it is the string itself. For an
+// object, it is the first of the members id, item_ref, ref and uri. An object without these
+// members yields its JSON text.
 func (r Ref) ID() string {
 	if !r.isObject() {
 		return string(r)
@@ -37,15 +36,15 @@ func (r Ref) ID() string {
 	return string(r)
 }
 
-// inline reports whether the reference is content itself: a data URI.
+// inline reports whether the reference is a data URI, which contains the content itself.
 func (r Ref) inline() bool {
 	const scheme = "data:"
 	id := r.ID()
 	return len(id) >= len(scheme) && strings.EqualFold(id[:len(scheme)], scheme)
 }
 
-// Kind returns the kind of record that an object says it refers to, such as
-// "scratchpad"; "" where nothing says it.
+// Kind returns the record kind that an object names, such as "scratchpad". It returns "" if the
+// reference names no kind.
 func (r Ref) Kind() string {
 	var o struct {
 		Kind string `json:"kind"`
@@ -58,7 +57,7 @@ func (r Ref) Kind() string {
 
 func (r Ref) isObject() bool { return len(r) > 0 && r[0] == '{' }
 
-// MarshalJSONTo writes the reference in the form it came in.
+// MarshalJSONTo writes the reference in its original form.
 func (r Ref) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if r.isObject() {
 		return enc.WriteValue(jsontext.Value(r))
@@ -66,7 +65,7 @@ func (r Ref) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.String(string(r)))
 }
 
-// referenceError says what a reference should be. It quotes nothing.
+// referenceError describes a valid reference. It quotes no input.
 type referenceError struct{ fix string }
 
 func (e *referenceError) Error() string { return e.fix }
@@ -100,8 +99,7 @@ func (r *Ref) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// checkText refuses a reference that came as a string and would be taken for
-// an object.
+// checkText refuses a string that would be mistaken for an object.
 func (r Ref) checkText() error {
 	if r.isObject() {
 		return &referenceError{"send the id as a string that does not start with {, or an object"}
@@ -127,39 +125,36 @@ func RefIDs(refs []Ref) []string {
 	return ids
 }
 
-// MaxEvidenceID is the length of the longest id of Agent Evidence, in bytes.
+// MaxEvidenceID is the maximum length of an Agent Evidence id, in bytes.
 const MaxEvidenceID = 256
 
-// evidenceEscape begins every evidence id that is not an id of ours as it
-// stands.
+// evidenceEscape is the prefix of every escaped evidence id.
 const evidenceEscape = "x-"
 
-// EvidenceID maps an id of ours to one of Agent Evidence, which match
-// ^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$ (boundary rule 7). An id that matches
-// and does not begin with "x-" is mapped to itself. Any other becomes "x-" and
-// its bytes, letters, digits, ".", ":" and "-" as they stand and the rest as
-// "_" and two upper-case hexadecimal digits:
+// EvidenceID maps an id of ctxledger to an id of Agent Evidence. Ids of Agent Evidence match
+// ^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$ (boundary rule 7). An id that matches and does not begin with
+// "x-" is mapped to itself. Any other id is escaped: "x-", followed by its bytes. Letters, digits,
+// ".", ":" and "-" are unchanged. Other bytes become "_" and two upper-case hexadecimal digits:
 //
 //	turn-3           turn-3
 //	file:///a/b c    x-file:_2F_2F_2Fa_2Fb_20c
 //	x-1              x-x-1
 //
-// No two ids have the same evidence id, and [ParseEvidenceID] undoes the
-// mapping. The error says that the result would be too long, which ids of up
-// to 84 bytes never are.
+// Different ids have different evidence ids. [ParseEvidenceID] reverses the mapping. The error
+// means that the result would be too long. Ids of up to 84 bytes never fail.
 func EvidenceID(id string) (string, error) {
 	mapped := id
 	if !isEvidenceID(id) || strings.HasPrefix(id, evidenceEscape) {
 		mapped = escapeEvidence(id)
 	}
 	if len(mapped) > MaxEvidenceID {
-		return "", fmt.Errorf("id of %d bytes: its evidence id would have %d, and may have %d", len(id), len(mapped), MaxEvidenceID)
+		return "", fmt.Errorf("id of %d bytes: its evidence id would have %d bytes, the limit is %d; use a shorter id", len(id), len(mapped), MaxEvidenceID)
 	}
 	return mapped, nil
 }
 
-// ParseEvidenceID returns the id that an evidence id stands for. The error
-// says that [EvidenceID] makes no such id.
+// ParseEvidenceID returns the id of an evidence id. It returns an error for text that
+// [EvidenceID] never makes.
 func ParseEvidenceID(mapped string) (string, error) {
 	refuse := func() (string, error) {
 		return "", fmt.Errorf("evidence id %q: want an id that EvidenceID makes", Clip(mapped))
@@ -190,7 +185,7 @@ func ParseEvidenceID(mapped string) (string, error) {
 	return id, nil
 }
 
-// evidencePlain reports whether c stands for itself in an escaped id.
+// evidencePlain reports whether c is unchanged in an escaped id.
 func evidencePlain(c byte) bool {
 	return plainTokenByte(c) && c != '_' || c == '.' || c == ':'
 }

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// checkRules holds the boundary rules that need the meaning of a fact, by
-// their number in the contract's list.
+// checkRules checks the boundary rules that need the meaning of a fact.
 func checkRules(fact Fact) Violations {
 	switch f := fact.(type) {
 	case *SelectionCompleted:
@@ -53,7 +52,7 @@ func checkRules(fact Fact) Violations {
 	return nil
 }
 
-// checkSourceWindow is rule 3: a compaction says what it replaces.
+// checkSourceWindow checks rule 3: a compaction names the replaced items.
 func checkSourceWindow(c *Compaction) Violations {
 	if len(c.SourceItemRefs) > 0 || c.SourceWindow != nil && *c.SourceWindow != (SourceWindow{}) {
 		return nil
@@ -62,7 +61,7 @@ func checkSourceWindow(c *Compaction) Violations {
 		"refer to the items, or to the stretch of the log, that the summary stands for"}}
 }
 
-// checkSummary is rule 3 for the summary itself.
+// checkSummary checks rule 3 for a summary.
 func checkSummary(s *Summary) Violations {
 	if len(s.SourceItemRefs) > 0 || s.CoversThroughPosition != nil {
 		return nil
@@ -71,9 +70,9 @@ func checkSummary(s *Summary) Violations {
 		"refer to the items that the summary stands for, or to the last position of the log that it covers"}}
 }
 
-// checkSelection is rule 4: every candidate is selected or omitted, not both,
-// and each omission has a reason. A part of a split selection is exempt from
-// the sum, which only the whole can meet.
+// checkSelection checks rule 4. Every candidate is either selected or omitted, and each omission
+// has a reason. A part of a split selection is exempt from the sum, because only the whole
+// selection contains all candidates.
 func checkSelection(s *SelectionCompleted) (found Violations) {
 	refuse := func(code Code, pointer, what, fix string) {
 		found = append(found, &Violation{code, pointer, what, fix})
@@ -130,13 +129,13 @@ func checkSelection(s *SelectionCompleted) (found Violations) {
 	return found
 }
 
-// element is the pointer to an element of a list. Making one costs more than a
-// check does, so only a violation does.
+// element returns the pointer to an element of a list. Only violations need it, because making a
+// pointer costs more than a check.
 func element(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
 func quote(id string) string { return strconv.Quote(Clip(id)) }
 
-// checkRedaction is rule 5: a redaction names its policy.
+// checkRedaction checks rule 5: a redaction names its policy.
 func checkRedaction(r *RedactionApplied) Violations {
 	if len(r.PolicyRefs) > 0 {
 		return nil
@@ -144,8 +143,7 @@ func checkRedaction(r *RedactionApplied) Violations {
 	return Violations{{CodeNoPolicy, "/data/policy_refs", "nothing", "name the policy that demanded the redaction"}}
 }
 
-// checkWithheld is rule 5: content of a removed or blocked item is not put
-// back.
+// checkWithheld checks rule 5: content of a removed or blocked item stays out.
 func checkWithheld(content string, state RedactionState, pointer string) Violations {
 	if content == "" || state != RedactionRemoved && state != RedactionPolicyBlocked {
 		return nil
@@ -153,7 +151,7 @@ func checkWithheld(content string, state RedactionState, pointer string) Violati
 	return Violations{{CodeWithheld, pointer, "content of an item that is " + string(state), "send the block without content"}}
 }
 
-// checkItem is rule 5 for an item's own content.
+// checkItem checks rule 5 for the content of an item.
 func checkItem(i *Item) Violations {
 	content := ""
 	if i.Content != nil {
@@ -162,7 +160,7 @@ func checkItem(i *Item) Violations {
 	return append(checkWithheld(content, i.RedactionState, "/data/content"), checkParts(i.Parts)...)
 }
 
-// checkParts holds parts of content to references: the ledger is no place for images and
+// checkParts checks that parts of content are references. The ledger stores no images and no
 // files.
 func checkParts(parts []Part) (found Violations) {
 	refuse := func(i int, code Code, field, what, fix string) {
@@ -183,7 +181,7 @@ func checkParts(parts []Part) (found Violations) {
 	return found
 }
 
-// checkStep holds a pressure step to the five rungs of seed 000.
+// checkStep checks that a pressure step is one of the five rungs of seed 000.
 func checkStep(p *PressureApplied) Violations {
 	if p.Step == nil || *p.Step >= 1 && *p.Step <= 5 {
 		return nil
@@ -191,7 +189,7 @@ func checkStep(p *PressureApplied) Violations {
 	return Violations{{CodeRange, "/data/step", strconv.FormatInt(*p.Step, 10), "the ladder has steps 1 to 5"}}
 }
 
-// checkRanges holds the sequences of a scope to closed ranges in order.
+// checkRanges checks that the sequences of a scope are closed ranges in order.
 func checkRanges(list []SequenceRanges) (found Violations) {
 	for i, s := range list {
 		next := int64(0)
@@ -207,8 +205,8 @@ func checkRanges(list []SequenceRanges) (found Violations) {
 	return found
 }
 
-// checkMissing holds what makes a gap answerable: an owner, an action and a
-// summary that is safe to show.
+// checkMissing checks the members that make a gap answerable: an owner, an action and a summary
+// that is safe to show.
 func checkMissing(m *Missing) (found Violations) {
 	need := func(value, name, what string) {
 		if value == "" {
@@ -222,14 +220,14 @@ func checkMissing(m *Missing) (found Violations) {
 	return found
 }
 
-// boundary is one event's walk through its data.
+// boundary is the walk through the data of one event.
 type boundary struct {
 	ruling
 	scan memberScan
 }
 
-// A ruling is what the rules have against the members of one event. It does
-// not know where in the data they stand.
+// A ruling collects the violations in the members of one event. It does not know the places of
+// the members.
 type ruling struct {
 	concerns
 	event *Event
@@ -248,8 +246,8 @@ func (r *ruling) refuse(code Code, found, fix string) {
 	r.found = append(r.found, &Violation{Code: code, Found: found, Fix: fix})
 }
 
-// visit is called for every member. Returning true marks what is below the
-// member as free, which frames inherit.
+// visit is called for every member. The result true marks the values below the member as free.
+// Inner frames inherit the mark.
 func (b *boundary) visit(m member) (free bool) {
 	means := meaningOf(m.name)
 	if means != nil {
@@ -262,7 +260,7 @@ func (b *boundary) visit(m member) (free bool) {
 	return means.freeBelow(b.compaction, m.depth, m.name)
 }
 
-// freeBelow reports whether what stands below a member is somebody else's.
+// freeBelow reports whether the values below a member are foreign content.
 func (m *meaning) freeBelow(compaction bool, depth int, name []byte) bool {
 	if m == nil {
 		return compaction && depth == 1 && string(name) == "validation"
@@ -270,7 +268,7 @@ func (m *meaning) freeBelow(compaction bool, depth int, name []byte) bool {
 	return m.free
 }
 
-// apply holds one member to the rules that its name concerns.
+// apply checks one member by the rules that concern its name.
 func (r *ruling) apply(m member, means *meaning) {
 	if m.depth == 1 && means.correlation != nil {
 		r.checkCorrelation(m, means.correlation)
@@ -284,7 +282,7 @@ func (r *ruling) apply(m member, means *meaning) {
 	}
 }
 
-// checkStatus is rule 1: context does not own runtime status.
+// checkStatus checks rule 1: context does not own runtime status.
 func (r *ruling) checkStatus(m member, means *meaning) {
 	switch {
 	case means.status && m.value[0] != 'n':
@@ -299,9 +297,9 @@ func (r *ruling) checkStatus(m member, means *meaning) {
 	}
 }
 
-// ownVocabulary reports whether the member is one whose words are the
-// contract's own: the item status of the log and the outcome of a rung. The
-// other vocabularies of the standard share no word with the lists.
+// ownVocabulary reports whether the member has the contract's own words: the item status of the
+// log and the outcome of a rung. The other vocabularies of the standard share no word with the
+// lists.
 func (r *ruling) ownVocabulary(m member) bool {
 	if m.depth != 1 {
 		return false
@@ -319,8 +317,7 @@ func (r *ruling) ownVocabulary(m member) bool {
 // logStatuses are the item statuses of seed 003.
 var logStatuses = []string{"in_progress", "completed", "incomplete", "failed"}
 
-// checkPermission is rule 2: a gap is a question, and its record answers
-// nobody's request for permission.
+// checkPermission checks rule 2: a gap is a question. Its record grants no permission.
 func (r *ruling) checkPermission(m member, means *meaning) {
 	const fix = "leave permission to the policy engine or the runtime, and refer to its decision in policy_refs or resolution_refs"
 	switch {
@@ -332,8 +329,8 @@ func (r *ruling) checkPermission(m member, means *meaning) {
 	}
 }
 
-// checkAnswer is rule 3: a summary stands for its source window and is never
-// what the agent answered.
+// checkAnswer checks rule 3: a summary represents its source window. It is never the agent's
+// answer.
 func (r *ruling) checkAnswer(m member, means *meaning) {
 	const fix = "record the summary as context; the answer is the runtime's"
 	switch {
@@ -345,8 +342,8 @@ func (r *ruling) checkAnswer(m member, means *meaning) {
 	}
 }
 
-// holds reports whether the member is a string that either set has. The sets
-// are keyed by folded words.
+// holds reports whether the member is a string of one of the two sets. The keys of the sets are
+// folded words.
 func (m member) holds(set, other map[string]bool) bool {
 	text, ok := m.text()
 	if !ok {
@@ -357,8 +354,7 @@ func (m member) holds(set, other map[string]bool) bool {
 	return set[string(word)] || other[string(word)]
 }
 
-// checkCorrelation is rule 6: an id at the top level of data must be the id
-// that the attributes carry.
+// checkCorrelation checks rule 6: an id at the top level of data equals the id in the attributes.
 func (r *ruling) checkCorrelation(m member, field *CorrelationField) {
 	if m.value[0] == 'n' {
 		return
@@ -370,7 +366,7 @@ func (r *ruling) checkCorrelation(m member, field *CorrelationField) {
 	}
 	said := "data says " + quote(string(text))
 	if !isString {
-		said = "data says what is not a string"
+		said = "data has a value that is not a string"
 	}
 	r.refuse(CodeIDMismatch, said+", attribute "+field.Attribute+" says "+quote(have),
 		"send the id as the attribute "+field.Attribute+" too")

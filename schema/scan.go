@@ -2,13 +2,12 @@ package schema
 
 import "math/bits"
 
-// Eight bytes of text at a time: most of what is scanned is plain ASCII, and
-// asking one question of a word is several times faster than eight of a byte.
+// The functions below scan eight bytes of text at a time. Most text is plain ASCII, and one test
+// per word is faster than eight tests per byte.
 //
-// A byte that is looked for sets the top bit of its place: w itself for what
-// is not ASCII, w - ' ' for control characters, (w ^ c) - 1 for c, w + 1 for
-// DEL. Borrows and carries reach only the places above a byte that is found,
-// so the lowest bit set is right.
+// A byte that matches sets the top bit of its place. The tests are w for bytes outside ASCII,
+// w - ' ' for control characters, (w ^ c) - 1 for c, and w + 1 for DEL. Borrows and carries reach
+// only the places above a match. The lowest set bit is therefore correct.
 
 const (
 	eachByte   = 0x0101010101010101
@@ -18,16 +17,16 @@ const (
 	backslashs = '\\' * eachByte
 )
 
-// word loads the eight bytes of s from at on.
+// word loads the eight bytes of s that start at the offset at.
 func word(s string, at int) uint64 {
 	s = s[at : at+8]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plainEnd returns the first place from at on that holds a byte which does not
-// stand for itself in a JSON string: a quote, a backslash, a control character
-// or what is not ASCII.
+// plainEnd returns the first offset, starting at the given offset, of a byte that JSON strings
+// escape or that needs a check. Such bytes are quotes, backslashes, control characters and bytes
+// outside ASCII.
 func plainEnd(s string, at int) int {
 	for ; at <= len(s)-8; at += 8 {
 		w := word(s, at)
@@ -41,8 +40,7 @@ func plainEnd(s string, at int) int {
 	return at
 }
 
-// printablePrefix returns the length of the start of s that is printable
-// ASCII.
+// printablePrefix returns the length of the printable ASCII prefix of s.
 func printablePrefix(s string) int {
 	at := 0
 	for ; at <= len(s)-8; at += 8 {

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// A Stream is what the contract says of one JetStream stream. Limits and
-// replicas belong to the operator and are no part of it.
+// A Stream is the contract for one JetStream stream. Limits and replicas belong to the operator.
 type Stream struct {
 	Name        string
 	Subjects    []string // its filters, such as "ctx.v1.>"
 	Description string
-	// Duplicates is how long the server remembers message ids; 0 leaves it to
-	// the server.
+	// Duplicates is the time for which the server remembers message ids. 0 selects the server's
+	// default.
 	Duplicates time.Duration
-	// AtomicPublish allows batches that are stored as a whole or not at all.
+	// AtomicPublish allows batches that the server stores completely or not at all.
 	AtomicPublish bool
-	// DiscardNew refuses what does not fit, so that a full stream never drops
-	// what it has acknowledged.
+	// DiscardNew makes a full stream refuse new messages. A full stream then never drops
+	// acknowledged messages.
 	DiscardNew bool
-	// Metadata is what the stream says of itself; nil for nothing.
+	// Metadata is the metadata of the stream; nil for none.
 	Metadata map[string]string
 }
 
-// eventDuplicates is how long the server remembers the message ids of events.
+// eventDuplicates is the time for which the server remembers the message ids of events.
 const eventDuplicates = 2 * time.Minute
 
 // The names of the streams.
@@ -35,8 +34,8 @@ const (
 	CheckpointStream = "CTX_CHECKPOINTS" // signed heads of the log
 )
 
-// Streams returns the streams of the contract, the events first, which are in
-// one stream here; [Partitions] has those of several.
+// Streams returns the streams of the contract, the event stream first. Events are in a single
+// stream here. [Partitions] returns the streams of several partitions.
 func Streams() []Stream {
 	return append(Partitions(1).EventStreams(), OtherStreams()...)
 }
@@ -49,20 +48,21 @@ func OtherStreams() []Stream {
 	}
 }
 
-// Partitions is in how many streams the events are: a power of two from 1 to
-// 256. All events of a session are in one, chosen by its bucket; see [Bucket].
-// It is fixed when the streams are created, and found from the server: each of
-// several streams names it in its metadata under [PartitionsKey].
+// Partitions is the number of event streams: a power of two from 1 to 256. All events of a
+// session are in the same stream, chosen by its bucket; see [Bucket]. The number is fixed when
+// the streams are created. The server knows it: with several streams, each stream has it in its
+// metadata under [PartitionsKey].
 type Partitions int
 
-// PartitionsKey is the stream metadata that says of how many streams this one
-// is. A stream without it is the only one.
+// PartitionsKey is the stream metadata with the number of streams. A stream without it is the
+// only event stream.
 const PartitionsKey = "ctxledger_partitions"
 
-// buckets is how many buckets there are.
+// buckets is the number of buckets.
 const buckets = 256
 
-// ParsePartitions reads a number, or what stream metadata says: "" is 1.
+// ParsePartitions reads the number of partitions from text, such as the value of the stream
+// metadata. "" is 1.
 func ParsePartitions(text string) (Partitions, error) {
 	if text == "" {
 		return 1, nil
@@ -74,7 +74,7 @@ func ParsePartitions(text string) (Partitions, error) {
 	return Partitions(n), Partitions(n).Validate()
 }
 
-// Validate refuses what is no power of two from 1 to 256.
+// Validate returns an error if n is not a power of two from 1 to 256.
 func (n Partitions) Validate() error {
 	if n < 1 || n > buckets || n&(n-1) != 0 {
 		return fmt.Errorf("partitions %d: want a power of two from 1 to %d", int(n), buckets)
@@ -85,13 +85,13 @@ func (n Partitions) Validate() error {
 // String returns the number.
 func (n Partitions) String() string { return strconv.Itoa(int(n)) }
 
-// Of returns the partition that a subject belongs to, from 0, and 0 for one
-// that no stream of several takes. n must be valid.
+// Of returns the partition of a subject, from 0. It returns 0 for a subject that belongs to none
+// of several streams. n must be valid.
 func (n Partitions) Of(subject string) int {
 	if n == 1 {
 		return 0
 	}
-	const place = 4 // of the bucket, counted in points
+	const place = 4 // number of points before the bucket
 	for range place {
 		subject = subject[strings.IndexByte(subject, '.')+1:]
 	}
@@ -103,8 +103,8 @@ func (n Partitions) Of(subject string) int {
 	return int(bucket) * int(n) / buckets
 }
 
-// Stream returns the stream of a partition: CTX where it is the only one, or
-// else CTX_0, CTX_1, … with a filter for each of its buckets.
+// Stream returns the stream of a partition. A single stream is CTX. Several streams are CTX_0,
+// CTX_1, …, each with one filter per bucket.
 func (n Partitions) Stream(partition int) Stream {
 	s := Stream{
 		Name: EventStream, Subjects: []string{AllSubjects}, Description: "ctxledger context facts",

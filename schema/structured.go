@@ -16,10 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ParseStructured reads one event in the CloudEvents JSON format. It refuses
-// duplicate keys and invalid UTF-8 anywhere in the document. The data keeps
-// its bytes as they stand in the document, which it aliases. A member that is
-// null, or an empty string, is absent.
+// ParseStructured reads one event in the CloudEvents JSON format. It refuses duplicate keys and
+// invalid UTF-8 anywhere in the document. The data keeps its bytes and aliases the document. A
+// member that is null or an empty string counts as absent.
 func ParseStructured(document []byte) (*Event, error) {
 	d := documentReader{document: document, dec: jsontext.NewDecoder(bytes.NewBuffer(document))}
 	if d.dec.PeekKind() != '{' {
@@ -44,10 +43,10 @@ type documentReader struct {
 	event        Event
 	hasVersion   bool
 	data, data64 jsontext.Value
-	fault        *Violation // the first one that is not a matter of JSON
+	fault        *Violation // the first fault other than a JSON syntax error
 }
 
-// refuse says why the document is no JSON object.
+// refuse returns the reason why the document is no JSON object.
 func (d *documentReader) refuse() *Violation {
 	if _, err := d.dec.ReadValue(); err != nil {
 		if err == io.EOF {
@@ -58,8 +57,7 @@ func (d *documentReader) refuse() *Violation {
 	return &Violation{CodeNotCloudEvent, "", "JSON that is not an object", "send one CloudEvent as a JSON object"}
 }
 
-// members reads to the end of the document and returns what is wrong with its
-// JSON, if anything.
+// members reads to the end of the document and returns the first JSON error.
 func (d *documentReader) members() error {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
@@ -94,7 +92,7 @@ func (d *documentReader) members() error {
 	return nil
 }
 
-// attributeName returns name as a string, without a copy where it is known.
+// attributeName returns name as a string. A known name costs no copy.
 func attributeName(name []byte) string {
 	if index, known := attributeIndex[string(name)]; known {
 		return attributes[index].name
@@ -126,12 +124,12 @@ func attributeText(value jsontext.Value) (string, error) {
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 			return strconv.FormatInt(n, 10), nil
 		}
-		return "", errors.New("a number that is not a whole one of 64 bits")
+		return "", errors.New("a number that is not an integer of 64 bits")
 	}
 	return "", fmt.Errorf("%s, where CloudEvents allows strings, booleans and integers", KindName(value.Kind()))
 }
 
-// takeData settles which bytes are the event's data.
+// takeData sets the data of the event from data or data_base64.
 func (d *documentReader) takeData() {
 	e := &d.event
 	fail := func(pointer, found, fix string) {
@@ -148,7 +146,7 @@ func (d *documentReader) takeData() {
 			e.Data, err = base64.StdEncoding.DecodeString(text)
 		}
 		if err != nil || d.data64.Kind() != '"' {
-			fail("/data_base64", "what is not base64", "send the bytes in base64")
+			fail("/data_base64", "text that is not base64", "send the bytes in base64")
 		}
 	case d.data == nil:
 	case isJSON(e.DataContentType):
@@ -163,7 +161,7 @@ func (d *documentReader) takeData() {
 }
 
 func notJSON(err error) *Violation {
-	v := &Violation{Code: CodeNotJSON, Found: err.Error(), Fix: "send one JSON object a line, in UTF-8, without duplicate keys"}
+	v := &Violation{Code: CodeNotJSON, Found: err.Error(), Fix: "send one JSON object per line, in UTF-8, without duplicate keys"}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
 		v.Pointer, v.Found = Clip(string(syntactic.JSONPointer)), Clip(syntactic.Err.Error())
@@ -171,9 +169,9 @@ func notJSON(err error) *Violation {
 	return v
 }
 
-// MarshalJSON writes the event in the CloudEvents JSON format, attributes
-// sorted by name, with the data bytes verbatim if they are JSON and in base64
-// otherwise. The error is the envelope's first [*Violation].
+// MarshalJSON writes the event in the CloudEvents JSON format, with attributes sorted by name.
+// JSON data is written verbatim. Other data is written in base64. The error is the envelope's
+// first [*Violation].
 func (e *Event) MarshalJSON() ([]byte, error) {
 	if err := e.checkEnvelope(); err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", Clip(e.ID), err)
@@ -184,13 +182,13 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 		b = append(b, "{,"[min(i, 1)])
 		b, _ = jsontext.AppendQuote(b, a.Name)
 		b = append(b, ':')
-		b, _ = jsontext.AppendQuote(b, a.Value) // checkEnvelope saw valid UTF-8
+		b, _ = jsontext.AppendQuote(b, a.Value) // checkEnvelope has checked for valid UTF-8
 	}
 	switch {
 	case len(e.Data) == 0:
 	case isJSON(e.DataContentType):
 		if !jsontext.Value(e.Data).IsValid() {
-			return nil, fmt.Errorf("encode event %s: %w", Clip(e.ID), &Violation{CodeMalformed, "/data", "bytes that are not JSON", "send JSON, or say in datacontenttype what it is"})
+			return nil, fmt.Errorf("encode event %s: %w", Clip(e.ID), &Violation{CodeMalformed, "/data", "bytes that are not JSON", "send JSON, or set datacontenttype to the type of the data"})
 		}
 		b = append(append(b, `,"data":`...), TrimSpace(e.Data)...)
 	default:
@@ -203,8 +201,8 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 // TrimSpace removes the white space that JSON allows around a value.
 func TrimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
 
-// FromCloudEvent takes over an event of the official SDK. Extension values
-// become their canonical strings. The error is a [*Violation].
+// FromCloudEvent converts an event of the official SDK. Extension values become their canonical
+// strings. The error is a [*Violation].
 func FromCloudEvent(ce cloudevents.Event) (*Event, error) {
 	e := &Event{
 		ID: ce.ID(), Source: ce.Source(), Type: ce.Type(), Subject: ce.Subject(),
@@ -256,7 +254,7 @@ func (e *Event) CloudEvent() (cloudevents.Event, error) {
 	}
 	if len(e.Data) > 0 {
 		ce.DataEncoded = e.Data
-		ce.DataBase64 = mediaType(e.contentType()) != jsonType // the SDK takes +json for text
+		ce.DataBase64 = mediaType(e.contentType()) != jsonType // the SDK treats +json as text
 	}
 	return ce, ce.Validate()
 }

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Subject is where an event is published:
+// Subject is the NATS subject of an event:
 //
 //	ctx.v1.<tenant>.<runtime>.<bucket>.<object>.<verb>
 //	ctx.v1.acme.bench-1.p3f.selection.completed
 //
-// The bucket is one of 256 by hash of the session: it is what partitions, and
-// it keeps session ids out of subjects, because the server remembers every
-// distinct subject for ever. Tenant and runtime are escaped, so that any id
-// round-trips and permissions per tenant are one wildcard.
+// The bucket is one of 256, by a hash of the session. Buckets partition the events. Subjects contain
+// no session ids, because the server remembers every distinct subject for ever. Tenant and runtime
+// are escaped. Every id therefore round-trips, and one wildcard covers the permissions of a tenant.
 type Subject struct {
 	Tenant  string
 	Runtime string
@@ -28,18 +27,17 @@ const subjectPrefix = "ctx.v1."
 // AllSubjects matches every subject of the contract.
 const AllSubjects = subjectPrefix + ">"
 
-// DefaultTenant and DefaultRuntime stand in subjects for events that name
-// none.
+// DefaultTenant and DefaultRuntime are the subject tokens of events without a tenant or runtime.
 const (
 	DefaultTenant  = "default"
 	DefaultRuntime = "unnamed"
 )
 
-// TenantOf returns the tenant that a name stands for. An event, a row or a pack that
-// names none is [DefaultTenant]'s.
+// TenantOf returns the tenant for a name. An event, a row or a pack without a tenant belongs to
+// [DefaultTenant].
 func TenantOf(name string) string { return or(name, DefaultTenant) }
 
-// SubjectOf returns the subject that e belongs on.
+// SubjectOf returns the subject of e.
 func SubjectOf(e *Event) Subject {
 	object, verb := e.EventType().ObjectVerb()
 	return Subject{
@@ -55,8 +53,8 @@ func or(s, fallback string) string {
 	return s
 }
 
-// Bucket returns the bucket of a session, "p00" to "pff". It is part of the
-// contract and never changes: FNV-1a 32 of the id, folded to 8 bits.
+// Bucket returns the bucket of a session, "p00" to "pff". It is FNV-1a 32 of the id, folded to 8
+// bits. The function is part of the contract and never changes.
 func Bucket(session string) string {
 	sum := uint32(2166136261)
 	for i := range len(session) {
@@ -67,14 +65,14 @@ func Bucket(session string) string {
 	return string([]byte{'p', hex[folded>>4], hex[folded&15]})
 }
 
-// String builds the subject. Every byte that NATS gives a meaning, forbids or
-// that could not be printed is escaped as %XX.
+// String builds the subject. It escapes bytes as %XX if NATS gives them a meaning, if NATS
+// forbids them, or if they are not printable.
 func (s Subject) String() string {
 	return subjectPrefix + escapeToken(s.Tenant) + "." + escapeToken(s.Runtime) + "." + escapeToken(s.Bucket) + "." +
 		escapeToken(s.Object) + "." + escapeToken(s.Verb)
 }
 
-// ParseSubject undoes [Subject.String].
+// ParseSubject reverses [Subject.String].
 func ParseSubject(subject string) (Subject, error) {
 	rest, ok := strings.CutPrefix(subject, subjectPrefix)
 	var tokens [5]string
@@ -93,8 +91,8 @@ func ParseSubject(subject string) (Subject, error) {
 	return Subject{tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]}, nil
 }
 
-// emptyToken stands for the empty string, which NATS does not allow; escaping
-// never yields it otherwise.
+// emptyToken is the token for the empty string, which NATS does not allow. Escaping other text
+// never yields it.
 const emptyToken = "%"
 
 func plainTokenByte(c byte) bool {
@@ -160,7 +158,7 @@ func unescapeToken(token string) (string, bool) {
 	return b.String(), b.Len() > 0
 }
 
-// hexDigit accepts upper case only, so that every id has one subject.
+// hexDigit accepts only upper case. Every id therefore has exactly one subject.
 func hexDigit(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
@@ -171,11 +169,9 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// SubjectTenant returns the tenant of a NATS subject: its third token, unescaped.
-// It reads the tenant of every subject that a tenant may publish on, also where
-// the rest is no subject of the contract. A token that is not escaped as
-// [Subject.String] does it is returned as it is. "" means that the subject has no
-// tenant.
+// SubjectTenant returns the tenant of a NATS subject: its third token, unescaped. It also reads
+// subjects outside the contract that a tenant may publish on. It returns a token that
+// [Subject.String] would not write unchanged. "" means that the subject has no tenant.
 func SubjectTenant(subject string) string {
 	rest, ok := strings.CutPrefix(subject, subjectPrefix)
 	if !ok {
@@ -188,12 +184,12 @@ func SubjectTenant(subject string) string {
 	return token
 }
 
-// CheckSubject compares an event with the subject on which NATS delivered it. An
-// event without tenant or runtime is [DefaultTenant]'s and [DefaultRuntime]'s. It
-// returns nil where they agree. Otherwise the code is tenant_mismatch, or
-// subject_mismatch where the tenant agrees and the runtime, the bucket, the object
-// or the verb does not. A type that is not ours has no object and no verb, so any
-// will do but those of [OperatorTypes].
+// CheckSubject compares an event with the subject on which NATS delivered it. An event without
+// tenant or runtime belongs to [DefaultTenant] and [DefaultRuntime]. CheckSubject returns nil if
+// event and subject agree. The code is tenant_mismatch if the tenants differ. It is
+// subject_mismatch if the runtime, the bucket, the object or the verb differs. A type outside the
+// contract has no object and no verb. It may use every object and verb except the pairs of
+// [OperatorTypes].
 func (e *Event) CheckSubject(subject string) *Violation {
 	want := SubjectOf(e)
 	kind := e.EventType()
@@ -232,15 +228,15 @@ func subjectMismatch(pointer string, want Subject) *Violation {
 
 func quoted(s string) string { return `"` + Clip(s) + `"` }
 
-// OperatorTypes are the facts that only the operator of an installation publishes:
-// they speak about the ledger itself. Accounts of tenants are denied their subjects.
+// OperatorTypes returns the facts that only the operator of an installation publishes. They are
+// statements about the ledger itself. Accounts of tenants may not publish on their subjects.
 func OperatorTypes() []Type { return []Type{TypeErasureApplied, typeRedactionRevoked} }
 
-// typeRedactionRevoked is reserved: no version of the contract defines it yet.
+// typeRedactionRevoked is reserved. No version of the contract defines it yet.
 const typeRedactionRevoked Type = "context.redaction.revoked"
 
-// OperatorSubjects returns the subjects of [OperatorTypes], of every runtime and
-// bucket of a tenant. The tenant "*" is all tenants.
+// OperatorSubjects returns the subjects of [OperatorTypes] for every runtime and bucket of a
+// tenant. The tenant "*" means all tenants.
 func OperatorSubjects(tenant string) []string {
 	if tenant != "*" {
 		tenant = escapeToken(tenant)

@@ -11,9 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Type names a kind of fact by the standard's own name, such as
-// "context.selection.completed". It is the event_type of the data; the
-// CloudEvents type attribute is [Type.CloudEventsType].
+// Type names a kind of fact by its name in the standard, such as "context.selection.completed".
+// It is the event_type of the data. [Type.CloudEventsType] is the CloudEvents type attribute.
 type Type string
 
 // The event types of version 1, in the order of the life of a window.
@@ -58,8 +57,7 @@ const (
 	TypeFactsDropped        Type = "context.facts.dropped"
 )
 
-// factories makes an empty fact for each known type. It is the one list of
-// types: a fact that is not here does not exist.
+// factories makes an empty fact for each known type. It is the only list of types.
 var factories = map[Type]func() Fact{
 	TypeScopeOpened:         func() Fact { return new(ScopeOpened) },
 	TypeGrantIssued:         func() Fact { return new(GrantIssued) },
@@ -121,7 +119,7 @@ func (t Type) CloudEventsType() string { return cloudEventsPrefix + string(t) + 
 // "urn:ctxledger:schema:context.selection.completed:v1".
 func (t Type) DataSchema() string { return "urn:ctxledger:schema:" + string(t) + t.versionSuffix(":v") }
 
-// versionSuffix is the current version of t behind a separator.
+// versionSuffix returns the separator and the current version of t.
 func (t Type) versionSuffix(separator string) string {
 	return separator + strconv.Itoa(contract.of(t))
 }
@@ -129,7 +127,7 @@ func (t Type) versionSuffix(separator string) string {
 // Known reports whether this version of the contract defines t.
 func (t Type) Known() bool { return factories[t] != nil }
 
-// New returns an empty fact of type t, or nil when t is not known.
+// New returns an empty fact of type t. It returns nil if t is unknown.
 func (t Type) New() Fact {
 	if make := factories[t]; make != nil {
 		return make()
@@ -137,9 +135,8 @@ func (t Type) New() Fact {
 	return nil
 }
 
-// ObjectVerb splits t into the two tokens that a subject carries:
-// "context.selection.completed" is ("selection", "completed"), and the
-// two-part "context.exported" is ("context", "exported").
+// ObjectVerb splits t into the two tokens of its subject. "context.selection.completed" is
+// ("selection", "completed"). The two-part "context.exported" is ("context", "exported").
 func (t Type) ObjectVerb() (object, verb string) {
 	object, verb, found := strings.Cut(strings.TrimPrefix(string(t), "context."), ".")
 	if !found {
@@ -148,19 +145,18 @@ func (t Type) ObjectVerb() (object, verb string) {
 	return object, verb
 }
 
-// ParseCloudEventsType turns a CloudEvents type attribute into a Type, of any
-// version that this package reads. The error says what was expected; the type
-// need not be known to this version.
+// ParseCloudEventsType converts a CloudEvents type attribute into a Type, for every version that
+// this package reads. The type need not be known to this version. The error names the expected
+// form.
 func ParseCloudEventsType(s string) (Type, error) {
 	t, _, err := contract.parse(s)
 	return t, err
 }
 
-// An upcaster turns the data of one version of a type into the next one's. It
-// is a pure function of the bytes: the same data gives the same bytes on every
-// machine and for ever, because tables are rebuilt from streams that hold both
-// versions. It invents nothing: what the older version did not say stays
-// absent. It does not change its argument.
+// An upcaster converts the data of one version of a type into the next version. It is a pure
+// function of the bytes: the same data always gives the same bytes on every machine. Tables are
+// rebuilt from streams with both versions. An upcaster adds no values: a value that the older
+// version did not have stays absent. It does not change its argument.
 type upcaster func(data []byte) ([]byte, error)
 
 // A revision is one version of one type.
@@ -169,39 +165,34 @@ type revision struct {
 	version int
 }
 
-// versions says which versions of the types a reader understands. A type is
-// at version 1 unless current says otherwise; every older version must have an
-// upcaster to the next.
+// versions holds the versions of the types that a reader understands. A type has version 1 unless
+// current holds another version. Every older version must have an upcaster to the next version.
 //
-// Additive changes stay inside a version: released/ holds the schemas as they
-// were released, and a test refuses what is not additive. A change that is
-// not makes a version:
+// Additive changes stay within a version. released/ holds the released schemas, and a test refuses
+// changes that are not additive. Any other change needs a new version:
 //
-//  1. write the upcaster in upcast_<object>.go and enter it in upcasters under
-//     the version that it reads;
-//  2. enter the new version in current and change the Go type, from which the
-//     schema is generated;
-//  3. keep the golden event of the old version as testdata/upcast/<type>.v1.json
-//     and what it becomes as <type>.v2.json; TestUpcast holds them together;
-//  4. release the new schemas below released/v2 and leave released/v1 alone.
+//  1. write the upcaster in upcast_<object>.go, and enter it in upcasters under the version that it
+//     reads;
+//  2. enter the new version in current, and change the Go type, which the schema is generated from;
+//  3. keep the golden event of the old version as testdata/upcast/<type>.v1.json, and the converted
+//     event as <type>.v2.json; TestUpcast compares them;
+//  4. release the new schemas below released/v2, and leave released/v1 unchanged.
 //
-// Writers write the current version only. Stored events keep their bytes,
-// digests and types: upcasting is a matter of reading. TestUpcast works the
-// first such step, for a version 2 that does not exist.
+// Writers write only the current version. Stored events keep their bytes, digests and types. Only
+// readers upcast. TestUpcast tests these steps with a version 2 that does not exist.
 type versions struct {
 	current   map[Type]int
 	upcasters map[revision]upcaster
 }
 
-// contract is what this package reads: version 1 of everything.
+// contract holds the versions that this package reads: version 1 of every type.
 var contract versions
 
 // of returns the current version of t.
 func (v versions) of(t Type) int { return max(1, v.current[t]) }
 
-// parse splits a CloudEvents type attribute into the type and its version. It
-// refuses versions that are newer than the current one, since nobody can read
-// them yet; for a type that is not known that is every version but the first.
+// parse splits a CloudEvents type attribute into the type and its version. It refuses versions
+// that are newer than the current version. For an unknown type, it refuses every version but 1.
 func (v versions) parse(s string) (Type, int, error) {
 	name, ours := strings.CutPrefix(s, cloudEventsPrefix)
 	if name, ok := strings.CutSuffix(name, ".v1"); ours && ok && name != "" {
@@ -217,11 +208,10 @@ func (v versions) parse(s string) (Type, int, error) {
 	return "", 0, fmt.Errorf("type %q is not of the form dev.ctxledger.<event_type>.v1", s)
 }
 
-var errNoUpcaster = errors.New("no way from this version to the current one")
+var errNoUpcaster = errors.New("no upcaster from this version to the next version")
 
-// upcast brings data of the given version to the current one, a version at a
-// time. Data of the current version comes back as it is. Upcasters see valid
-// JSON only.
+// upcast converts data of the given version to the current version, one version at a time. Data
+// of the current version is returned unchanged. Upcasters receive only valid JSON.
 func (v versions) upcast(kind Type, version int, data []byte) ([]byte, error) {
 	if version < v.of(kind) {
 		var valid jsontext.Value

@@ -16,31 +16,29 @@ import (
 
 // Limits of one event.
 const (
-	// MaxEventBytes is the default limit of an event's data. Larger candidate
-	// sets are split into parts that say so.
+	// MaxEventBytes is the default limit of an event's data. Larger candidate sets are split into
+	// numbered parts.
 	MaxEventBytes = 64 << 10
 	// MaxIDBytes is the limit of an id, a source and every other attribute.
 	MaxIDBytes = 1024
-	// MaxTokenBytes is the limit of tenant and runtime as they stand in a
-	// subject, where escaping makes three bytes of one. NATS closes a
-	// connection over a longer line than 4 KiB.
+	// MaxTokenBytes is the limit of an escaped tenant or runtime in a subject. Escaping makes three
+	// bytes of one. NATS closes a connection that sends a line longer than 4 KiB.
 	MaxTokenBytes = 256
-	// MaxDepth is how deep objects and arrays may nest in an event's data.
+	// MaxDepth is the maximum nesting of objects and arrays in an event's data.
 	MaxDepth = 64
 )
 
-// Validate decodes the event and checks it against the contract. It returns
-// the fact and every violation found, not only the first, in an order that
-// depends on the event alone; a nil fact means that the data could not be read
-// at all. An unknown type yields a violation with [CodeUnknownType], a
-// publisher refuses such an event; where it is the only one a reader keeps it.
+// Validate decodes the event and checks it against the contract. It returns the fact and all
+// violations. The order of the violations depends only on the event. A nil fact means that the
+// data was not readable. An unknown type yields a violation with [CodeUnknownType]. A publisher
+// refuses the event of an unknown type. A reader keeps the event if it has no other violation.
 func Validate(e *Event) (Fact, Violations) {
 	return validate(e, e.checkAttributes())
 }
 
-// ReadMessage is [ParseMessage] and [Validate] in one, which looks at the attributes
-// once. What ParseMessage refuses is unread: its error is the only violation, and the
-// event may be nil.
+// ReadMessage combines [ParseMessage] and [Validate], and checks the attributes only once. A
+// message that ParseMessage refuses is unread: its error is the only violation, and the event may
+// be nil.
 func ReadMessage(header map[string][]string, payload []byte) (e *Event, fact Fact, found Violations, unread bool) {
 	e, err := ParseMessage(header, payload)
 	if err != nil {
@@ -54,7 +52,7 @@ func ReadMessage(header map[string][]string, payload []byte) (e *Event, fact Fac
 	return e, fact, found, false
 }
 
-// validate is Validate after what was found of the attributes.
+// validate is Validate with the violations that were already found in the attributes.
 func validate(e *Event, found Violations) (Fact, Violations) {
 	fact, clean := readFact(e)
 	if !clean {
@@ -66,8 +64,8 @@ func validate(e *Event, found Violations) (Fact, Violations) {
 	return fact, check(e, fact, clean, found)
 }
 
-// check holds an event and its fact to the contract, after what was found of the
-// attributes. Data that is known to be clean, see [reader], needs no walk.
+// check checks an event and its fact against the contract. It appends to the violations that were
+// already found in the attributes. Data that is known to be clean, see [reader], needs no walk.
 func check(e *Event, fact Fact, clean bool, found Violations) Violations {
 	found = append(checkOutside(e, found), checkIDs(e, fact)...)
 	if e.Time.IsZero() {
@@ -84,8 +82,8 @@ func check(e *Event, fact Fact, clean bool, found Violations) Violations {
 	return append(found, checkRules(fact)...)
 }
 
-// checkOutside holds what does not need the data's meaning: beside the attributes,
-// the size and what status stands in their names.
+// checkOutside checks rules that do not need the meaning of the data: its size, and status words
+// in the names of attributes.
 func checkOutside(e *Event, found Violations) Violations {
 	if len(e.Data) > MaxEventBytes {
 		found = append(found, &Violation{CodeTooLarge, "/data", strconv.Itoa(len(e.Data)) + " bytes",
@@ -94,7 +92,7 @@ func checkOutside(e *Event, found Violations) Violations {
 	return append(found, checkStatusAttributes(e)...)
 }
 
-// undecoded is the violation of an event that could not be decoded.
+// undecoded returns the violation for a decoding error.
 func undecoded(e *Event, err error) *Violation {
 	if errors.Is(err, ErrUnknownType) {
 		return &Violation{CodeUnknownType, "/type", Clip(e.Type), "use one of the types that `ctxledger schema list` names"}
@@ -104,7 +102,7 @@ func undecoded(e *Event, err error) *Violation {
 	return v
 }
 
-// checkIDs holds the ids that become keys to what subjects and tables bear.
+// checkIDs checks that the ids fit into subjects and table keys.
 func checkIDs(e *Event, fact Fact) (found Violations) {
 	for _, a := range [...]Attribute{{"tenant", e.Tenant}, {"runtimeid", e.RuntimeID}} {
 		if len(a.Value) > MaxTokenBytes/3 && len(escapeToken(a.Value)) > MaxTokenBytes {
@@ -121,8 +119,8 @@ func checkIDs(e *Event, fact Fact) (found Violations) {
 	return found
 }
 
-// checkEnvelope returns the first violation of the rules that every CloudEvent
-// must meet before its type matters. The error is a [*Violation].
+// checkEnvelope returns the first violation of the rules for every CloudEvent, whatever its type.
+// The error is a [*Violation].
 func (e *Event) checkEnvelope() error {
 	if found := e.checkAttributes(); len(found) > 0 {
 		return found[0]
@@ -187,8 +185,8 @@ func printable(s string) bool {
 	return printablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// validSource reports whether s is a URI-reference. The form that most
-// producers use needs no parser.
+// validSource reports whether s is a URI-reference. It recognises the most common form without a
+// parser.
 func validSource(s string) bool {
 	if name, urn := strings.CutPrefix(s, "urn:"); urn && name != "" {
 		at := 0
@@ -214,9 +212,9 @@ func (e *Event) Accepted() (Fact, error) {
 	return fact, nil
 }
 
-// Violation says what is wrong with an event: a stable code, the place as a
-// JSON Pointer (into data, or the attribute's name), what was found and what
-// to do. Found never holds content of an item.
+// Violation describes one fault of an event: a stable code, the place, the finding and the fix.
+// The place is a JSON Pointer into data, or the name of an attribute. Found never holds content
+// of an item.
 type Violation struct {
 	Code    Code   `json:"code"`
 	Pointer string `json:"pointer,omitempty"`
@@ -227,7 +225,7 @@ type Violation struct {
 // Code is a stable name of a kind of violation.
 type Code string
 
-// The codes. They never change their meaning.
+// The codes of violations. Their meaning never changes.
 const (
 	CodeNotJSON         Code = "not_json"
 	CodeNotCloudEvent   Code = "not_a_cloudevent"
@@ -274,8 +272,7 @@ func (v *Violation) Error() string {
 	return b.String()
 }
 
-// Violations is everything that is wrong with one event. It is an error when
-// it is not empty.
+// Violations lists all faults of one event. A non-empty list is an error.
 type Violations []*Violation
 
 func (vs Violations) Error() string {
@@ -292,8 +289,7 @@ type requirement struct {
 	pointer string
 }
 
-// A shape is what the checks need to know of a struct type. It is worked out
-// once, so that a check costs a few reads.
+// A shape holds the fields of a struct type that the checks need. It is computed once.
 type shape struct {
 	required []requirement
 	counts   []count
@@ -304,10 +300,10 @@ type count struct {
 	index  int
 	name   string // "" for an embedded struct
 	kind   reflect.Kind
-	inside *shape // nil where the field itself is the number
+	inside *shape // nil if the field itself is the number
 }
 
-// shapes has the shape of every struct type of the contract.
+// shapes maps every struct type of the contract to its shape.
 var shapes = func() map[reflect.Type]*shape {
 	all := make(map[reflect.Type]*shape)
 	for _, t := range Types() {
@@ -359,8 +355,7 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// checkRequired reports required fields that are missing. The struct tags are
-// the source.
+// checkRequired reports required fields that are missing. Struct tags mark the required fields.
 func checkRequired(fact Fact) (found Violations) {
 	v := reflect.ValueOf(fact).Elem()
 	for _, r := range shapeOf(v.Type()).required {
@@ -371,8 +366,7 @@ func checkRequired(fact Fact) (found Violations) {
 	return found
 }
 
-// checkCounts reports counts that are negative: tokens, bytes, items and
-// positions all count from zero.
+// checkCounts reports negative counts. Tokens, bytes, items and positions all count from zero.
 func checkCounts(fact Fact) (found Violations) {
 	v := reflect.ValueOf(fact).Elem()
 	for _, n := range shapeOf(v.Type()).negatives(v) {
@@ -381,14 +375,14 @@ func checkCounts(fact Fact) (found Violations) {
 	return found
 }
 
-// A negative is a count below zero and the way to it.
+// A negative is a count below zero and its path.
 type negative struct {
 	path  []string
 	value int64
 }
 
-// negatives finds every count below v that is negative. Ways are put together
-// on the way back, so that a good fact costs none.
+// negatives finds every negative count below v. Paths are built on the return from the recursion.
+// A valid fact therefore needs no path.
 func (s *shape) negatives(v reflect.Value) (found []negative) {
 	for i := range s.counts {
 		c := &s.counts[i]
@@ -425,7 +419,7 @@ func (c *count) in(v reflect.Value) []negative {
 	return nil
 }
 
-// within puts a name before the way to each.
+// within adds name to the front of each path.
 func within(name string, list []negative) []negative {
 	for i := range list {
 		list[i].path = append([]string{name}, list[i].path...)

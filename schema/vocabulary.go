@@ -1,9 +1,9 @@
 package schema
 
-// The vocabularies of the Agent Context standard (seed 001). They are open:
-// a newer producer may use a word that is not here, and it is kept.
+// These are the vocabularies of the Agent Context standard (seed 001). They are open: a newer
+// producer may use other words, and the ledger keeps them.
 
-// ContentMode says how an item carries its content.
+// ContentMode is the way in which an item carries its content.
 type ContentMode string
 
 // The values of [ContentMode].
@@ -18,7 +18,7 @@ const (
 	ContentOpaque           ContentMode = "opaque"
 )
 
-// OmissionReason says why a candidate was left out.
+// OmissionReason is the reason for which a candidate was left out.
 type OmissionReason string
 
 // The values of [OmissionReason].
@@ -37,7 +37,7 @@ const (
 	OmitCustom              OmissionReason = "custom"
 )
 
-// OverflowStrategy says what a budget does when the window does not fit.
+// OverflowStrategy is the action of a budget when the window does not fit.
 type OverflowStrategy string
 
 // The values of [OverflowStrategy].
@@ -53,7 +53,7 @@ const (
 	OverflowCustom               OverflowStrategy = "custom"
 )
 
-// InjectionPoint says where in a request injected context stands.
+// InjectionPoint is the place of injected context in a request.
 type InjectionPoint string
 
 // The values of [InjectionPoint].
@@ -72,7 +72,7 @@ const (
 	InjectCustom              InjectionPoint = "custom"
 )
 
-// CompactionMethod says how a summary was made.
+// CompactionMethod is the method that made a summary.
 type CompactionMethod string
 
 // The values of [CompactionMethod].
@@ -87,7 +87,7 @@ const (
 	MethodCustom                 CompactionMethod = "custom"
 )
 
-// CompactionTrigger says what made a compaction start.
+// CompactionTrigger is the cause that started a compaction.
 type CompactionTrigger string
 
 // The values of [CompactionTrigger].
@@ -103,7 +103,7 @@ const (
 	TriggerCustom                 CompactionTrigger = "custom"
 )
 
-// RedactionState says how much of an item is withheld.
+// RedactionState is the degree to which an item is withheld.
 type RedactionState string
 
 // The values of [RedactionState].
@@ -117,7 +117,7 @@ const (
 	RedactionUnknown       RedactionState = "unknown"
 )
 
-// Severity says how much a gap hurts.
+// Severity is the severity of a gap.
 type Severity string
 
 // The values of [Severity].
@@ -159,7 +159,7 @@ const (
 	LifecycleArchived  Lifecycle = "archived"
 )
 
-// PressureOutcome says what a rung of the pressure ladder did (seed 000).
+// PressureOutcome is the result of a rung of the pressure ladder (seed 000).
 type PressureOutcome string
 
 // The values of [PressureOutcome].
@@ -170,7 +170,7 @@ const (
 	OutcomeFailed       PressureOutcome = "failed"
 )
 
-// ElisionLevel says how much of an elided item is left (seed 004).
+// ElisionLevel is the degree to which an item is elided (seed 004).
 type ElisionLevel string
 
 // The values of [ElisionLevel].
@@ -182,23 +182,21 @@ const (
 	ElideHybrid     ElisionLevel = "hybrid"
 )
 
-// ResourceOutcome says what came of a declared resource (seed 002).
+// ResourceOutcome is the outcome of a declared resource (seed 002).
 type ResourceOutcome string
 
 // The values of [ResourceOutcome].
 const (
 	ResourceBound      ResourceOutcome = "resolved"
-	ResourceUnresolved ResourceOutcome = "unresolved" // no provider has its kind
+	ResourceUnresolved ResourceOutcome = "unresolved" // no provider supports its kind
 )
 
-// The words below fill fields that are strings in the Go types, and open ones:
-// the field's tag `words` names its list. Scopes and visibility targets are
-// the Agent Context standard's own. For kinds of items, surfaces, sources and
-// selectors the standard's schemas and the seeds give no list; what stands here
-// are the words of the standard's examples, of Agent Evidence's selectors and
-// of our own producers.
+// The words below are the known values of string fields. The field's tag `words` names the list.
+// Scopes and visibility targets come from the Agent Context standard. The standard gives no list for
+// kinds of items, surfaces, sources and selectors. Their words come from the standard's examples,
+// from Agent Evidence's selectors and from ctxledger's producers.
 
-// Scope says what a record or an envelope is about.
+// Scope is the kind of scope of a record or an envelope.
 type Scope string
 
 // The values of [Scope] that the standard's envelope allows.
@@ -212,7 +210,7 @@ const (
 	ScopeCustom         Scope = "custom"
 )
 
-// Visibility says who may see something.
+// Visibility is a target that may see a record.
 type Visibility string
 
 // The values of [Visibility].
@@ -227,7 +225,7 @@ const (
 	VisibleEvidenceExport Visibility = "evidence_export"
 )
 
-// ContextKind says what an item is. The standard gives no closed list.
+// ContextKind is the kind of an item. The standard gives no closed list.
 type ContextKind string
 
 // Values of [ContextKind].
@@ -246,7 +244,7 @@ const (
 	KindComputedSummary   ContextKind = "computed_summary"
 )
 
-// SurfaceKind says what a surface offers. The standard gives no closed list.
+// SurfaceKind is the kind of a surface. The standard gives no closed list.
 type SurfaceKind string
 
 // Values of [SurfaceKind].
@@ -255,7 +253,7 @@ const (
 	SurfaceModelCall SurfaceKind = "model_call"
 )
 
-// SourceKind says what a source is. The standard gives no closed list.
+// SourceKind is the kind of a source. The standard gives no closed list.
 type SourceKind string
 
 // Values of [SourceKind].
@@ -266,9 +264,8 @@ const (
 	SourceToolCall SourceKind = "tool_call"
 )
 
-// SelectorType is the member type of a selector. Only text_position stands in
-// the standard's examples; the others name the forms that the members of Agent
-// Evidence's selector allow.
+// SelectorType is the member type of a selector. Only text_position is in the standard's
+// examples. The other types are named after the members of Agent Evidence's selector.
 type SelectorType string
 
 // Values of [SelectorType].
@@ -281,7 +278,7 @@ const (
 	SelectFragment     SelectorType = "fragment"      // fragment
 )
 
-// PartKind says what a part of an item's content is (seed 003).
+// PartKind is the kind of a part of an item's content (seed 003).
 type PartKind string
 
 // Values of [PartKind].
@@ -292,7 +289,7 @@ const (
 	PartAudio PartKind = "audio"
 )
 
-// LogMarker says what an entry of the item log holds beyond its type (seed 003).
+// LogMarker is a property of an item log entry beyond its type (seed 003).
 type LogMarker string
 
 // Values of [LogMarker].

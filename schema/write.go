@@ -12,29 +12,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writer is the way back of [reader]: it encodes a fact in one pass, to the
-// bytes of the encoder, and asks of every member whether a boundary rule has
-// something against it. It too only ever says yes. Where a fact holds what needs
-// thought (an object for a reference, a time, a negative count, in a map a Go
-// type that is not plain JSON) it gives up, and then the encoder, the decoder and
-// the walk of [boundary] decide.
-// Property tests hold a yes to their result.
+// writer is the counterpart of [reader]. It encodes a fact in one pass to the same bytes as the
+// encoder, and applies the boundary rules to every member. A writer only accepts facts. It gives up
+// on rule violations and unusual values: an object for a reference, a time, a negative count, or a
+// Go type in a map that is not plain JSON. The encoder, the decoder and the walk of [boundary] then
+// decide. Property tests compare accepted facts with their result.
 type writer struct {
 	data  []byte
-	depth int  // objects that are open, and arrays of plain JSON
-	free  bool // below a member that holds what others wrote
+	depth int  // number of open objects, and of open arrays of plain JSON
+	free  bool // whether the writer is below a member with foreign content
 	rules ruling
 }
 
-// A writing appends the value v and reports whether it could.
+// A writing appends the value v and reports success.
 type writing func(w *writer, v reflect.Value) bool
 
-// writers spares the growth of a buffer an event.
+// writers keeps buffers for the next events.
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-// EncodeData returns the data of e, whose fact it is. A yes also says that
-// the data decodes to the fact, and that no count in it and no member is
-// against a rule.
+// EncodeData returns the data of e, encoded from fact. True means that the data decodes to the
+// fact, has no negative count, and breaks no rule for members.
 func EncodeData(e *Event, fact Fact) ([]byte, bool) {
 	v := reflect.ValueOf(fact).Elem()
 	p := plans[fact.EventType()]
@@ -89,14 +86,13 @@ func (w *writer) object(p *plan, v reflect.Value) bool {
 	return true
 }
 
-// allowed reports whether no rule has anything against a member that was
-// written.
+// allowed reports whether no rule refuses the member.
 func (w *writer) allowed(name []byte, means *meaning, value []byte) bool {
 	w.rules.apply(member{name: name, value: value, depth: w.depth, free: w.free}, means)
 	return len(w.rules.found) == 0
 }
 
-// writing returns what writes a value of type t.
+// writing returns the function that writes a value of type t.
 func (b planBuilder) writing(t reflect.Type) writing {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -162,7 +158,7 @@ func (w *writer) elements(v reflect.Value, inner writing) bool {
 	return true
 }
 
-// writeList is elements for a type that needs no reflection.
+// writeList does the same as elements, for a type that needs no reflection.
 func writeList[T any](w *writer, list []T, write func(T) bool) bool {
 	w.data = append(w.data, '[')
 	for i, value := range list {
@@ -192,7 +188,7 @@ func (w *writer) string(s string) bool {
 	return err == nil
 }
 
-// ref appends a reference that is a string.
+// ref appends a string reference.
 func (w *writer) ref(s string) bool {
 	return !strings.HasPrefix(s, "{") && w.string(s)
 }
@@ -202,12 +198,11 @@ func (w *writer) count(n int64) bool {
 	return n >= 0
 }
 
-// mapDepth is how deep plain JSON is written in one pass: far below what an event
-// may hold, so that depth is the walk's to judge.
+// mapDepth is the maximum depth of plain JSON that is written in one pass. It is far below
+// MaxDepth. The walk decides about deeper JSON.
 const mapDepth = 16
 
-// writeMap appends a map as an object, by name, and asks the rules about its
-// members.
+// writeMap appends a map as an object, sorted by name, and applies the rules to its members.
 func writeMap[T any](w *writer, m map[string]T, write func(T) bool) bool {
 	if w.depth++; w.depth > mapDepth {
 		return false
@@ -277,7 +272,7 @@ func (w *writer) any(value any) bool {
 	return false
 }
 
-// number appends a number as somebody wrote it, if a reader can hold it.
+// number appends the text of a number if a reader can read it.
 func (w *writer) number(value jsontext.Value) bool {
 	data, err := jsontext.AppendFormat(w.data, value)
 	if err != nil {

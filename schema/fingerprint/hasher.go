@@ -1,5 +1,5 @@
-// Package fingerprint finds values in texts without knowing the values: a [Hasher]
-// makes keyed fingerprints of a tenant's values, a [Scanner] finds them.
+// Package fingerprint finds values in texts without copies of the values. A [Hasher] makes keyed
+// fingerprints of a tenant's values. A [Scanner] finds the values in texts.
 package fingerprint
 
 import (
@@ -15,16 +15,15 @@ import (
 	"math/bits"
 )
 
-// ErrKey says that a key cannot make fingerprints. It is permanent.
+// ErrKey means that a key cannot make fingerprints. It is permanent.
 var ErrKey = errors.New("fingerprints need a tenant key with an id and a secret")
 
-// Prefix is how many bytes the rolling hash of a [schema.Fingerprint]
-// covers, and the least length of a value that has a fingerprint.
+// Prefix is the number of bytes in the rolling hash of a [schema.Fingerprint]. It is also the
+// minimum length of a value with a fingerprint.
 const Prefix = 8
 
-// Fingerprinter makes and recognises fingerprints under one tenant key. It is
-// immutable and safe for concurrent use, and prints its key id alone. The zero
-// value is not usable.
+// Hasher makes and recognises fingerprints under one tenant key. It is immutable and safe for
+// concurrent use. It prints only its key id. The zero value is not usable.
 //
 // With K = Key.Derive("fingerprint") and || for concatenation:
 //
@@ -34,27 +33,25 @@ const Prefix = 8
 //	roll(w)       = sum over i of (w[i]+1) * B^(7-i), mod p, for 8 bytes w
 //	PrefixHash    = roll(v[0:8]) XOR first 8 bytes of mac("seal", HMAC), big-endian
 //
-// The seal is there because a bare polynomial gives its base away to whoever
-// knows one prefix, and equal prefixes such as "sk-proj-" would look equal. A
-// holder of the key takes it off once and then compares roll, which costs a
-// table's look-up for each of the eight bytes; a rolling computation costs less
-// arithmetic, but each step has to wait for the one before.
+// The seal hides the polynomial. Without it, a reader who knows one prefix could compute the base,
+// and equal prefixes such as "sk-proj-" would look equal. A holder of the key removes the seal once
+// and then compares roll. A comparison costs one table look-up for each of the eight bytes. A rolling
+// computation needs less arithmetic, but each step has to wait for the previous step.
 type Hasher struct{ get func() *material }
 
-// material is what a key gives for fingerprints. Immutable. It is kept
-// behind a function for the reason given at [schema.Key].
+// material holds the values that a key gives for fingerprints. It is immutable. A function holds
+// it for the reason given at [schema.Key].
 type material struct {
 	id     string
 	secret []byte
-	// table has what byte b at place i of a window adds to its roll: (b+1)*B^(7-i).
+	// table[i][b] is the share of byte b at place i of a window in its roll: (b+1)*B^(7-i).
 	table [Prefix][256]uint64
 }
 
 // prime is p.
 const prime = 1<<61 - 1
 
-// New returns a fingerprinter for the tenant key. The error is
-// [ErrKey] for the zero Key.
+// New returns a Hasher for the tenant key. The error is [ErrKey] for the zero Key.
 func New(k schema.Key) (Hasher, error) {
 	secret := k.Derive("fingerprint")
 	if k.ID == "" || secret == nil {
@@ -72,8 +69,8 @@ func New(k schema.Key) (Hasher, error) {
 	return Hasher{get: func() *material { return keys }}, nil
 }
 
-// Of returns the fingerprint of a value. It returns false for one shorter than
-// [Prefix], which only a guard that holds it recognises.
+// Of returns the fingerprint of a value. It returns false for a value shorter than [Prefix]. Only
+// a guard that holds the value itself recognises a short value.
 func (f Hasher) Of(value []byte) (schema.Fingerprint, bool) {
 	if len(value) < Prefix {
 		return schema.Fingerprint{}, false
@@ -110,7 +107,7 @@ func (k *material) roll(window []byte) uint64 {
 	return reduce(sum)
 }
 
-// reduce returns n modulo p. Eight numbers below p do not overflow before.
+// reduce returns n modulo p. The sum of eight numbers below p does not overflow.
 func reduce(n uint64) uint64 {
 	n = n&prime + n>>61
 	if n >= prime {
@@ -119,7 +116,7 @@ func reduce(n uint64) uint64 {
 	return n
 }
 
-// mulmod multiplies modulo p. Both factors are below it.
+// mulmod multiplies modulo p. Both factors are below p.
 func mulmod(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return reduce(lo&prime + (lo>>61 | hi<<3))
@@ -133,7 +130,7 @@ func (f Hasher) String() string {
 	return "schema.Fingerprinter(" + f.get().id + ")"
 }
 
-// GoString is String.
+// GoString returns String().
 func (f Hasher) GoString() string { return f.String() }
 
 // Format writes String for every verb.

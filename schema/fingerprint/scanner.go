@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// Match is a place in a text where a fingerprinted value stands.
+// Match is the place of a fingerprinted value in a text.
 type Match struct {
-	Fingerprint int // index in the order in which they were given
+	Fingerprint int // index of the fingerprint, in the order of the calls
 	Start, End  int // byte offsets
 }
 
@@ -22,8 +22,8 @@ type Scanner struct {
 	get    func() *material
 	count  int
 	byRoll map[uint64][]target
-	// maybe has a bit for the lowest 16 of every roll in byRoll: most windows
-	// of a text cost no look-up in the map.
+	// maybe is a bit set of the lowest 16 bits of every roll in byRoll. Most windows of a text
+	// therefore need no look-up in the map.
 	maybe [1 << 10]uint64
 }
 
@@ -33,8 +33,8 @@ type target struct {
 	hmac   []byte
 }
 
-// Scanner returns a scanner for fingerprints under this key; those of other keys
-// are left out. The error names the first that cannot be read.
+// Scanner returns a scanner for fingerprints under this key. It leaves out fingerprints of other
+// keys. The error names the first unreadable fingerprint.
 func (f Hasher) Scanner(fingerprints []schema.Fingerprint) (*Scanner, error) {
 	s := &Scanner{get: f.get, byRoll: map[uint64][]target{}}
 	for i, fp := range fingerprints {
@@ -45,9 +45,9 @@ func (f Hasher) Scanner(fingerprints []schema.Fingerprint) (*Scanner, error) {
 	return s, nil
 }
 
-// Add makes the scanner find one more fingerprint, whose index is the number of
-// those given before. One of another key is counted and never found. After an
-// error nothing has changed.
+// Add makes the scanner find one more fingerprint. Its index is the number of fingerprints before
+// it. A fingerprint of another key is counted and never found. After an error, the scanner is
+// unchanged.
 func (s *Scanner) Add(fp schema.Fingerprint) error {
 	if fp.KeyID != s.get().id {
 		s.count++
@@ -87,8 +87,7 @@ func (s *Scanner) Scan(text []byte) []Match {
 	return out
 }
 
-// verify appends the values that stand at start, where the prefix has the hash
-// roll.
+// verify appends the values that begin at start, where the prefix has the hash roll.
 func (s *Scanner) verify(out []Match, roll uint64, text []byte, start int) []Match {
 	for _, t := range s.byRoll[roll] {
 		if t.length > len(text)-start {

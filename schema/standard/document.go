@@ -1,12 +1,12 @@
-// Package standard writes events as documents of the public standards: records of
-// the Agent Context standard, its events, and events of the runtime's profile.
+// Package standard writes events as documents of the public standards: records of the Agent
+// Context standard, its events, and events of the Agent Runtime profile.
 //
-//	Document, Sources   what a fact says is the case, as the standard's object
+//	Document, Sources   the record of a fact, as the standard's object
 //	Event               every event, as the standard's event
-//	RuntimeEvent        every event, as the runtime's profile has it
+//	RuntimeEvent        events of context, in the runtime's profile
 //
-// The same event gives the same bytes. Nothing is guessed: what the standard requires
-// and the fact does not say is named in the member unstated.
+// The same event gives the same bytes. No value is guessed: the member unstated names the
+// required members that the fact does not have.
 package standard
 
 import (
@@ -20,12 +20,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind names a document of the Agent Context standard, in the words
-// that the standard has for its objects.
+// Kind names a document of the Agent Context standard, in the words of the standard.
 type Kind string
 
-// The kinds of [Document]. An item's sources come from
-// [Sources], the event itself from [Event].
+// The kinds of [Document]. [Sources] writes the sources of an item. [Event] writes the event itself.
 const (
 	Envelope   Kind = "context_envelope"
 	Surface    Kind = "context_surface"
@@ -37,44 +35,45 @@ const (
 	Missing    Kind = "missing_context"
 )
 
-// version is the schema_version of the standard whose shape the
-// documents have. A fact's own schema_version is that of its data.
+// version is the schema_version of the standard whose shape the documents have. The
+// schema_version of a fact describes the data of the fact.
 const version = "0.1.0"
 
-// ErrNoShape means that the other standard has no document for a fact
-// of this type. It is no fault of the event: skip it.
-var ErrNoShape = errors.New("no document of the standard has the shape of this fact")
+// ErrNoShape means that the other standard has no document for facts of this type. The event
+// itself is valid: skip it.
+var ErrNoShape = errors.New("the standard has no document for this type of fact")
 
-// Document returns the record that e's fact is about as a document of
-// the Agent Context standard. The same event gives the same bytes.
+// Document returns the record of e's fact as a document of the Agent Context standard. The same
+// event gives the same bytes.
 //
-// A fact has a document when it says that something is the case: an envelope,
-// surface, item, finished selection, budget, assembly, completed compaction or
-// gap. A selection or compaction that only started, failed or was discarded,
-// and an item that was removed, would look like one that stands, since the
-// standard's records have no word for that; these and all other types yield
-// [ErrNoShape] and have [Event]. A selection in parts is a
-// document a part, with the members part and parts.
+// A fact has a document if it states the content of a record: an envelope, surface, item,
+// finished selection, budget, assembly, completed compaction or gap. All other types yield
+// [ErrNoShape]; [Event] writes them. The standard's records have no word for a selection or
+// compaction that only started, failed or was discarded, or for a removed item. A document of
+// such a fact would look like a valid record. A selection in parts is one document per part, with
+// the members part and parts.
 //
-// Members keep the fact's names, also where the standard has no such name (its
-// schemas are open). Added are:
+// Members keep the fact's names, including names that the standard does not define (its schemas
+// are open). These members are added:
 //
-//   - schema_version, that of the standard; created_at, the event's time: when
-//     this state of the record came about;
-//   - the event's correlation ids, by the names that they have in tables;
-//   - event_ref, which says what event states this: its id, source and type.
+//   - schema_version: the version of the standard;
+//   - created_at: the event's time, at which this state of the record began;
+//   - the event's correlation ids, by their names in tables;
+//   - event_ref: the id, source and type of the event.
 //
-// What the standard requires and the fact does not say is never guessed: such
-// a member is the word unknown, or an empty list for visibility, and the member
-// unstated lists the names. Derived are only: content_mode, from which of
-// content and content_ref there is; ranking_signals, from the candidates';
-// source_item_refs of a compaction that has none, as one reference to its
-// source_window; scope custom with the word itself in custom_scope, for an
-// envelope's scope that the standard does not list; and {"value": …} around
-// freshness and validation that are neither text nor object.
+// A required member that the fact does not have is never guessed. Its value is the word unknown,
+// or an empty list for visibility. The member unstated lists the names. Only these members are
+// derived:
 //
-// The event must meet the contract: else the error is the [schema.Violations] that
-// [schema.Validate] reports, or [schema.ErrUnknownType].
+//   - content_mode, from the presence of content and content_ref;
+//   - ranking_signals, from the signals of the candidates;
+//   - source_item_refs of a compaction without any, as one reference to its source_window;
+//   - scope: an envelope's scope outside the standard's list becomes custom, and custom_scope holds
+//     the original word;
+//   - freshness and validation: a value that is neither text nor object becomes {"value": …}.
+//
+// The event must meet the contract. Otherwise the error is the [schema.Violations] of
+// [schema.Validate], or [schema.ErrUnknownType].
 func Document(e *schema.Event) (Kind, []byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
@@ -83,8 +82,7 @@ func Document(e *schema.Event) (Kind, []byte, error) {
 	return DocumentOf(e, fact)
 }
 
-// DocumentOf is [Document] for an event of which [schema.Validate]
-// returned this fact and nothing against it.
+// DocumentOf is [Document] for a valid event with the fact that [schema.Validate] returned.
 func DocumentOf(e *schema.Event, fact schema.Fact) (Kind, []byte, error) {
 	kind, r, err := documentRecord(e, fact)
 	if err != nil {
@@ -94,13 +92,12 @@ func DocumentOf(e *schema.Event, fact schema.Fact) (Kind, []byte, error) {
 	return kind, document, err
 }
 
-// Sources returns the sources of e's item as documents of the Agent
-// Context standard (context_source_ref), in the item's order; none for a fact
-// of another type. A source known only by its URI has that as its source_id. A
-// source that has neither is left to the item's own document: it could not be
-// referred to. What else the standard requires and the fact does not say is
-// unstated, as [Document] has it; the errors are the same. Added are
-// item_ref, the correlation ids and event_ref.
+// Sources returns the sources of e's item as documents of the Agent Context standard
+// (context_source_ref), in the item's order. A fact of another type has no sources. A source with
+// a URI and no id has the URI as its source_id. A source with neither is only in the item's own
+// document, because no reference to it is possible. Other required members that the fact does not
+// have are unstated, as in [Document]; the errors are the same. item_ref, the correlation ids and
+// event_ref are added.
 func Sources(e *schema.Event) ([][]byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
@@ -109,8 +106,7 @@ func Sources(e *schema.Event) ([][]byte, error) {
 	return SourcesOf(e, fact)
 }
 
-// SourcesOf is [Sources] for an event of which [schema.Validate] returned
-// this fact and nothing against it.
+// SourcesOf is [Sources] for a valid event with the fact that [schema.Validate] returned.
 func SourcesOf(e *schema.Event, fact schema.Fact) ([][]byte, error) {
 	records, err := sourceRecords(e, fact)
 	if err != nil {
@@ -125,11 +121,11 @@ func SourcesOf(e *schema.Event, fact schema.Fact) ([][]byte, error) {
 	return documents, nil
 }
 
-// A record is a document in the making: its members by name. What comes from a
-// fact is a [jsontext.Value].
+// A record holds the members of an unfinished document, by name. Members of a fact are
+// [jsontext.Value].
 type record map[string]any
 
-// newRecord holds the members of value.
+// newRecord returns the members of value.
 func newRecord(value any) (record, error) {
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
@@ -138,7 +134,7 @@ func newRecord(value any) (record, error) {
 	return membersOf(text), nil
 }
 
-// factRecord holds the members of e's fact.
+// factRecord returns the members of e's fact.
 func factRecord(e *schema.Event, fact schema.Fact) (record, error) {
 	if text, ok := schema.EncodeData(e, fact); ok {
 		return membersOf(text), nil
@@ -146,8 +142,7 @@ func factRecord(e *schema.Event, fact schema.Fact) (record, error) {
 	return newRecord(fact)
 }
 
-// membersOf holds the members of an object as an encoder writes it, with which they
-// share their bytes.
+// membersOf returns the members of an encoded object. They share the bytes of text.
 func membersOf(text []byte) record {
 	r := make(record, 48)
 	for at := 1; text[at] == '"'; {
@@ -162,7 +157,7 @@ func membersOf(text []byte) record {
 	return r
 }
 
-// valueEnd returns where the value of a member ends that begins at start.
+// valueEnd returns the end of the member value that begins at start.
 func valueEnd(text []byte, start int) int {
 	depth := 0
 	for at := start; ; at++ {
@@ -182,8 +177,8 @@ func valueEnd(text []byte, start int) int {
 	}
 }
 
-// trace adds what leads back to e: its ids and which event it is. An id that
-// the record has already is the same, which rule 6 sees to.
+// trace adds the ids and the reference that lead back to e. An id that the record already has is
+// equal; rule 6 checks this.
 func (r record) trace(e *schema.Event) {
 	r["schema_version"] = version
 	ref := make([]byte, 0, 256)
@@ -204,7 +199,7 @@ func (r record) correlate(e *schema.Event) {
 	}
 }
 
-// require says of each member that the record lacks that it is unstated.
+// require adds each missing member of names to the member unstated.
 func (r record) require(names ...string) {
 	var unstated []string
 	for _, name := range names {
@@ -223,8 +218,7 @@ func (r record) require(names ...string) {
 	}
 }
 
-// wrap makes an object of a member that is neither text, object nor one of the
-// other kinds that the standard allows there.
+// wrap makes an object of a member that is neither text nor object nor one of the allowed kinds.
 func (r record) wrap(name string, allowed ...jsontext.Kind) {
 	value, have := r[name].(jsontext.Value)
 	if !have || value.Kind() == '"' || value.Kind() == '{' {
@@ -238,13 +232,13 @@ func (r record) wrap(name string, allowed ...jsontext.Kind) {
 	r[name] = map[string]any{"value": value}
 }
 
-// encode writes the members sorted by name. Those of a fact are JSON already.
+// encode writes the members sorted by name. The members of a fact are already JSON.
 func (r record) encode() ([]byte, error) {
 	names := slices.AppendSeq(make([]string, 0, len(r)), maps.Keys(r))
 	slices.Sort(names)
 	size := 2
 	for name, value := range r {
-		size += len(name) + 64 // and a short value
+		size += len(name) + 64 // and space for a short value
 		if value, ok := value.(jsontext.Value); ok {
 			size += len(value)
 		}

@@ -8,18 +8,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Event returns e as an event document of the Agent Context standard.
-// The same event gives the same bytes, and nothing of it is lost, so that its
-// [schema.Event.Digest] can be worked out again: data, the last member, holds the
-// bytes of the event's data as they came, every correlation id stands at the top level by
-// the name that it has in tables, and metadata holds every other CloudEvents
-// attribute in its canonical string form (sequence, traceparent, extensions
-// that this version does not know). The references to policy, evidence and
-// telemetry are repeated where the standard looks for them.
+// Event returns e as an event document of the Agent Context standard. The same event gives the
+// same bytes. The document contains the whole event, and [schema.Event.Digest] can be computed
+// from it:
 //
-// An event of a type that this version does not know is exported all the same,
-// if its data is an object. Any other fault of the event is an error, the
-// [schema.Violations] that [schema.Validate] reports.
+//   - data, the last member, holds the original bytes of the event's data;
+//   - every correlation id is at the top level, by its name in tables;
+//   - metadata holds every other CloudEvents attribute in its canonical string form (sequence,
+//     traceparent, unknown extensions).
+//
+// The references to policy, evidence and telemetry are repeated at the places that the standard
+// defines.
+//
+// An event of an unknown type is also exported, if its data is an object. Any other fault of the
+// event is an error: the [schema.Violations] of [schema.Validate].
 func Event(e *schema.Event) ([]byte, error) {
 	_, found := schema.Validate(e)
 	found = slices.DeleteFunc(found, func(v *schema.Violation) bool { return v.Code == schema.CodeUnknownType })
@@ -48,12 +50,12 @@ func Event(e *schema.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An encoder would reformat the data, and the digest is over its bytes.
+	// An encoder would reformat the data. The digest needs the original bytes.
 	return slices.Concat(text[:len(text)-1], []byte(`,"data":`), schema.TrimSpace(e.Data), []byte("}")), nil
 }
 
-// eventReferences starts the document with the references of the data, as
-// objects and strings, and sees that the data is an object.
+// eventReferences starts the document with the references of the data, as objects and strings. It
+// checks that the data is an object.
 func eventReferences(e *schema.Event) (record, error) {
 	var refs struct {
 		PolicyRefs    []schema.Ref `json:"policy_refs,omitempty"`
@@ -69,8 +71,8 @@ func eventReferences(e *schema.Event) (record, error) {
 	return newRecord(refs)
 }
 
-// otherAttributes are those that the document has no member for. The type
-// attribute is among them: event_type is only a part of it.
+// otherAttributes returns the attributes that have no member in the document. The type attribute
+// is one of them, because event_type is only a part of it.
 func otherAttributes(e *schema.Event) map[string]string {
 	rest := make(map[string]string)
 	for _, a := range e.Attributes() {

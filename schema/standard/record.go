@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// envelopeScopes are the scopes that the standard lists; it allows no other.
+// envelopeScopes are the scopes that the standard allows.
 var envelopeScopes = []string{"turn", "task", "session", "tool_invocation", "review", "handoff", "custom"}
 
-// documentRecord maps a fact to the record that it states.
+// documentRecord maps a fact to its record.
 func documentRecord(e *schema.Event, fact schema.Fact) (Kind, record, error) {
 	var kind Kind
 	var finish func(record)
@@ -65,8 +65,7 @@ func finishItem(r record, item *schema.Item) {
 	r.require("context_kind", "content_mode", "visibility")
 }
 
-// finishSelection repeats the candidates' signals where the standard looks for
-// them: by item.
+// finishSelection copies the candidates' signals to the place that the standard defines: by item.
 func finishSelection(r record, s *schema.SelectionCompleted) {
 	signals := make(map[string]map[string]float64)
 	for _, c := range slices.Concat(s.Selected, s.Omitted) {
@@ -79,8 +78,8 @@ func finishSelection(r record, s *schema.SelectionCompleted) {
 	}
 }
 
-// finishCompaction never leaves a summary that stands for nothing: where the
-// fact names no items, the stretch of the log is the reference.
+// finishCompaction gives every compaction a source. If the fact names no items, the range of the
+// log is the reference.
 func finishCompaction(r record, c *schema.Compaction) {
 	if len(c.SourceItemRefs) == 0 {
 		r["source_item_refs"] = []any{map[string]any{"source_window": c.SourceWindow}}
@@ -89,7 +88,7 @@ func finishCompaction(r record, c *schema.Compaction) {
 	r.require("method")
 }
 
-// sourceRecords maps the sources of an item that can be referred to.
+// sourceRecords maps the sources of an item that a reference can name.
 func sourceRecords(e *schema.Event, fact schema.Fact) (records []record, err error) {
 	var item *schema.Item
 	switch f := fact.(type) {

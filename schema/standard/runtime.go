@@ -7,29 +7,26 @@ import (
 	"strings"
 )
 
-// runtimeProfile is the schemaVersion of the Lime profile of Agent Runtime,
-// the stricter of its two event schemas.
+// runtimeProfile is the schemaVersion of the Lime profile of Agent Runtime. The profile is the
+// stricter of its two event schemas.
 const runtimeProfile = "lime-profile-0.4.0"
 
-// runtimeIDs are the ids that an Agent Runtime event has members for. The
-// other ids travel in its correlation object.
+// runtimeIDs are the ids with a member in an Agent Runtime event. Other ids are in the
+// correlation object.
 var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "task_id", "run_id", "attempt_id", "step_id", "tool_call_id", "action_id", "evidence_id"}
 
-// RuntimeEvent returns e as an event of the Agent Runtime standard, Lime
-// profile, whose names are camelCase. The same event gives the same bytes.
+// RuntimeEvent returns e as an event of the Agent Runtime standard, Lime profile, with camelCase
+// names. The same event gives the same bytes.
 //
-// The runtime knows four events of context. A completed selection is
-// context.resolved, which is the runtime's word for selecting context,
-// omissions included; a compaction is context.compaction.started, .completed
-// or .failed. A discarded compaction is none of them, and a fact of any other
-// type neither: they yield [ErrNoShape]. The payload refers to the
-// records; it holds no content and no status of the runtime. What only
-// ctxledger has an id for (tenant, agent, context, …) is in correlation.
+// The runtime defines four events of context. A completed selection, including its omissions, is
+// context.resolved. A compaction is context.compaction.started, .completed or .failed. A
+// discarded compaction and a fact of any other type yield [ErrNoShape]. The payload refers to the
+// records. It holds no content and no status of the runtime. Ids that only ctxledger defines
+// (tenant, agent, context, …) are in correlation.
 //
-// The profile wants runtime, session, thread, turn and sequence of every such
-// event. For an event that lacks some the error is a [schema.Violations] with one of
-// [schema.CodeRequired] for each: it cannot be expressed. An event that does not meet
-// the contract is refused as [Document] refuses it.
+// The profile requires runtime, session, thread, turn and sequence of every context event. For an
+// event without one of them, the error is [schema.Violations] with a [schema.CodeRequired] for
+// each missing id. An event that does not meet the contract is refused as in [Document].
 func RuntimeEvent(e *schema.Event) ([]byte, error) {
 	fact, err := e.Accepted()
 	if err != nil {
@@ -79,20 +76,20 @@ func runtimeRecord(e *schema.Event, fact schema.Fact) (record, error) {
 	return r, nil
 }
 
-// checkRuntimeIDs reports what the profile wants and e does not have.
+// checkRuntimeIDs reports the ids that the profile requires and e does not have.
 func checkRuntimeIDs(e *schema.Event) (found schema.Violations) {
 	for _, a := range [...]schema.Attribute{
 		{Name: "runtimeid", Value: e.RuntimeID}, {Name: "sessionid", Value: e.SessionID}, {Name: "threadid", Value: e.ThreadID},
 		{Name: "turnid", Value: e.TurnID}, {Name: "sequence", Value: schema.FormatSequence(e.Sequence)},
 	} {
 		if a.Value == "" {
-			found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/" + a.Name, Found: "nothing", Fix: "the runtime's profile wants it of every context event; send the attribute, or do not export this fact"})
+			found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/" + a.Name, Found: "nothing", Fix: "the runtime's profile requires it in every context event; send the attribute, or do not export this fact"})
 		}
 	}
 	return found
 }
 
-// runtimeRefs are the records around the fact that a runtime may refer to.
+// runtimeRefs returns the fact's references that a runtime may use.
 func runtimeRefs(e *schema.Event, base *schema.Common) map[string]any {
 	refs := make(map[string]any)
 	if e.ContextID != "" {
@@ -115,7 +112,7 @@ func traceIDs(parent string) (trace, span string, ok bool) {
 	return fields[1], fields[2], true
 }
 
-// camelCase turns a name of ours into one of the runtime's: turn_id, turnId.
+// camelCase converts a name of ctxledger into a name of the runtime: turn_id becomes turnId.
 func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {
@@ -168,8 +165,8 @@ type runtimeSourceWindow struct {
 	Tokens        *int64     `json:"tokens,omitempty"`
 }
 
-// runtimePayload returns the runtime's type for a fact and what it says of it;
-// nil when the runtime has no such event.
+// runtimePayload returns the runtime's type and payload for a fact. The payload is nil if the
+// runtime has no event for the fact.
 func runtimePayload(fact schema.Fact) (kind string, payload any) {
 	switch f := fact.(type) {
 	case *schema.SelectionCompleted:

@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// HoldToFile compares got with a committed file. UPDATE=1 writes it.
+// HoldToFile compares got with a committed file. UPDATE=1 writes the file.
 func HoldToFile(t testing.TB, name, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {
@@ -37,8 +37,8 @@ func Instance(t testing.TB, text []byte) any {
 	return v
 }
 
-// SetMembers returns an object with members added, which replace those of the same name.
-// A member whose text is empty is removed.
+// SetMembers returns an object with members added or replaced. A member whose text is empty is
+// removed.
 func SetMembers(t testing.TB, object []byte, members map[string]string) []byte {
 	t.Helper()
 	var data map[string]jsontext.Value

@@ -1,5 +1,5 @@
-// Package schematest is what the tests of schema and of the packages below it share.
-// It knows no type of schema, so that the tests inside schema can import it.
+// Package schematest contains helpers for the tests of schema and of the packages below it. It
+// imports no type of schema. The tests inside schema can therefore import it.
 package schematest
 
 import (
@@ -13,8 +13,8 @@ import (
 // EventTime is the time of the events that tests make.
 var EventTime = time.Date(2026, 3, 2, 9, 0, 0, 123456789, time.UTC)
 
-// Filler fills every field of a fact with drawn values. What it fills is
-// valid JSON of the contract; rules may still refuse it.
+// Filler fills every field of a fact with drawn values. The result is valid JSON of the contract.
+// Rules may still refuse it.
 type Filler struct {
 	T *rapid.T
 	n int
