@@ -1,28 +1,28 @@
-// Package deploy is the configuration of one production node: a NATS server, a
-// ClickHouse server, and the containers that run them with a projector.
+// Package deploy is the configuration of one production node: a NATS server, a ClickHouse server,
+// and containers for both servers and a projector.
 //
 //	nats/server.conf                 limits, durability
-//	nats/accounts.conf.tmpl          who may publish and read what, by tenant
-//	nats/tls.conf                    encryption, to be taken in by hand
+//	nats/accounts.conf.tmpl          permissions to publish and read, by tenant
+//	nats/tls.conf                    encryption, to be included by hand
 //	clickhouse/config.d/             memory, parts, logs; durability
 //	clickhouse/users.d/              the writer, the reader
 //	clickhouse/users.d/tenants.xml.tmpl   a reader for each tenant
 //	compose/                         images, volumes, health checks
 //
-// `ctxledger deploy` prints these files or writes them to a folder, see
-// [Server.Write]. deploy/embedded runs its ClickHouse on the same ones, and the
-// tests of this package load nats/ whole, and clickhouse/ but for
-// users.d/production.xml and for what config.d/production.xml says of ports and
-// system logs, which `clickhouse local` reads and does not act on.
+// `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].
+// deploy/embedded runs its ClickHouse with the same files. The tests of this package load all
+// files except users.d/production.xml. `clickhouse local` ignores the ports and system logs in
+// config.d/production.xml.
 //
-// No file holds a password. The servers get hashes from their environment:
+// No file in nats/ or clickhouse/ holds a password. The servers read hashes from their
+// environment:
 //
 //	nats/, clickhouse/        as printed
 //	secrets/nats-server.env   bcrypt hashes, for the NATS server's environment
-//	secrets/clickhouse-server.env   SHA-256 hashes, for ClickHouse's
+//	secrets/clickhouse-server.env   SHA-256 hashes, for ClickHouse's environment
 //	secrets/nats-admin.env    the address of one user with the password, for the
-//	  …                       environment of who is that user; one file each
+//	  …                       environment of that user's program; one file each
 //
-// The hashes are quick ones. That is enough for passwords of 192 random bits,
-// which is what [Server.Write] makes, and not for ones that a person thinks of.
+// The hashes are fast ones. Fast hashes are safe for passwords of 192 random bits, which
+// [Server.Write] makes. They are not safe for passwords that a person chooses.
 package deploy

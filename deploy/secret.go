@@ -15,29 +15,29 @@ import (
 	"strings"
 )
 
-// ErrHost means that the host is no name and no address. Permanent.
-var ErrHost = errors.New("no host")
+// ErrHost means that the host is not a name or an address. Permanent.
+var ErrHost = errors.New("bad host")
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 
-// ErrSecret means that a file of secrets/ cannot be read as what it should be.
-// Permanent: remove it, and the next Write makes a new password.
+// ErrSecret means that a file of secrets/ cannot be parsed. Permanent: remove the file, and the
+// next Write makes a new password.
 var ErrSecret = errors.New("a file of secrets is damaged")
 
-// Write writes the configuration for these tenants into dir, as the package
-// comment lays it out, and returns the paths that it wrote, below dir. Clients
-// find the server at host. What is in secrets/ is readable by its owner only.
+// Write writes the configuration for the tenants into dir, in the layout of the package comment.
+// Write returns the paths of the files, relative to dir. Clients connect to the server at host.
+// Only the owner can read the files in secrets/.
 //
-// A password that is there is kept, so that Write may be called again, for other
-// tenants or another host. A tenant that is left out has no user any more once
-// the servers have read the new files; its file in secrets/ stays. Files are
-// replaced one by one, each whole: after an error call it again.
+// Write keeps existing passwords, so it can be called again, for other tenants or another host. A
+// tenant that is left out loses its user when the servers read the new files. The tenant's file
+// in secrets/ stays. Each file is replaced atomically, one after the other: after an error call
+// Write again.
 //
-// Errors: ErrTenant, ErrHost, ErrSecret, and those of the disk.
+// Errors: ErrTenant, ErrHost, ErrSecret, and errors of the disk.
 func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 	files, err := s.Files(tenants...)
 	if err == nil && !hostPattern.MatchString(host) {
-		err = fmt.Errorf("%w: %q: give the name or the address at which clients find the server", ErrHost, host)
+		err = fmt.Errorf("%w %q: set it to the name or address of the server for clients", ErrHost, host)
 	}
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 	return written, nil
 }
 
-// secrets returns a file with the address of each user, and last the one with
-// all hashes: a server never knows a password that no client has.
+// secrets returns a file with the address of each user. The last file holds all hashes, so a
+// server never has a password that no client has.
 func (s Server) secrets(dir, host string, tenants []string) ([]File, error) {
 	list, err := parseTenants(tenants)
 	if err != nil {
@@ -88,11 +88,11 @@ func (s Server) secrets(dir, host string, tenants []string) ([]File, error) {
 	return append(files, File{"secrets/" + s.folder + "-server.env", hashes.String()}), nil
 }
 
-// variable is a line that a shell, systemd and compose read alike. The values
-// hold no quote.
+// variable returns a line in a form that a shell, systemd and compose read. The values hold no
+// quote.
 func variable(name, value string) string { return fmt.Sprintf("%s='%s'\n", name, value) }
 
-// password returns the one in a user's file, or a new one where there is none.
+// password returns the password in a user's file, or a new password if the file is missing.
 func (s Server) password(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,10 +110,10 @@ func (s Server) password(path string) (string, error) {
 			return password, nil
 		}
 	}
-	return "", fmt.Errorf("%w: %s has no address with a password: remove it, and a new password is made", ErrSecret, path)
+	return "", fmt.Errorf("%w: %s has no address with a password: remove the file and run the command again to get a new password", ErrSecret, path)
 }
 
-// writeFile replaces a file whole, and makes its folder where it is missing.
+// writeFile replaces a file atomically and creates a missing folder.
 func writeFile(dir string, f File, folder, mode fs.FileMode) error {
 	path := filepath.Join(dir, filepath.FromSlash(f.Path))
 	err := os.MkdirAll(filepath.Dir(path), folder)

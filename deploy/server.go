@@ -24,30 +24,30 @@ type File struct {
 	Text string
 }
 
-// A Server is one of the two servers of a node: [NATS] or [ClickHouse]. The zero
-// value is neither.
+// A Server is one of the two servers of a node: [NATS] or [ClickHouse]. The zero value is not a
+// server.
 type Server struct {
 	folder string
-	files  []string // below folder, those of templates without .tmpl
+	files  []string // paths below folder; templates without .tmpl
 	port   int
 	scheme string
-	path   string // of an address
+	path   string // path of an address
 	client string // the variable in which a client expects its address
-	users  []user // beside those of the tenants
-	// of gives a tenant its user.
+	users  []user // users in addition to the tenants' users
+	// of returns the user of a tenant.
 	of   func(tenant) user
 	hash func(password string) (string, error)
 }
 
-// A user is who signs in to a server.
+// A user is a login of a server.
 type user struct {
-	name     string // to sign in with
-	role     string // in the name of its file in secrets/
-	variable string // of the server's environment, with the hash of the password
+	name     string // login name
+	role     string // part of the name of its file in secrets/
+	variable string // variable of the server's environment that holds the password's hash
 }
 
-// NATS is the server of the streams. Its tenants are accounts of their own that
-// may publish their own facts and do nothing else.
+// NATS is the server of the streams. Each tenant has a separate account that can publish the
+// tenant's facts and has no other right.
 func NATS() Server {
 	return Server{
 		folder: "nats", files: []string{"server.conf", "accounts.conf", "tls.conf"},
@@ -63,8 +63,7 @@ func NATS() Server {
 	}
 }
 
-// ClickHouse is the server of the tables. Its tenants are readers of their own
-// rows.
+// ClickHouse is the server of the tables. Each tenant has a reader for the tenant's rows.
 func ClickHouse() Server {
 	return Server{
 		folder: "clickhouse",
@@ -91,8 +90,8 @@ const (
 	ReaderHash = "CTXLEDGER_READER_SHA256"
 )
 
-// Files returns the configuration of the server for these tenants, and for no
-// others. It holds no secret. The only error is ErrTenant.
+// Files returns the configuration of the server for these tenants only. The files hold no secret.
+// The only error is ErrTenant.
 func (s Server) Files(tenants ...string) ([]File, error) {
 	list, err := parseTenants(tenants)
 	if err != nil {
@@ -105,8 +104,8 @@ func (s Server) Files(tenants ...string) ([]File, error) {
 	return files, nil
 }
 
-// text returns one file. What is embedded is there and fits: anything else is a
-// programming error.
+// text returns one file. text panics on an error, because the files are embedded: an error is an
+// error of the program.
 func (s Server) text(name string, tenants []tenant) string {
 	if t := templates.Lookup(path.Base(name) + ".tmpl"); t != nil {
 		var b bytes.Buffer
@@ -131,9 +130,8 @@ func (s Server) all(tenants []tenant) []user {
 	return list
 }
 
-// What a tenant's reader may read: the tables that have a column tenant, by
-// which its rows are told, and the views, which read those tables alone and with
-// the reader's own rights.
+// The relations that a tenant's reader may read. The tables have a column tenant, which selects
+// the rows. The views read only those tables, with the reader's rights.
 var (
 	tenantTables = strings.Fields(`events quarantine duplicates scopes items decisions windows placements
 		replacements redactions missing calls log_items reintroductions rechecks replays`)
@@ -147,6 +145,6 @@ var (
 		check_conservation_of check_injected_without_assembly_of check_redaction_reintroduced_of check_lost_runtime_ids_of
 		check_sequence_gaps_of check_unsealed_scopes_of check_reasoning_reinjected_of check_compaction_dropped_open_gap_of
 		price_list model_prices model_rates call_costs cache_bill call_layers`)
-	// What has no tenant and is everybody's to read.
+	// sharedTables have no tenant. All readers may read them.
 	sharedTables = []string{"prices"}
 )

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// A child is told apart by its own name for itself and by a variable that only
-// the supervisor sets; either alone can be an accident.
+// A child process is recognised by its argv[0] and by a variable that only the supervisor sets.
+// Only one of them can be an accident.
 const (
 	childName      = "ctxledger-clickhouse"
 	childLibrary   = "CTXLEDGER_ENGINE_CHILD_LIBRARY"
@@ -18,17 +18,17 @@ const (
 
 var mainCalled atomic.Bool
 
-// Main must be the first statement of main and of every TestMain whose process
-// calls Start, itself or through package embeddedtest. In the engine's child it runs the
-// engine and never returns; anywhere else it returns at once.
+// Main must be the first statement of main and of every TestMain whose process calls Start,
+// directly or through package embeddedtest. In the engine's child process Main runs the engine
+// and never returns. In any other process Main returns immediately.
 func Main() {
 	mainCalled.Store(true)
 	library := os.Getenv(childLibrary)
 	if library == "" || os.Args[0] != childName {
 		return
 	}
-	// In order to stop is to close the pipe. A signal that an init system or a
-	// closing terminal sends to everyone must not get there first.
+	// The engine stops in order when the pipe is closed. A signal from an init system or a
+	// closing terminal must not stop the engine before.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := runLibrary(library, append([]string{"clickhouse"}, os.Args[1:]...))
 	if dir := os.Getenv(childRemoveDir); dir != "" {

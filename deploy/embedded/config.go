@@ -7,65 +7,59 @@ import (
 	"time"
 )
 
-// Config says what to run and where. Start from DefaultConfig and set Dir.
+// Config configures the servers. Start from DefaultConfig and set Dir.
 type Config struct {
-	// Dir holds all data, the generated configuration, the passwords (0600) and
-	// the engine's log. Created where missing. One Start at a time holds it.
-	// Required.
+	// Dir holds all data, the generated configuration, the passwords (0600) and the engine's log.
+	// Start creates a missing Dir and locks it. Required.
 	Dir string
 
-	// NoNATS leaves NATS out, for when the user named an address of their own.
-	// Defaults to false.
+	// NoNATS turns NATS off, for users with another NATS server. Defaults to false.
 	NoNATS bool
-	// NoClickHouse leaves ClickHouse out, likewise. Defaults to false.
+	// NoClickHouse turns ClickHouse off, for users with another server. Defaults to false.
 	NoClickHouse bool
 
-	// Ports on 127.0.0.1; HTTPPort is ClickHouse's. 0 takes any free one; KeptPort takes
-	// the one that the folder had last. Every port but 0 is kept for the next start.
-	// Default to 0.
+	// The ports on 127.0.0.1; HTTPPort is ClickHouse's. 0 means any free port. KeptPort means the
+	// last port of the folder. Every port except 0 is kept for the next start. Default to 0.
 	NATSPort, ClickHousePort, HTTPPort int
 
-	// Database exists in ClickHouse once Start returns, and is the one in the
-	// DSNs. Lower-case letters, digits and underscores, beginning with
-	// "ctxledger", because the reader's grants end there. Defaults to
-	// "ctxledger".
+	// Database is the database of the DSNs. Start creates it in ClickHouse. The name has
+	// lower-case letters, digits and underscores and begins with "ctxledger", because the
+	// reader's grants require this prefix. Defaults to "ctxledger".
 	Database string
 
-	// SyncAlways makes both servers fsync every write before they acknowledge it,
-	// so that what is acknowledged survives power loss. Without it a kill -9 of
-	// the process loses nothing, a power cut up to two minutes. Defaults to false.
+	// SyncAlways makes both servers fsync every write before the acknowledgement. Acknowledged
+	// writes then survive power loss. Without SyncAlways a kill -9 of the process loses nothing,
+	// and a power cut loses up to two minutes. Defaults to false.
 	SyncAlways bool
-	// JetStreamMaxStore caps JetStream's files, in bytes; 0 means what the server
-	// chooses, three quarters of the free disk. Defaults to 0.
+	// JetStreamMaxStore is the largest size of JetStream's files, in bytes. 0 means the server's
+	// default, three quarters of the free disk. Defaults to 0.
 	JetStreamMaxStore int64
-	// MaxMemory caps what ClickHouse allocates for all queries, in bytes, beside
-	// the 170 MB of its mapped code. Defaults to 2 GiB.
+	// MaxMemory is the most memory that ClickHouse allocates for all queries, in bytes.
+	// The mapped code of the engine is not included. Defaults to 2 GiB.
 	MaxMemory int64
 
-	// CacheDir keeps the engine library, shared by all data folders. Empty means
-	// CTXLEDGER_CACHE, or else ctxledger in the user's cache folder. Defaults to
-	// empty.
+	// CacheDir is the folder of the engine library, which all data folders share. Empty means
+	// CTXLEDGER_CACHE, or else ctxledger in the user's cache folder. Defaults to empty.
 	CacheDir string
 
-	// StartTimeout bounds one start of the engine, without the fetch. Defaults
-	// to 30 s.
+	// StartTimeout limits one start of the engine, without the fetch. Defaults to 30 s.
 	StartTimeout time.Duration
-	// StopTimeout bounds Close; after it the engine is killed, which loses
-	// nothing acknowledged. The engine itself waits up to 5 s for connections
-	// that clients hold open, so close those first. Defaults to 10 s.
+	// StopTimeout limits Close. After this time the engine is killed, which loses no acknowledged
+	// write. The engine waits up to 5 s for open client connections, so close the clients first.
+	// Defaults to 10 s.
 	StopTimeout time.Duration
 
-	// Progress is told about the fetch, the only long step. Nil is quiet.
+	// Progress receives the progress of the fetch, the only long step. Nil reports nothing.
 	Progress Progress
-	// Log gets what the supervisor and NATS have to say. Nil discards it.
+	// Log receives the messages of the supervisor and of NATS. Nil discards them.
 	Log *slog.Logger
 
-	// RemoveDir makes the engine remove Dir when it ends, for servers that nobody
-	// closes. Defaults to false.
+	// RemoveDir makes the engine remove Dir when the engine ends. RemoveDir is for servers that
+	// are never closed. Defaults to false.
 	RemoveDir bool
 }
 
-// DefaultConfig runs both servers in dir, on any free ports.
+// DefaultConfig returns a Config for both servers in dir, on free ports.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir:          dir,
@@ -76,14 +70,14 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// validate says what is wrong with c, as an ErrConfig, and changes nothing.
+// validate returns an ErrConfig for the first error in c. validate changes nothing.
 func (c Config) validate() error {
 	bad := func(format string, args ...any) error { return fail(ErrConfig, nil, format, args...) }
 	if c.Dir == "" {
-		return bad("no data folder was given: set Config.Dir")
+		return bad("Config.Dir is empty: set it to a data folder")
 	}
 	if c.NoNATS && c.NoClickHouse {
-		return bad("nothing to start: both NoNATS and NoClickHouse are set")
+		return bad("there is nothing to start, because NoNATS and NoClickHouse are both set: unset one of them")
 	}
 	taken := map[int]string{}
 	for _, p := range []struct {
@@ -91,24 +85,24 @@ func (c Config) validate() error {
 		port int
 	}{{"NATS", c.NATSPort}, {"ClickHouse", c.ClickHousePort}, {"ClickHouse HTTP", c.HTTPPort}} {
 		if p.port < KeptPort || p.port > 65535 {
-			return bad("%s port %d is no port: use 1 to 65535, or 0 for any free port", p.name, p.port)
+			return bad("%s port %d is not a valid port: use 1 to 65535, or 0 for any free port", p.name, p.port)
 		}
 		if other, ok := taken[p.port]; ok && p.port > 0 {
-			return bad("%s and %s both ask for port %d: give each its own", other, p.name, p.port)
+			return bad("%s and %s have the same port %d: use different ports", other, p.name, p.port)
 		}
 		taken[p.port] = p.name
 	}
 	if !validDatabase(c.Database) {
-		return bad("database %q: use ctxledger, or ctxledger followed by lower-case letters, digits and underscores", c.Database)
+		return bad("the database name %q is not valid: use ctxledger, or ctxledger followed by lower-case letters, digits and underscores", c.Database)
 	}
 	if c.MaxMemory < 256<<20 {
-		return bad("MaxMemory %d is too little for ClickHouse: give at least 256 MiB", c.MaxMemory)
+		return bad("MaxMemory %d is too small for ClickHouse: use at least 268435456 (256 MiB)", c.MaxMemory)
 	}
 	if c.JetStreamMaxStore < 0 {
-		return bad("JetStreamMaxStore %d is negative: use bytes, or 0 for the server's choice", c.JetStreamMaxStore)
+		return bad("JetStreamMaxStore %d is negative: use a number of bytes, or 0 for the server's default", c.JetStreamMaxStore)
 	}
 	if c.StartTimeout <= 0 || c.StopTimeout <= 0 {
-		return bad("StartTimeout and StopTimeout must be above zero")
+		return bad("StartTimeout and StopTimeout must be greater than zero")
 	}
 	return nil
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The layout of a data folder, which is 0700 because of what it holds:
+// The layout of a data folder. Its mode is 0700, because it holds passwords and data:
 //
-//	lock               held while servers run
+//	lock               locked while servers run
 //	credentials.json   passwords, made once (0600)
 //	servers.json       addresses of the running servers (0600); Close removes it
 //	ports.json         the ports of the last start that kept its ports
-//	connect/           addresses and passwords for clients, one a file (0600)
+//	connect/           addresses and passwords for clients, one per file (0600)
 //	nats/              JetStream's files
 //	clickhouse/        config.xml, users.xml (0600), clickhouse.log, output.txt
-//	clickhouse/config.d/, users.d/   what production has as well; more may be added
-//	clickhouse/data/   ClickHouse's files; its `status` is locked by the engine
-//	clickhouse/backups/  where BACKUP ... TO File() may write
+//	clickhouse/config.d/, users.d/   the same files as in production; more may be added
+//	clickhouse/data/   ClickHouse's files; the engine locks its `status`
+//	clickhouse/backups/  destination of BACKUP ... TO File()
 const (
 	lockFile        = "lock"
 	credentialsFile = "credentials.json"
@@ -34,24 +34,23 @@ const (
 	portsFile       = "ports.json"
 )
 
-// lockPatience covers a process that was killed a moment ago and that the kernel
-// is still taking apart.
+// lockPatience is the wait for the lock of a killed process that the kernel is still removing.
 const lockPatience = time.Second
 
-// lockDir creates dir and holds it for this process.
+// lockDir creates dir and locks it for this process.
 func lockDir(dir string) (*flock.Flock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fail(ErrConfig, err, "the data folder %s cannot be created (%v): name another", dir, errors.Unwrap(err))
+		return nil, fail(ErrConfig, err, "the data folder %s cannot be created (%v): use another folder", dir, errors.Unwrap(err))
 	}
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	got, err := lock.TryLockContext(ctx, 20*time.Millisecond)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, fail(ErrConfig, err, "the data folder %s cannot be locked (%v): name one that you may write to", dir, err)
+		return nil, fail(ErrConfig, err, "the data folder %s cannot be locked (%v): use a folder with write permission", dir, err)
 	}
 	if !got {
-		return nil, fail(errFolderInUse, nil, "another ctxledger runs on the data folder %s: stop it, or name another folder", dir)
+		return nil, fail(errFolderInUse, nil, "another ctxledger uses the data folder %s: stop that ctxledger, or use another folder", dir)
 	}
 	return lock, nil
 }
@@ -63,8 +62,8 @@ type credentials struct {
 	NATS   string `json:"nats"`
 }
 
-// openCredentials reads dir's passwords, or makes them once. The caller holds
-// the folder.
+// openCredentials reads the passwords of dir, or makes them once. The caller holds the folder's
+// lock.
 func openCredentials(dir string) (credentials, error) {
 	path := filepath.Join(dir, credentialsFile)
 	var c credentials
@@ -74,7 +73,7 @@ func openCredentials(dir string) (credentials, error) {
 			err = errors.New("a password is missing")
 		}
 		if err != nil {
-			return c, fail(ErrConfig, err, "%s is damaged (%v): remove it and start again, and new passwords are made", path, err)
+			return c, fail(ErrConfig, err, "%s is damaged (%v): remove the file and start again to get new passwords", path, err)
 		}
 		return c, nil
 	}
@@ -83,7 +82,7 @@ func openCredentials(dir string) (credentials, error) {
 	}
 	c = credentials{Writer: randomPassword(), Reader: randomPassword(), NATS: randomPassword()}
 	if err := writeJSON(path, c); err != nil {
-		return c, fmt.Errorf("keep the passwords: %w", err)
+		return c, fmt.Errorf("write the passwords: %w", err)
 	}
 	return c, nil
 }
@@ -94,19 +93,19 @@ func randomPassword() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Addresses say how to reach running servers. The DSNs and the URL contain
-// passwords; a field is empty where that server was not started.
+// Addresses are the addresses of running servers. The DSNs and NATSURL contain passwords. The
+// fields of a server that was not started are empty.
 type Addresses struct {
-	PID           int    `json:"pid"`                      // of the process that runs them
+	PID           int    `json:"pid"`                      // process id of the program that runs the servers
 	NATSURL       string `json:"nats_url,omitempty"`       // nats://user:password@127.0.0.1:port
-	ClickHouseDSN string `json:"clickhouse_dsn,omitempty"` // the writer's, native protocol
-	ReaderDSN     string `json:"reader_dsn,omitempty"`     // the reader's, native protocol
+	ClickHouseDSN string `json:"clickhouse_dsn,omitempty"` // address for the writer, native protocol
+	ReaderDSN     string `json:"reader_dsn,omitempty"`     // address for the reader, native protocol
 	HTTPURL       string `json:"http_url,omitempty"`       // ClickHouse over HTTP, without user
-	ProgramURL    string `json:"program_url,omitempty"`    // health and metrics of the program that runs them
+	ProgramURL    string `json:"program_url,omitempty"`    // health and metrics of the program that runs the servers
 }
 
-// The files for clients in DIR/connect. Each holds one value without a line
-// break; only its owner may read it.
+// The files for clients in DIR/connect. Each file holds one value without a line break. Only the
+// owner can read the files.
 const (
 	clientFolder       = "connect"
 	natsPasswordFile   = "nats.password"
@@ -115,16 +114,16 @@ const (
 	readerDSNFile      = "reader.dsn"
 )
 
-// ClientFiles are the paths of files that hold what a client needs and that must not
-// stand in an argument, a log or a program. Every start writes them again.
+// ClientFiles are the paths of the files for clients. The files hold values that must not appear
+// in an argument, a log or a program. Every start writes them again.
 type ClientFiles struct {
-	NATSPassword   string // of the one NATS user
+	NATSPassword   string // password of the single NATS user
 	NATSURL        string // with user and password
-	ReaderPassword string // of ClickHouse's reader
-	ReaderDSN      string // the reader's, native protocol, with the password
+	ReaderPassword string // password of ClickHouse's reader
+	ReaderDSN      string // address for the reader, native protocol, with the password
 }
 
-// ClientFilesOf returns where the files of the data folder are.
+// ClientFilesOf returns the paths of these files for the data folder.
 func ClientFilesOf(dir string) ClientFiles {
 	in := func(name string) string { return filepath.Join(dir, clientFolder, name) }
 	return ClientFiles{
@@ -133,7 +132,7 @@ func ClientFilesOf(dir string) ClientFiles {
 	}
 }
 
-// writeForClients writes the files of the servers that run.
+// writeForClients writes the files for the running servers.
 func (c credentials) writeForClients(dir string, a Addresses) error {
 	files := ClientFilesOf(dir)
 	texts := make(map[string]string)
@@ -154,11 +153,10 @@ func (c credentials) writeForClients(dir string, a Addresses) error {
 	return nil
 }
 
-// Find returns the addresses of the servers that another process runs on dir,
-// or ErrNotRunning.
+// Find returns the addresses of the servers that another process runs in dir, or ErrNotRunning.
 func Find(dir string) (Addresses, error) {
 	var a Addresses
-	none := fail(ErrNotRunning, nil, "no ctxledger runs on the data folder %s: start one with `ctxledger up --data %[1]s`", dir)
+	none := fail(ErrNotRunning, nil, "no ctxledger uses the data folder %s: start one with `ctxledger up --data %[1]s`", dir)
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY))
 	got, err := lock.TryRLock()
 	if got {
@@ -172,7 +170,7 @@ func Find(dir string) (Addresses, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(dir, addressesFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return a, none // about to be ready, or about to be gone
+		return a, none // the servers are starting or stopping
 	}
 	if err != nil {
 		return a, fmt.Errorf("find the running servers: %w", err)
@@ -183,7 +181,7 @@ func Find(dir string) (Addresses, error) {
 	return a, nil
 }
 
-// writeJSON replaces path whole, readable by its owner only.
+// writeJSON replaces the file atomically. Only the owner can read the file.
 func writeJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -192,9 +190,9 @@ func writeJSON(path string, v any) error {
 	return writeFile(path, append(data, '\n'))
 }
 
-// writeFile replaces path whole and synced, readable by its owner only.
+// writeFile replaces the file atomically and syncs it. Only the owner can read the file.
 func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), workPrefix+"*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(path), workPrefix+"*") // mode 0600
 	if err != nil {
 		return err
 	}

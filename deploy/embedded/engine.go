@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// orphanWait is how long a start waits for the engine of a parent that was
-	// killed. Such an engine ends within about 5 s.
+	// orphanWait is the longest wait for the engine of a killed parent. This engine ends within
+	// about 5 s.
 	orphanWait = 15 * time.Second
-	// The pause before a restart doubles from the first to the last, and starts
-	// over once an engine has lived for healthyAfter.
+	// The pause before a restart doubles from firstBackoff to lastBackoff. After an engine has
+	// lived for healthyAfter, the pause is firstBackoff again.
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 5 * time.Second
 	healthyAfter = 10 * time.Second
 )
 
-// engine supervises the ClickHouse child. From a successful start until stop it
-// has a running child, or is about to have one, on the same ports.
+// engine supervises the ClickHouse child. Between a successful start and stop, a child runs or is
+// being restarted, always on the same ports.
 type engine struct {
 	config    Config
 	dir       string // Dir/clickhouse
@@ -38,8 +38,8 @@ type engine struct {
 
 	restarts atomic.Int64
 	stopping chan struct{}               // closed by stop
-	done     chan error                  // how the last child ended, from supervise, once
-	child    atomic.Pointer[engineChild] // the latest
+	done     chan error                  // error of the last child, sent once by supervise
+	child    atomic.Pointer[engineChild] // the latest child
 }
 
 func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
@@ -61,7 +61,7 @@ func startEngine(ctx context.Context, c Config, creds credentials, p *ports) (*e
 	if err := e.waitForOrphan(ctx); err != nil {
 		return nil, err
 	}
-	// A port that is taken is reported before the engine is fetched.
+	// A port that is in use is reported before the engine is fetched.
 	if err := e.choosePorts(p); err != nil {
 		return nil, err
 	}
@@ -93,10 +93,10 @@ func (e *engine) choosePorts(p *ports) (err error) {
 	return err
 }
 
-// launch starts a child and returns it when it is ready, or not at all.
+// launch starts a child and waits until the child is ready. On an error no child is left.
 func (e *engine) launch(ctx context.Context) (*engineChild, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.config.StartTimeout, fail(errEngineStart, nil,
-		"ClickHouse was not ready after %s: see %s, and how busy this machine is", e.config.StartTimeout, filepath.Join(e.dir, "clickhouse.log")))
+		"ClickHouse was not ready after %s: read %s for the reason, and check the load of this machine", e.config.StartTimeout, filepath.Join(e.dir, "clickhouse.log")))
 	defer cancel()
 	child, err := e.startChild()
 	if err != nil {
@@ -122,20 +122,20 @@ func (e *engine) launch(ctx context.Context) (*engineChild, error) {
 			return child, nil
 		}
 		if strings.Contains(child.lastWords(), addressInUse) {
-			child.kill() // at its prompt, with a port missing
+			child.kill() // the child waits at its prompt without one of its ports
 			return nil, e.exitError(child)
 		}
 	}
 }
 
-// What the engine prints when it ends too early.
+// Output of the engine when it ends too early.
 const (
 	addressInUse = "Address already in use"
 	folderInUse  = "Another server instance in same directory"
 )
 
-// exitError says why a child ended before it was ready. Its exit status says
-// nothing: it is 0 for a folder in use.
+// exitError returns the reason why a child ended before it was ready. The exit status does not
+// help: it is 0 if the folder is in use.
 func (e *engine) exitError(c *engineChild) error {
 	words := c.lastWords()
 	switch {
@@ -147,16 +147,16 @@ func (e *engine) exitError(c *engineChild) error {
 	case strings.Contains(words, folderInUse):
 		return e.folderInUse()
 	case words == "":
-		words = "it printed nothing, and ended with " + c.cmd.ProcessState.String()
+		words = "without output, with status " + c.cmd.ProcessState.String()
 	}
-	return fail(errEngineStart, c.err, "ClickHouse ended before it was ready (%s): see %s", words, filepath.Join(e.dir, "clickhouse.log"))
+	return fail(errEngineStart, c.err, "ClickHouse ended before it was ready (%s): read %s for the reason", words, filepath.Join(e.dir, "clickhouse.log"))
 }
 
 func (e *engine) folderInUse() error {
-	return fail(errFolderInUse, nil, "another ClickHouse runs on %s: stop it, or name another data folder", e.dataDir())
+	return fail(errFolderInUse, nil, "another ClickHouse uses %s: stop that ClickHouse, or use another data folder", e.dataDir())
 }
 
-// waitForOrphan waits until no engine holds the folder any more.
+// waitForOrphan waits until no engine locks the folder.
 func (e *engine) waitForOrphan(ctx context.Context) error {
 	deadline := time.Now().Add(orphanWait)
 	for said := false; statusHeld(filepath.Join(e.dataDir(), "status")); {
@@ -178,8 +178,8 @@ func (e *engine) waitForOrphan(ctx context.Context) error {
 	return nil
 }
 
-// statusHeld tells whether a living engine holds its status file. The lock is
-// surer than the pid inside, which another process may have by now.
+// statusHeld reports whether a running engine locks its status file. The pid in the file is less
+// reliable, because another process can have the same pid later.
 func statusHeld(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -200,13 +200,13 @@ func (e *engine) supervise(child *engineChild) {
 		case <-child.exited:
 		}
 		child.release()
-		e.log.Warn("ClickHouse ended and is started again", "status", child.cmd.ProcessState.String(), "words", child.lastWords())
+		e.log.Warn("ClickHouse ended and is restarted", "status", child.cmd.ProcessState.String(), "words", child.lastWords())
 		if time.Since(child.started) > healthyAfter {
 			backoff = firstBackoff
 		}
 		next, err := e.relaunch(&backoff)
 		if err != nil {
-			e.done <- nil // stopped meanwhile; launch has ended its child
+			e.done <- nil // stop was called; launch has ended its child
 			return
 		}
 		child = next
@@ -216,7 +216,7 @@ func (e *engine) supervise(child *engineChild) {
 	}
 }
 
-// relaunch tries until a child is ready; its only error is that stop was called.
+// relaunch tries until a child is ready. Its only error means that stop was called.
 func (e *engine) relaunch(backoff *time.Duration) (*engineChild, error) {
 	for {
 		pause := *backoff/2 + rand.N(*backoff)
@@ -233,11 +233,11 @@ func (e *engine) relaunch(backoff *time.Duration) (*engineChild, error) {
 				return child, nil
 			}
 		}
-		e.log.Error("ClickHouse could not be started again", "error", err)
+		e.log.Error("ClickHouse could not be restarted", "error", err)
 	}
 }
 
-// stop ends the engine in order, bounded by StopTimeout. It is called once.
+// stop ends the engine in order, within StopTimeout. stop must be called only once.
 func (e *engine) stop() error {
 	close(e.stopping)
 	return <-e.done

@@ -14,23 +14,23 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/internal/confine"
 )
 
-// blockingQuery opens the ports and then reads the inherited pipe until its
-// other end is closed, by Close or by the parent's death.
+// blockingQuery opens the ports. Then it reads the inherited pipe until the other end is closed,
+// by Close or by the end of the parent.
 const blockingQuery = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT count() FROM file('/dev/fd/3', 'LineAsString', 'line String')"
 
 // engineChild is one run of the engine.
 type engineChild struct {
 	cmd      *exec.Cmd
 	pipe     *os.File // closing it stops the engine
-	terminal *os.File // nil where there is none; closed with the pipe
-	output   string   // path of what it printed
+	terminal *os.File // nil if not available; closed with the pipe
+	output   string   // path of the output
 	started  time.Time
-	exited   chan struct{} // closed once the process is gone
-	err      error         // how it went; valid after exited
+	exited   chan struct{} // closed when the process has ended
+	err      error         // result of the process; valid after exited
 }
 
-// startChild runs the engine in a session of its own, with nothing of the
-// parent's but the two descriptors in the picture of the package comment.
+// startChild runs the engine in a separate session. The child inherits only the two descriptors
+// in the picture of the package comment.
 func (e *engine) startChild() (*engineChild, error) {
 	config, err := writeSettings(e.dir, e.config)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *engineChild) release() {
 	}
 }
 
-// stop ends the engine in order, and by force after the limit.
+// stop ends the engine in order, or kills it after the limit.
 func (c *engineChild) stop(limit time.Duration) error {
 	c.release()
 	select {
@@ -151,7 +151,7 @@ func (c *engineChild) stop(limit time.Duration) error {
 }
 
 func (c *engineChild) kill() {
-	// The group is the child's own session, so nobody else is hit.
+	// The process group is the child's session, so the signal reaches no other process.
 	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		c.cmd.Process.Kill()
 	}
@@ -159,8 +159,8 @@ func (c *engineChild) kill() {
 	c.release()
 }
 
-// lastWords returns the line of the engine's output that says most about why it
-// ended: the last exception, or else the last line.
+// lastWords returns the most useful line of the engine's output: the last exception, or else the
+// last line.
 func (c *engineChild) lastWords() string {
 	data, err := os.ReadFile(c.output)
 	if err != nil {

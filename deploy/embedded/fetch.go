@@ -13,18 +13,17 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Fetch returns the path of the pinned ClickHouse library in the cache, after
-// downloading, checking and unpacking it where it is not there yet.
+// Fetch returns the path of the pinned ClickHouse library in the cache. If the library is
+// missing, Fetch downloads, checks and unpacks it first.
 //
-// The layout is CACHE/engine/PLATFORM-VERSION/libchdb.so, CACHE being
-// CTXLEDGER_CACHE or ctxledger in the user's cache folder. The final name
-// appears by an atomic rename of a file whose tarball had the pinned sha512 and
-// which was synced: it is there whole or not at all. One process at a time
-// fetches; others wait and use what it got. What an interrupted fetch left is
-// removed by the next. Progress may be nil.
+// The layout is CACHE/engine/PLATFORM-VERSION/libchdb.so. CACHE is CTXLEDGER_CACHE, or ctxledger
+// in the user's cache folder. Fetch checks the pinned sha512 of the tarball, syncs the library
+// and renames it atomically. The final name therefore never holds a partial file. One process at
+// a time fetches; the others wait and use the result. A fetch removes the files of interrupted
+// fetches. progress may be nil.
 //
-// An error says what to do. Errors: those that Unavailable reports, that of a library
-// with another checksum, and the context's.
+// Each error names the next step. Errors: the errors of Unavailable, errChecksum, and the error
+// of ctx.
 func Fetch(ctx context.Context, progress Progress) (path string, err error) {
 	return fetchInto(ctx, "", progress)
 }
@@ -33,7 +32,7 @@ func fetchInto(ctx context.Context, cacheDir string, progress Progress) (string,
 	p, ok := pins[platform()]
 	if !ok {
 		return "", fail(errNoPin, nil,
-			"no checksum of the ClickHouse library for %s is known to ctxledger, so it downloads none: install a `clickhouse` program (26.6 or newer) on the PATH, or name a library by CTXLEDGER_LIBCHDB", platform())
+			"ctxledger has no checksum of the ClickHouse library for %s and cannot download it: install `clickhouse` (26.6 or newer) on the PATH, or set CTXLEDGER_LIBCHDB to a library", platform())
 	}
 	if cacheDir == "" {
 		var err error
@@ -51,7 +50,7 @@ func defaultCacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fail(ErrConfig, err, "there is no folder to keep the ClickHouse library in (%v): set CTXLEDGER_CACHE to one", err)
+		return "", fail(ErrConfig, err, "there is no folder for the ClickHouse library (%v): set CTXLEDGER_CACHE to a folder", err)
 	}
 	return filepath.Join(dir, "ctxledger"), nil
 }
@@ -60,17 +59,16 @@ func defaultCacheDir() (string, error) {
 type fetcher struct {
 	pin      pin
 	dir      string
-	free     func(dir string) (uint64, error) // free bytes; a function so that tests can fill the disk
+	free     func(dir string) (uint64, error) // free bytes; tests replace the function to fill the disk
 	progress Progress
 }
 
-// workPrefix begins the names of everything unfinished in a cache folder.
+// workPrefix is the prefix of the names of all unfinished files in a cache folder.
 const workPrefix = "tmp-"
 
 func (f fetcher) library() string { return filepath.Join(f.dir, filepath.Base(f.pin.member)) }
 
-// cached tells whether the library is there. The size guards against a file
-// that something else cut short.
+// cached reports whether the library is in the cache. The size detects a file that was cut later.
 func (f fetcher) cached() bool {
 	info, err := os.Stat(f.library())
 	return err == nil && info.Mode().IsRegular() && info.Size() == f.pin.unpacked
@@ -115,7 +113,7 @@ func (f fetcher) fetch(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(unpacked, f.library()); err != nil {
-		return "", f.ioError("put the library in its place", err)
+		return "", f.ioError("rename the library", err)
 	}
 	return f.library(), syncDir(f.dir)
 }
@@ -123,7 +121,7 @@ func (f fetcher) fetch(ctx context.Context) (string, error) {
 func (f fetcher) lock(ctx context.Context, lock *flock.Flock) error {
 	got, err := lock.TryLock()
 	if err == nil && !got {
-		f.progress.report("Waiting for another process that fetches ClickHouse", 0, 0)
+		f.progress.report("Waiting for another process to fetch ClickHouse", 0, 0)
 		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
 	if err != nil {
@@ -132,8 +130,8 @@ func (f fetcher) lock(ctx context.Context, lock *flock.Flock) error {
 	return nil
 }
 
-// removeStale removes what interrupted fetches left. The caller holds the lock,
-// so nothing of it is in use.
+// removeStale removes the files of interrupted fetches. The caller holds the lock, so no process
+// uses these files.
 func (f fetcher) removeStale() error {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -149,7 +147,7 @@ func (f fetcher) removeStale() error {
 	return nil
 }
 
-// spaceMargin is what must stay free beside the tarball and the library.
+// spaceMargin is the free space that must remain after the tarball and the library are written.
 const spaceMargin = 64 << 20
 
 func (f fetcher) spaceNeeded() int64 { return f.pin.packed + f.pin.unpacked + spaceMargin }
@@ -167,11 +165,11 @@ func (f fetcher) checkSpace() error {
 
 func (f fetcher) diskFull(cause error) error {
 	return fail(errDiskFull, cause,
-		"the ClickHouse library needs %d bytes (%d MB) free in %s, and there is less: free some space, or set CTXLEDGER_CACHE to a folder on a larger disk",
+		"the ClickHouse library needs %d bytes (%d MB) in %s, but less is free: free some space, or set CTXLEDGER_CACHE to a folder on a larger disk",
 		f.spaceNeeded(), f.spaceNeeded()/1e6, f.dir)
 }
 
-// ioError words an error of the file system, a full disk by its own sentinel.
+// ioError adds a description to an error of the file system. A full disk has a separate sentinel.
 func (f fetcher) ioError(doing string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return f.diskFull(err)

@@ -15,17 +15,16 @@ import (
 	"time"
 )
 
-// npmTail is the part of npm's output on standard error that is kept.
+// npmTail is the number of bytes that are kept from npm's standard error.
 const npmTail = 64 << 10
 
-// download runs npm pack in the folder work and returns the tarball's path. npm
-// gets a cache of its own in work, so that the bytes can be seen arriving and
-// nothing stays behind.
+// download runs npm pack in the folder work and returns the tarball's path. npm gets a separate
+// cache in work. The progress is measured there, and the cache is removed with the folder.
 func (f fetcher) download(ctx context.Context, work string) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return "", fail(errNoNPM, err,
-			"ClickHouse is fetched once through npm, and npm is not installed: install Node.js with npm, or a `clickhouse` program (26.6 or newer) on the PATH, or name a library by CTXLEDGER_LIBCHDB")
+			"ClickHouse must be fetched through npm, but npm is not installed: install Node.js with npm, or a `clickhouse` program (26.6 or newer) on the PATH, or set CTXLEDGER_LIBCHDB to a library")
 	}
 	cache, out := filepath.Join(work, "npm"), filepath.Join(work, "pack")
 	for _, dir := range []string{cache, out} {
@@ -36,13 +35,13 @@ func (f fetcher) download(ctx context.Context, work string) (string, error) {
 	cmd := exec.CommandContext(ctx, npm, "pack", f.pin.name+"@"+f.pin.version,
 		"--json", "--pack-destination", out, "--cache", cache, "--ignore-scripts", "--loglevel=error",
 		"--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000")
-	cmd.Dir = work // away from any .npmrc of the current folder
+	cmd.Dir = work // does not read an .npmrc of the current folder
 	var stdout bytes.Buffer
 	stderr := tail{max: npmTail}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
-	runtime.LockOSThread() // for endWithParent
+	runtime.LockOSThread() // required by endWithParent
 	defer runtime.UnlockOSThread()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -61,13 +60,13 @@ func (f fetcher) download(ctx context.Context, work string) (string, error) {
 	}
 	tarballs, err := filepath.Glob(filepath.Join(out, "*.tgz"))
 	if err != nil || len(tarballs) != 1 {
-		return "", fail(errNPM, err, "`npm pack` ended well and left %d packages instead of one: update npm and try again, or name a library by CTXLEDGER_LIBCHDB", len(tarballs))
+		return "", fail(errNPM, err, "`npm pack` succeeded but left %d packages instead of one: update npm and try again, or set CTXLEDGER_LIBCHDB to a library", len(tarballs))
 	}
-	os.RemoveAll(cache) // its copy of the tarball is as large again
+	os.RemoveAll(cache) // npm's cache holds a second copy of the tarball
 	return tarballs[0], nil
 }
 
-// watch reports the bytes that have arrived until ctx ends.
+// watch reports the number of received bytes until ctx ends.
 func (f fetcher) watch(ctx context.Context, work string) {
 	const step = "Downloading ClickHouse"
 	f.progress.report(step, 0, f.pin.packed)
@@ -84,7 +83,7 @@ func (f fetcher) watch(ctx context.Context, work string) {
 }
 
 func treeSize(dir string) (total int64) {
-	// Files come and go while npm works; what cannot be read counts nothing.
+	// npm creates and removes files meanwhile. A file that cannot be read counts as empty.
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
@@ -97,13 +96,13 @@ func treeSize(dir string) (total int64) {
 	return total
 }
 
-// npmError says what npm's failure means. Of npm's words only the code is
-// passed on: the rest names hosts and folders.
+// npmError explains a failure of npm. npmError passes on only npm's error code, because npm's
+// messages name hosts and folders.
 func (f fetcher) npmError(err error, stdout, stderr []byte) error {
 	var report struct {
 		Error struct{ Code string }
 	}
-	_ = json.Unmarshal(stdout, &report) // an npm that died before its report has none
+	_ = json.Unmarshal(stdout, &report) // an npm that was killed has no report
 	code := report.Error.Code
 	network := []string{"ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ETIMEDOUT", "EHOSTUNREACH",
 		"ENETUNREACH", "ENETDOWN", "ENETWORK", "ERR_SOCKET_TIMEOUT", "FETCH_ERROR", "EIDLETIMEOUT", "ERESPONSETIMEOUT", "E502", "E503", "E504"}
@@ -112,10 +111,10 @@ func (f fetcher) npmError(err error, stdout, stderr []byte) error {
 		return f.diskFull(err)
 	case slices.Contains(network, code):
 		return fail(errNoNetwork, err,
-			"npm could not reach its registry (%s): check the network and npm's proxy settings and try again, or name a library that is already here by CTXLEDGER_LIBCHDB", code)
+			"npm could not reach its registry (%s): check the network and npm's proxy settings and try again, or set CTXLEDGER_LIBCHDB to a local library", code)
 	case code == "E404" || code == "ETARGET":
 		return fail(errNPM, err,
-			"the registry that npm is set to has no %s@%s (%s): set npm to a registry that has it, or name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, code)
+			"npm's registry does not have %s@%s (%s): configure a registry that has it, or set CTXLEDGER_LIBCHDB to a library", f.pin.name, f.pin.version, code)
 	case code == "EINTEGRITY":
 		return f.wrongChecksum(err)
 	case code == "":
@@ -127,7 +126,7 @@ func (f fetcher) npmError(err error, stdout, stderr []byte) error {
 		}
 	}
 	return fail(errNPM, err,
-		"npm could not fetch %s@%s (%s): run `npm pack %[1]s@%[2]s` to see why, or name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, code)
+		"npm could not fetch %s@%s (%s): run `npm pack %[1]s@%[2]s` to see why, or set CTXLEDGER_LIBCHDB to a library", f.pin.name, f.pin.version, code)
 }
 
 // tail is a writer that keeps the last max bytes.

@@ -2,7 +2,7 @@ package embedded
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns the bytes that this user may still write below dir.
+// freeSpace returns the number of bytes that this user can still write below dir.
 func freeSpace(dir string) (uint64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {

@@ -13,8 +13,7 @@ import (
 	"os"
 )
 
-// verify compares the tarball with the pinned sha512. Nothing of it has been
-// interpreted before.
+// verify compares the tarball with the pinned sha512, before any of its content is parsed.
 func (f fetcher) verify(ctx context.Context, tarball string) error {
 	in, err := os.Open(tarball)
 	if err != nil {
@@ -33,10 +32,10 @@ func (f fetcher) verify(ctx context.Context, tarball string) error {
 
 func (f fetcher) wrongChecksum(cause error) error {
 	return fail(errChecksum, cause,
-		"what npm gave for %s@%s is not the file that ctxledger was tested with (its sha512 differs), so it was deleted: check which registry npm is set to and try again, or name a library you trust by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version)
+		"npm's file for %s@%s has another sha512 than the tested file, so it was deleted: check npm's registry and try again, or set CTXLEDGER_LIBCHDB to a trusted library", f.pin.name, f.pin.version)
 }
 
-// unpack streams the library out of the tarball to the file to and syncs it.
+// unpack extracts the library from the tarball into the file to and syncs the file.
 func (f fetcher) unpack(ctx context.Context, tarball, to string) (err error) {
 	in, err := os.Open(tarball)
 	if err != nil {
@@ -51,7 +50,7 @@ func (f fetcher) unpack(ctx context.Context, tarball, to string) (err error) {
 	for {
 		header, err := members.Next()
 		if errors.Is(err, io.EOF) {
-			return fail(errNPM, nil, "the package %s@%s holds no %s: name a library by CTXLEDGER_LIBCHDB", f.pin.name, f.pin.version, f.pin.member)
+			return fail(errNPM, nil, "the package %s@%s does not contain %s: set CTXLEDGER_LIBCHDB to a library", f.pin.name, f.pin.version, f.pin.member)
 		}
 		if err != nil {
 			return f.ioError("read the package", err)
@@ -82,7 +81,7 @@ func (f fetcher) unpack(ctx context.Context, tarball, to string) (err error) {
 	return nil
 }
 
-// counted reads from r, reports progress and ends with ctx.
+// counted returns a reader that reads from r, reports progress and ends with ctx.
 func (f fetcher) counted(ctx context.Context, r io.Reader, step string, total int64) io.Reader {
 	f.progress.report(step, 0, total)
 	return &countedReader{ctx: ctx, r: r, report: func(done int64) { f.progress.report(step, done, total) }}
@@ -102,7 +101,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	before := c.done
 	c.done += int64(n)
-	if c.done>>22 != before>>22 || errors.Is(err, io.EOF) { // once in 4 MiB
+	if c.done>>22 != before>>22 || errors.Is(err, io.EOF) { // once every 4 MiB
 		c.report(c.done)
 	}
 	return n, err

@@ -10,7 +10,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// engineResult is the head of what query_stable_v2 returns.
+// engineResult is the first part of the result of query_stable_v2.
 type engineResult struct {
 	buf          *byte
 	length       uintptr
@@ -20,7 +20,7 @@ type engineResult struct {
 	errorMessage *byte
 }
 
-// runLibrary runs the engine's own main on this thread and returns when the
+// runLibrary runs the engine's main function on this thread. runLibrary returns when the
 // statements in args have ended.
 func runLibrary(library string, args []string) error {
 	runtime.LockOSThread()
@@ -37,7 +37,7 @@ func runLibrary(library string, args []string) error {
 
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
-	argv := make([]*byte, len(args)+1) // ends with a null pointer, as C wants
+	argv := make([]*byte, len(args)+1) // C requires a null pointer at the end
 	for i, arg := range args {
 		argv[i] = unsafe.SliceData(append([]byte(arg), 0))
 		pinned.Pin(argv[i])

@@ -15,12 +15,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// jetStreamMaxMemory caps streams that are kept in memory. The ledger's are on
-// disk.
+// jetStreamMaxMemory limits streams in memory. The ledger's streams are on disk.
 const jetStreamMaxMemory = 256 << 20
 
-// startNATS runs a JetStream server in this process, with its files in
-// Dir/nats, and returns when clients can connect.
+// startNATS runs a JetStream server in this process, with its files in Dir/nats. startNATS
+// returns when clients can connect.
 func startNATS(ctx context.Context, c Config, creds credentials, p *ports) (*server.Server, error) {
 	dir := filepath.Join(c.Dir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -52,7 +51,7 @@ func startNATSOn(ctx context.Context, c Config, creds credentials, dir string, p
 		JetStreamMaxMemory:         jetStreamMaxMemory,
 		JetStreamMaxStore:          c.JetStreamMaxStore,
 		SyncAlways:                 c.SyncAlways,
-		NoLog:                      true, // the logger below, and none of its own
+		NoLog:                      true, // the server logs through the logger below
 		NoSigs:                     true,
 	})
 	if err != nil {
@@ -74,7 +73,7 @@ func startNATSOn(ctx context.Context, c Config, creds credentials, dir string, p
 			err = fmt.Errorf("start NATS: %w", context.Cause(ctx))
 		default:
 			if time.Now().After(deadline) {
-				err = fail(errNATSStart, nil, "the NATS server was not ready after %s: look at its log, and at how busy this machine is", c.StartTimeout)
+				err = fail(errNATSStart, nil, "the NATS server was not ready after %s: read its log for the reason, and check the load of this machine", c.StartTimeout)
 			}
 		}
 		if err != nil {
@@ -85,7 +84,7 @@ func startNATSOn(ctx context.Context, c Config, creds credentials, dir string, p
 	return s, nil
 }
 
-// stopNATS flushes JetStream to disk and stops the server, within the limit.
+// stopNATS writes JetStream to disk and stops the server, within the limit.
 func stopNATS(s *server.Server, limit time.Duration) error {
 	done := make(chan struct{})
 	go func() {
@@ -97,7 +96,7 @@ func stopNATS(s *server.Server, limit time.Duration) error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return fmt.Errorf("stop NATS: still busy after %s", limit)
+		return fmt.Errorf("stop NATS: the server did not stop within %s", limit)
 	}
 }
 
@@ -106,8 +105,8 @@ func natsURL(s *server.Server, creds credentials) string {
 	return u.String()
 }
 
-// natsPassword lets in whoever knows it, under the one user name. The server's
-// own password option would warn at each start, or cost a bcrypt per connection.
+// natsPassword authenticates the single user by password. The server's password option would log
+// a warning at each start, or compute a bcrypt hash for each connection.
 type natsPassword string
 
 func (p natsPassword) Check(client server.ClientAuthentication) bool {
@@ -115,8 +114,8 @@ func (p natsPassword) Check(client server.ClientAuthentication) bool {
 	return given.Username == natsUser && subtle.ConstantTimeCompare([]byte(given.Password), []byte(p)) == 1
 }
 
-// natsLogger hands the server's words to slog and keeps the first fatal one:
-// the server only logs why it cannot start.
+// natsLogger passes the server's messages to slog. natsLogger keeps the first fatal message,
+// because the server reports the reason of a failed start only in its log.
 type natsLogger struct {
 	log   *slog.Logger
 	fatal chan string

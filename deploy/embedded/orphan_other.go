@@ -4,6 +4,6 @@ package embedded
 
 import "syscall"
 
-// endWithParent does nothing: only Linux can. An npm whose parent was killed
-// ends by itself, into a folder that the next fetch removes.
+// endWithParent does nothing, because only Linux supports it. An npm process without its parent
+// ends normally. The next fetch removes its folder.
 func endWithParent(*syscall.SysProcAttr) {}

@@ -1,20 +1,20 @@
 package embedded
 
-// pin names one package of the npm registry and everything that is checked
-// about it. Tests replace it with a small one.
+// pin names one package of the npm registry and all values that are checked. Tests replace it
+// with a small package.
 type pin struct {
 	name, version string
-	sha512        string // of the tarball, base64 as npm writes it
+	sha512        string // sha512 of the tarball, base64 as in npm
 	member        string // the library's path in the tarball
-	packed        int64  // bytes of the tarball
-	unpacked      int64  // bytes of the library
+	packed        int64  // size of the tarball in bytes
+	unpacked      int64  // size of the library in bytes
 }
 
-// engineVersion is the ClickHouse that this package is written for and tested with.
+// engineVersion is the ClickHouse version of this package and its tests.
 const engineVersion = "26.7.3-stable.1"
 
-// pins holds one entry per platform whose checksum could be taken (see the
-// package comment). The key is GOOS-GOARCH.
+// pins holds one entry per platform with a known checksum (see the package comment). The key is
+// GOOS-GOARCH.
 var pins = map[string]pin{
 	"linux-amd64": {
 		name:     "@chdb/lib-linux-x64-gnu",

@@ -18,14 +18,14 @@ const loopback = "127.0.0.1"
 
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// KeptPort, as a port of a Config, is the port that the data folder had last. A new
-// folder begins with the default port. If that port is taken, the next free one is used
-// and kept instead; Servers.Moves reports it.
+// KeptPort, as a port of a Config, is the last port of the data folder. A new folder begins with
+// the default port. If that port is taken, the next free port is used and kept instead;
+// Servers.Moves reports the change.
 const KeptPort = -1
 
 // The default ports. No widely used program listens on them.
 const (
-	DefaultHTTPPort           = 7070 // of the program itself: see Listen
+	DefaultHTTPPort           = 7070 // port of the program; see Listen
 	DefaultNATSPort           = 7422
 	DefaultClickHousePort     = 7900
 	DefaultClickHouseHTTPPort = 7923
@@ -50,7 +50,7 @@ var defaultPorts = map[listener]int{
 	listenerClickHouseHTTP: DefaultClickHouseHTTPPort,
 }
 
-// String is the name for people.
+// String returns the name for people.
 func (l listener) String() string {
 	switch l {
 	case listenerNATS:
@@ -63,9 +63,9 @@ func (l listener) String() string {
 	return "HTTP"
 }
 
-// Move says that a kept port was taken and which port replaced it.
+// Move is the replacement of a kept port that was taken.
 type Move struct {
-	Server   string // for people
+	Server   string // name for people
 	From, To int
 }
 
@@ -74,33 +74,33 @@ func (m Move) String() string {
 }
 
 const (
-	// portSteps is how many ports are tried from a kept port upward, before any free
-	// one is taken.
+	// portSteps is the number of ports that are tried from a kept port upward. After them, any
+	// free port is used.
 	portSteps = 100
-	// portLosses is how many ports a server may lose to other programs between the
-	// choice and the start, before any free one is taken.
+	// portLosses is the number of ports that a server may lose to other programs between choice
+	// and start. After them, any free port is used.
 	portLosses = 5
-	// portPatience is how long a kept port is waited for after an end in disorder,
-	// when the kernel may still hold it for the ended process.
+	// portPatience is the longest wait for a kept port after a crash. The kernel may still hold
+	// the port for the ended process.
 	portPatience = time.Second
 	portPause    = 20 * time.Millisecond
 )
 
-// ports chooses the ports of one start. It binds a port to find out whether it is free,
-// but only the server itself can keep it: a caller whose server loses the port to another
-// program calls lose and chooses again.
+// ports chooses the ports of one start. ports binds a port to check whether the port is free, but
+// only the server can keep the port. If another program takes the port first, the caller calls
+// lose and chooses again.
 type ports struct {
-	asked    map[listener]int // as in Config: 0 for any, KeptPort, or the port
-	kept     map[listener]int // where the folder's servers listened last
+	asked    map[listener]int // ports of the Config: 0 for any, KeptPort, or a number
+	kept     map[listener]int // last ports of the folder's servers
 	lost     map[int]bool
 	losses   map[listener]int
-	patience time.Duration // what is left of portPatience
+	patience time.Duration // remaining part of portPatience
 }
 
 func newPorts(dir string, asked map[listener]int) *ports {
 	p := &ports{asked: asked, kept: readPorts(dir), lost: make(map[int]bool), losses: make(map[listener]int)}
 	if _, err := os.Stat(filepath.Join(dir, addressesFile)); err == nil {
-		p.patience = portPatience // Close removes that file
+		p.patience = portPatience // Close removes this file, so the last start crashed
 	}
 	return p
 }
@@ -116,7 +116,7 @@ func portsOf(c Config) *ports {
 	return newPorts(c.Dir, asked)
 }
 
-// wanted is the port that l listens on if it can: 0 for any.
+// wanted returns the preferred port of l, 0 for any port.
 func (p *ports) wanted(l listener) int {
 	if asked := p.asked[l]; asked != KeptPort {
 		return asked
@@ -127,7 +127,7 @@ func (p *ports) wanted(l listener) int {
 	return defaultPorts[l]
 }
 
-// choose returns a port for l that is free now, and is none of taken.
+// choose returns a port for l that is free now and not in taken.
 func (p *ports) choose(l listener, taken ...int) (int, error) {
 	wanted := p.wanted(l)
 	switch asked := p.asked[l]; {
@@ -153,7 +153,7 @@ func (p *ports) choose(l listener, taken ...int) (int, error) {
 	return freePort(taken)
 }
 
-// othersPort reports whether another server is to listen on the port.
+// othersPort reports whether the port is reserved for another server.
 func (p *ports) othersPort(l listener, port int) bool {
 	if port == capturePort {
 		return true
@@ -166,8 +166,8 @@ func (p *ports) othersPort(l listener, port int) bool {
 	return false
 }
 
-// lose reports whether a server may try another port because of err, which says that
-// another program took the port before the server could.
+// lose reports whether a server may try another port after err. The error err means that another
+// program took the port first.
 func (p *ports) lose(err error) bool {
 	var lost *portError
 	if !errors.As(err, &lost) {
@@ -178,7 +178,7 @@ func (p *ports) lose(err error) bool {
 	return p.asked[lost.server] <= 0 && p.losses[lost.server] <= 2*portLosses
 }
 
-// moves lists the servers that listen on another port than the wanted one.
+// moves lists the servers whose port is not the preferred port.
 func (p *ports) moves(got map[listener]int) (moves []Move) {
 	for _, l := range slices.Sorted(maps.Keys(got)) {
 		if from := p.wanted(l); from != 0 && from != got[l] {
@@ -188,8 +188,8 @@ func (p *ports) moves(got map[listener]int) (moves []Move) {
 	return moves
 }
 
-// keep records where the servers listen, for the next start on the folder. A port that
-// was asked for as any is not recorded.
+// keep records the ports of the servers for the next start in the folder. A port for a request of
+// 0 is not recorded.
 func (p *ports) keep(dir string, got map[listener]int) error {
 	now := maps.Clone(p.kept)
 	for l, port := range got {
@@ -209,8 +209,8 @@ func (p *ports) keep(dir string, got map[listener]int) error {
 	return nil
 }
 
-// readPorts reads which ports the folder had last. A file that cannot be read counts as
-// none: a folder's ports are a convenience.
+// readPorts reads the last ports of the folder. A file that cannot be read counts as empty,
+// because kept ports are optional.
 func readPorts(dir string) map[listener]int {
 	kept := make(map[listener]int)
 	data, err := os.ReadFile(filepath.Join(dir, portsFile))
@@ -221,11 +221,11 @@ func readPorts(dir string) map[listener]int {
 	return kept
 }
 
-// Listen opens a port of 127.0.0.1 for the HTTP server of the program that runs the
-// servers of dir. The port is as in Config: 0 for any free one, KeptPort for the one that
-// the folder had last. The move is nil unless the kept port was taken.
+// Listen opens a port of 127.0.0.1 for the HTTP server of the program that runs the servers of
+// dir. The port is as in Config: 0 means any free port, KeptPort means the last port of the
+// folder. The move is nil unless the kept port was taken.
 //
-// With KeptPort, call it after Start, which locks the folder. KeepHTTPPort records the port.
+// With KeptPort, call Listen after Start, which locks the folder. KeepHTTPPort records the port.
 func Listen(dir string, port int) (net.Listener, *Move, error) {
 	p := newPorts(dir, map[listener]int{listenerHTTP: port})
 	for {
@@ -247,8 +247,7 @@ func Listen(dir string, port int) (net.Listener, *Move, error) {
 	}
 }
 
-// KeepHTTPPort makes the port the one that Listen opens for dir at the next start. Call it
-// after Start.
+// KeepHTTPPort records the port for the next Listen with KeptPort in dir. Call it after Start.
 func KeepHTTPPort(dir string, port int) error {
 	return newPorts(dir, map[listener]int{listenerHTTP: port}).keep(dir, map[listener]int{listenerHTTP: port})
 }
@@ -285,8 +284,8 @@ func portInUse(server listener, port int, cause error) error {
 	return &portError{err, server, port}
 }
 
-// freePort returns a port that is free now and is none of taken. The caller tries again
-// if another program takes it first.
+// freePort returns a port that is free now and not in taken. If another program takes the port
+// first, the caller tries again.
 func freePort(taken []int) (int, error) {
 	for {
 		l, err := net.Listen("tcp", address(0))

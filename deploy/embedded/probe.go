@@ -12,9 +12,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// probe answers whether an engine is ready: it has answered SELECT 1 over the
-// native protocol and over HTTP to a user whose password only it knows. A bare
-// connect would prove less and, without a terminal, abort the engine.
+// probe checks whether an engine is ready. A ready engine answers SELECT 1 over the native
+// protocol and over HTTP, to a user with a secret password. A connection without a query would
+// prove less, and would end an engine without a terminal.
 type probe struct {
 	options *clickhouse.Options
 	http    string
@@ -37,8 +37,8 @@ func newProbe(tcp, http_ int, creds credentials) *probe {
 	}
 }
 
-// patient waits as long as ctx lets it: for a statement whose outcome matters,
-// on a machine that may be busy.
+// patient returns a probe with longer timeouts, for statements whose result is needed, also on a
+// busy machine.
 func (p *probe) patient() *probe {
 	options := *p.options
 	options.DialTimeout, options.ReadTimeout = time.Minute, time.Minute
@@ -68,7 +68,7 @@ func (p *probe) ready(ctx context.Context) error {
 	return nil
 }
 
-// exec runs one statement as the writer on a connection of its own.
+// exec runs one statement as the writer on a new connection.
 func (p *probe) exec(ctx context.Context, sql string) error {
 	conn, err := clickhouse.Open(p.options)
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// program is how to start the engine: this binary with a library, or a
-// `clickhouse` program.
+// program is the command that starts the engine: this binary with a library, or a `clickhouse`
+// program.
 type program struct {
-	path    string   // what is executed
+	path    string   // path of the executable
 	name    string   // argv[0]
-	prefix  []string // arguments before those of clickhouse local
+	prefix  []string // arguments before the arguments of clickhouse local
 	library string   // empty for a `clickhouse` program
 }
 
-// findProgram takes the first engine that is to be had, in the order of the
-// package comment.
+// findProgram returns the first available engine, in the order of the package comment.
 func findProgram(ctx context.Context, c Config) (program, error) {
 	if library := os.Getenv("CTXLEDGER_LIBCHDB"); library != "" {
 		if info, err := os.Stat(library); err != nil || !info.Mode().IsRegular() {
-			return program{}, fail(errNoEngine, err, "CTXLEDGER_LIBCHDB names %s, which is no readable file: name a libchdb library of version 26.6 or newer, or unset it", library)
+			return program{}, fail(errNoEngine, err, "CTXLEDGER_LIBCHDB names %s, which is not a readable file: set it to a libchdb library of version 26.6 or newer, or unset it", library)
 		}
 		return reexecuted(library)
 	}
@@ -40,20 +39,20 @@ func findProgram(ctx context.Context, c Config) (program, error) {
 
 func reexecuted(library string) (program, error) {
 	if !mainCalled.Load() {
-		return program{}, fail(errNoMain, nil, "the ClickHouse engine runs in a second process of this binary: call embedded.Main() first of all in main and in TestMain")
+		return program{}, fail(errNoMain, nil, "the ClickHouse engine runs in a second process of this binary: call embedded.Main() as the first statement of main and of TestMain")
 	}
-	self := "/proc/self/exe" // stays right when the binary is replaced or removed
+	self := "/proc/self/exe" // stays valid if the binary is replaced or removed
 	if runtime.GOOS != "linux" {
 		var err error
 		if self, err = os.Executable(); err != nil {
-			return program{}, fail(errEngineStart, err, "the path of this program is not known (%v): put a `clickhouse` program on the PATH", err)
+			return program{}, fail(errEngineStart, err, "the path of this program is unknown (%v): put a `clickhouse` program on the PATH", err)
 		}
 	}
 	return program{path: self, name: childName, library: library}, nil
 }
 
-// findClickHouse looks for a program that can do SYSTEM START LISTEN, which
-// came to clickhouse local in 26.6.
+// findClickHouse searches for a program that supports SYSTEM START LISTEN, which clickhouse local
+// has since version 26.6.
 func findClickHouse(ctx context.Context) (p program, found bool, err error) {
 	named := os.Getenv("CTXLEDGER_CLICKHOUSE")
 	if named == "off" {
@@ -68,7 +67,7 @@ func findClickHouse(ctx context.Context) (p program, found bool, err error) {
 		return program{path: path, name: path, prefix: []string{"local"}}, true, nil
 	}
 	if named != "" {
-		return program{}, false, fail(errNoEngine, err, "CTXLEDGER_CLICKHOUSE names %s, which is no `clickhouse` program of version 26.6 or newer: name another, unset it, or set it to off", named)
+		return program{}, false, fail(errNoEngine, err, "CTXLEDGER_CLICKHOUSE names %s, which is not a `clickhouse` program of version 26.6 or newer: name another program, unset the variable, or set it to off", named)
 	}
 	return program{}, false, nil
 }

@@ -5,12 +5,11 @@ import (
 	"io"
 )
 
-// Progress is told what a long step is and how far it is, in bytes; total is 0
-// where it is not known. Called from one goroutine at a time.
+// Progress receives the name of a long step and its progress in bytes. total is 0 if unknown.
+// Progress is called from one goroutine at a time.
 type Progress func(step string, done, total int64)
 
-// ProgressTo writes one line to w whenever a step begins and at each further
-// tenth of it.
+// ProgressTo writes one line to w at the start of a step and at each further tenth of the step.
 func ProgressTo(w io.Writer) Progress {
 	var last string
 	var tenth int64 = -1

@@ -19,8 +19,8 @@ type Servers struct {
 	config    Config
 	lock      *flock.Flock
 	creds     credentials
-	nats      *server.Server // nil without
-	engine    *engine        // nil without
+	nats      *server.Server // nil without NATS
+	engine    *engine        // nil without ClickHouse
 	addresses Addresses
 	moves     []Move
 
@@ -28,12 +28,12 @@ type Servers struct {
 	closeErr  error
 }
 
-// Start starts what c asks for and returns when it is ready: NATS accepts
-// connections, ClickHouse has answered SELECT 1 over both of its protocols and
-// has the database. The first Start on a machine may fetch the engine, which
-// ctx can end. Nothing is left running when it returns an error.
+// Start starts the servers of c and returns when they are ready. NATS then accepts connections.
+// ClickHouse has answered SELECT 1 over both protocols and has the database. The first Start on a
+// machine may fetch the engine; ctx can end the fetch. If Start returns an error, no server is
+// left running.
 //
-// An error says what to do. Errors: ErrConfig, and those that Unavailable reports.
+// Each error names the next step. Errors: ErrConfig, and the errors of Unavailable.
 func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -91,15 +91,14 @@ func (s *Servers) writeAddresses() error {
 	return nil
 }
 
-// Announce adds the base URL of the program's own HTTP server to the addresses. Call it
-// once, before other goroutines use s.
+// Announce adds the base URL of the program's HTTP server to the addresses. Call it once, before
+// other goroutines use s.
 func (s *Servers) Announce(url string) error {
 	s.addresses.ProgramURL = url
 	return s.writeAddresses()
 }
 
-// Moves returns which servers listen on another port than the kept one, because that port
-// was taken.
+// Moves returns the servers whose kept port was taken, with the new ports.
 func (s *Servers) Moves() []Move { return s.moves }
 
 func (s *Servers) nameDatabase(name string) {
@@ -111,28 +110,28 @@ func (s *Servers) nameDatabase(name string) {
 	s.addresses.ReaderDSN = dsn(readerUser, s.creds.Reader)
 }
 
-// Addresses returns how to reach the servers. They stay the same until Close.
+// Addresses returns the addresses of the servers. They stay the same until Close.
 func (s *Servers) Addresses() Addresses { return s.addresses }
 
 // NATSURL is nats://user:password@127.0.0.1:port, or empty without NATS.
 func (s *Servers) NATSURL() string { return s.addresses.NATSURL }
 
-// ClickHouseDSN is clickhouse://user:password@127.0.0.1:port/database for the
-// writer, who may do everything; empty without ClickHouse.
+// ClickHouseDSN is clickhouse://user:password@127.0.0.1:port/database for the writer. The writer
+// has all rights. ClickHouseDSN is empty without ClickHouse.
 func (s *Servers) ClickHouseDSN() string { return s.addresses.ClickHouseDSN }
 
-// ReaderDSN is the same for a user who can only read the ledger's databases and
-// a few system tables, within limits of time, memory and rows that a query may
-// change only within bounds.
+// ReaderDSN is the address for the reader. The reader can read only the ledger's databases and a
+// few system tables. The reader has limits of time, memory and rows. A query can change the
+// limits only within bounds.
 func (s *Servers) ReaderDSN() string { return s.addresses.ReaderDSN }
 
-// HTTPURL is where ClickHouse speaks HTTP, without user and password.
+// HTTPURL is the address of ClickHouse's HTTP interface, without user and password.
 func (s *Servers) HTTPURL() string { return s.addresses.HTTPURL }
 
-// NATSServer is the server itself; nil without NATS.
+// NATSServer is the NATS server, nil without NATS.
 func (s *Servers) NATSServer() *server.Server { return s.nats }
 
-// Restarts counts how often ClickHouse had to be started again.
+// Restarts returns the number of restarts of ClickHouse.
 func (s *Servers) Restarts() int {
 	if s.engine == nil {
 		return 0
@@ -140,8 +139,8 @@ func (s *Servers) Restarts() int {
 	return int(s.engine.restarts.Load())
 }
 
-// EnginePID is the process id of the running ClickHouse, 0 without. It changes
-// when the engine is restarted.
+// EnginePID is the process id of the running ClickHouse, 0 without ClickHouse. A restart changes
+// the process id.
 func (s *Servers) EnginePID() int {
 	if s.engine == nil {
 		return 0
@@ -149,9 +148,9 @@ func (s *Servers) EnginePID() int {
 	return s.engine.child.Load().cmd.Process.Pid
 }
 
-// Close stops both servers in order and frees the folder. It takes at most
-// StopTimeout for each; an engine that is not done by then is killed, which
-// loses nothing acknowledged. Closing twice returns the first result.
+// Close stops both servers in order and unlocks the folder. Close takes at most StopTimeout for
+// each server. An engine that needs longer is killed, which loses no acknowledged write. A second
+// call returns the first result.
 func (s *Servers) Close() error {
 	s.closeOnce.Do(func() {
 		var errs []error

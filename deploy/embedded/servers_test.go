@@ -248,7 +248,7 @@ func TestStartRefuses(t *testing.T) {
 		says   string
 	}{
 		"no folder":       {func(c *Config) { c.Dir = "" }, ErrConfig, "Config.Dir"},
-		"a file":          {func(c *Config) { c.Dir = file }, ErrConfig, "name another"},
+		"a file":          {func(c *Config) { c.Dir = file }, ErrConfig, "use another folder"},
 		"a folder in use": {func(c *Config) { c.Dir = running.config.Dir }, errFolderInUse, running.config.Dir},
 		"nothing":         {func(c *Config) { c.NoNATS, c.NoClickHouse = true, true }, ErrConfig, "nothing to start"},
 		"NATS port":       {func(c *Config) { c.NATSPort = port }, errPortInUse, fmt.Sprint(port)},

@@ -22,24 +22,24 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.ParseFS(templateFiles, "templates/*.xml"))
 
-// The users of the engine. SQL CREATE USER does not work in clickhouse local,
-// so there are only those of templates/users.xml and of package deploy.
+// The users of the engine. SQL CREATE USER does not work in clickhouse local. The only users are
+// the users of templates/users.xml and of package deploy.
 const (
 	writerUser = "ctxledger"
 	readerUser = "reader"
 	natsUser   = "ctxledger"
 )
 
-// settings are what the templates are filled with. Strings are XML text.
+// settings are the values of the templates. Strings are XML text.
 type settings struct {
 	Log, Backups, Users string
 	MaxMemory           int64
 }
 
-// writeSettings writes the engine's configuration into its folder and returns
-// the path of config.xml: what depends on this machine, and the files of package
-// deploy, which production has as well. Other files in config.d and users.d are
-// left alone, and the engine reads them too.
+// writeSettings writes the engine's configuration into its folder and returns the path of
+// config.xml. The configuration is the templates for this machine and the files of package
+// deploy. The engine also reads other files in config.d and users.d, which writeSettings leaves
+// unchanged.
 func writeSettings(dir string, c Config) (string, error) {
 	backups := filepath.Join(dir, "backups")
 	users := filepath.Join(dir, "users.xml")
@@ -75,8 +75,8 @@ func writeSettings(dir string, c Config) (string, error) {
 	return config, nil
 }
 
-// addShared adds the files that production has as well. Where acknowledged need
-// not mean fsynced, the one that an earlier start left is removed.
+// addShared adds the files of production. If writes need no fsync, it removes the durability file
+// of an earlier start.
 func addShared(texts map[string][]byte, dir string, durable bool) error {
 	files, err := deploy.ClickHouse().Files()
 	if err != nil {
@@ -96,7 +96,7 @@ func addShared(texts map[string][]byte, dir string, durable bool) error {
 	return nil
 }
 
-// environment holds what the shared files take from it.
+// environment returns the variables that the shared files read.
 func (c credentials) environment() []string {
 	return []string{deploy.WriterHash + "=" + passwordHash(c.Writer), deploy.ReaderHash + "=" + passwordHash(c.Reader)}
 }
@@ -108,6 +108,6 @@ func passwordHash(password string) string {
 
 func xmlText(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer returns no error
 	return b.String()
 }

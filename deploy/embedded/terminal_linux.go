@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a pseudo-terminal for the engine's standard input (the
-// package comment says why). Neither end becomes anybody's controlling terminal,
-// and both are closed on exec. The descriptors come from unix.Open because
-// os.OpenFile would make them non-blocking, which the engine would inherit.
+// openTerminal opens a pseudo-terminal for the engine's standard input; see the package comment.
+// Neither end becomes a controlling terminal, and both are closed on exec. The descriptors come
+// from unix.Open, because os.OpenFile would make them non-blocking, and the engine would inherit
+// that.
 func openTerminal() (master, slave *os.File, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Open("/dev/ptmx", flags, 0)

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// openTerminal is written for Linux only, where it could be tried.
+// openTerminal exists for Linux only, the only tested platform.
 func openTerminal() (master, slave *os.File, err error) {
 	return nil, nil, errors.ErrUnsupported
 }

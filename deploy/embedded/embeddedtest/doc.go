@@ -1,8 +1,7 @@
-// Package embeddedtest gives a test real servers. [Installation] and a [Template] give
-// a NATS server and a database of the test's own. The databases of one
-// test binary are in one ClickHouse, which starts with the first of them. [Start] gives
-// servers that a test may kill.
+// Package embeddedtest starts servers for tests. [Installation] and a [Template] give a test a
+// separate NATS server and a separate database. All databases of a test binary are in one
+// ClickHouse, which starts with the first database. [Start] gives servers that a test may kill.
 //
-// A binary's TestMain calls [embedded.Main] first. A test is skipped where no engine is
-// available (no npm, no network, no pin, no space); it fails there when CI is "true".
+// TestMain of the binary must call [embedded.Main] first. A test is skipped if no engine is
+// available (no npm, no network, no pin, no space). If CI is "true", the test fails instead.
 package embeddedtest

@@ -17,11 +17,11 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// Start starts servers of the test's own in a temporary folder, changed by the options,
-// and closes them when the test ends. An engine takes about 0.3 s to start. A test that
-// only needs its own database uses Installation, which is faster.
+// Start starts separate servers for the test in a temporary folder and closes them when the test
+// ends. The options change the Config. A test that only needs a separate database uses
+// Installation, which is faster.
 //
-// The short form of the tests skips a test that starts servers, unless it called Smoke.
+// In short mode, Start skips a test that has not called Smoke.
 func Start(tb testing.TB, options ...func(*embedded.Config)) *Servers {
 	tb.Helper()
 	needsServers(tb)
@@ -41,11 +41,11 @@ func Start(tb testing.TB, options ...func(*embedded.Config)) *Servers {
 	return Own(s)
 }
 
-// smoke has the names of the tests that called Smoke.
+// smoke holds the names of the tests that called Smoke.
 var smoke sync.Map
 
-// Smoke lets a test start servers in the short form of the tests, too, which is for the
-// one test of a package that shows most in a few seconds.
+// Smoke allows a test to start servers in short mode. Smoke is for the one test of a package that
+// covers most in a few seconds.
 func Smoke(tb testing.TB) { smoke.Store(tb.Name(), true) }
 
 func needsServers(tb testing.TB) {
@@ -55,14 +55,14 @@ func needsServers(tb testing.TB) {
 	}
 }
 
-// NATS starts a NATS server of the test's own.
+// NATS starts a separate NATS server for the test.
 func NATS(tb testing.TB) *Servers {
 	tb.Helper()
 	return Start(tb, func(c *embedded.Config) { c.NoClickHouse = true })
 }
 
-// GiveUp skips the test where err says that no engine is available, and fails it
-// otherwise and in CI.
+// GiveUp skips the test if err means that no engine is available. For other errors, and in CI, it
+// fails the test.
 func GiveUp(tb testing.TB, err error) {
 	tb.Helper()
 	if embedded.Unavailable(err) && os.Getenv("CI") != "true" {
@@ -71,17 +71,16 @@ func GiveUp(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
-// Servers are those that a test has. Their addresses name the test's own database.
+// Servers are the servers of a test. Their addresses name the test's database.
 type Servers struct {
 	*embedded.Servers
 	addresses embedded.Addresses
 }
 
-// Installation gives the test a NATS server of its own, and an empty database of its own
-// in the ClickHouse that the tests of the process share. Both are gone when the test
-// ends. The shared engine ends with the process, however the process ends, and removes
-// its folder. A test must not harm the shared engine: a test that kills ClickHouse uses
-// Start.
+// Installation gives the test a separate NATS server and an empty database in the ClickHouse of
+// the process. Both are removed when the test ends. The shared engine ends with the process and
+// then removes its folder, also if the process is killed. A test that kills ClickHouse must use
+// Start, because the engine is shared.
 func Installation(tb testing.TB) *Servers { return (*Template)(nil).Installation(tb) }
 
 // ClickHouse is Installation without NATS.
@@ -114,8 +113,8 @@ func startSharedEngine() (*embedded.Servers, error) {
 	return s, err
 }
 
-// share returns s with a database of the test's own in the shared engine: a copy of the
-// template, or an empty one without it.
+// share returns s with a separate database in the shared engine. The database is a copy of the
+// template, or empty without a template.
 func share(tb testing.TB, s *embedded.Servers, template *Template) *Servers {
 	tb.Helper()
 	needsServers(tb)
@@ -145,8 +144,7 @@ func share(tb testing.TB, s *embedded.Servers, template *Template) *Servers {
 	return &Servers{s, addresses}
 }
 
-// within gives f a connection of its own to the shared engine, on a machine that may be
-// busy.
+// within calls f with a new connection to the shared engine. The limit allows for a busy machine.
 func within(limit time.Duration, s *embedded.Servers, f func(context.Context, driver.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -162,11 +160,11 @@ func within(limit time.Duration, s *embedded.Servers, f func(context.Context, dr
 	return errors.Join(f(ctx, conn), conn.Close())
 }
 
-// inDatabase names another database in an address of the engine.
+// inDatabase replaces the database in an address of the engine.
 func inDatabase(dsn, database string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		panic(err) // package embedded made it
+		panic(err) // package embedded made the address
 	}
 	u.Path = "/" + database
 	return u.String()

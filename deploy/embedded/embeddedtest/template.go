@@ -15,21 +15,20 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// A Template is the database that many tests of a process begin with, where it takes
-// long to make one: it is made once in the shared engine, and each test gets a copy of
-// its own, with the tables, views and rows. Tests that run at once may use it. A nil
-// Template is an empty database.
+// A Template is a database that many tests of a process copy, because creating it takes long. The
+// template is created once in the shared engine. Each test gets a copy with the tables, views and
+// rows. Safe for concurrent use. A nil Template is an empty database.
 type Template struct {
 	migrate func(ctx context.Context, dsn string) error
 	once    sync.Once
-	name    string   // of the database
-	create  []string // its statements, tables first
+	name    string   // name of the database
+	create  []string // its CREATE statements, tables first
 	filled  []string // tables with rows
 	err     error
 }
 
-// TemplateOf returns the template that migrate makes of an empty database, which open
-// connects to by its address when the first test asks for a copy.
+// TemplateOf returns the template that migrate makes from an empty database. open connects to the
+// empty database. Both are called when the first test needs a copy.
 func TemplateOf[C io.Closer](open func(ctx context.Context, dsn string) (C, error), migrate func(ctx context.Context, client C) error) *Template {
 	return &Template{migrate: func(ctx context.Context, dsn string) error {
 		client, err := open(ctx, dsn)
@@ -40,14 +39,13 @@ func TemplateOf[C io.Closer](open func(ctx context.Context, dsn string) (C, erro
 	}}
 }
 
-// Installation is the function of this name, with a copy of the template for an empty database.
+// Installation is [Installation] with a copy of the template instead of an empty database.
 func (t *Template) Installation(tb testing.TB) *Servers {
 	tb.Helper()
 	return share(tb, NATS(tb).Servers, t)
 }
 
-// ClickHouse is the function of this name, with a copy of the template for an empty
-// database.
+// ClickHouse is [ClickHouse] with a copy of the template instead of an empty database.
 func (t *Template) ClickHouse(tb testing.TB) *Servers {
 	tb.Helper()
 	return share(tb, &embedded.Servers{}, t)
@@ -55,9 +53,9 @@ func (t *Template) ClickHouse(tb testing.TB) *Servers {
 
 var madeTemplates atomic.Int64
 
-// copyTo makes a database that is a copy of the template, or empty without one. It has
-// the very statements of the template's: what BACKUP and RESTORE under another name make
-// of a view is another view, and may not run.
+// copyTo creates a database that is a copy of the template, or empty without a template. copyTo
+// runs the CREATE statements of the template. BACKUP and RESTORE under another name would change
+// the views.
 func (t *Template) copyTo(ctx context.Context, conn driver.Conn, dsn, database string) error {
 	if t != nil {
 		if t.once.Do(func() { t.err = t.make(ctx, conn, dsn) }); t.err != nil {

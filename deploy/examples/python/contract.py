@@ -1,6 +1,5 @@
-"""What a publisher must compute itself: the subject that an event belongs on,
-and its message id. Standard library only. Check your own against
-../vectors.json."""
+"""Values that a publisher must compute: the subject of an event and its message id.
+Standard library only. Check your implementation against ../vectors.json."""
 
 import base64
 import hashlib
@@ -15,7 +14,7 @@ def bucket(session: str) -> str:
 
 
 def token(text: str) -> str:
-    """One token of a subject: every byte but letters, digits, - and _ is %XX."""
+    """One token of a subject: every byte except letters, digits, - and _ is %XX."""
     plain = b"-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return "".join(chr(b) if b in plain else "%%%02X" % b for b in text.encode()) or "%"
 

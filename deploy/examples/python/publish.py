@@ -1,5 +1,5 @@
-"""Publishes two facts to ctxledger: an item came into the context of a turn,
-and a selection took it and left another one out."""
+"""Publishes two facts to ctxledger: an item was added to the context of a turn,
+and a selection included it and excluded another item."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from contract import message_id, subject
 
 SESSION = os.environ.get("SESSION") or str(uuid.uuid4())
 TIME = datetime.fromisoformat(os.environ["TIME"]) if "TIME" in os.environ else datetime.now(timezone.utc)
-# Every id that the runtime has: evidence joins context to the turn by them.
+# All ids of the runtime: evidence joins context to the turn by these ids.
 IDS = {"tenant": "acme", "agent": "codeur n° 1", "runtimeid": "bench-py", "sessionid": SESSION,
        "threadid": "thread-1", "turnid": "turn-1", "runid": "run-1", "contextid": "ctx-turn-1"}
 SOURCE = f"urn:ctxledger:runtime:{IDS['runtimeid']}:example"
@@ -36,12 +36,12 @@ async def main() -> None:
     for position, fact in enumerate(FACTS, start=1):
         kind, sequence = fact["event_type"], f"{position:012d}"  # contiguous for this source and session
         event = CloudEvent({
-            "specversion": "1.0", "id": f"{SESSION}-{sequence}",  # one id for one fact: publishing it again changes nothing
+            "specversion": "1.0", "id": f"{SESSION}-{sequence}",  # the same id for the same fact: a second publish has no effect
             "source": SOURCE, "type": f"dev.ctxledger.{kind}.v1", "subject": fact.get("item_id") or fact["selection_id"], "time": TIME,
             "datacontenttype": "application/json", "dataschema": f"urn:ctxledger:schema:{kind}:v1",
             **IDS, "sequence": sequence, "partitionkey": SESSION,
         }, {"schema_version": "0.1.0", **fact})
-        # NATS carries what HTTP would; the package escapes the ce- headers.
+        # NATS uses the message of the HTTP binding; the package escapes the ce- headers.
         message = http.to_binary_event(event) if os.environ.get("MODE") == "binary" else http.to_structured_event(event)
         headers = {**message.headers, "Nats-Msg-Id": message_id(SOURCE, event.get_id())}
         ack = await stream.publish(subject(IDS["tenant"], IDS["runtimeid"], SESSION, kind), message.body, headers=headers)

@@ -1,4 +1,4 @@
-"""Checks contract.py against the vectors that every language shares."""
+"""Checks contract.py against the vectors for all languages."""
 
 import json
 import pathlib

@@ -1,6 +1,5 @@
-// What a publisher must compute itself: the subject that an event belongs on,
-// its message id, and how an attribute stands in a header. Check your own
-// against ../vectors.json.
+// Values that a publisher must compute: the subject of an event, its message id, and the
+// header of an attribute. Check your implementation against ../vectors.json.
 import { createHash } from "node:crypto";
 
 const utf8 = (text: string) => Buffer.from(text, "utf8");
@@ -13,7 +12,7 @@ export function bucket(session: string): string {
   return "p" + folded.toString(16).padStart(2, "0");
 }
 
-/** One token of a subject: every byte but letters, digits, - and _ is %XX. */
+/** One token of a subject: every byte except letters, digits, - and _ is %XX. */
 export function token(text: string): string {
   if (text === "") return "%";
   const escaped = (byte: number) => "%" + byte.toString(16).toUpperCase().padStart(2, "0");
@@ -40,7 +39,7 @@ function uvarint(n: number): Buffer {
   return Buffer.from([...bytes, n]);
 }
 
-/** An attribute as a header: space, ", % and all but printable ASCII is %XX. */
+/** An attribute as a header: space, ", % and all except printable ASCII is %XX. */
 export function header(value: string): string {
   return value.replace(/[^\x21-\x7e]|["%]/gu, encodeURIComponent);
 }

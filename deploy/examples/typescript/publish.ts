@@ -1,5 +1,5 @@
-// Publishes two facts to ctxledger: an item came into the context of a turn,
-// and a selection took it and left another one out.
+// Publishes two facts to ctxledger: an item was added to the context of a turn,
+// and a selection included it and excluded another item.
 import { randomUUID } from "node:crypto";
 import { jetstream } from "@nats-io/jetstream";
 import { connect, headers } from "@nats-io/transport-node";
@@ -8,7 +8,7 @@ import { header, messageID, subject } from "./contract.ts";
 
 const { NATS_URL = "nats://127.0.0.1:4222", MODE = "structured", SESSION = randomUUID(), TIME = new Date().toISOString() } = process.env;
 
-// Every id that the runtime has: evidence joins context to the turn by them.
+// All ids of the runtime: evidence joins context to the turn by these ids.
 const ids = { tenant: "acme", agent: "codeur n° 1", runtimeid: "bench-ts", sessionid: SESSION, threadid: "thread-1", turnid: "turn-1", runid: "run-1", contextid: "ctx-turn-1" };
 const source = `urn:ctxledger:runtime:${ids.runtimeid}:example`;
 
@@ -30,12 +30,12 @@ const stream = jetstream(connection);
 for (const [position, fact] of facts.entries()) {
   const sequence = String(position + 1).padStart(12, "0"); // contiguous for this source and session
   const event = new CloudEvent({
-    id: `${SESSION}-${sequence}`, // one id for one fact: publishing it again changes nothing
+    id: `${SESSION}-${sequence}`, // the same id for the same fact: a second publish has no effect
     source, type: `dev.ctxledger.${fact.event_type}.v1`, subject: fact.item_id ?? fact.selection_id, time: TIME,
     datacontenttype: "application/json", dataschema: `urn:ctxledger:schema:${fact.event_type}:v1`,
     ...ids, sequence, partitionkey: SESSION, data: { schema_version: "0.1.0", ...fact },
   });
-  // NATS carries what HTTP would, but wants the values of ce- headers escaped.
+  // NATS uses the message of the HTTP binding, with escaped values of ce- headers.
   const message = MODE === "binary" ? HTTP.binary(event) : HTTP.structured(event);
   const carried = headers();
   for (const [name, value] of Object.entries(message.headers)) carried.set(name, name.startsWith("ce-") ? header(String(value)) : String(value));

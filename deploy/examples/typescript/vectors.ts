@@ -1,4 +1,4 @@
-// Checks contract.ts against the vectors that every language shares.
+// Checks contract.ts against the vectors for all languages.
 import { readFileSync } from "node:fs";
 import { bucket, messageID, subject } from "./contract.ts";
 
