@@ -134,6 +134,7 @@ func TestKnownAnswers(t *testing.T) {
 		{"tools-by-name", s2, "tool calls result_tokens", []string{"Bash 2 530", "Read 1 NULL"}},
 		{"model-usage", s2, "model calls uncached_input cache_written", []string{"m1 4 585 20"}},
 		{"run-tree", s1, "run_id depth calls total_calls window_tokens total_window_tokens", []string{"run-root 0 2 3 1090 1190", "run-child 1 1 1 100 100"}},
+		{"mentions", map[string]string{"session_id": "s1", "text": "ITEM-big"}, "turn_id facts items", []string{"t1 4 1"}},
 		{"turns", s2, "turn_id calls last_call_id last_window_tokens", []string{"u1 4 i4 75"}},
 		{"turn-sessions", map[string]string{"turn_id": "u1"}, "session_id", []string{"s2"}},
 		{"omission-reasons", nil, "reason policy omissions tokens", []string{"budget_limit policy-select 1 9000", "low_relevance policy-select 1 40"}},
