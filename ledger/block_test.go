@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A rowFiller makes up rows: values of every length, some of them nothing.
+// A rowFiller fills rows with random values of every length, including empty ones.
 type rowFiller struct{ *rand.Rand }
 
 func (f rowFiller) fill(v reflect.Value) {
@@ -67,9 +67,8 @@ func (f rowFiller) fill(v reflect.Value) {
 	}
 }
 
-// Every table gives back what a block was made of, read by the other client: a long
-// block, which has a value in every column, and short ones, of which some columns are
-// not sent.
+// TestBlocksHoldTheirRows reads the rows of a block back through the other client. A long block has
+// a value in every column. Short blocks omit some columns.
 func TestBlocksHoldTheirRows(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
@@ -79,7 +78,7 @@ func TestBlocksHoldTheirRows(t *testing.T) {
 		b.Shape(table.row)
 		var want []reflect.Value
 		incarnation, at := uuid.New(), recordedAt
-		for _, length := range []int{400, 0, 1, 1, 2} { // 0 is one row of which nothing is known
+		for _, length := range []int{400, 0, 1, 1, 2} { // 0 is one row without values
 			for range max(length, 1) {
 				made := reflect.New(table.row)
 				if length > 0 {
@@ -87,7 +86,7 @@ func TestBlocksHoldTheirRows(t *testing.T) {
 				}
 				setKey(made.Elem(), incarnation, uint64(len(want)), at)
 				if commit, ok := made.Interface().(*row.Commit); ok {
-					commit.WriterRules = uint32(NewestRules) // or the table refuses it
+					commit.WriterRules = uint32(NewestRules) // otherwise the table refuses the row
 				}
 				want = append(want, made)
 				b.Take(made.UnsafePointer())
@@ -112,7 +111,7 @@ func TestBlocksHoldTheirRows(t *testing.T) {
 	}
 }
 
-// setKey gives a row its place, in one month, and its digest the right length.
+// setKey gives a row its sequence, a time within one month, and a digest of the right length.
 func setKey(made reflect.Value, incarnation uuid.UUID, seq uint64, at time.Time) {
 	for name, value := range map[string]any{"Incarnation": incarnation, "StreamSeq": seq, "First": seq, "RecordedAt": at, "Tenant": "t", "SessionID": "s", "Code": "c"} {
 		if f := made.FieldByName(name); f.IsValid() {
@@ -163,7 +162,7 @@ func readRows(t *testing.T, l *Ledger, table rowType) []reflect.Value {
 	return list
 }
 
-// describe writes a row so that nothing and empty read the same.
+// describe formats a row. Missing and empty values have the same format.
 func describe(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -181,7 +180,7 @@ func describe(v reflect.Value) string {
 		return fmt.Sprint(v) // in the order of the names
 	case reflect.Struct:
 		if at, ok := v.Interface().(time.Time); ok {
-			if at.IsZero() { // a table has no other
+			if at.IsZero() { // tables have no other zero time
 				at = time.Unix(0, 0)
 			}
 			return at.UTC().Format(time.RFC3339Nano)
@@ -195,14 +194,15 @@ func describe(v reflect.Value) string {
 	return fmt.Sprintf("%#v", v.Interface())
 }
 
-// dictionaryRow is a row of the table rechecks, as far as the test needs it.
+// dictionaryRow is a row of the table rechecks with the columns of this test.
 type dictionaryRow struct {
 	Tenant       string `ch:"tenant"`
 	Fingerprints string `ch:"fingerprints"`
 	Pass         uint64 `ch:"pass"`
 }
 
-// Dictionaries change the width of their numbers above 256 and 65,536 strings.
+// TestDictionariesOfEveryWidth: the index width of a dictionary changes above 256 and 65,536
+// strings.
 func TestDictionariesOfEveryWidth(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)

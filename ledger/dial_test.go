@@ -12,7 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
-// An answer may take longer than the read timeout, as long as something comes.
+// TestALongAnswerIsRead: an answer can take longer than the read timeout if data keeps arriving.
 func TestALongAnswerIsRead(t *testing.T) {
 	t.Parallel()
 	l, err := open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 500 * time.Millisecond })
@@ -32,14 +32,14 @@ func TestALongAnswerIsRead(t *testing.T) {
 	if err := rows.Err(); err != nil || n != 20 {
 		t.Errorf("%d rows of 20: %v", n, err)
 	}
-	time.Sleep(time.Second) // a connection that rests is used again
+	time.Sleep(time.Second) // an idle connection is reused
 	if err := l.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// A server that says nothing is given up after the read timeout, and at the deadline
-// of a context.
+// TestASilentServerIsGivenUp: the client gives up on a silent server after the read timeout, and at
+// the deadline of a context.
 func TestASilentServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

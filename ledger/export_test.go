@@ -7,8 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 )
 
-// Migrated has the newest tables and views, which take longer to make than most tests
-// take.
+// Migrated is a database with the newest tables and views, made once for all tests.
 var Migrated = embeddedtest.TemplateOf(Open, func(ctx context.Context, l *Ledger) error {
 	_, err := migrate.Up(ctx, l.conn)
 	return err

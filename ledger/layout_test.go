@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryTableOfFactsFindsASession: without the index a session whose tenant is
-// not given is looked for in a good part of the table.
+// TestEveryTableOfFactsFindsASession: every table has an index for a session without a given
+// tenant. A search without this index reads a large part of the table.
 func TestEveryTableOfFactsFindsASession(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
@@ -17,7 +17,7 @@ func TestEveryTableOfFactsFindsASession(t *testing.T) {
 	}
 }
 
-// TestNoTableKeepsStatistics: about a twentieth of the time of a batch, and nothing asks for them.
+// TestNoTableKeepsStatistics: statistics cost insert time, and no query uses them.
 func TestNoTableKeepsStatistics(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
@@ -28,7 +28,7 @@ func TestNoTableKeepsStatistics(t *testing.T) {
 	}
 }
 
-// namesOf returns the only column of a query's answer.
+// namesOf returns the single column of a query's answer.
 func namesOf(t *testing.T, l *Ledger, sql string) (names []string) {
 	rows, err := l.conn.Query(t.Context(), sql)
 	if err != nil {

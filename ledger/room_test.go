@@ -7,7 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/column"
 )
 
-// A batch like another has the room for its rows from the start.
+// TestBatchLikeAnotherGrowsNoColumn: a batch like another one has room for its rows from the start.
 func TestBatchLikeAnotherGrowsNoColumn(t *testing.T) {
 	type row struct {
 		Text   string   `ch:"text"`

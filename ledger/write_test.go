@@ -22,7 +22,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// migrated returns a ledger on a database of the test's own.
+// migrated returns a ledger on a new database for the test.
 func migrated(t *testing.T) *Ledger {
 	t.Helper()
 	return opened(t, Migrated.ClickHouse(t))
@@ -62,8 +62,8 @@ func counts(t *testing.T, l *Ledger, modifier string) map[string]uint64 {
 
 var recordedAt = time.Date(2026, 11, 21, 8, 0, 0, 5, time.UTC)
 
-// goldenBatch holds the golden event of every type, one duplicate and one
-// refused message, at sequences from first on.
+// goldenBatch returns a batch with the golden event of every type, one duplicate and one refused
+// message. first is the first sequence.
 func goldenBatch(t *testing.T, incarnation uuid.UUID, first uint64) *Batch {
 	t.Helper()
 	b := &Batch{Range: Range{Incarnation: incarnation, First: first, RecordedAt: recordedAt, Digest: [32]byte{byte(first)}}}
@@ -94,8 +94,8 @@ func goldenBatch(t *testing.T, incarnation uuid.UUID, first uint64) *Batch {
 	return b
 }
 
-// TestASequenceGivesATableOneRow: inserts go without a look for repeats within
-// their block, because no message can have any.
+// TestASequenceGivesATableOneRow: inserts do not look for duplicates within their block, because no
+// message can have any.
 func TestASequenceGivesATableOneRow(t *testing.T) {
 	t.Parallel()
 	b := goldenBatch(t, uuid.New(), 1)
@@ -118,8 +118,7 @@ func TestASequenceGivesATableOneRow(t *testing.T) {
 	}
 }
 
-// TestCompressedOnTheWay: what travels compressed, as it does to another machine,
-// is what arrives.
+// TestCompressedOnTheWay: compressed blocks, as for a remote server, arrive unchanged.
 func TestCompressedOnTheWay(t *testing.T) {
 	t.Parallel()
 	compressed, err := Open(t.Context(), Migrated.ClickHouse(t).ClickHouseDSN()+"?compress=lz4")
@@ -159,7 +158,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// columnType names the ClickHouse type that a field's values fit.
+// columnType returns the ClickHouse type for a field's values.
 func columnType(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -183,7 +182,7 @@ func columnType(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// rowType is a table and the struct of its rows.
+// rowType is a table with the struct of its rows.
 type rowType struct {
 	table string
 	row   reflect.Type
@@ -268,7 +267,7 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	l := migrated(t)
 	b := goldenBatch(t, uuid.New(), 1)
-	// The first attempt stops after some tables, as a crash would have it.
+	// The first attempt stops after some tables, like a crash.
 	for i, table := range b.tables() {
 		if i%2 == 0 && table.Rows > 0 {
 			if err := l.insert(t.Context(), table, b.Range, b.rules(), 1); err != nil {
@@ -399,7 +398,7 @@ func TestAbsentAndExtremeValues(t *testing.T) {
 		b.Add(e, fact, Position{b.Incarnation, b.Last, recordedAt})
 	}
 	for _, typ := range schema.Types() {
-		add(typ.New(), recordedAt) // nothing but the type
+		add(typ.New(), recordedAt) // only the type is set
 	}
 	times := []time.Time{at(1900), at(1969), at(1970), at(2261).AddDate(0, 11, 30)}
 	for _, when := range times {

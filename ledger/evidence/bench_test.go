@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// BenchmarkExport writes packs of a session of 10,000 events: calls of ten facts, with
-// thirty items in the window.
+// BenchmarkExport writes packs of a session of 10,000 events. The session consists of calls of ten
+// facts, with thirty items in the window.
 func BenchmarkExport(b *testing.B) {
 	const events = 10_000
 	f := newFixture(b)
@@ -40,7 +40,7 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportMetric((cpu(b)-before)/float64(b.N), "cpu-s/op")
 }
 
-// cpu is the processor time of this process in seconds, without the server's.
+// cpu returns the processor time of this process in seconds, without the server's.
 func cpu(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -49,7 +49,7 @@ func cpu(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// call are the facts of a model call.
+// call returns the facts of a model call.
 func call(n int) []schema.Fact {
 	item := func(i int) string { return fmt.Sprintf("item-%08d", 100+i) }
 	var candidates []schema.Ref

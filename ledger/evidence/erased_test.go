@@ -23,8 +23,8 @@ import (
 
 const secretNote = "has lived in Rotterdam since 1987"
 
-// sealedSession is a turn of six events and its seal, of which the second and the fourth
-// are an item's.
+// sealedSession returns a turn of six events and its seal. The second and the fourth event belong
+// to an item.
 func sealedSession(t testing.TB) []*schema.Event {
 	t.Helper()
 	var list []*schema.Event
@@ -48,8 +48,8 @@ func sealedSession(t testing.TB) []*schema.Event {
 	return list
 }
 
-// erase takes the events at these places of the first log as an erasure does, with the
-// fact in this log.
+// erase removes the events at these places of the first log, as an erasure does. It writes the
+// erasure fact to the log in.
 func (f *fixture) erase(t testing.TB, in *fixture, session string, sequences []uint64, events ...*schema.Event) {
 	t.Helper()
 	fact := &schema.ErasureApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:p")}, ErasureID: "erasure-1", ErasedSubject: "item:i-2", Reason: "request"}
@@ -84,9 +84,8 @@ func (f *fixture) report(t testing.TB, path string) *verify.Report {
 	return report
 }
 
-// TestAfterAnErasure: a pack that was made before an erasure stays true, and one that is
-// made after it is complete, with the erased records expired. The fact is in the log of
-// the scope or in another, as with several streams.
+// TestAfterAnErasure: a pack from before an erasure stays valid. A pack from after the erasure is
+// complete, with expired records. The erasure fact is in the log of the scope, or in another log.
 func TestAfterAnErasure(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
@@ -131,7 +130,7 @@ func TestAfterAnErasure(t *testing.T) {
 					t.Errorf("%d traces of what was erased are in the new pack", n)
 				}
 			}
-			// The rest of the session has nothing of it, and no fact.
+			// Another session has neither an erased record nor the fact.
 			c := f.config(t, pack.Scope{Kind: pack.ScopeSession, Tenant: "acme", Session: "other"})
 			if made, err := evidence.Export(t.Context(), f.Ledger, c); err != nil || made.Records != 1 {
 				t.Errorf("%+v, %v", made.Summary, err)
@@ -140,8 +139,8 @@ func TestAfterAnErasure(t *testing.T) {
 	}
 }
 
-// TestAllErased: of a session of which nothing is left, a pack has the expired records
-// and the fact that names them.
+// TestAllErased: the pack of a session without remaining events has the expired records and the
+// fact that names them.
 func TestAllErased(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -168,9 +167,9 @@ func TestAllErased(t *testing.T) {
 	}
 }
 
-// TestSealsBeyondTheScope: a seal may name facts outside of what was asked for. That is no
-// fault, and the seal is not shown to be complete. A seal whose fact is lost is a fault. Of
-// the facts outside, the pack has only those that describe an item that the turn names.
+// TestSealsBeyondTheScope: a seal can name facts outside of the requested scope. Such a seal is no
+// fault, and stays open. A seal with a lost fact is a fault. Of the outside facts, the pack has
+// only those that describe an item named in the turn.
 func TestSealsBeyondTheScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -207,7 +206,7 @@ func TestSealsBeyondTheScope(t *testing.T) {
 	}
 }
 
-// TestRowsGoneWithoutAnErasure: an event whose row somebody deleted is not expired.
+// TestRowsGoneWithoutAnErasure: an event with a deleted row is missing instead of expired.
 func TestRowsGoneWithoutAnErasure(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -228,7 +227,7 @@ func TestRowsGoneWithoutAnErasure(t *testing.T) {
 	}
 }
 
-// another is a second stream of the same ledger, with a log of its own.
+// another returns a second stream of the same ledger, with a separate log.
 func (f *fixture) another() *fixture {
 	other := *f
 	other.stream[0] ^= 1
@@ -236,8 +235,8 @@ func (f *fixture) another() *fixture {
 	return &other
 }
 
-// traces is what somebody who knows events to the last byte can compute of them without
-// a secret.
+// traces returns everything that an observer without a secret can compute from the exact bytes of
+// events.
 func traces(t testing.TB, f *fixture, events ...*schema.Event) (list []string) {
 	t.Helper()
 	secret, err := proof.SecretOf(make([]byte, 32))
@@ -256,7 +255,7 @@ func traces(t testing.TB, f *fixture, events ...*schema.Event) (list []string) {
 	return append(list, secretNote)
 }
 
-// found counts the files of a pack in which one of the texts is.
+// found counts the files of a pack that contain one of the texts.
 func (f *fixture) found(t testing.TB, path string, texts []string) (n int) {
 	t.Helper()
 	err := filepath.WalkDir(path, func(path string, d os.DirEntry, err error) error {

@@ -43,8 +43,7 @@ type fixture struct {
 	next   uint64
 }
 
-// migrated has the newest tables and views, which take longer to make than most tests
-// take.
+// migrated is a database with the newest tables and views, made once for all tests.
 var migrated = embeddedtest.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
 	_, err := shadow.Of(l).Migrate(ctx)
 	return err
@@ -64,13 +63,13 @@ func newFixture(t testing.TB) *fixture {
 	return &fixture{Ledger: l, ring: ring, stream: uuid.New(), next: 1}
 }
 
-// write commits events as the projector does, one batch a call, and signs a head.
+// write commits events in one batch, as the projector does, and signs a head.
 func (f *fixture) write(t testing.TB, events ...*schema.Event) {
 	t.Helper()
 	f.writeBy(t, ledger.NewestRules, events...)
 }
 
-// writeBy is write by a version of the rules.
+// writeBy is write under a version of the rules.
 func (f *fixture) writeBy(t testing.TB, rules ledger.Rules, events ...*schema.Event) {
 	t.Helper()
 	b := &ledger.Batch{Rules: rules, Range: ledger.Range{Incarnation: f.stream, First: f.next, RecordedAt: recordedAt, Digest: [32]byte{byte(f.next)}}}
@@ -126,7 +125,7 @@ func (f *fixture) config(t testing.TB, scope pack.Scope) evidence.Config {
 	}
 }
 
-// golden is one event of every type, and as many of another session between them.
+// golden returns one event of every type, alternating with events of another session.
 func golden(t testing.TB) []*schema.Event {
 	t.Helper()
 	var list []*schema.Event
@@ -149,8 +148,8 @@ func event(t testing.TB, id, session, turn string, fact schema.Fact) *schema.Eve
 	return e
 }
 
-// check reads a pack back: the records are those of the events, their multiproof
-// leads to the signed root, and the documents follow from them.
+// check reads a pack back. It compares the records with the events, the multiproof with the signed
+// root, and the documents with their derivation.
 func (f *fixture) check(t testing.TB, path string, scope pack.Scope, events []*schema.Event) {
 	t.Helper()
 	r, err := pack.Open(path, pack.DefaultLimits())
@@ -238,7 +237,7 @@ func (f *fixture) check(t testing.TB, path string, scope pack.Scope, events []*s
 	}
 }
 
-// verify asks the verifier, which has nothing but the pack and the public key.
+// verify runs the verifier with only the pack and the public key.
 func (f *fixture) verify(t testing.TB, path string) {
 	t.Helper()
 	keys, err := proof.ParseVerifiers(f.ring.Public())
@@ -277,7 +276,7 @@ func TestExport(t *testing.T) {
 			}
 			want := slices.DeleteFunc(slices.Clone(all), func(e *schema.Event) bool {
 				if e.SessionID == scope.Session && e.EventType() == schema.TypeResourceResolved {
-					return false // it describes what the turn accesses
+					return false // the fact describes things that the turn uses
 				}
 				return e.SessionID != scope.Session || scope.Turn != "" && e.TurnID != scope.Turn || scope.Run != "" && e.RunID != scope.Run
 			})
@@ -294,9 +293,9 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestNothingDangles: the pack of a turn or a run has what describes the things that it
-// names, also in turn, of the versions the one that held then, and no more. Its verifier
-// says what nothing describes.
+// TestNothingDangles: the pack of a turn or a run has the facts that describe its named ids, also
+// indirectly. Of several versions, the pack has the one valid at that time. The verifier lists the
+// ids without a description.
 func TestNothingDangles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -347,8 +346,8 @@ func TestNothingDangles(t *testing.T) {
 	}
 }
 
-// TestWithoutIDs: a pack with --redact-ids holds no id of ours, and its documents are
-// as many.
+// TestWithoutIDs: a pack with --redact-ids contains no original id, and has the same number of
+// documents.
 func TestWithoutIDs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -389,7 +388,7 @@ func TestWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestRefusals: what cannot be exported, and that nothing is left of it.
+// TestRefusals: each refused export leaves no files.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	key, err := schema.NewKey(rand.Reader, recordedAt)
@@ -438,7 +437,7 @@ func TestRefusals(t *testing.T) {
 	if made, err := evidence.Export(t.Context(), f.Ledger, c); err != nil || made.Unchecked != 0 {
 		t.Errorf("clean: %d unchecked, %v", made.Unchecked, err)
 	}
-	c = f.config(t, scope("titled")) // nobody can look without the key
+	c = f.config(t, scope("titled")) // without the key, the leak is not found
 	if made, err := evidence.Export(t.Context(), f.Ledger, c); err != nil || made.Unchecked != 1 {
 		t.Errorf("without keys: %d unchecked, %v", made.Unchecked, err)
 	}
@@ -456,7 +455,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNotCovered: records that no signed head covers, and such that have no leaf.
+// TestNotCovered: records without a covering signed head, and records without a leaf, are refused.
 func TestNotCovered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -479,7 +478,7 @@ func TestNotCovered(t *testing.T) {
 	e = event(t, "3", "s3", "t1", &schema.ItemAdded{Item: schema.Item{ItemID: "i1"}})
 	at.StreamSeq = f.next
 	b.AddDerived(e, fact, at, ledger.Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity()})
-	b.AddLeaf(&f.tree, tlog.Hash{1}, e.Tenant, at) // not that of the event
+	b.AddLeaf(&f.tree, tlog.Hash{1}, e.Tenant, at) // not the leaf of the event
 	if err := f.Write(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A session of events without a tenant began under older rules and goes on under the
-// newest, also with events that name the default tenant: it is one session, whose
-// records are the events as they came.
+// TestPackOfASessionWithoutATenant: a session without tenant begins under older rules and continues
+// under the newest rules, also with the default tenant. The pack has it as one session, with
+// unchanged events.
 func TestPackOfASessionWithoutATenant(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

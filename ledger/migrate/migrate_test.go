@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/migrate/migratetest"
 )
 
-// empty is a connection to a database of the test's own.
+// empty returns a connection to a new database for the test.
 func empty(t *testing.T) driver.Conn {
 	t.Helper()
 	options, err := clickhouse.ParseDSN(embeddedtest.ClickHouse(t).ClickHouseDSN())
@@ -49,7 +49,7 @@ func exec(t *testing.T, conn driver.Conn, sql string, args ...any) {
 	}
 }
 
-// list returns the only column of an answer.
+// list returns the single column of an answer.
 func list(t *testing.T, conn driver.Conn, sql string) (names []string) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), "SELECT groupArray(toString(*)) FROM ("+sql+")").Scan(&names); err != nil {
@@ -58,8 +58,8 @@ func list(t *testing.T, conn driver.Conn, sql string) (names []string) {
 	return names
 }
 
-// shape is what a database consists of: of each table and view the statement that makes
-// it, comments included, and its columns.
+// shape returns the structure of a database: columns and CREATE statement of each table and view,
+// including comments.
 func shape(t *testing.T, conn driver.Conn) map[string]string {
 	t.Helper()
 	parts := make(map[string]string)
@@ -87,7 +87,7 @@ func shape(t *testing.T, conn driver.Conn) map[string]string {
 	return parts
 }
 
-// sortSettings puts the settings of a table in order: ALTER adds them at the end.
+// sortSettings sorts the settings of a table, because ALTER adds them at the end.
 func sortSettings(create string) string {
 	head, settings, ok := strings.Cut(create, " SETTINGS ")
 	if !ok || !strings.Contains(head, "MergeTree") {
@@ -98,7 +98,7 @@ func sortSettings(create string) string {
 	return head + " SETTINGS " + strings.Join(list, ", ")
 }
 
-// same compares a database with one that was new.
+// same compares a database with the shape of a new one.
 func same(t *testing.T, conn driver.Conn, want map[string]string) {
 	t.Helper()
 	got := shape(t, conn)
@@ -125,8 +125,8 @@ func newShape(t *testing.T) map[string]string {
 	return shape(t, conn)
 }
 
-// TestEveryReleasedStateComesUp compares each state of testdata, brought up, with a new
-// database, and the numbers that are recorded then.
+// TestEveryReleasedStateComesUp migrates each state in testdata. It compares the result, and the
+// recorded numbers, with a new database.
 func TestEveryReleasedStateComesUp(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
@@ -166,7 +166,7 @@ func TestEveryReleasedStateComesUp(t *testing.T) {
 	}
 }
 
-// upToDate: nothing is pending, all numbers are recorded, and Up does nothing.
+// upToDate checks that nothing is pending, all numbers are recorded, and Up does nothing.
 func upToDate(t *testing.T, conn driver.Conn) {
 	t.Helper()
 	pending, err := Pending(t.Context(), conn)
@@ -183,7 +183,7 @@ func upToDate(t *testing.T, conn driver.Conn) {
 	commented(t, conn, current())
 }
 
-// commented: all comments are those of the headers.
+// commented checks that all comments come from the headers.
 func commented(t *testing.T, conn driver.Conn, r *release) {
 	t.Helper()
 	d, err := look(t.Context(), conn)
@@ -208,7 +208,7 @@ func TestPendingOnAnEmptyDatabase(t *testing.T) {
 	upToDate(t, conn)
 }
 
-// cutting is a connection that breaks off before a statement.
+// cutting is a connection that breaks before a statement.
 type cutting struct {
 	driver.Conn
 	before func(sql string) bool
@@ -223,9 +223,9 @@ func (c *cutting) Exec(ctx context.Context, sql string, args ...any) error {
 	return c.Conn.Exec(ctx, sql, args...)
 }
 
-// TestUpGoesOnWhereItWasCut cuts migrations from nothing and from released states: in each
-// change, and before statements that every run chooses anew. CTXLEDGER_FAULTS=long cuts
-// before each statement.
+// TestUpGoesOnWhereItWasCut interrupts migrations from an empty database and from released states.
+// It interrupts each change, and the statements that every run selects again. CTXLEDGER_FAULTS=long
+// interrupts before each statement.
 func TestUpGoesOnWhereItWasCut(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
@@ -272,7 +272,7 @@ func TestUpGoesOnWhereItWasCut(t *testing.T) {
 	}
 }
 
-// statementsFrom counts the statements that a migration from a state executes.
+// statementsFrom counts the statements of a migration from a state.
 func statementsFrom(t *testing.T, from migratetest.State) (n int) {
 	t.Helper()
 	conn := empty(t)
@@ -287,7 +287,8 @@ func statementsFrom(t *testing.T, from migratetest.State) (n int) {
 	return n
 }
 
-// TestTwoAtOnce: both come to the same end, from nothing and from released states.
+// TestTwoAtOnce: two concurrent migrations give the same result, from an empty database and from
+// released states.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -323,8 +324,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestUpRefuses what is of a later version or was made from another text, and changes
-// nothing then.
+// TestUpRefuses: Up refuses states of a later version or with another text, and changes nothing.
 func TestUpRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ spoil, want string }{
@@ -352,8 +352,8 @@ func TestUpRefuses(t *testing.T) {
 	}
 }
 
-// TestTablesOfWhichNothingIsRecorded are altered like those of the first version: whoever
-// made them was cut off, or lost its records.
+// TestTablesOfWhichNothingIsRecorded: tables without recorded numbers are altered like tables of
+// the first version. Their migration was interrupted, or the records were lost.
 func TestTablesOfWhichNothingIsRecorded(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
@@ -367,8 +367,8 @@ func TestTablesOfWhichNothingIsRecorded(t *testing.T) {
 	upToDate(t, conn)
 }
 
-// TestOlderLedgersHaveNoDigests: the numbers that earlier versions recorded are accepted
-// without one.
+// TestOlderLedgersHaveNoDigests: numbers that earlier versions recorded without a digest are
+// accepted.
 func TestOlderLedgersHaveNoDigests(t *testing.T) {
 	t.Parallel()
 	conn := empty(t)
@@ -376,7 +376,7 @@ func TestOlderLedgersHaveNoDigests(t *testing.T) {
 	if err := states[len(states)-1].Make(t.Context(), conn); err != nil {
 		t.Fatal(err)
 	}
-	var want []string // the changes since
+	var want []string // the changes since then
 	for _, c := range current().changes {
 		if strings.HasPrefix(c.file, "changes/") {
 			want = append(want, c.name)

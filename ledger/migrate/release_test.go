@@ -13,7 +13,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// TestAReleasedChangeStaysAsItIs: databases have recorded its SHA-256 and refuse another.
+// TestAReleasedChangeStaysAsItIs: databases have recorded the SHA-256 of a change and refuse
+// another one.
 func TestAReleasedChangeStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/released.txt")
@@ -41,8 +42,8 @@ func TestAReleasedChangeStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestHeadersNameWhatIsNeeded compares the line "Needs:" of each header with what the
-// statement reads.
+// TestHeadersNameWhatIsNeeded compares the line "Needs:" of each header with the tables and views
+// in the statement.
 func TestHeadersNameWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, d := range current().definitions {
@@ -97,7 +98,7 @@ func TestEveryColumnOfAViewHasAMeaning(t *testing.T) {
 	}
 }
 
-// small is a release of one table and three views.
+// small returns a release of one table and three views.
 func small() fstest.MapFS {
 	files := map[string]string{
 		"of_tenant.sql":             "-- of a tenant\n(tenant = {tenant:String})",
@@ -182,8 +183,8 @@ func uuids(t *testing.T, conn driver.Conn) map[string]string {
 	return all
 }
 
-// TestUpMakesWhatChanged takes a database from one release to another: what changed and
-// what needs it is made again, and nothing else.
+// TestUpMakesWhatChanged migrates a database from one release to another. Only changed objects and
+// their dependents are made again.
 func TestUpMakesWhatChanged(t *testing.T) {
 	t.Parallel()
 	was := small()

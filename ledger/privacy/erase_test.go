@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// One leaf of 256 ends in a zero byte, which ClickHouse takes off a FixedString that it
-// makes text of.
+// TestALeafMayEndInZeros: one leaf in 256 ends in a zero byte. ClickHouse drops trailing zero bytes
+// when it converts a FixedString to text.
 func TestALeafMayEndInZeros(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.Open(t)

@@ -120,7 +120,7 @@ func TestOpenWhatWasSigned(t *testing.T) {
 	}
 }
 
-// TestCosign: a witness adds its signature, and each opens with either key.
+// TestCosign: a witness adds its signature, and the result opens with either key.
 func TestCosign(t *testing.T) {
 	t.Parallel()
 	ring, witness := someRing(t), someRing(t)
@@ -143,8 +143,8 @@ func TestCosign(t *testing.T) {
 	}
 }
 
-// TestRotationKeepsVerifying: after a rotation the old key opens and signs no more,
-// and the secret is the same, also when the ring was written and read.
+// TestRotationKeepsVerifying: after a rotation, the old key verifies but no longer signs. The
+// secret stays the same, also after writing and reading the ring.
 func TestRotationKeepsVerifying(t *testing.T) {
 	t.Parallel()
 	first := someRing(t)

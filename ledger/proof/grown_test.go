@@ -21,8 +21,8 @@ func grownLog(size int64, leaf func(int64) tlog.Hash) (heads []Checkpoint, store
 	return heads, stored
 }
 
-// TestGrown: any two heads of one log are consistent in their order and in no other,
-// and none is with a head of a log that has one other leaf.
+// TestGrown: any two heads of one log are consistent, but only in their order. No head is
+// consistent with a head of a log with another leaf.
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	const size = 600
@@ -44,7 +44,7 @@ func TestGrown(t *testing.T) {
 			return leafNumber(n)
 		})
 		if a <= b {
-			want := a <= changed // the older has none of the change
+			want := a <= changed // the older head lacks the changed leaf
 			if _, err := Grown(heads[a], others[b], Tiles(otherStored.read)); want != (err == nil) || !want && !errors.Is(err, ErrFork) {
 				t.Fatalf("leaf %d was changed, and from %d to %d: %v", changed, a, b, err)
 			}
@@ -57,7 +57,7 @@ func TestGrown(t *testing.T) {
 	})
 }
 
-// TestGrownTellsReadingApart: where hashes cannot be read the log is not accused.
+// TestGrownTellsReadingApart: a read error is not a fork.
 func TestGrownTellsReadingApart(t *testing.T) {
 	t.Parallel()
 	heads, _ := grownLog(9, leafNumber)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// storedHashes are the stored hashes of a log, by their index.
+// storedHashes are the stored hashes of a log, by index.
 type storedHashes []tlog.Hash
 
 func (s storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -22,7 +22,7 @@ func (s storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// growLog returns the leaves and stored hashes of a log of that size.
+// growLog returns the leaves and stored hashes of a log of the given size.
 func growLog(t *rapid.T, size int) (leaves []tlog.Hash, stored storedHashes) {
 	for i := range size {
 		leaf := tlog.RecordHash([]byte{byte(i), byte(i >> 8)})
@@ -35,7 +35,7 @@ func growLog(t *rapid.T, size int) (leaves []tlog.Hash, stored storedHashes) {
 	return leaves, stored
 }
 
-// each gives the values one by one and then [io.EOF].
+// each returns the values one by one and then [io.EOF].
 func each[T any](list []T) func() (T, error) {
 	return func() (v T, err error) {
 		if len(list) == 0 {
@@ -59,7 +59,8 @@ func check(size int64, root tlog.Hash, leaves []givenLeaf, hashes []tlog.Hash) e
 	}, each(hashes))
 }
 
-// TestMultiproof proves any set of leaves, and no other set, tree or proof.
+// TestMultiproof: a proof holds for its set of leaves and its tree, and for no other set, tree or
+// proof.
 func TestMultiproof(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +120,7 @@ func TestMultiproof(t *testing.T) {
 	})
 }
 
-// TestMultiproofErrors passes on what its callers say.
+// TestMultiproofErrors: errors of the callbacks are returned.
 func TestMultiproofErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

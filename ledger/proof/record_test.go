@@ -40,8 +40,8 @@ func hmacOf(key []byte, parts ...string) []byte {
 	return mac.Sum(nil)
 }
 
-// TestSaltIsAsDocumented: with the formula written out, and with sessions coming
-// and going.
+// TestSaltIsAsDocumented compares salts with the written-out formula, also when the Salter forgets
+// sessions.
 func TestSaltIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte{9}, SecretSize)
@@ -66,7 +66,7 @@ func TestSaltIsAsDocumented(t *testing.T) {
 	}
 }
 
-// TestLeafIsAsDocumented computes a leaf by the format alone.
+// TestLeafIsAsDocumented computes a leaf only from the documented format.
 func TestLeafIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,8 +91,8 @@ func TestLeafIsAsDocumented(t *testing.T) {
 	})
 }
 
-// TestLeafTellsApart: any change to attribute, data or salt gives another leaf; how
-// the message came does not.
+// TestLeafTellsApart: any change to attribute, data or salt gives another leaf. The mode of the
+// message makes no difference.
 func TestLeafTellsApart(t *testing.T) {
 	t.Parallel()
 	leaf := Leaf(someEvent("{}"), Salt{1})
@@ -142,7 +142,7 @@ func TestSecretIsNotPrinted(t *testing.T) {
 	}
 }
 
-// Who makes many leaves gets those of the records.
+// TestSalterMakesTheLeafOfTheRecord: a Salter gives the same leaves as Leaf.
 func TestSalterMakesTheLeafOfTheRecord(t *testing.T) {
 	t.Parallel()
 	salter := NewSalter(secretOf(t, 3))
@@ -155,8 +155,7 @@ func TestSalterMakesTheLeafOfTheRecord(t *testing.T) {
 	}
 }
 
-// BenchmarkLeaf is what the log costs an event before it is stored: its salt and
-// its leaf, of 1 KB of data, and the tree.
+// BenchmarkLeaf computes the salt, the leaf and the tree for an event with 1 KB of data.
 func BenchmarkLeaf(b *testing.B) {
 	salter := NewSalter(secretOf(b, 1))
 	e := someEvent(strings.Repeat("x", 1024))

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kept is where a test keeps the hashes that a tree gives to keep.
+// kept holds the stored hashes of a tree by level and index.
 type kept map[[2]int64]tlog.Hash
 
 func (k kept) store(level int, index int64, h tlog.Hash) { k[[2]int64{int64(level), index}] = h }
@@ -23,7 +23,7 @@ func (k kept) read(level int, from, n int64) (hashes []tlog.Hash, err error) {
 	return hashes, nil
 }
 
-// oracle is the log as package tlog keeps it: every hash.
+// oracle is the log in the form of package tlog: every hash.
 type oracle []tlog.Hash
 
 func (o *oracle) append(t interface{ Fatal(...any) }, n int64, leaf tlog.Hash) {
@@ -45,8 +45,8 @@ func leafNumber(n int64) tlog.Hash {
 	return tlog.RecordHash([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
 }
 
-// TestTreeIsTlogs: roots, what is kept, and proofs over tiles are those of package
-// tlog, however the appending is cut.
+// TestTreeIsTlogs: roots, stored hashes and proofs over tiles equal the results of package tlog,
+// for every division of the leaves.
 func TestTreeIsTlogs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -103,8 +103,7 @@ func TestTreeIsTlogs(t *testing.T) {
 	})
 }
 
-// TestRFC6962 holds the tree against the inputs and roots that implementations of
-// Certificate Transparency are tested with.
+// TestRFC6962 compares the tree with test inputs and roots of Certificate Transparency.
 func TestRFC6962(t *testing.T) {
 	t.Parallel()
 	inputs := []string{"", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"}
@@ -146,7 +145,7 @@ func TestTreeOfRefuses(t *testing.T) {
 	}
 }
 
-// TestCloneIsApart: a tree goes on and its clone stays.
+// TestCloneIsApart: appending to a tree does not change its clone.
 func TestCloneIsApart(t *testing.T) {
 	t.Parallel()
 	var tree Tree
@@ -162,7 +161,7 @@ func TestCloneIsApart(t *testing.T) {
 	}
 }
 
-// TestTilesThatLack: a hash that is not there is an error and no shorter tile.
+// TestTilesThatLack: a missing hash is an error instead of a shorter tile.
 func TestTilesThatLack(t *testing.T) {
 	t.Parallel()
 	var tree Tree

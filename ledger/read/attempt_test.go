@@ -9,10 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestTwoAttemptsWithTheSameIDs: a second attempt that uses every id of the first takes
-// nothing of it away. All views show both, and no check reports either.
-//
-// Source: seed 001, ACTX-AR-ID-002.
+// TestTwoAttemptsWithTheSameIDs: a second attempt with the same ids leaves the first attempt
+// unchanged. All views show both attempts, and no check reports either.
 func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -54,7 +52,7 @@ func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", query, got, want)
 		}
 	}
-	// The window of a call id that both have is that of the last, and of nothing else.
+	// For a call id of both attempts, the window is that of the last attempt only.
 	arguments := map[string]string{"session_id": "s1", "turn_id": "t1", "call_id": "call"}
 	blocks, size, err := turn.Window(t.Context(), l, arguments)
 	if err != nil || len(blocks) != 1 || *blocks[0].Tokens != 22 || fmt.Sprint(blocks[0].Items) != "[b]" || size == nil {
@@ -90,8 +88,8 @@ func TestTwoAttemptsWithTheSameIDs(t *testing.T) {
 	}
 }
 
-// TestInjectionWithoutAnAssemblyOfItsAttempt: the assembly of another attempt does not
-// count, even if it has the same id.
+// TestInjectionWithoutAnAssemblyOfItsAttempt: the assembly of another attempt does not count, even
+// with the same id.
 func TestInjectionWithoutAnAssemblyOfItsAttempt(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -106,7 +104,7 @@ func TestInjectionWithoutAnAssemblyOfItsAttempt(t *testing.T) {
 	}
 }
 
-// TestTwoToolsOfACall: each tool call of a model call has a window of its own.
+// TestTwoToolsOfACall: each tool call of a model call has a separate window.
 func TestTwoToolsOfACall(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -136,9 +134,9 @@ func TestTwoToolsOfACall(t *testing.T) {
 	}
 }
 
-// TestARetryHasAWindowOfItsOwn: what one attempt shortened, summarised or thought takes
-// nothing from the window of another, whatever ids and places of the log both use. Gaps of
-// another attempt need not be carried on.
+// TestARetryHasAWindowOfItsOwn: shortened or summarised items of one attempt remain in the window
+// of another attempt. This holds for all ids and log positions that both use. Gaps of another
+// attempt need not be carried over.
 func TestARetryHasAWindowOfItsOwn(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -200,7 +198,7 @@ func TestARetryHasAWindowOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAskOfATask: queries take a task, an attempt and a run, and tasks lists them.
+// TestAskOfATask: queries accept a task, an attempt and a run, and the query tasks lists them.
 func TestAskOfATask(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

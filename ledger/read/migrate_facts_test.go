@@ -17,9 +17,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
-// TestMigrateKeepsTheFactsOfEveryState makes each released state that has the tables of
-// facts, writes facts, migrates it, and finds in every view what a ledger has that was
-// new when they came.
+// TestMigrateKeepsTheFactsOfEveryState writes facts to each released state with tables of facts and
+// migrates it. Every view then equals the view of a new ledger with the same facts.
 func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	t.Parallel()
 	newest := embeddedtest.ClickHouse(t).ClickHouseDSN()
@@ -43,12 +42,12 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 	}
 }
 
-// withFacts is the first state that has the tables of facts.
+// withFacts is the first state with tables of facts.
 const withFacts = 3
 
-// ledgerOfState returns a ledger whose facts were written when its tables were those
-// of a state, and that was migrated then: those that the ledger at newest has, as far
-// as there are columns for them. No state is the newest, which gets the facts.
+// ledgerOfState returns a migrated ledger with facts written in an earlier state. The facts are
+// those of the ledger at newest, as far as the state has columns for them. If state is nil, the
+// facts are written to the newest tables.
 func ledgerOfState(t *testing.T, dsn string, state *migratetest.State, newest string) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), dsn)
@@ -73,8 +72,8 @@ func ledgerOfState(t *testing.T, dsn string, state *migratetest.State, newest st
 	return l
 }
 
-// copyFacts makes the tables of a state and fills them with the rows of another database
-// of the server.
+// copyFacts makes the tables of a state and fills them with the rows of another database on the
+// server.
 func copyFacts(t *testing.T, from, to string, state migratetest.State) {
 	t.Helper()
 	source, err := clickhouse.ParseDSN(from)
@@ -110,8 +109,8 @@ func copyFacts(t *testing.T, from, to string, state migratetest.State) {
 	}
 }
 
-// contents are the number of rows and a hash of them, of the views that have all
-// columns of the tables, and of those that would show that some did not come along.
+// contents returns the number of rows and a hash of them for two kinds of views: the views with all
+// columns of a table, and the views that would show missing facts.
 func contents(t *testing.T, l *ledger.Ledger) map[string]string {
 	t.Helper()
 	views := []string{"session_summary", "run_tree", "compaction_lineage", "gaps", "check_lost_runtime_ids"}

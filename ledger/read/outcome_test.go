@@ -9,8 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// TestOutcomesCountEachMessageOnce: rows of a batch that was cut in another way the second
-// time count once.
+// TestOutcomesCountEachMessageOnce: rows count once when a repeated batch has other boundaries.
 func TestOutcomesCountEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.Open(t)

@@ -28,7 +28,7 @@ func TestBudgetWhatIf(t *testing.T) {
 	for give, want := range map[string]string{
 		"percent=100":    "",
 		"max_tokens=250": "",
-		// The reserve of 50 stays; what is omitted as stale stays.
+		// The reserve of 50 tokens and the omission as stale do not change.
 		"max_tokens=400":  "cut c to selected cutoff, own a to selected anchored",
 		"max_tokens=450":  "cut c to selected cutoff, cut d to selected cutoff, fill b to selected fill, fill c to omitted fill, own a to selected anchored",
 		"max_tokens=200":  "cut b to omitted cutoff, fill c to omitted fill, own b to omitted anchored",
@@ -49,8 +49,8 @@ func TestBudgetWhatIf(t *testing.T) {
 	}
 }
 
-// choose records a selection, with those that have no reason as selected, and a
-// budget of limit tokens and 50 for the answer.
+// choose records a selection and a budget of limit tokens, with 50 tokens for the answer.
+// Candidates without a reason are selected.
 func (c *corpus) choose(id string, limit int64, candidates ...schema.Candidate) {
 	f := &schema.SelectionCompleted{Selection: schema.Selection{SelectionID: id, SurfaceID: "surface", CallID: "call-" + id}, Policy: "policy"}
 	for _, candidate := range candidates {
@@ -65,9 +65,9 @@ func (c *corpus) choose(id string, limit int64, candidates ...schema.Candidate) 
 	c.add(&schema.BudgetApplied{BudgetID: "budget-" + id, CallID: "call-" + id, Target: "model", MaxTokens: &limit, ReservedTokens: num(50)})
 }
 
-// TestBudgetWhatIfOfAnySelection holds, of random selections, that at the recorded
-// budget nothing flips, that candidates = selected + omitted at any other, and that
-// more room never leaves fewer tokens chosen.
+// TestBudgetWhatIfOfAnySelection checks random selections. At the recorded budget, no decision
+// changes. At any other budget, candidates = selected + omitted. A larger budget never selects
+// fewer tokens.
 func TestBudgetWhatIfOfAnySelection(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -15,8 +15,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A corpus builds a batch of facts, a second apart, with contiguous sequences
-// per source and session.
+// A corpus builds a batch of facts, a second apart, with contiguous sequences per source and
+// session.
 type corpus struct {
 	t         *testing.T
 	batch     *ledger.Batch
@@ -24,7 +24,7 @@ type corpus struct {
 	sequence  map[[2]string]int64
 	source    string
 	unchecked bool
-	ids       schema.Correlation // of the facts to come
+	ids       schema.Correlation // of the next facts
 }
 
 func newCorpus(t *testing.T) *corpus {
@@ -42,7 +42,7 @@ func (c *corpus) add(fact schema.Fact) *schema.Event {
 	return c.at(fact, c.sequence[[2]string{c.source, c.ids.SessionID}])
 }
 
-// at appends a fact with a sequence of its own, or none if it is 0.
+// at appends a fact with the given sequence, or without one for 0.
 func (c *corpus) at(fact schema.Fact, sequence int64) *schema.Event {
 	c.t.Helper()
 	c.batch.Last++
@@ -63,7 +63,7 @@ func (c *corpus) at(fact schema.Fact, sequence int64) *schema.Event {
 	return e
 }
 
-// plant appends a fact that the contract would refuse.
+// plant appends a fact that violates the contract.
 func (c *corpus) plant(fact schema.Fact) {
 	c.t.Helper()
 	c.unchecked = true
@@ -97,7 +97,7 @@ func num(n int64) *int64              { return &n }
 func float(f float64) *float64        { return &f }
 func refs(ids ...string) []schema.Ref { return schema.Refs(ids...) }
 
-// selection is 3 candidates, of which one was selected.
+// selection returns a selection with 3 candidates, one of them selected.
 func selection(id, call string) *schema.SelectionCompleted {
 	return &schema.SelectionCompleted{
 		Selection: schema.Selection{SelectionID: id, SurfaceID: "surface-1", CallID: call, Candidates: refs("item-doc", "item-note", "item-big")},
@@ -110,7 +110,7 @@ func selection(id, call string) *schema.SelectionCompleted {
 	}
 }
 
-// runtimeSession adds a session of a runtime that records what it decides.
+// runtimeSession adds a session of a runtime that records its decisions.
 func (c *corpus) runtimeSession() {
 	c.in("s1", "s1", "t1", "run-root")
 	c.add(&schema.ScopeOpened{RunID: "run-root", RootRunID: "run-root", ScopeKind: "session", Depth: num(0)})
@@ -156,8 +156,8 @@ func gap(id, question, owner string, status schema.MissingStatus) schema.Missing
 	return schema.Missing{MissingID: id, Question: question, RequestedFrom: schema.Ref(owner), Status: status, RequestedAction: "say it", UserSummary: "something is not known"}
 }
 
-// window assembles and injects a window of three blocks; the middle one has
-// the given size and changes with it.
+// window assembles and injects a window of three blocks. The size of the middle block is given, and
+// its content changes with the size.
 func (c *corpus) window(assembly, call string, tokens int64) {
 	c.add(&schema.AssemblyCreated{AssemblyID: assembly, CallID: call, Target: "model", OrderedBlocks: []schema.Block{
 		{Block: "system", Layer: "system", Role: "system", Tokens: num(100), Digest: "sys", Position: num(0)},
@@ -173,7 +173,7 @@ func (c *corpus) call(call, assembly string, uncached, read, written int64) {
 		Usage:  schema.ProviderUsage{UncachedInput: &uncached, CacheRead: &read, CacheWrite5m: &written, Output: num(10)}})
 }
 
-// importedSession adds a session as the importer of logs describes it.
+// importedSession adds a session in the form of the log importer.
 func (c *corpus) importedSession() {
 	c.source = "urn:test:import"
 	defer func() { c.source = "urn:test:agent" }()
@@ -189,7 +189,7 @@ func (c *corpus) importedSession() {
 	c.entry("r1", "function_call_output", "Bash", "tool-1", 2, 500)
 	c.entry("f2", "function_call", "Read", "tool-2", 3, 5)
 	c.add(usage("i2", 0, 4, 505, 10, 1))
-	c.at(usage("i2", 0, 4, 505, 10, 7), 6) // the log had grown when it was imported again
+	c.at(usage("i2", 0, 4, 505, 10, 7), 6) // a second import, after the log had grown
 	c.add(&schema.ElisionApplied{
 		Common: schema.Common{Metadata: map[string]any{"line": 33, "trigger": "auto", "pre_tokens": 400, "compacted_tool_ids": 1, "record_uuid": "micro-1"}},
 		Elision: schema.Elision{PassID: "micro-1", Policy: "claude-code:microcompact", Trigger: "auto", TokensSaved: num(450),
@@ -208,7 +208,7 @@ func (c *corpus) importedSession() {
 		SourceWindow: &schema.SourceWindow{ThreadID: "s2", FirstPosition: num(4), LastPosition: num(6)}}})
 }
 
-// write stores the corpus in a fresh ledger.
+// write stores the corpus in a new ledger.
 func (c *corpus) write() *ledger.Ledger {
 	c.t.Helper()
 	l := ledgertest.Open(c.t)
@@ -218,7 +218,7 @@ func (c *corpus) write() *ledger.Ledger {
 	return l
 }
 
-// rows runs a statement and returns its rows as text, a row a slice.
+// rows runs a statement and returns its rows as text, one slice per row.
 func rows(t *testing.T, l *ledger.Ledger, sql string, parameters map[string]string) [][]string {
 	t.Helper()
 	r, err := read.Of(l).Query(t.Context(), sql, parameters, read.DefaultLimits())
@@ -233,7 +233,7 @@ func rows(t *testing.T, l *ledger.Ledger, sql string, parameters map[string]stri
 			switch list := v.(type) {
 			case nil:
 				row = append(row, "NULL")
-			case []*int64: // printed, it is addresses
+			case []*int64: // fmt would print addresses
 				text, err := json.Marshal(list)
 				if err != nil {
 					t.Fatal(err)

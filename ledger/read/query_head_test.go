@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestHeadsPersonasAndScratchpads: a persona that is refreshed is no change, and each turn
-// pays for its own injections.
+// TestHeadsPersonasAndScratchpads: a refreshed persona is not a change, and each turn pays for its
+// own injections.
 func TestHeadsPersonasAndScratchpads(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -65,10 +65,10 @@ func TestHeadsPersonasAndScratchpads(t *testing.T) {
 	}
 }
 
-// TestPersonaOfAWindow: a window says which persona its blocks give. A later persona, one
-// of another thread and the cue of a change give none to a block that they are not in. An
-// item that becomes another persona later, or in another attempt, is in this window what it
-// was: of the persona before the call, or of the one that the call or its assembly names.
+// TestPersonaOfAWindow: a window names the persona of each of its blocks. A later persona, a
+// persona of another thread and the cue of a change have no effect on other blocks. An item can
+// become another persona later, or in another attempt. The window then shows its persona before the
+// call, or the one that the call or its assembly names.
 func TestPersonaOfAWindow(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadersPlanAsTheLedgerDoes: other clients get by the profile of the readers what
-// the ledger asks for with each query.
+// TestReadersPlanAsTheLedgerDoes: the profile of the readers has the same settings that the ledger
+// sends with each query.
 func TestReadersPlanAsTheLedgerDoes(t *testing.T) {
 	t.Parallel()
 	profiles, err := os.ReadFile("../../deploy/clickhouse/users.d/ctxledger.xml")

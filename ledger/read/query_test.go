@@ -106,7 +106,7 @@ func TestEveryQueryReturnsItsDocumentedColumns(t *testing.T) {
 	}
 }
 
-// required keeps what the query cannot do without.
+// required returns the required arguments of the query.
 func required(q queries.Query, arguments map[string]string) map[string]string {
 	kept := map[string]string{}
 	for _, p := range q.Parameters {
@@ -125,7 +125,7 @@ func TestKnownAnswers(t *testing.T) {
 		query   string
 		give    map[string]string
 		columns string
-		want    []string // a row each, values joined by spaces
+		want    []string // one string per row, values joined by spaces
 	}{
 		{"session-usage", nil, "session_id api_call_count input_tokens cache_creation_tokens cache_read_tokens output_tokens cost",
 			[]string{"s1 3 630 460 100 30 NULL", "s2 4 585 20 45 14 NULL"}},
@@ -198,7 +198,7 @@ func TestWindowOfACall(t *testing.T) {
 		{map[string]string{"session_id": "s2", "turn_id": "u1"}, []string{
 			"i4 0  20 20 false log [sum-item]", "i4 1 tool_calls 5 5 false log [f3]", "i4 2 tool_results 30 30 false log [r3]"}},
 		{map[string]string{"session_id": "s2", "turn_id": "u1", "as_of": "2000-01-01T00:00:00Z"}, nil},
-		// The ledger knew of i2 by then, and not of the elision and the compaction.
+		// At that time, the ledger knew i2, but not the elision and the compaction.
 		{map[string]string{"session_id": "s2", "turn_id": "u1", "as_of": "2026-11-20T08:00:33Z"}, []string{
 			"i2 0  10 10 false log [m0]", "i2 1 tool_calls 5 5 false log [f1]", "i2 2 tool_results 500 500 false log [r1]", "i2 3 tool_calls 5 5 false log [f2]"}},
 		{map[string]string{"session_id": "s2", "turn_id": "none"}, nil},

@@ -14,10 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// callsOnly adds a stub that is known by its tool call alone, which the window after
-// it holds, and a compaction that is known by its stretch of the log alone. An erasure
-// took what stood behind the reply, and items of other sessions. Another tenant has a
-// session of the same id.
+// callsOnly adds a stub that is known only by its tool call, and the following window with this
+// stub. It adds a compaction that is known only by its range of the log. Items of other sessions
+// and the content behind the reply are erased. Another tenant has a session with the same id.
 func (c *corpus) callsOnly() {
 	c.in("s5", "s5", "z1", "run-root")
 	c.entry("ask", "function_call", "Read", "tool-z", 0, 5)
@@ -40,7 +39,7 @@ func (c *corpus) callsOnly() {
 	c.add(&schema.UsageRecorded{CallID: "y1", WindowFirst: num(0), WindowNext: num(1)})
 }
 
-// selected are the rows of a named query.
+// selected returns the rows of a named query.
 func selected[T any](t *testing.T, l *ledger.Ledger, name string, arguments map[string]string) (list []T) {
 	t.Helper()
 	q, err := queries.Get(name)
@@ -57,7 +56,7 @@ func selected[T any](t *testing.T, l *ledger.Ledger, name string, arguments map[
 	return list
 }
 
-// same compares by what is in the columns: a list without elements is one.
+// same compares column values. A nil list and an empty list are equal.
 func same(t *testing.T, about any, got, want any) {
 	t.Helper()
 	g, err := json.Marshal(got)
@@ -73,9 +72,8 @@ func same(t *testing.T, about any, got, want any) {
 	}
 }
 
-// TestTurnIsThatOfTheQueries holds what the package turn makes of the rows against
-// the queries window and call-size, for every call, and for every turn at an earlier
-// time.
+// TestTurnIsThatOfTheQueries compares the results of package turn with the queries window and
+// call-size, for every call, and for every turn at an earlier time.
 func TestTurnIsThatOfTheQueries(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -108,8 +106,8 @@ func TestTurnIsThatOfTheQueries(t *testing.T) {
 	}
 }
 
-// TestWayIsThatOfTheQuery holds the steps of every item against those of the query
-// why, at two times.
+// TestWayIsThatOfTheQuery compares the steps of every item with the steps from the query why, at
+// two times.
 func TestWayIsThatOfTheQuery(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -140,8 +138,8 @@ func TestWayIsThatOfTheQuery(t *testing.T) {
 	}
 }
 
-// TestQueryAnswersAsItsStatement holds the columns and values of the named queries that
-// the package turn answers against those of their statements.
+// TestQueryAnswersAsItsStatement covers the named queries that package turn answers. It compares
+// columns and values with those of the SQL statements.
 func TestQueryAnswersAsItsStatement(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -192,7 +190,7 @@ func TestQueryAnswersAsItsStatement(t *testing.T) {
 	}
 }
 
-// columns are the names and types, without how the server stores them.
+// columns returns names and types, without the storage form on the server.
 func columns(r read.Rows) (list []string) {
 	stored := regexp.MustCompile(`LowCardinality\((\w+)\)|Enum8\([^)]*\)`)
 	for _, c := range r.Columns() {

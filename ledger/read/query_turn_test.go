@@ -24,8 +24,8 @@ func joined(t *testing.T, l *ledger.Ledger, name string, arguments map[string]st
 	return list
 }
 
-// TestWindowIsThatOfTheView holds the query window, which reads the tables, against
-// the view turn_window, for every call that the view knows.
+// TestWindowIsThatOfTheView compares the query window, which reads the tables, with the view
+// turn_window, for every call in the view.
 func TestWindowIsThatOfTheView(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -48,9 +48,9 @@ func TestWindowIsThatOfTheView(t *testing.T) {
 	}
 }
 
-// manyWindows adds what the other corpora lack: a stub that was read again, an
-// assembly in two parts, one that was made twice, one for two targets, a thread
-// beside, blocks without items, and a tail that a compaction kept.
+// manyWindows adds cases that the other corpora lack: a stub that was read again, an assembly in
+// two parts, one made twice, and one for two targets. It also adds a second thread, blocks without
+// items, and a tail that a compaction kept.
 func (c *corpus) manyWindows() {
 	c.in("s3", "s3", "v1", "run-root")
 	block := func(name, item, digest string, tokens int64) schema.Block {
@@ -106,7 +106,7 @@ func TestWindowSaysWhatIsNew(t *testing.T) {
 		want                []string
 	}{
 		{"s1", "t1", "", []string{"[] system NULL    ", "[item-secret] result NULL    ", "[item-doc] doc NULL    "}},
-		// A stub of what was there is not new.
+		// A stub of an earlier item is not new.
 		{"s1", "t2", "call-2", []string{"[] system false   t1 call-1", "[item-secret] result false simple  t1 call-1", "[item-doc] doc false   t1 call-1"}},
 		{"s3", "v1", "w2", []string{"[] system false   v1 w1", "[b] 1 false offloaded file:b v1 w1", "[a] 2 false   v1 w1", "[] 3 true   v1 w1"}},
 		{"s3", "v2", "w3", []string{"[] system false   v1 w2", "[b] 1 false   v1 w2"}},
@@ -162,7 +162,7 @@ func TestWhy(t *testing.T) {
 			"added NULL NULL map[] 100 100 NULL", "available NULL NULL map[] NULL NULL 0", "selected 1 0.9 map[recency:0.8] 100 100 NULL", "shortened NULL NULL map[] 150 100 NULL",
 			"assembled NULL NULL map[] 60 60 2", "injected NULL NULL map[] NULL NULL 2", "assembled NULL NULL map[] 60 60 2", "injected NULL NULL map[] NULL NULL 2",
 		}},
-		// A log's windows are projected: it is seen until a summary stands for it.
+		// The windows of a log are projected: an entry is visible until a summary replaces it.
 		{"s2", "u1", "r1", "step call_id position tokens_before tokens_after note stand_in", []string{
 			"logged  2 500 500 function_call_output ", "seen i2 2 NULL NULL projected from the item log ", "elided  NULL NULL NULL  ", "compacted  NULL 520 NULL  sum-1",
 		}},
@@ -201,8 +201,8 @@ func TestNearestTurnsAndItems(t *testing.T) {
 	}
 }
 
-// TestQueriesOfRowsThatAreStoredTwice: the queries that read tables are as exact as
-// the views, and so is what the package turn makes of the tables' rows.
+// TestQueriesOfRowsThatAreStoredTwice: queries over tables and package turn ignore duplicate rows,
+// as the views do.
 func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -245,7 +245,7 @@ func TestQueriesOfRowsThatAreStoredTwice(t *testing.T) {
 		return answers
 	}
 	once := ask()
-	c.batch.Digest[0]++ // another token: the server stores every row again
+	c.batch.Digest[0]++ // another token, so the server stores every row again
 	if err := l.Write(t.Context(), c.batch, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A piece is a part of a window in shared/vectors/elision.json: its tokens and
-// its name, which stands for its content.
+// A piece is a part of a window in shared/vectors/elision.json: its tokens and its name. The name
+// identifies its content.
 type piece struct {
 	tokens int64
 	name   string
@@ -68,12 +68,12 @@ func readElisionVectors(t *testing.T) (v elisionVectors) {
 	return v
 }
 
-// stubOf says which item a stub of the vectors stands for.
+// stubOf maps a stub of the vectors to its item.
 var stubOf = map[string]string{"stub1": "res1", "stub": "read foo.py@t1"}
 
-// assembled records a window and the call that sees it. A window of more than two
-// pieces is recorded in two parts, the later blocks first. Without digests its blocks
-// are told by their items, which a stub shares with what it stands for.
+// assembled records a window and its call. A window of more than two pieces is recorded in two
+// parts, the later blocks first. Blocks without digests are identified by their items. A stub has
+// the same item as its original.
 func (c *corpus) assembled(call, system string, window []piece, digests bool) {
 	var blocks []schema.Block
 	for i, p := range window {
@@ -101,8 +101,8 @@ func (c *corpus) assembled(call, system string, window []piece, digests bool) {
 	c.add(&schema.UsageRecorded{CallID: call, Model: "m1", SystemDigest: system, LineageID: "lineage-" + c.ids.ThreadID})
 }
 
-// between says what the runtime recorded between the two windows of a case, and
-// what the break is then blamed on.
+// between records facts between the two windows of a case, and names the expected cause of the
+// break.
 var between = map[string]struct {
 	cause string
 	fact  func(c *corpus)
@@ -181,8 +181,8 @@ func lines(rows [][]string) []string {
 	return list
 }
 
-// TestCacheBillOfElisionPolicies replays 20 turns in which the tool results of all
-// earlier turns are elided every k turns.
+// TestCacheBillOfElisionPolicies replays 20 turns. Every k turns, the tool results of all earlier
+// turns are elided.
 func TestCacheBillOfElisionPolicies(t *testing.T) {
 	t.Parallel()
 	v := readElisionVectors(t)
@@ -219,7 +219,7 @@ func TestCacheBillOfElisionPolicies(t *testing.T) {
 	}
 }
 
-// TestPartsCountOnce records what one event cannot hold, in two parts each.
+// TestPartsCountOnce records facts that are too large for one event in two parts each.
 func TestPartsCountOnce(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
@@ -274,7 +274,8 @@ func TestReconciliationByLayer(t *testing.T) {
 	}
 }
 
-// The longest pattern holds, then the youngest price; what has no price stays unknown.
+// TestPricesAndTheCounterfactual: the longest pattern applies, then the youngest price. The cost
+// without a price is unknown.
 func TestPricesAndTheCounterfactual(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

@@ -9,9 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestContentAndReplacements: parts, markers, layers' own counts, notes, reasons, reads,
-// summarisers' calls and goals are in the tables and answered by queries. What nobody said
-// stays unknown.
+// TestContentAndReplacements checks columns and queries for parts, markers, layers, notes, reasons,
+// reads, summarisers' calls and goals. Values without a record stay unknown.
 func TestContentAndReplacements(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

@@ -10,9 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestWhatHostsSay: what a host says of runs, grants, resources, scratchpads, items,
-// budgets and calls is in the tables and answered by queries. What it did not say stays
-// unknown.
+// TestWhatHostsSay checks columns and queries for the facts of a host about runs, grants,
+// resources, scratchpads, items, budgets and calls. Values without a record stay unknown.
 func TestWhatHostsSay(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

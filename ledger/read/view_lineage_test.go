@@ -23,7 +23,7 @@ func TestLineageByTheSummariesNamed(t *testing.T) {
 	c.in("s1", "t3", "turn-1", "run-root")
 	compact("d", "", "summary-a", "summary-c")
 	c.in("s1", "t4", "turn-1", "run-root")
-	compact("e", "", "summary-e", "summary-f") // its own and a later one
+	compact("e", "", "summary-e", "summary-f") // its own summary and a later one
 	compact("f", "", "item-3")
 	c.in("s2", "t1", "turn-1", "run-root")
 	compact("g", "", "summary-a") // of another session

@@ -12,10 +12,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestPricesOfTheVectors plays the cost cases of shared/vectors/tinyagents.json. There
-// cache_read is a part of input, and reasoning of output; the contract's buckets share no
-// token, so a runtime takes the parts out. A case without prices has the cost 0 there. The
-// view has NULL: what nobody priced is not free.
+// TestPricesOfTheVectors runs the cost cases of shared/vectors/tinyagents.json. In these cases,
+// cache_read is a part of input, and reasoning is a part of output. The buckets of the contract
+// share no tokens, so a runtime subtracts the parts. A case without prices has the cost 0. The view
+// has NULL, because a call without a price is not free.
 func TestPricesOfTheVectors(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")
@@ -92,7 +92,7 @@ func TestPricesOfTheVectors(t *testing.T) {
 			row := rows(t, l, "SELECT input_cost, cache_read_cost + cache_write_cost, output_cost, priced_cost FROM call_costs", nil)[0]
 			output := want.Output
 			if output != nil {
-				output = new(*want.Output + *want.Reasoning) // one column
+				output = new(*want.Output + *want.Reasoning) // both are one column
 			}
 			for i, cost := range []*float64{want.Input, want.Cache, output, want.Total} {
 				got, err := strconv.ParseFloat(row[i], 64)

@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// viewNames lists the views of a migrated ledger that take no parameter.
+// viewNames lists the views of a migrated ledger without parameters.
 func viewNames(t *testing.T, l *ledger.Ledger) []string {
 	t.Helper()
 	var names []string
@@ -30,8 +30,8 @@ func viewNames(t *testing.T, l *ledger.Ledger) []string {
 	return names
 }
 
-// TestViewsAreWhatIsPromised compares the headers of views with the server: a view's
-// columns may gain, and no other change is one.
+// TestViewsAreWhatIsPromised compares the headers of views with the server. New columns are
+// allowed, other changes are not.
 func TestViewsAreWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	l := cleanCorpus(t)
@@ -91,8 +91,8 @@ func TestRepeatedRowsCountOnce(t *testing.T) {
 	}
 }
 
-// TestChecksFindNothingInACleanCorpus: each of the eight is empty where nothing is
-// wrong, one by one and in the query that asks them all.
+// TestChecksFindNothingInACleanCorpus: each of the eight checks is empty for a correct corpus, one
+// by one and in the common query.
 func TestChecksFindNothingInACleanCorpus(t *testing.T) {
 	t.Parallel()
 	l := cleanCorpus(t)
@@ -117,12 +117,12 @@ func TestChecksFindNothingInACleanCorpus(t *testing.T) {
 	}
 }
 
-// TestChecksFindWhatIsPlanted plants one violation of every check.
+// TestChecksFindWhatIsPlanted plants one violation for every check.
 func TestChecksFindWhatIsPlanted(t *testing.T) {
 	t.Parallel()
 	plants := map[string]struct {
 		plant func(c *corpus)
-		want  string // in the row found
+		want  string // part of the row found
 	}{
 		"check_conservation": {func(c *corpus) {
 			half := selection("selection-x", "call-x")
@@ -192,7 +192,7 @@ func TestCheckConservationNamesTheItems(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
 	c.in("sx", "sx", "tx", "run-root")
-	// Each part is in order; only together they break the rule.
+	// Each part is correct alone. Only together do they violate the rule.
 	first, second := selection("selection-x", "c"), selection("selection-x", "c")
 	first.Parts, first.Part, second.Parts, second.Part = num(2), num(1), num(2), num(2)
 	first.Omitted, second.Selected = first.Omitted[:1], nil
@@ -206,8 +206,8 @@ func TestCheckConservationNamesTheItems(t *testing.T) {
 	}
 }
 
-// ofOneTenant asks for the violations of a check, all of which are one tenant's: of all,
-// of that tenant and of another.
+// ofOneTenant runs a check whose violations are all of one tenant: for all tenants, for that tenant
+// and for another one.
 func ofOneTenant(t *testing.T, l *ledger.Ledger, check, violations string) {
 	t.Helper()
 	found := rows(t, l, "SELECT * FROM {view:Identifier} ORDER BY ALL", map[string]string{"view": check})
@@ -275,7 +275,7 @@ func TestSequencesOfDroppedAndRefusedFactsAreKnown(t *testing.T) {
 		Header: map[string][]string{"ce-id": {"r"}, "ce-sequence": {"000000000005"}, "ce-tenant": {"another"}, "ce-sessionid": {"sx"}},
 	}, c.position())
 	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b"}}, 6)
-	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b2"}}, 6) // another version under the same sequence
+	c.at(&schema.ItemAdded{Item: schema.Item{ItemID: "b2"}}, 6) // another version with the same sequence
 	l := c.write()
 	if got := rows(t, l, "SELECT * FROM check_sequence_gaps", nil); len(got) > 0 {
 		t.Errorf("found %v", got)

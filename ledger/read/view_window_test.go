@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An assembly that one event could not hold is one window, and a block says how
-// much of its item is withheld.
+// TestWindowOfASplitAssembly: an assembly in two events is one window. A block shows the redaction
+// state of its item.
 func TestWindowOfASplitAssembly(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

@@ -11,9 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestDigestOfARowSeesEveryColumn sets each column of every table to nothing, and
-// what is unknown to nothing as well: the digest by which sets are compared is another
-// each time.
+// TestDigestOfARowSeesEveryColumn: the digest of a row changes with every column, also between
+// empty and unknown values. Sets of tables are compared by this digest.
 func TestDigestOfARowSeesEveryColumn(t *testing.T) {
 	t.Parallel()
 	const digest = "xxh3_128(tuple(%s))"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// rebuiltBeside returns a ledger with a batch and a set beside it that has another.
+// rebuiltBeside returns a ledger with a batch, and a rebuild set with another batch.
 func rebuiltBeside(t *testing.T) (live *ledger.Ledger, set *Set, old, fresh *ledger.Batch) {
 	t.Helper()
 	live = ledgertest.Open(t)
@@ -39,8 +39,8 @@ func rebuiltBeside(t *testing.T) (live *ledger.Ledger, set *Set, old, fresh *led
 	return live, set, old, fresh
 }
 
-// TestSwappedSetIsWholeWhereverItIsCutOff stops a swap after each of its steps and
-// lets two others finish it at once.
+// TestSwappedSetIsWholeWhereverItIsCutOff stops a swap after each step. Two other processes then
+// finish it concurrently.
 func TestSwappedSetIsWholeWhereverItIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, steps := range []int{1, 2, 9, len(swapped()) + 1, len(swapped()) + 2} {
@@ -80,8 +80,8 @@ func TestSwappedSetIsWholeWhereverItIsCutOff(t *testing.T) {
 	}
 }
 
-// TestALaterVersionsSwapIsLeftAlone: a version that does not know the database does not
-// finish a swap in it either.
+// TestALaterVersionsSwapIsLeftAlone: a version that does not know the database does not finish a
+// swap in it.
 func TestALaterVersionsSwapIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	live, set, _, _ := rebuiltBeside(t)
@@ -109,8 +109,8 @@ func TestALaterVersionsSwapIsLeftAlone(t *testing.T) {
 	}
 }
 
-// One who was stopped right before an exchange, and wakes when another has
-// finished the swap, does not exchange back.
+// TestALateExchangeFindsNothing: a process stops before an exchange, and another process finishes
+// the swap. The first process then does not exchange the tables back.
 func TestALateExchangeFindsNothing(t *testing.T) {
 	t.Parallel()
 	live, set, _, fresh := rebuiltBeside(t)
@@ -181,7 +181,7 @@ func TestEveryTableOfTheProjectorIsRebuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []string{"migrations", "definitions", "checkpoints", "reintroductions", "rechecks", "prices"} // of no stream
+	own := []string{"migrations", "definitions", "checkpoints", "reintroductions", "rechecks", "prices"} // belong to no stream
 	for _, at := range tables {
 		if at.database != set.own || slices.Contains(own, at.name) {
 			continue

@@ -11,8 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// turnOf are the facts of a call with thirty items in its window, of which the newest
-// is new.
+// turnOf returns the facts of a call with thirty items in its window. The newest item is new.
 func turnOf(n int) []schema.Fact {
 	item := func(i int) string { return fmt.Sprintf("item-%08d", 100+i) }
 	var candidates []schema.Ref
@@ -36,8 +35,8 @@ func turnOf(n int) []schema.Fact {
 	}
 }
 
-// BenchmarkDerive makes the documents of one call of eight facts an iteration, in
-// bytes written and bytes held when all is done.
+// BenchmarkDerive derives the documents of one call of eight facts per iteration. It reports the
+// bytes written, and the bytes in memory at the end.
 func BenchmarkDerive(b *testing.B) {
 	var written int64
 	builder, err := document.New(header(), func(document.Part) io.Writer { return counting{&written} })

@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestGolden derives a pack of one event of every type and holds all of it to the
-// public schemas.
+// TestGolden derives a pack of one event of every type and checks every file against the public
+// schemas.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, summary := derive(t, header(), golden(t))
@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameRecordsSameBytes: the documents depend on nothing but their records.
+// TestSameRecordsSameBytes: the documents depend only on their records.
 func TestSameRecordsSameBytes(t *testing.T) {
 	t.Parallel()
 	first, _ := derive(t, header(), golden(t))
@@ -83,8 +83,8 @@ func compare(t testing.TB, files fstest.MapFS, records []*pack.Record) []documen
 	return found
 }
 
-// TestComparer flips, drops and adds bytes of every file: each time that file and
-// its line are named, and no other file.
+// TestComparer flips, removes and adds bytes in every file. Each time, the differences name this
+// file and line, and no other file.
 func TestComparer(t *testing.T) {
 	t.Parallel()
 	records := golden(t)
@@ -124,7 +124,8 @@ func TestComparer(t *testing.T) {
 				}
 				nearest = min(nearest, max(d.Line-line, line-d.Line))
 			}
-			// A byte that equals its neighbours may be taken out or put in further on.
+			// Removing or inserting a byte equal to its neighbours gives the same text at later
+			// places.
 			if nearest > 1 && n%4 != 1 && n%4 != 2 {
 				t.Fatalf("%s changed at line %d: %v", path, line, found)
 			}
@@ -138,7 +139,7 @@ func TestComparer(t *testing.T) {
 	}
 }
 
-// TestComparerNamesTheRecord: a changed element is of the record that it follows from.
+// TestComparerNamesTheRecord: the difference at a changed element names the element's record.
 func TestComparerNamesTheRecord(t *testing.T) {
 	t.Parallel()
 	records := golden(t)
@@ -152,7 +153,7 @@ func TestComparerNamesTheRecord(t *testing.T) {
 	}
 }
 
-// TestWriterErrorEnds: an error of one file ends all of it.
+// TestWriterErrorEnds: an error in one file ends the whole derivation.
 func TestWriterErrorEnds(t *testing.T) {
 	t.Parallel()
 	b, err := document.New(header(), func(p document.Part) io.Writer {
@@ -186,7 +187,7 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestHeader: a header that names no scope, or an id that is none of Agent Evidence.
+// TestHeader: headers without a scope, or with an invalid Agent Evidence id, are errors.
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*pack.Header){
@@ -204,8 +205,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestHostileRecords: records that nobody would accept are records all the same, and
-// the documents stay valid.
+// TestHostileRecords: records that break the contract still get documents, and the documents stay
+// valid.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	records := golden(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// header is that of the golden turn.
+// header returns the header of the golden turn.
 func header() pack.Header {
 	return pack.Header{
 		ID: "pack-1", Created: time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC), Exporter: "ctxledger test", Logs: []string{"ctxledger/CTX/1"},
@@ -30,7 +30,7 @@ func header() pack.Header {
 	}
 }
 
-// golden is one event of every type, in the order of their sequences.
+// golden returns one event of every type, in sequence order.
 func golden(t testing.TB) []*pack.Record {
 	t.Helper()
 	var list []*pack.Record
@@ -55,7 +55,7 @@ func parse(t testing.TB, structured []byte) *schema.Event {
 	return e
 }
 
-// event makes an event of a fact in the golden session.
+// event makes an event from a fact in the golden session.
 func event(t testing.TB, n int64, fact schema.Fact, ids schema.Correlation) *pack.Record {
 	t.Helper()
 	ids.Tenant, ids.SessionID = "acme", "sess-7f3a"
@@ -69,7 +69,7 @@ func event(t testing.TB, n int64, fact schema.Fact, ids schema.Correlation) *pac
 	return &pack.Record{LogIndex: n, StreamSeq: uint64(n), Event: e}
 }
 
-// derive makes the files of a pack, the manifest among them.
+// derive makes the files of a pack, including the manifest.
 func derive(t testing.TB, h pack.Header, records []*pack.Record) (fstest.MapFS, document.Summary) {
 	t.Helper()
 	made := make(map[document.Part]*bytes.Buffer)
@@ -104,7 +104,7 @@ func derive(t testing.TB, h pack.Header, records []*pack.Record) (fstest.MapFS, 
 	return files, summary
 }
 
-// schemas holds the public schemas by their ids.
+// schemas holds the public schemas by id.
 var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -155,8 +155,7 @@ func needSchemas(t testing.TB) map[string]*jsonschema.Schema {
 	return all
 }
 
-// valid holds every file to its schema, and returns how many documents of each file
-// there are.
+// valid checks every file against its schema. It returns the number of documents in each file.
 func valid(t testing.TB, files fstest.MapFS) map[string]int {
 	t.Helper()
 	all := needSchemas(t)
@@ -196,7 +195,7 @@ func read[T any](t testing.TB, files fstest.MapFS, path string) (v T) {
 	return v
 }
 
-// What tests look at in the documents.
+// The members of the documents that the tests read.
 type (
 	sourceMap struct {
 		Sources []struct {
@@ -255,7 +254,7 @@ type (
 	}
 )
 
-// closed fails for every reference that leads nowhere.
+// closed fails for every reference without a target.
 func closed(t testing.TB, files fstest.MapFS) {
 	t.Helper()
 	s, p, d, r := read[sourceMap](t, files, pack.SourceMapFile), read[provenance](t, files, pack.ProvenanceFile), read[packDocument](t, files, pack.PackFile), read[replay](t, files, pack.ReplayFile)

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestEveryWordIsMapped: each word of our vocabularies has one of theirs.
+// TestEveryWordIsMapped: each word of our vocabularies has an Agent Evidence word.
 func TestEveryWordIsMapped(t *testing.T) {
 	t.Parallel()
 	theirs := map[string]bool{"duplicate": true, "low_relevance": true, "stale": true, "unsafe": true, "private": true, "license_restricted": true, "contradicted": true, "unavailable": true, "out_of_scope": true, "custom": true}
@@ -42,7 +42,7 @@ func TestEveryWordIsMapped(t *testing.T) {
 	}
 }
 
-// TestEvidenceIDs: ids of other kinds, and ids that are too long, are never the same.
+// TestEvidenceIDs: ids of different kinds, and ids that are too long, never collide.
 func TestEvidenceIDs(t *testing.T) {
 	t.Parallel()
 	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$`)

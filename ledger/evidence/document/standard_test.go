@@ -11,14 +11,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The cases of the standards that touch context, by their names in
-// shared/vectors/actx.json.
+// The cases of the standards about context, with the names from shared/vectors/actx.json.
 
-// payload stands in facts as content, and must stand in no document.
+// payload is content in facts. No document may contain it.
 const payload = "the whole text of a file that a producer chose to put into its fact"
 
-// TestACTX_AR_EVID_001: sources of a pack cite context and source references, and
-// copy no payload.
+// TestACTX_AR_EVID_001: sources of a pack cite context and source references, and contain no
+// payload.
 func TestACTX_AR_EVID_001(t *testing.T) {
 	t.Parallel()
 	turn := schema.Correlation{TurnID: "t1", RunID: "r1"}
@@ -59,8 +58,8 @@ func TestACTX_AR_EVID_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_ID_001: the scope has the ids of session, thread and turn, and of task
-// and run where there is one, and the context id.
+// TestAEV_AR_ID_001: the scope has the ids of session, thread, turn and context. It also has the
+// ids of task and run, if the records have them.
 func TestAEV_AR_ID_001(t *testing.T) {
 	t.Parallel()
 	ids := schema.Correlation{ThreadID: "th/1", TurnID: "t1", TaskID: "k1", RunID: "r1", ContextID: "c1"}
@@ -81,7 +80,7 @@ func TestAEV_AR_ID_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_ID_002: both attempts of a retried run show.
+// TestAEV_AR_ID_002: the documents contain both attempts of a retried run.
 func TestAEV_AR_ID_002(t *testing.T) {
 	t.Parallel()
 	chosen := &schema.SelectionCompleted{Selection: schema.Selection{SelectionID: "s1", SurfaceID: "f1"}, Selected: []schema.Candidate{{ItemRef: "i1"}}}
@@ -103,8 +102,8 @@ func TestAEV_AR_ID_002(t *testing.T) {
 	}
 }
 
-// TestContextJoinsItsRuntimeIDs looks for the way from a record to every runtime id. By
-// the first rules only the turn, run and attempt were there, and such packs stay so.
+// TestContextJoinsItsRuntimeIDs checks that edges connect a record to every runtime id. Under rules
+// 1, records connect only to turn, run and attempt.
 func TestContextJoinsItsRuntimeIDs(t *testing.T) {
 	t.Parallel()
 	ids := schema.Correlation{SessionID: "s", ThreadID: "h", TurnID: "u", TaskID: "k", RunID: "r", StepID: "p", ToolCallID: "c", ActionID: "a"}
@@ -128,7 +127,7 @@ func TestContextJoinsItsRuntimeIDs(t *testing.T) {
 	}
 }
 
-// TestTargetOfARedaction: a redaction of another record than an item leads to that record.
+// TestTargetOfARedaction: the target of a redaction can be another record than an item.
 func TestTargetOfARedaction(t *testing.T) {
 	t.Parallel()
 	for rules, want := range map[int]string{1: "item:pad-1", 2: "scratchpad:pad-1"} {
@@ -150,8 +149,7 @@ func TestTargetOfARedaction(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_REPLAY_001: a replay points at sources of the pack and has no timeline of
-// its own.
+// TestAEV_AR_REPLAY_001: a replay refers to sources of the pack and has no separate timeline.
 func TestAEV_AR_REPLAY_001(t *testing.T) {
 	t.Parallel()
 	files, _ := derive(t, header(), golden(t))
@@ -165,8 +163,7 @@ func TestAEV_AR_REPLAY_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_GAP_001: telemetry that nobody collected is said to be so, and none is
-// made up.
+// TestAEV_AR_GAP_001: missing telemetry has the status not_collected, and no telemetry is made up.
 func TestAEV_AR_GAP_001(t *testing.T) {
 	t.Parallel()
 	for traced, want := range map[int]string{0: "not_collected", 1: "partial", 2: "complete"} {
@@ -253,8 +250,8 @@ func TestAEV_AR_REDACT_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_EXPORT_001: the manifest lists pack, replay, review, schemas, redactions
-// and the scope, and of each file path, role, size and hash.
+// TestAEV_AR_EXPORT_001: the manifest lists pack, replay, review, schemas, redactions and the
+// scope. Each file has path, role, size and hash.
 func TestAEV_AR_EXPORT_001(t *testing.T) {
 	t.Parallel()
 	files, _ := derive(t, header(), golden(t))
@@ -297,7 +294,7 @@ func TestWithheldRecords(t *testing.T) {
 	}
 }
 
-// TestOpenGap: a gap that nobody closed is a missing fact; a resolved one is none.
+// TestOpenGap: an open gap is a missing fact, a resolved gap is not.
 func TestOpenGap(t *testing.T) {
 	t.Parallel()
 	gap := func(n int64, id string, status schema.MissingStatus) *pack.Record {
@@ -316,7 +313,7 @@ func TestOpenGap(t *testing.T) {
 	}
 }
 
-// TestConservation: a selection that does not add up is named.
+// TestConservation: the verification names a selection with candidates missing from its result.
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	sound := event(t, 1, &schema.SelectionCompleted{

@@ -6,8 +6,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestWindowsOfTwoAttempts: attempts that reuse a turn, a call and an assembly have a
-// window each, with the limits of its own budget.
+// TestWindowsOfTwoAttempts: attempts that reuse a turn, a call and an assembly have separate
+// windows. Each window has the limits of its own budget.
 func TestWindowsOfTwoAttempts(t *testing.T) {
 	t.Parallel()
 	var w windows

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// newKey makes a key of the kind that logs have.
+// newKey makes a key of the same kind as those of logs.
 func newKey(t testing.TB, name string) (note.Signer, note.Verifier) {
 	t.Helper()
 	private, public, err := note.GenerateKey(rand.Reader, name)
@@ -51,7 +51,7 @@ func TestAttestation(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A key id is not covered by the signature: flipping it must not pass.
+	// The signature does not cover the key id, but a flipped key id must not pass.
 	for at := range text {
 		changed := []byte(string(text))
 		changed[at] ^= 1

@@ -57,7 +57,7 @@ func TestWriterLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// makePack makes a whole pack and returns its path.
+// makePack makes a complete pack and returns its path.
 func makePack(t testing.TB, asZip bool) string {
 	t.Helper()
 	signer, _ := newKey(t, "k")
@@ -153,7 +153,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// faultOf returns why the reader leaves path out.
+// faultOf returns the reader's reason for leaving path out.
 func faultOf(r *Reader, path string) string {
 	for _, f := range r.Faults() {
 		if f.Path == path {
@@ -205,7 +205,7 @@ func TestHostileFolder(t *testing.T) {
 	}
 }
 
-// zipOf makes a zip of these entries, which hold what is given as their comment.
+// zipOf makes a zip of these entries. The comment of an entry is its content.
 func zipOf(t testing.TB, entries ...zip.FileHeader) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -336,8 +336,8 @@ func TestNoPack(t *testing.T) {
 	}
 }
 
-// TestPackIsAFileSystem holds FS to what file systems promise. It has no
-// folders, so the check opens file by file.
+// TestPackIsAFileSystem checks FS with fstest. FS has no folders, so the check opens each file
+// alone.
 func TestPackIsAFileSystem(t *testing.T) {
 	t.Parallel()
 	r, err := Open(makePack(t, true), DefaultLimits())
@@ -356,7 +356,7 @@ func TestPackIsAFileSystem(t *testing.T) {
 	}
 }
 
-// FuzzOpenZip reads whatever calls itself a zip to its end.
+// FuzzOpenZip opens arbitrary zips and reads all of their files.
 func FuzzOpenZip(f *testing.F) {
 	for _, path := range []string{makePack(f, true), zipOf(f, zip.FileHeader{Name: "../up", Comment: "x"})} {
 		text, err := os.ReadFile(path)

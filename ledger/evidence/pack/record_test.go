@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// someRecord draws a record of any shape.
+// someRecord generates a record of any form.
 func someRecord(t *rapid.T) *Record {
 	r := &Record{
 		LogIndex: rapid.Int64Range(0, 1<<62).Draw(t, "index"), StreamSeq: rapid.Uint64Range(0, 1<<62).Draw(t, "seq"),
@@ -41,8 +41,8 @@ func someRecord(t *rapid.T) *Record {
 	return r
 }
 
-// TestRecordComesBack reads every record that can be written as it was, and
-// writes it again as the same bytes.
+// TestRecordComesBack writes and reads each valid record. The result and its bytes are equal to the
+// original.
 func TestRecordComesBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

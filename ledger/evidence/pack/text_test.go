@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQuotingIsThatOfTheEncoder: texts are quoted and read as the JSON package does it.
+// TestQuotingIsThatOfTheEncoder: texts are quoted and unquoted as in the JSON package.
 func TestQuotingIsThatOfTheEncoder(t *testing.T) {
 	t.Parallel()
 	every := make([]byte, 128)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// readAll returns what a reader makes of a zip: all files, or why not.
+// readAll returns the contents of all files of a zip, or the error.
 func readAll(t testing.TB, text []byte) (map[string]string, error) {
 	t.Helper()
 	file, err := os.CreateTemp("", "ctxledger-*.zip")
@@ -44,7 +44,7 @@ func readAll(t testing.TB, text []byte) (map[string]string, error) {
 	return files, nil
 }
 
-// TestZipLayout refuses what another tool could read in another way.
+// TestZipLayout: a zip that another tool could read differently is refused.
 func TestZipLayout(t *testing.T) {
 	t.Parallel()
 	original, err := os.ReadFile(zipOf(t, zip.FileHeader{Name: "a.json", Comment: "first"}, zip.FileHeader{Name: "b.json", Comment: "second"}))
@@ -98,7 +98,7 @@ func TestZipLayout(t *testing.T) {
 	}
 }
 
-// TestZipHidesNothing refuses bytes behind what is packed, which no tool would show.
+// TestZipHidesNothing: bytes behind the packed data are refused, because no tool would show them.
 func TestZipHidesNothing(t *testing.T) {
 	t.Parallel()
 	const content = "what is shown"
@@ -127,9 +127,8 @@ func TestZipHidesNothing(t *testing.T) {
 	}
 }
 
-// TestZipFlips flips every byte of a zip that is not of a file's content. What is still
-// read is what was read before, and the bytes that make no difference are the versions of
-// tools and the permissions.
+// TestZipFlips flips every byte outside of the files' content. A zip that is still readable has the
+// same files. Only tool versions and permissions make no difference.
 func TestZipFlips(t *testing.T) {
 	t.Parallel()
 	original, err := os.ReadFile(makePack(t, true))
@@ -174,8 +173,8 @@ func TestZipFlips(t *testing.T) {
 	}
 }
 
-// meaningless reports whether a byte says nothing of the files: which version it takes to
-// read an entry, which tool made it, and the attributes.
+// meaningless reports whether a byte is unrelated to the files. These bytes are the versions of
+// reader and writer, and the attributes.
 func meaningless(text []byte, at int) bool {
 	within := func(signature string, first, next int) bool {
 		begins := bytes.LastIndex(text[:min(at+4, len(text))], []byte(signature))

@@ -13,9 +13,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// TestBrokenZip alters a packed byte of each file in turn. What follows unpacks to
-// anything, and each question names one fault of it: at the first line that is not
-// what it was, or at which it cannot be read on.
+// TestBrokenZip changes a packed byte of each file in turn. The bytes after the change unpack to
+// arbitrary text. Each question names one fault of the file: the first wrong or unreadable line.
 func TestBrokenZip(t *testing.T) {
 	t.Parallel()
 	r := sealed(t, filepath.Join(t.TempDir(), "pack.zip"), true, 120, 3)
@@ -59,11 +58,11 @@ func TestBrokenZip(t *testing.T) {
 			case format[0].Line == place:
 				exact++
 			case format[0].Line > place && filepath.Ext(f.Name) == ".json":
-				near++ // parts of a file that are not where they were are not compared line by line
+				near++ // moved parts of a file are not compared line by line
 			case format[0].Line > place:
 				t.Errorf("%s, byte %d: line %d is named, and %d is the first", f.Name, at, format[0].Line, place)
 			default:
-				near++ // more bytes than stated, of which none can be read
+				near++ // more bytes than stated, and these are unreadable
 			}
 		}
 	}
@@ -72,8 +71,7 @@ func TestBrokenZip(t *testing.T) {
 	}
 }
 
-// firstChange is the line of a file from which on the packed bytes unpack to
-// something else, or to nothing.
+// firstChange returns the first line with different or missing bytes after unpacking.
 func firstChange(t *testing.T, f *zip.File, packed []byte) int64 {
 	in, err := f.Open()
 	if err != nil {
@@ -84,7 +82,7 @@ func firstChange(t *testing.T, f *zip.File, packed []byte) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(packed))) // up to where it breaks
+	got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(packed))) // up to the first error
 	same := 0
 	for same < min(len(got), len(want)) && got[same] == want[same] {
 		same++

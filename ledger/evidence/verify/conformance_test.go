@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The cases of Agent Evidence about packs, by their names.
+// The cases of Agent Evidence about packs, by name.
 
 // documentOf reads a document of a pack.
 func documentOf(r *rig, path string) (members map[string]any) {
@@ -34,8 +34,7 @@ func turnScope() pack.Scope {
 	return pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s-1", Turn: "turn-1"}
 }
 
-// TestAEV_AR_ID_001: the pack's scope has the ids of session, thread and turn, of
-// the run, and of the context.
+// TestAEV_AR_ID_001: the pack's scope has the ids of session, thread, turn, run and context.
 func TestAEV_AR_ID_001(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, turnScope(), 1)
@@ -71,8 +70,7 @@ func TestAEV_AR_ID_002(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_REPLAY_001: a replay points at ids of the pack and has no timeline
-// of its own.
+// TestAEV_AR_REPLAY_001: a replay refers to ids of the pack and has no separate timeline.
 func TestAEV_AR_REPLAY_001(t *testing.T) {
 	t.Parallel()
 	r := small(t)
@@ -97,8 +95,7 @@ func TestAEV_AR_REPLAY_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_GAP_001: what nobody collected is not_collected, and nothing is made
-// up for it.
+// TestAEV_AR_GAP_001: missing data has the status not_collected, and no data is made up.
 func TestAEV_AR_GAP_001(t *testing.T) {
 	t.Parallel()
 	r := small(t)
@@ -121,8 +118,8 @@ func TestAEV_AR_GAP_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_REDACT_001: a redaction keeps id, target, kind, reason and who, and
-// every id and edge of the graph stays.
+// TestAEV_AR_REDACT_001: a redaction keeps id, target, kind, reason and actor. All ids and edges of
+// the graph remain.
 func TestAEV_AR_REDACT_001(t *testing.T) {
 	t.Parallel()
 	graph := func(r *rig) map[any]bool {
@@ -145,7 +142,7 @@ func TestAEV_AR_REDACT_001(t *testing.T) {
 	after := graph(redacted)
 	for id := range graph(plain) {
 		if e, ok := id.([3]any); ok && strings.HasPrefix(e[0].(string), "envelope") || ok && strings.HasPrefix(e[0].(string), "record") {
-			continue // of the seal, which has moved on by one
+			continue // of the seal, which has moved by one
 		}
 		if !after[id] {
 			t.Errorf("%v is gone", id)
@@ -167,9 +164,8 @@ func TestAEV_AR_REDACT_001(t *testing.T) {
 	}
 }
 
-// TestAEV_AR_EXPORT_001: the manifest lists pack, replay, verification and
-// redactions, the schemas and the scope, and every file with path, role, size and
-// digest.
+// TestAEV_AR_EXPORT_001: the manifest lists pack, replay, verification, redactions, the schemas and
+// the scope. Each file has path, role, size and digest.
 func TestAEV_AR_EXPORT_001(t *testing.T) {
 	t.Parallel()
 	r := small(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// lacking makes a sealed turn of 9 facts, of which a producer's fact or the log
-// lost some, and returns what is said of its completeness.
+// lacking makes a sealed turn of 9 facts. The producer or the log has lost some of the facts. It
+// returns the verdict about completeness.
 func lacking(t *testing.T, without func(sequence int64) bool, more ...schema.Fact) *Verdict {
 	t.Helper()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s-1", Turn: "turn-1"}, 1)
@@ -31,7 +31,7 @@ func lacking(t *testing.T, without func(sequence int64) bool, more ...schema.Fac
 	return r.verify().Of(Completeness)
 }
 
-// TestMissingFactsAreNamed says which sequences of a sealed scope are not there.
+// TestMissingFactsAreNamed: the verdict names the missing sequences of a sealed scope.
 func TestMissingFactsAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, gone := range map[string][]int64{
@@ -47,7 +47,7 @@ func TestMissingFactsAreNamed(t *testing.T) {
 	if v := lacking(t, func(int64) bool { return false }); v.Status != Passed {
 		t.Errorf("%+v", v)
 	}
-	// The envelope itself is the last of its scope.
+	// The envelope itself has the last sequence of its scope.
 	if v := lacking(t, func(n int64) bool { return n == 9 }); v.Status != Open {
 		t.Errorf("%+v", v)
 	}
@@ -58,7 +58,7 @@ func TestMissingFactsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDroppedFacts are known to be lacking, and are no fault of the pack.
+// TestDroppedFacts: facts that a producer dropped make the answer open, without a fault.
 func TestDroppedFacts(t *testing.T) {
 	t.Parallel()
 	dropped := &schema.FactsDropped{DropID: "d", Count: new(int64(1)), Reason: "full", Sequences: []schema.SequenceRanges{{Source: testSource, Ranges: [][2]int64{{4, 4}}}}}
@@ -68,7 +68,7 @@ func TestDroppedFacts(t *testing.T) {
 	}
 }
 
-// TestNoSequences calls nothing complete whose producer keeps no sequences.
+// TestNoSequences: a scope without sequences is never complete.
 func TestNoSequences(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s-1", Turn: "turn-1"}, 1)
@@ -89,7 +89,7 @@ func TestNoSequences(t *testing.T) {
 	}
 }
 
-// TestRanges holds the set of sequences to a map.
+// TestRanges compares the set of sequences with a map.
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,8 +128,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestConservation finds a selection that does not add up over its parts. Such a
-// fact is refused alone; only its parts can hide it.
+// TestConservation: a broken selection is found over all of its parts. A single broken fact is
+// refused at recording, so only parts can hide the error.
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	ref := func(ids ...string) (list []schema.Ref) {
@@ -167,7 +167,7 @@ func TestConservation(t *testing.T) {
 			t.Errorf("want %q: %+v", want, v)
 		}
 	}
-	// Two attempts at once, with the same id: each has its own decision.
+	// Two concurrent attempts use the same id, and each has a separate decision.
 	c := conservation{found: newFindings(9), open: make(map[uint64]*choice)}
 	for i, one := range []struct {
 		attempt string

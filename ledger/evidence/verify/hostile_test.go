@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// want sees that a question failed, at that file, for a reason with that text.
+// want checks that a question failed with a fault at this file and with this text.
 func want(t testing.TB, report *Report, q Question, file, reason string) {
 	t.Helper()
 	v := report.Of(q)
@@ -34,7 +34,7 @@ func small(t testing.TB) *rig {
 	return sealed(t, filepath.Join(t.TempDir(), "pack"), false, 20, 1)
 }
 
-// TestBadPacks finds what anyone may have done to a pack.
+// TestBadPacks: each change to a pack gives its fault.
 func TestBadPacks(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -93,7 +93,7 @@ func TestBadPacks(t *testing.T) {
 	}
 }
 
-// TestForgedRecord alters a record and everything beside it that needs no key.
+// TestForgedRecord changes a record and all related files that need no key.
 func TestForgedRecord(t *testing.T) {
 	t.Parallel()
 	r := small(t)
@@ -110,14 +110,14 @@ func TestForgedRecord(t *testing.T) {
 	report := r.verify()
 	want(t, report, Inclusion, pack.HashesFile(1), "the leaves give the root")
 	want(t, report, Files, pack.EventsFile, "bytes, but")
-	// With the manifest made to fit as well, the signature is what fails.
+	// With a matching manifest, the signature fails instead.
 	for _, path := range []string{pack.EventsFile, pack.LeavesFile(1)} {
 		r.edit(pack.ManifestFile, listedHash(r, path), hashOfFile(r, path))
 	}
 	want(t, r.verify(), Signature, pack.ManifestFile, "not the signed manifest")
 }
 
-// listedHash is the hash that the manifest has for a file.
+// listedHash returns the hash of a file in the manifest.
 func listedHash(r *rig, path string) string {
 	files, err := pack.ManifestFiles(r.read(pack.ManifestFile))
 	r.must(err)
@@ -141,8 +141,8 @@ func hashOfFile(r *rig, path string) string {
 	return pack.HashPrefix + sums[path].sum
 }
 
-// TestSignedLies: whoever has the signing key can sign a pack whose documents are
-// not what its records give. The records contradict it.
+// TestSignedLies: holders of the signing key can sign a pack with false documents. The records
+// contradict these documents.
 func TestSignedLies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
@@ -153,7 +153,7 @@ func TestSignedLies(t *testing.T) {
 	want(t, r.verify(), Derivation, pack.ManifestFile, "differs from the derived document")
 }
 
-// TestHostileIDs prints nothing of a pack as it came.
+// TestHostileIDs: ids of the pack are escaped before printing.
 func TestHostileIDs(t *testing.T) {
 	t.Parallel()
 	if got := quote("\x1b[31m\n" + strings.Repeat("x", 500)); strings.ContainsAny(got, "\x1b\n") || len(got) > 200 {
@@ -164,7 +164,7 @@ func TestHostileIDs(t *testing.T) {
 	}
 }
 
-// TestFaultsAreCounted lists some and counts all.
+// TestFaultsAreCounted: the report lists some faults and counts all.
 func TestFaultsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := small(t)

@@ -16,7 +16,7 @@ import (
 
 const secretValue = "hunter2-\"quoted\"\\n-correct horse"
 
-// newTenantKey makes a key from bytes that repeat, so that tests can repeat.
+// newTenantKey makes a key from a repeated byte, for reproducible tests.
 func newTenantKey(t testing.TB, b byte) schema.Key {
 	t.Helper()
 	k, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{b}, 32)), rigTime)
@@ -42,7 +42,7 @@ func redactionOf(t testing.TB, k schema.Key, value, item string, state schema.Re
 	return f
 }
 
-// leaky makes a sealed turn with a redaction and what leak adds.
+// leaky makes a sealed turn with a redaction and the events from leak.
 func leaky(t testing.TB, leak func(s *session, r *rig)) *rig {
 	t.Helper()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s-1", Turn: "turn-1"}, 1)
@@ -59,7 +59,7 @@ func leaky(t testing.TB, leak func(s *session, r *rig)) *rig {
 	return r
 }
 
-// TestPlantedLeaks finds a redacted value wherever a producer let it slip.
+// TestPlantedLeaks: a redacted value is found in every place of a producer's facts.
 func TestPlantedLeaks(t *testing.T) {
 	t.Parallel()
 	k := newTenantKey(t, 1)
@@ -81,14 +81,14 @@ func TestPlantedLeaks(t *testing.T) {
 			if text := faults(report); strings.Contains(text, "hunter2") || !strings.Contains(text, "events.ndjson:9 ") {
 				t.Errorf("%s", text)
 			}
-			// Without the key nothing is known, which is said.
+			// Without the key, the answer is not_checked.
 			hold(t, r.verify(), map[Question]Status{Redaction: NotChecked})
 			hold(t, r.verify(newTenantKey(t, 2)), map[Question]Status{Redaction: NotChecked})
 		})
 	}
 }
 
-// TestLeaksBesideTheRecords finds the value in every other file as well.
+// TestLeaksBesideTheRecords: the value is found in every other file as well.
 func TestLeaksBesideTheRecords(t *testing.T) {
 	t.Parallel()
 	k := newTenantKey(t, 1)
@@ -105,7 +105,7 @@ func TestLeaksBesideTheRecords(t *testing.T) {
 	}
 }
 
-// TestContentOfRedactedItems finds content that should be gone, also without a key.
+// TestContentOfRedactedItems: remaining content of redacted items is found, also without a key.
 func TestContentOfRedactedItems(t *testing.T) {
 	t.Parallel()
 	item := func(id, content string) *schema.ItemAdded {
@@ -131,7 +131,7 @@ func TestContentOfRedactedItems(t *testing.T) {
 	hold(t, masked.verify(), map[Question]Status{Redaction: NotChecked})
 }
 
-// TestUnescape undoes what JSON strings do to a value, at any depth.
+// TestUnescape removes the escapes of JSON strings, at any depth.
 func TestUnescape(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -148,7 +148,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// TestZipPacksLeakToo scans what stands in a zip.
+// TestZipPacksLeakToo: the content of a zip is searched.
 func TestZipPacksLeakToo(t *testing.T) {
 	t.Parallel()
 	r := leaky(t, func(s *session, r *rig) {
@@ -159,7 +159,7 @@ func TestZipPacksLeakToo(t *testing.T) {
 	want(t, report, Redaction, pack.EventsFile, "contains a value")
 }
 
-// zipFolder packs a folder as anyone might.
+// zipFolder packs a folder without this package's writer.
 func zipFolder(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pack.zip")

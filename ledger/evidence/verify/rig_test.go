@@ -21,7 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// key is a signing key and its public half.
+// key is a signing key with its public half.
 type key struct {
 	signer note.Signer
 	public note.Verifier
@@ -44,7 +44,7 @@ func newKey(t testing.TB) key {
 	return key{signer, verifier}
 }
 
-// rig makes a pack as an exporter does, of records that it is given one by one.
+// rig makes a pack from single records, as an exporter does.
 type rig struct {
 	t        testing.TB
 	key      key
@@ -57,14 +57,14 @@ type rig struct {
 	builder  *document.Builder
 	files    map[document.Part]io.WriteCloser
 	stored   storedHashes
-	size     int64 // of the log that is being written
+	size     int64 // of the current log
 	log      int   // from 1
 	indexes  []int64
 	seq      uint64
-	manifest func([]byte) []byte // changes the manifest before it is signed
+	manifest func([]byte) []byte // changes the manifest before signing
 }
 
-// storedHashes are the stored hashes of a log, by their index.
+// storedHashes are the stored hashes of a log, by index.
 type storedHashes []tlog.Hash
 
 func (s *storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -75,10 +75,10 @@ func (s *storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// rigTime is when every pack of these tests was made.
+// rigTime is the time of creation of every pack in these tests.
 var rigTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// newRig begins a pack at target about a session of the tenant acme.
+// newRig begins a pack at target for a session of the tenant acme.
 func newRig(t testing.TB, target string, asZip bool, scope pack.Scope, logs int) *rig {
 	t.Helper()
 	r := &rig{t: t, key: newKey(t), zip: asZip, target: target, files: make(map[document.Part]io.WriteCloser)}
@@ -96,7 +96,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// begin opens what [rig.record] writes to.
+// begin opens the files that [rig.record] writes.
 func (r *rig) begin() {
 	var err error
 	r.w, err = pack.NewWriter(r.target, r.zip, r.header)
@@ -118,7 +118,7 @@ func (r *rig) begin() {
 	r.nextLog()
 }
 
-// nextLog ends the log that is being written and goes on with the next.
+// nextLog ends the current log and begins the next.
 func (r *rig) nextLog() {
 	if r.log > 0 {
 		r.endLog()
@@ -164,14 +164,14 @@ func (r *rig) grow(leaf tlog.Hash) {
 	r.seq++
 }
 
-// other adds n records of other sessions to the log, of which the pack has none.
+// other adds n records of other sessions to the log. The pack does not contain them.
 func (r *rig) other(n int) {
 	for range n {
 		r.grow(tlog.RecordHash(fmt.Appendf(nil, "other %d", r.seq)))
 	}
 }
 
-// salt is any salt: packs hold them, and nothing derives them again.
+// salt returns an arbitrary salt. Packs contain salts, and nothing derives them again.
 func (r *rig) salt() (s proof.Salt) {
 	copy(s[:], fmt.Sprintf("salt %d", r.seq))
 	return s
@@ -185,14 +185,14 @@ func (r *rig) record(e *schema.Event) *pack.Record {
 	return rec
 }
 
-// erase adds an event to the log whose content is gone from the pack.
+// erase adds an event to the log. The pack has its record without content.
 func (r *rig) erase(e *schema.Event, erasure string) *pack.Record {
 	rec := &pack.Record{LogIndex: r.size, StreamSeq: r.seq + 1, Leaf: proof.Leaf(e, r.salt()), Erased: erasure}
 	r.put(rec)
 	return rec
 }
 
-// withhold adds an event that the pack leaves out.
+// withhold adds an event that the pack withholds.
 func (r *rig) withhold(e *schema.Event) {
 	r.put(&pack.Record{LogIndex: r.size, StreamSeq: r.seq + 1, RecordedAt: e.Time, Leaf: proof.Leaf(e, r.salt()), Withheld: true})
 }
@@ -211,7 +211,7 @@ func (r *rig) put(rec *pack.Record) {
 	r.grow(rec.Leaf)
 }
 
-// finish makes the pack whole.
+// finish completes the pack.
 func (r *rig) finish() {
 	if r.w == nil {
 		r.begin()
@@ -259,7 +259,7 @@ func verifyAt(t testing.TB, path string, k key, keys ...schema.Key) *Report {
 	return report
 }
 
-// read returns a file of a pack that is a folder.
+// read returns a file of a pack in a folder.
 func (r *rig) read(path string) []byte {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.target, path))
@@ -267,13 +267,13 @@ func (r *rig) read(path string) []byte {
 	return text
 }
 
-// replace writes a file of a pack that is a folder.
+// replace writes a file of a pack in a folder.
 func (r *rig) replace(path string, text []byte) {
 	r.t.Helper()
 	r.must(os.WriteFile(filepath.Join(r.target, path), text, 0o600))
 }
 
-// edit replaces one text by another, which must be there, in a file of the pack.
+// edit replaces a text in a file of the pack. The old text must exist.
 func (r *rig) edit(path, old, new string) {
 	r.t.Helper()
 	text := r.read(path)
@@ -284,7 +284,7 @@ func (r *rig) edit(path, old, new string) {
 	r.replace(path, changed)
 }
 
-// hold checks the status of questions; all others must have passed.
+// hold checks the status of these questions. All other questions must have passed.
 func hold(t testing.TB, r *Report, want map[Question]Status) {
 	t.Helper()
 	for _, v := range r.Verdicts {

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestRotatedKeys makes packs before, across and after a rotation of the ledger's key.
-// Each verifies with the keys that signed it, and with no others.
+// TestRotatedKeys makes packs before, during and after a rotation of the ledger's key. Each pack
+// verifies only with the keys that signed it.
 func TestRotatedKeys(t *testing.T) {
 	t.Parallel()
 	before, err := proof.NewRing(rigTime)
@@ -28,7 +28,7 @@ func TestRotatedKeys(t *testing.T) {
 			signer, err := ring.Signer()
 			r.must(err)
 			if i > 0 {
-				r.nextLog() // whose end the key before signs
+				r.nextLog() // the earlier key signs the end of this log
 			}
 			r.key.signer = signer
 			s.turnOf(4, func(e *schema.Event) { r.record(e) })

@@ -19,10 +19,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// BenchmarkVerify verifies a pack of CTXLEDGER_RECORDS records, 10000 by default,
-// and reports the CPU time of a record and the most memory that the process had.
-// The pack is somewhat heavier than one of what `ctxledger bench seed` makes, which
-// has 4.8 KB and 13.1 documents a record.
+// BenchmarkVerify verifies a pack of CTXLEDGER_RECORDS records, 10000 by default. It reports the
+// CPU time per record and the peak memory of the process.
 func BenchmarkVerify(b *testing.B) {
 	n := number(b, recordsVariable, 10000)
 	r := called(b, filepath.Join(b.TempDir(), "pack"), n)
@@ -46,7 +44,7 @@ func BenchmarkVerify(b *testing.B) {
 	r.must(p.Close())
 	b.SetBytes(size)
 	forget(r)
-	defer debug.SetGCPercent(debug.SetGCPercent(40)) // as `ctxledger evidence verify` does
+	defer debug.SetGCPercent(debug.SetGCPercent(40)) // the setting of `ctxledger evidence verify`
 	b.ResetTimer()
 	before := cpu(b)
 	for b.Loop() {
@@ -81,8 +79,8 @@ func called(b *testing.B, target string, n int) *rig {
 	return r
 }
 
-// factsOf are the facts of a model call: seven items are new, each with its entry in
-// the log, and thirty-six are in the window.
+// factsOf returns the facts of a model call. Seven items are new, each with its entry in the log.
+// Thirty-six items are in the window.
 func factsOf(call int) (facts []schema.Fact) {
 	const added, window = 7, 36
 	id := func(i int) string { return fmt.Sprintf("toolu_01%016d:result", i) }
@@ -116,7 +114,7 @@ func factsOf(call int) (facts []schema.Fact) {
 		&schema.UsageRecorded{CallID: name, AssemblyID: assembly.AssemblyID, Model: "claude-opus-4-5-20251101", TotalTokens: new(int64(27000))})
 }
 
-// cpu is the processor time of this process in seconds.
+// cpu returns the processor time of this process in seconds.
 func cpu(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -125,14 +123,14 @@ func cpu(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// forget lets go of what it took to make the pack, so that [peak] is of verifying.
+// forget releases the memory of making the pack, so [peak] measures only the verification.
 func forget(r *rig) {
 	*r = rig{target: r.target}
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere the peak is that of making, too
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // on other systems, the peak includes making the pack
 }
 
-// peak is the process's largest resident set so far.
+// peak returns the largest resident set of the process so far.
 func peak(b *testing.B) float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

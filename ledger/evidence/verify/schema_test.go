@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// publicSchemas is where the published schemas are.
+// publicSchemas returns the folder of the published schemas.
 func publicSchemas(t testing.TB) string {
 	t.Helper()
 	shared := os.Getenv("CTXLEDGER_SHARED")
@@ -27,8 +27,7 @@ func publicSchemas(t testing.TB) string {
 	return filepath.Join(shared, "standards")
 }
 
-// TestSchemasAreThePublished: those of Agent Context are the published ones, byte
-// for byte.
+// TestSchemasAreThePublished: the schemas of Agent Context equal the published ones, byte for byte.
 func TestSchemasAreThePublished(t *testing.T) {
 	t.Parallel()
 	files, err := schemaFiles.ReadDir("schemas/agentcontext")
@@ -46,8 +45,8 @@ func TestSchemasAreThePublished(t *testing.T) {
 	}
 }
 
-// TestOwnSchemaIsNoLooser changes documents of Agent Evidence in every place:
-// what the published schema refuses, the one written here refuses too.
+// TestOwnSchemaIsNoLooser changes documents of Agent Evidence in every place. Our schema refuses
+// every change that the published schema refuses.
 func TestOwnSchemaIsNoLooser(t *testing.T) {
 	t.Parallel()
 	dir := publicSchemas(t)
@@ -93,8 +92,8 @@ func TestOwnSchemaIsNoLooser(t *testing.T) {
 	}
 }
 
-// each calls do for every change of a member or element within value: away, or
-// of another kind. The change is undone afterwards.
+// each calls do for every removed or changed member or element within value. The change is undone
+// afterwards.
 func each(value any, do func(what string)) {
 	others := []any{nil, 7.5, "?!", []any{1.0}, map[string]any{"?": 1.0}}
 	switch value := value.(type) {

@@ -53,7 +53,7 @@ func violations(e *schema.Event) (schema.Violations, bool) {
 	return found, len(found) == 0
 }
 
-// item adds an item, whose id nobody has had.
+// item adds an item with a new id.
 func (s *session) item() *schema.Event {
 	id := fmt.Sprintf("item-%d", s.sequence)
 	s.items = append(s.items, schema.Ref(id))
@@ -64,7 +64,7 @@ func (s *session) item() *schema.Event {
 	}})
 }
 
-// turnOf gives the facts of one turn of about n facts.
+// turnOf emits the facts of one turn, about n facts.
 func (s *session) turnOf(n int, emit func(*schema.Event)) {
 	s.turn++
 	s.ids.TurnID, s.ids.ContextID = fmt.Sprintf("turn-%d", s.turn), ""
@@ -110,8 +110,8 @@ func sessionScope() pack.Scope {
 	return pack.Scope{Kind: pack.ScopeSession, Tenant: "acme", Session: "s-1"}
 }
 
-// sealed makes a pack of a whole session of about n records, sealed at its end,
-// between records of other sessions.
+// sealed makes a pack of a complete session of about n records with a seal at the end. The log also
+// has records of other sessions.
 func sealed(t testing.TB, target string, asZip bool, n int, seed uint64) *rig {
 	t.Helper()
 	r := newRig(t, target, asZip, sessionScope(), 1)

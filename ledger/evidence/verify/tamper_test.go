@@ -15,12 +15,11 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// The tampering is done as often, and to packs as large, as these variables say.
-// Without them the tests take a few seconds.
+// These variables set the number of changes, packs and records. The defaults take a few seconds.
 const (
-	tampersVariable = "CTXLEDGER_TAMPERS" // how often a pack is tampered with; 2000 for the full test
+	tampersVariable = "CTXLEDGER_TAMPERS" // number of changes to a pack; 2000 for the full test
 	recordsVariable = "CTXLEDGER_RECORDS" // records of the pack; 10000 for the full test
-	packsVariable   = "CTXLEDGER_PACKS"   // clean packs; 200 for the full test
+	packsVariable   = "CTXLEDGER_PACKS"   // unchanged packs; 200 for the full test
 )
 
 func number(t testing.TB, variable string, otherwise int) int {
@@ -38,8 +37,8 @@ func number(t testing.TB, variable string, otherwise int) int {
 
 func cleanPacks(t testing.TB) int { return number(t, packsVariable, 12) }
 
-// tampered is what was done to a file: lines first to last are no longer what
-// and where they were. Both are 0 when the file is gone.
+// tampered describes the change of a file: the lines first to last differ or have moved. Both are 0
+// for a removed file.
 type tampered struct {
 	what, file  string
 	first, last int64
@@ -49,7 +48,7 @@ func (d tampered) String() string {
 	return fmt.Sprintf("%s in %s, lines %d–%d", d.what, d.file, d.first, d.last)
 }
 
-// tamper draws a change of one file and returns its new content, nil for none.
+// tamper makes a random change to one file. It returns the new content, nil for a removed file.
 func tamper(random *rand.Rand, file string, text []byte) ([]byte, tampered) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines[len(lines)-1]) == 0 {
@@ -85,8 +84,8 @@ func tamper(random *rand.Rand, file string, text []byte) ([]byte, tampered) {
 	return nil, tampered{"file removed", file, 0, 0}
 }
 
-// TestTampering changes one thing of a pack at a time. Each is found, and no
-// fault names another file, or another line of it.
+// TestTampering makes one change to a pack at a time. Each change is found. No fault names another
+// file or an unrelated line.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	r := sealed(t, filepath.Join(t.TempDir(), "pack"), false, number(t, recordsVariable, 100), 7)
@@ -121,7 +120,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// pick draws a file: half of the time the records, and otherwise any.
+// pick returns a random file, in half of the cases the records.
 func pick(random *rand.Rand, files []string) string {
 	if random.IntN(2) == 0 {
 		return pack.EventsFile
@@ -129,8 +128,8 @@ func pick(random *rand.Rand, files []string) string {
 	return files[random.IntN(len(files))]
 }
 
-// judge says what is wrong with the faults that a change led to: "" if they name
-// it and nothing else.
+// judge checks the faults of a change. It returns "" if they name exactly the change, and the
+// problem otherwise.
 func judge(report *Report, done tampered) string {
 	if !report.Failed() {
 		return "not detected"

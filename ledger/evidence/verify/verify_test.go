@@ -15,8 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestCleanPacks gives no false alarm over packs of any shape: the number of
-// them is cleanPacks.
+// TestCleanPacks: unchanged packs of every form give no fault. cleanPacks is the number of packs.
 func TestCleanPacks(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(cleanPacks(t)) {
@@ -35,7 +34,7 @@ func TestCleanPacks(t *testing.T) {
 	}
 }
 
-// TestOpenScope does not call complete what nobody sealed.
+// TestOpenScope: a scope without seal is never complete.
 func TestOpenScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
@@ -45,8 +44,8 @@ func TestOpenScope(t *testing.T) {
 	hold(t, r.verify(), map[Question]Status{Completeness: Open})
 }
 
-// TestSeveralLogs verifies a scope that goes over two incarnations of a stream,
-// with erased records and records that have no log index in order.
+// TestSeveralLogs verifies a scope over three logs. The logs also have records of other sessions, so
+// the log indexes of the scope have gaps.
 func TestSeveralLogs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), true, sessionScope(), 3)
@@ -69,9 +68,9 @@ func TestSeveralLogs(t *testing.T) {
 	}
 }
 
-// TestErasedRecords reads them as expired, proves them by their leaf, and wants each to
-// be named by the fact of an erasure. The erased record described an item that others name,
-// so that the references lead to nothing.
+// TestErasedRecords: erased records count as expired and are proven by their leaf. An erasure fact
+// must name each of them. An erased record described an item that other records name, so their
+// references have no target.
 func TestErasedRecords(t *testing.T) {
 	t.Parallel()
 	other := strings.Repeat("7", 64)
@@ -80,9 +79,9 @@ func TestErasedRecords(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(f *schema.ErasureApplied)
-		apart  bool // the fact is in a log of its own
+		apart  bool // the fact is in a separate log
 		want   map[Question]Status
-		detail string // of the completeness
+		detail string // of the completeness verdict
 	}{
 		"named":              {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, false, map[Question]Status{References: Open}, "sealed scopes: 2, of which complete: 2; records expired: 1"},
 		"in another log":     {func(f *schema.ErasureApplied) { named(&f.Records[0]) }, true, map[Question]Status{References: Open}, "sealed scopes: 2, of which complete: 2; records expired: 1"},
@@ -129,8 +128,8 @@ func TestErasedRecords(t *testing.T) {
 	}
 }
 
-// TestWithheldRecords verifies the proofs of a pack without ids, and says what
-// cannot be known of it.
+// TestWithheldRecords verifies the proofs of a pack without ids. The report lists the unknown
+// answers.
 func TestWithheldRecords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
@@ -161,7 +160,7 @@ func TestWrongUse(t *testing.T) {
 	if _, err := Pack(ctx, r.target, options); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// An empty folder and something else are packs that failed.
+	// An empty folder and another file are failed packs.
 	file := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(file, []byte("no zip"), 0o600); err != nil {
 		t.Fatal(err)
@@ -174,7 +173,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestVerifyWritesNothing leaves the pack and its folder as they were.
+// TestVerifyWritesNothing: the pack and its folder remain unchanged.
 func TestVerifyWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := sealed(t, filepath.Join(t.TempDir(), "pack"), false, 20, 1)

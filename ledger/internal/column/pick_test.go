@@ -23,8 +23,7 @@ type everyKind struct {
 	Counts map[string]uint64  `ch:"counts"`
 }
 
-// TestPickedRowsAreThoseRows holds a block of picked rows against one that was made
-// of these rows alone.
+// TestPickedRowsAreThoseRows compares a block of picked rows with a block made only of these rows.
 func TestPickedRowsAreThoseRows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +58,7 @@ func encoded(b *Block) []byte {
 	return to.Buf
 }
 
-// A block that was shaped like another is empty, and takes rows as the first did.
+// TestShapedAlike: a block with the shape of another block is empty and accepts the same rows.
 func TestShapedAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,12 +8,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oddValues are those that the encoder refuses, or writes in a way of their own.
+// oddValues are values that the encoder refuses or encodes in a special way.
 var oddValues = []any{
 	"\xff", "</a>\u2028\x00\"", math.NaN(), math.Inf(1), math.Copysign(0, -1), 0.0, 1e15, -1e15, 1e300, int64(7), map[string]int64{"b": 2, "a": 1},
 }
 
-// anyJSON draws what JSON may be read into, and now and then what it may not be.
+// anyJSON generates decoded JSON values, and sometimes values without a JSON form.
 func anyJSON(deep int) *rapid.Generator[any] {
 	kinds := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.String().AsAny(), rapid.Float64().AsAny(),
@@ -28,7 +28,7 @@ func anyJSON(deep int) *rapid.Generator[any] {
 	return rapid.OneOf(kinds...)
 }
 
-// JSONText writes what the encoder does, and nothing where that fails.
+// TestJSONTextIsTheEncoders: JSONText returns the encoder's text, and nothing for an encoder error.
 func TestJSONTextIsTheEncoders(t *testing.T) {
 	t.Parallel()
 	check := func(t rapid.TB, value any) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTableIsAMap holds a table to a map, also where hashes are next to each other.
+// TestTableIsAMap compares a table with a map, also for adjacent hashes.
 func TestTableIsAMap(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
