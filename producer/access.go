@@ -12,20 +12,19 @@ import (
 
 // Access is one operation on a resource.
 type Access struct {
-	Resource  string // its name in the run
-	Operation string // the provider's word, such as read, write or list; required
-	// Mode says what the operation needs. One that does not say needs
-	// [grant.ReadWrite].
+	Resource  string // name of the resource in the run
+	Operation string // the provider's name of the operation, such as read, write or list; required
+	// Mode is the mode that the operation needs. Empty means [grant.ReadWrite].
 	Mode     grant.Mode
-	Path     string // the namespace that it touches
-	ToolCall string // the tool call that it is part of; optional
+	Path     string // namespace that the operation touches
+	ToolCall string // id of the tool call that makes the access; optional
 }
 
-// ErrAccess is what every [*AccessError] wraps: the run may not do that. It is
-// permanent for the run.
+// ErrAccess is wrapped by every [*AccessError]: the run has no right to the access. The
+// error is permanent for the run.
 var ErrAccess = errors.New("access denied")
 
-// AccessError says which access was denied and by what rule.
+// AccessError names the denied access and the rule that denied it.
 type AccessError struct {
 	Resource, Operation, Path string
 	// Rule is "not_declared", "unresolved", "mode", "grammar" or "grant".
@@ -40,16 +39,16 @@ func (e *AccessError) Error() string {
 // Unwrap returns [ErrAccess].
 func (e *AccessError) Unwrap() error { return ErrAccess }
 
-// Access decides whether the run may do a, and records it either way: providers
-// ask before they touch anything, and stop at an error that wraps [ErrAccess].
-// The mode must allow the operation, and a grant must reach the path. A provider
-// with other rules for paths, such as reading above its grants, decides by them
-// and records the fact itself.
+// Access decides whether the run may do a, and records the decision. Providers call Access
+// before they touch a resource. They stop at an error that wraps [ErrAccess]. The mode must
+// allow the operation, and a grant must reach the path. A provider with other rules for
+// paths, such as reading above its grants, decides by its rules and records the fact
+// itself.
 //
-// The error is an [*AccessError] for a denied access, joined with that of
-// [Client.Record] where the denial could not be recorded. An allowed access that
-// could not be recorded gives that of [Client.Record] alone: to go on without
-// the record is the runtime's choice.
+// A denied access gives an [*AccessError]. The error of [Client.Record] is joined to it
+// where the denial could not be recorded. An allowed access that could not be recorded
+// gives only the error of [Client.Record]. The runtime decides whether to continue without
+// the record.
 func (r *RunContext) Access(ctx context.Context, a Access) error {
 	return r.access(ctx, a, r.IDs, nil)
 }
@@ -75,7 +74,7 @@ func (r *RunContext) access(ctx context.Context, a Access, ids schema.Correlatio
 	}
 	matched, rule := r.permit(b, a)
 	of := r.resource(b)
-	of.Tools = nil // the resolution has them
+	of.Tools = nil // recorded by the fact of the resolution
 	fact := &schema.ResourceAccessed{
 		Resource: of, Operation: a.Operation, Path: strings.ToValidUTF8(a.Path, "\uFFFD"), MatchedGrant: string(matched), Allowed: rule == "",
 	}
@@ -112,7 +111,7 @@ func (r *RunContext) permit(b Binding, a Access) (grant.Path, string) {
 	return matched, ""
 }
 
-// denied is the error of an access, without withheld values.
+// denied returns the error of a denied access, with withheld values masked.
 func (c *Client) denied(a Access, rule string) *AccessError {
 	mask := func(s string) string {
 		masked, _ := c.withheld.guard().Mask(s)

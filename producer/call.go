@@ -13,44 +13,44 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrEmptyWindow means that a window without items was to be assembled or
-// injected. Nothing is recorded: nothing was made, and nothing became visible.
+// ErrEmptyWindow means that a window has no items and so cannot be assembled or injected.
+// Nothing is recorded.
 var ErrEmptyWindow = errors.New("the window is empty")
 
-// Call is one model call of a turn: a window, what went into it and what it
-// cost. One call is not safe for concurrent use; several of a turn are.
+// Call is one model call of a turn: its window, the window's origin and its cost. One call
+// is not safe for concurrent use. Several calls of a turn may run concurrently.
 type Call struct {
 	turn     *Turn
 	id       string
-	assembly string // id of the model's recorded assembly, or ""
-	passes   int    // elision passes so far
+	assembly string // id of the recorded assembly for the model, or ""
+	passes   int    // number of elision passes
 	reloads  int
-	// receivers are those of other assemblies than the model's, by assembly id.
+	// receivers are the receivers of all assemblies except the model's, by assembly id.
 	receivers map[string]receiving
 
-	// Selection says why Fit selects what it does. Set it before.
+	// Selection gives the reasons of the selection that Fit makes. Set it before Fit.
 	Selection Selection
-	// Tags are the call's own; [Call.Bill] records them.
+	// Tags are the tags of this call; [Call.Bill] records them.
 	Tags []string
-	// Offered says what Fit has to choose from beyond the items. Set it before.
+	// Offered lists the candidates of Fit in addition to the items. Set it before Fit.
 	Offered Offered
-	// Wrapping says how the window's text is put together. Set it before Assemble.
+	// Wrapping names the rules that build the window's text. Set it before Assemble.
 	Wrapping Wrapping
-	// Reports are what layers say of their own size; [Call.Bill] records them beside
-	// what is counted.
+	// Reports are the sizes that layers report of themselves. [Call.Bill] records them next
+	// to the counted sizes.
 	Reports []LayerReport
 }
 
-// Offered is what a runtime knows of a surface beyond its items. What is left empty is
-// unknown.
+// Offered is the runtime's knowledge of a surface in addition to its items. Empty fields
+// are unknown.
 type Offered struct {
-	Sources      []string            // that could be read: ids, or references in JSON
+	Sources      []string            // sources that could be read: ids, or references in JSON
 	Capabilities []string            // tools and skills that could be used
-	Visibility   []schema.Visibility // who may see it; empty is the model
-	ExpiresAt    time.Time           // until when; zero is no end
+	Visibility   []schema.Visibility // receivers that may see the surface; empty means the model
+	ExpiresAt    time.Time           // end of the surface; zero means no end
 }
 
-// surface is what a surface says of it.
+// surface returns the recorded form of o.
 func (o Offered) surface() schema.Surface {
 	s := schema.Surface{AvailableSourceRefs: schema.Refs(o.Sources...), CapabilityRefs: schema.Refs(o.Capabilities...)}
 	for _, who := range o.Visibility {
@@ -62,30 +62,30 @@ func (o Offered) surface() schema.Surface {
 	return s
 }
 
-// Wrapping names the rules by which a request's text is made of items: ids, or
-// references in JSON. How one item is wrapped is said by [window.Item].
+// Wrapping names the rules that build a request's text from items: ids, or references in
+// JSON. [window.Item] names the wrapper of one item.
 type Wrapping struct {
-	Policy    schema.Ref // how items are wrapped
-	Separator schema.Ref // how blocks are told apart
+	Policy    schema.Ref // rule that wraps items
+	Separator schema.Ref // rule that separates blocks
 }
 
-// of is the receiver of a text that is put together so.
+// of returns r with the rules of w.
 func (w Wrapping) of(r facts.Receiver) facts.Receiver {
 	r.Wrapping, r.Separator = w.Policy, w.Separator
 	return r
 }
 
-// Selection is what a runtime knows of a selection beyond its outcome. What is
-// left empty is unknown. Scores are on the items: see [window.Item].
+// Selection is the runtime's knowledge of a selection in addition to its outcome. Empty
+// fields are unknown. Scores are fields of the items: see [window.Item].
 type Selection struct {
-	Query     string     // what was looked for
-	Intent    string     // what the query is for
+	Query     string     // text that was searched for
+	Intent    string     // purpose of the query
 	Actor     schema.Ref // who decided
-	Rationale string     // why, for people
+	Rationale string     // reason, for people
 }
 
-// Call begins a model call. Ids are unique in the session; an empty one is
-// replaced by a UUIDv7.
+// Call begins a model call. Ids are unique in the session. An empty id is replaced by a
+// UUIDv7.
 func (t *Turn) Call(id string) *Call {
 	if id == "" {
 		id = uuid.Must(uuid.NewV7()).String()
@@ -96,29 +96,28 @@ func (t *Turn) Call(id string) *Call {
 // ID returns the call's id.
 func (c *Call) ID() string { return c.id }
 
-// Fit plans the call's window and records how it came about: the surface, the
-// selection, each rung of the pressure ladder if it had to be climbed, and the
-// budget; what one event cannot hold, in parts. All rungs are recorded, also
-// those that were skipped or not enough. Where the request fits at once, no rung
-// was used, and the budget alone says what was estimated (seed 000).
+// Fit plans the call's window and records the plan: the surface, the selection, the rungs
+// of the pressure ladder, and the budget. A record that does not fit into one event is
+// split into parts. If the request does not fit at once, all rungs are recorded, including
+// skipped and insufficient ones. If the request fits at once, Fit records no rung, and the
+// budget holds the estimate (seed 000).
 //
-// Tool outputs that the ladder shortened are also recorded as an elision. It holds
-// for later calls until one of them sends the whole item: go on with the plan's
-// Window. A summary that the work wrote is recorded as a compaction and as an item
-// of the size that the work gave. An item that the work itself added is not
-// recorded again. [Call.FitWithSummary] also records the digest of the text.
+// Tool outputs that the ladder shortened are also recorded as an elision. The elision holds
+// for later calls until one of them sends the whole item. Continue with the plan's Window.
+// A summary that the work wrote is recorded as a compaction and as an item. The item has
+// the size that the work gave. An item that the work itself added is not recorded again.
+// [Call.FitWithSummary] also records the digest of the text.
 //
-// An empty policy stands for the run's policy, where the run has one. The budget names
-// the rules of a window that did not fit at once.
+// An empty policy means the run's policy, if the run has one. The budget names the rules of
+// a window that did not fit at once.
 //
-// The work may be nil. If it panics, takes too long or gives nothing usable, that
-// is the outcome of its rung, and the next rung follows.
+// The work may be nil. If the work panics, takes too long or returns nothing usable, the
+// rung records this outcome, and the next rung follows.
 //
-// Errors: a *window.LimitError comes with the plan, and the facts are recorded;
-// where it would name an item by a withheld value, a [*WithheldError] comes in
-// its place, and nothing is recorded. With a *window.InvalidError nothing is,
-// either, nor where ctx ends while the work runs: that is a [*WorkError], and
-// there is no plan.
+// A *window.LimitError comes with the plan, and the facts are recorded. If its text would
+// hold a withheld value as an item's id, Fit returns a [*WithheldError] and records
+// nothing. Fit also records nothing with a *window.InvalidError. If ctx ends while the work
+// runs, Fit returns a [*WorkError] without a plan and records nothing.
 func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Policy, work Work) (window.Plan, error) {
 	var ended error
 	var asked window.Request
@@ -134,7 +133,7 @@ func (c *Call) Fit(ctx context.Context, items []window.Item, policy window.Polic
 	return plan, errors.Join(fitErr, told.recorded(c.turn.enter(ctx, arrivals, append(about, told.facts...)...)))
 }
 
-// about is what the facts of the call's plans share.
+// about returns the fields that the facts of the call's plans share.
 func (c *Call) about() facts.Call {
 	model := c.turn.model.Name
 	why := c.Selection
@@ -144,11 +143,11 @@ func (c *Call) about() facts.Call {
 	}
 }
 
-// estimator names what counts the tokens of a model.
+// estimator returns the name of the counter that counts the tokens of a model.
 func (c *Client) estimator(model string) string { return c.config.Counter.Count(model, "").Estimator }
 
-// plan plans the window and records nothing. Any error but a *window.LimitError
-// means that there is no plan to record.
+// plan plans the window and records nothing. After any error except a *window.LimitError
+// there is no plan to record.
 func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work, ended *error) (window.Plan, error) {
 	if own := c.turn.run.pressure; own != nil && policy.IsZero() {
 		policy = *own
@@ -158,7 +157,7 @@ func (c *Call) plan(items []window.Item, policy window.Policy, work window.Work,
 	case *ended != nil:
 		return window.Plan{}, fmt.Errorf("plan the window: %w", *ended)
 	case errors.Is(err, window.ErrContextLimit):
-		if withheld := c.turn.run.client.withheld.checkItems(items); withheld != nil { // the error names them
+		if withheld := c.turn.run.client.withheld.checkItems(items); withheld != nil { // the error names the items
 			return window.Plan{}, withheld
 		}
 		return plan, err
@@ -181,14 +180,14 @@ func (w *withheld) checkItems(items []window.Item) error {
 // hide is [withheld.hideError].
 func (c *Call) hide(err error) error { return c.turn.run.client.withheld.hideError(err) }
 
-// Receiver is who is to see an assembly.
+// Receiver is the reader of an assembly.
 type Receiver struct {
 	Target   schema.Visibility // such as [schema.VisibleTool]; required
 	ToolCall string            // the tool call that consumes the context; optional
 }
 
-// Assemble records the plan's window as ordered blocks for the model and
-// returns the assembly, whole also where it was recorded in parts. The error is
+// Assemble records the plan's window as ordered blocks for the model and returns the
+// assembly. The returned assembly is whole, even if it was recorded in parts. The error is
 // [ErrEmptyWindow] for a plan that selected nothing.
 func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.AssemblyCreated, error) {
 	asm, err := receiving{c.turn, c.Wrapping.of(facts.ToModel(c.id))}.assemble(ctx, plan)
@@ -198,9 +197,9 @@ func (c *Call) Assemble(ctx context.Context, plan window.Plan) (*schema.Assembly
 	return asm, err
 }
 
-// AssembleFor is Assemble for another receiver than the model, such as a tool call
-// that the call made. A receiver has one assembly a call. The error is an
-// [*InvalidError] for a receiver without a target.
+// AssembleFor is Assemble for a receiver other than the model, such as a tool call that the
+// call made. A receiver has one assembly per call. The error is an [*InvalidError] for a
+// receiver without a target.
 func (c *Call) AssembleFor(ctx context.Context, plan window.Plan, to Receiver) (*schema.AssemblyCreated, error) {
 	if to.Target == "" {
 		return nil, invalid("receiver", `must have a target, such as "tool"`)
@@ -221,7 +220,7 @@ func (c *Call) AssembleFor(ctx context.Context, plan window.Plan, to Receiver) (
 	return asm, nil
 }
 
-// receiving is where the facts of a receiver are recorded.
+// receiving is the turn and the receiver under which an assembly's facts are recorded.
 type receiving struct {
 	turn *Turn
 	to   facts.Receiver
@@ -241,8 +240,8 @@ func (r receiving) assemble(ctx context.Context, plan window.Plan) (*schema.Asse
 	return parts[0], nil
 }
 
-// Inject records that an assembly became visible to its target. The items are
-// those of the assembly, and the fact lists them where one event can hold them.
+// Inject records that an assembly became visible to its target. The items are the items of
+// the assembly. The fact lists them if one event can hold them.
 func (c *Call) Inject(ctx context.Context, asm *schema.AssemblyCreated, point schema.InjectionPoint) error {
 	if asm == nil || len(asm.OrderedBlocks) == 0 {
 		return fmt.Errorf("record %s: %w", schema.TypeInjectionApplied, ErrEmptyWindow)

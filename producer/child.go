@@ -12,42 +12,43 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Child describes a run inside another. What it does not say, it inherits, and
-// what it says can only narrow what it inherits.
+// Child describes a run inside another. An empty field is inherited. A set field can only
+// narrow the inherited value.
 type Child struct {
 	ID     string // defaults to a UUIDv7
 	Thread string // defaults to the parent's
 	Agent  string // defaults to the parent's
-	Place  Place  // what it leaves empty is the parent's
-	// Grants asks for part of the parent's grants; the zero value inherits.
+	Place  Place  // empty fields are the parent's
+	// Grants requests a part of the parent's grants; the zero value inherits all of them.
 	Grants grant.Request
-	// Resources are those that the child's manifest declares; none is inherited,
-	// and none gets more than runs above have of its kind.
+	// Resources are the resources that the child's manifest declares. The child inherits
+	// none. A resource gets no more than the runs above have of its kind.
 	Resources []Resource
-	// Limits are new ones, or lower than the parent's.
+	// Limits are new limits, or limits lower than the parent's.
 	Limits Limits
-	// Stores asks for some of the parent's stores; the zero value inherits.
+	// Stores requests some of the parent's stores; the zero value inherits all of them.
 	Stores           grant.Request
-	Tags             []string       // in addition to the inherited ones
-	Metadata         map[string]any // in addition to the inherited one
-	ConfigurableKeys []string       // in addition to the parent's
+	Tags             []string       // in addition to the inherited tags
+	Metadata         map[string]any // in addition to the inherited metadata
+	ConfigurableKeys []string       // in addition to the parent's keys
 	Pressure         *window.Policy // as in [Run]; defaults to the parent's
-	ContextWrite     *bool          // as in [Run]; the parent's says nothing of a child
+	ContextWrite     *bool          // as in [Run]; not inherited
 }
 
-// ErrDepth means that a child would nest deeper than the root run allowed.
+// ErrDepth means that the child would be nested deeper than the root run allows.
 var ErrDepth = errors.New("the run is nested as deep as its root allows")
 
-// ErrCycle means that a child has the id of the run it is opened in or of one
-// above that.
+// ErrCycle means that the requested id is the id of the parent run or of a run above it.
 var ErrCycle = errors.New("a run cannot be below itself")
 
-// Child records a run inside r with grants, limits, stores and resource modes
-// that are r's or fewer: all of it or, with an error, nothing, and then there is
-// no child. A request for grants that is malformed or would widen is recorded as
-// denied and returned as a [*grant.Error]. Other errors: [ErrDepth], [ErrCycle],
-// an [*InvalidError], which wraps [ErrWidened] where it asks for more than r
-// has, the cause of ctx where that has ended, and those of [Client.Record].
+// Child records a run inside r. Its grants, limits, stores and resource modes are r's or
+// fewer. With an error there is no child, and nothing of it is recorded. The exception is a
+// request for grants that is malformed or would widen. It is recorded as denied and
+// returned as a [*grant.Error].
+//
+// Other errors are [ErrDepth], [ErrCycle], an [*InvalidError], the cause of ctx where ctx
+// has ended, and errors of [Client.Record]. The [*InvalidError] wraps [ErrWidened] if the
+// child requests more than r has.
 func (r *RunContext) Child(ctx context.Context, c Child) (*RunContext, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("open a run: %w", context.Cause(ctx))
@@ -74,7 +75,7 @@ func (r *RunContext) Child(ctx context.Context, c Child) (*RunContext, error) {
 	return child, nil
 }
 
-// childID is the id of a child that r may have.
+// childID returns the requested id, or a new one, if r may have a child with this id.
 func (r *RunContext) childID(asked string) (string, error) {
 	if r.depth() >= r.maxDepth {
 		return "", fmt.Errorf("%w (%d)", ErrDepth, r.maxDepth)
@@ -89,7 +90,7 @@ func (r *RunContext) childID(asked string) (string, error) {
 	return id, nil
 }
 
-// child makes the run that c describes, all but its grants.
+// child makes the run that c describes, without its grants.
 func (r *RunContext) child(id string, c Child) (*RunContext, error) {
 	limits, err := r.limits.Narrow(c.Limits)
 	if err != nil {
@@ -145,7 +146,7 @@ func narrowStores(held []string, asked grant.Request) ([]string, error) {
 	return stores, nil
 }
 
-// inheritedFields names what a child has of its parent and did not set itself.
+// inheritedFields returns the names of the fields that a child has from its parent.
 func inheritedFields(parent, child *RunContext, asked Child) []string {
 	fields := []string{"root_run_id", "session_id", "max_depth"}
 	for _, f := range []struct {
@@ -182,10 +183,9 @@ func narrowedGrant(run string, parent grant.Set, request grant.Request, effectiv
 	return f
 }
 
-// deniedGrant records a refusal. The rule is grammar for a request that is
-// malformed by itself, protected_namespace for one that the policy refuses, and
-// narrow_only for one that asks for more than the parent has; seed 002 has one
-// code for all.
+// deniedGrant records a refusal. The rule is grammar for a malformed request,
+// protected_namespace for a request that the policy refuses, and narrow_only for a request
+// for more than the parent has. Seed 002 has one code for all three.
 func (r *RunContext) deniedGrant(run string, request grant.Request, why error) *schema.GrantDenied {
 	f := &schema.GrantDenied{Grant: schema.Grant{
 		GrantID: "grant:" + run, Grants: r.grants.Strings(), Rule: "narrow_only", Reason: why.Error(), Code: grant.CodeInvalid,

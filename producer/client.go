@@ -21,60 +21,58 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// Config says who produces and where to. Start from DefaultConfig.
+// Config names the producer and its destination. Start from DefaultConfig.
 type Config struct {
-	// NATS is the connection to publish on; the client does not close it.
-	// Required. One that reconnects for ever (nats.MaxReconnects(-1)) survives
-	// any outage of the server.
+	// NATS is the connection to publish on; the client does not close it. Required. A
+	// connection that reconnects forever (nats.MaxReconnects(-1)) survives any outage of
+	// the server.
 	NATS *nats.Conn
-	// Tenant and Runtime name the installation. Default to schema.DefaultTenant
-	// and schema.DefaultRuntime.
+	// Tenant and Runtime name the installation. They default to schema.DefaultTenant and
+	// schema.DefaultRuntime.
 	Tenant, Runtime string
-	// Instance tells processes of one runtime apart; two that run at once must
-	// differ. Defaults to the outbox's, which it must be if there is one, or else
-	// to a random UUID.
+	// Instance distinguishes processes of one runtime. Processes that run at the same time
+	// must have different instances. With an outbox, Instance is empty or the outbox's.
+	// Without an outbox, it defaults to a random UUID.
 	Instance string
-	// Outbox keeps facts on disk until the stream has them; see package outbox.
-	// The client does not close it, and no other client may use it. Nil keeps
-	// them in memory only.
+	// Outbox keeps facts on disk until the stream has stored them; see package outbox. The
+	// client does not close the outbox, and no other client may use it. Nil keeps facts in
+	// memory only.
 	Outbox publish.Outbox
-	// Key makes content digests. The zero key makes none.
+	// Key makes content digests. The zero key makes no digests.
 	Key schema.Key
-	// Guard withholds values from everything that is published. Nil withholds
-	// nothing.
+	// Guard withholds values from all published data. Nil withholds nothing.
 	Guard *redact.Guard
-	// Detector finds secrets that the guard does not know. Nil detects none.
+	// Detector finds secrets that the guard does not know. Nil detects nothing.
 	Detector Detector
-	// GrantPolicy protects namespaces from being granted to any run. The zero
-	// value protects none.
+	// GrantPolicy protects namespaces from grants to any run. The zero value protects none.
 	GrantPolicy grant.Policy
-	// ItemTypes are the types of item log entries that are taken besides those of
-	// seed 003. Nil takes every extension that is well formed, see
-	// [ParseItemType].
+	// ItemTypes are the extension types that item log entries may have, in addition to the
+	// types of seed 003. Nil accepts every well-formed extension, see [ParseItemType].
 	ItemTypes []ItemType
-	// Counter counts tokens. Nil counts with a counter of the client's own.
+	// Counter counts tokens. Nil means a new counter for this client.
 	Counter *window.Counter
-	// Linger is the longest that a fact waits for its batch. 0 means 100 ms.
+	// Linger is the longest time that a fact waits for its batch. 0 means 100 ms.
 	Linger time.Duration
-	// StreamWait is how long a seal waits for the stream at most when there is an
-	// outbox, before it is content with that. 0 means 1 s.
+	// StreamWait is the longest time that a seal waits for the stream if there is an
+	// outbox. After this time the copy in the outbox is enough. 0 means 1 s.
 	StreamWait time.Duration
-	// MaxQueued is how many facts wait in memory at most, while the stream, or
-	// the outbox if there is one, takes none. 0 means DefaultMaxQueued.
+	// MaxQueued is the largest number of facts that wait in memory while neither the stream
+	// nor the outbox accepts facts. 0 means DefaultMaxQueued.
 	MaxQueued int
-	// WhenFull says what becomes of one more. Defaults to Refuse.
+	// WhenFull decides what happens to the next fact when the queue is full. Defaults to
+	// Refuse.
 	WhenFull WhenFull
-	// BlockFor bounds how long facts that come one after the other wait for room,
-	// in all, when WhenFull is Block. 0 means 1 s.
+	// BlockFor is the longest total time that successive facts wait for room when WhenFull
+	// is Block. 0 means 1 s.
 	BlockFor time.Duration
-	// Clock tells when facts happen. Defaults to time.Now.
+	// Clock returns the time of facts. Defaults to time.Now.
 	Clock func() time.Time
-	// Log gets what an operator should know and no error says: see
-	// [Client.TakenIDs]. Nil discards it.
+	// Log receives messages for operators that no error reports: see [Client.TakenIDs]. Nil
+	// discards them.
 	Log *slog.Logger
 }
 
-// defaultLinger is the design's.
+// defaultLinger is set by the design.
 const defaultLinger, defaultStreamWait, defaultBlockFor = 100 * time.Millisecond, time.Second, time.Second
 
 // DefaultConfig publishes on nc under the default names.
@@ -85,7 +83,7 @@ func DefaultConfig(nc *nats.Conn) Config {
 	}
 }
 
-// Validate reports what is wrong with c and changes nothing.
+// Validate returns an error for invalid fields of c and changes nothing.
 func (c Config) Validate() error {
 	switch {
 	case c.NATS == nil:
@@ -106,7 +104,7 @@ func (c Config) Validate() error {
 	return c.validateContract()
 }
 
-// validateContract checks what every client needs, whatever its transport.
+// validateContract checks the fields that every client needs, with any transport.
 func (c Config) validateContract() error {
 	for _, t := range c.ItemTypes {
 		if _, err := ParseItemType(string(t)); err != nil {
@@ -166,18 +164,20 @@ type Client struct {
 	transport publish.Transport
 	withheld  *withheld
 
-	mu        sync.Mutex       // guards the next three; held while a fact is queued, so that order is sequence
-	sequences map[string]int64 // last used, by session
-	losses    map[string]loss  // dropped and not recorded as such yet, by session
-	dropped   int64            // facts ever dropped
+	// mu guards sequences, losses and dropped. It is held while a fact is queued, so facts
+	// queue in order of sequence.
+	mu        sync.Mutex
+	sequences map[string]int64 // last used sequence, by session
+	losses    map[string]loss  // dropped sequences without a record of the loss, by session
+	dropped   int64            // number of all dropped facts
 
 	logsMu sync.Mutex // guards logs
 	logs   map[threadKey]*itemLog
 }
 
-// Connect checks that the stream is there and returns a client. With an outbox
-// the server may be away: what waits in the outbox is sent, before all else, once
-// it is back, and the sequences of its instance go on where they were.
+// Connect checks that the stream exists and returns a client. With an outbox, the server
+// may be unavailable. Events that wait in the outbox are sent first when the server is
+// available again. The sequences of the outbox's instance continue after the last used one.
 func Connect(ctx context.Context, c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -202,15 +202,16 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	if c.Outbox != nil {
 		client.transport = publish.NewOutboxTransport(p, c.StreamWait)
 		if err := client.resume(c.Outbox); err != nil {
-			return nil, fmt.Errorf("go on where the outbox was: %w", err)
+			return nil, fmt.Errorf("continue from the outbox: %w", err)
 		}
 		p.KeepIn(c.Outbox)
 	}
 	return client, nil
 }
 
-// checkStream reports that there is no stream. Where the server may be away,
-// only the server itself can say so; an account that may only publish is not told.
+// checkStream returns an error if there is no stream. If the server may be unavailable,
+// only an answer of the server counts. An account with only the right to publish gets no
+// answer.
 func checkStream(ctx context.Context, js jetstream.JetStream, mayBeAway bool) error {
 	if mayBeAway && !js.Conn().IsConnected() {
 		return nil
@@ -222,9 +223,9 @@ func checkStream(ctx context.Context, js jetstream.JetStream, mayBeAway bool) er
 	return fmt.Errorf("find the stream for %s (run `ctxledger migrate`): %w", schema.AllSubjects, err)
 }
 
-// NewClient returns a client that hands its events to t, and needs no
-// connection: Config.NATS, Linger and MaxQueued are not looked at. Runtimes use
-// [Connect]; this is for other transports, such as producertest's.
+// NewClient returns a client that gives its events to t. The client needs no connection and
+// ignores Config.NATS, Linger and MaxQueued. Runtimes use [Connect]. NewClient is for other
+// transports, such as producertest's.
 func NewClient(c Config, t publish.Transport) (*Client, error) {
 	if err := c.validateContract(); err != nil {
 		return nil, err
@@ -245,40 +246,39 @@ func NewClient(c Config, t publish.Transport) (*Client, error) {
 	return client, nil
 }
 
-// Record queues one fact with the given ids, the next sequence of its session
-// and a time from the clock, and never waits for the stream. A nil error is not
-// yet durable: see [Client.Flush]. With an error nothing was recorded, and no
-// sequence is used up.
+// Record queues one fact with the given ids, the next sequence of its session and a time
+// from the clock. Record never waits for the stream. A nil error does not mean that the
+// fact is durable: see [Client.Flush]. With an error, nothing was recorded, and no sequence
+// is used.
 //
-// Values that the guard withholds are masked in the fact's data, and in front of
-// the fact a redaction is recorded for each policy. Ids are not masked, since
-// two would become one: an event with such a value in its subject or in ids is
-// refused as a [*WithheldError], as is one that would be none when masked.
+// Record masks withheld values in the fact's data. Before the fact, it records one
+// redaction for each policy. Ids are not masked, because two different ids would become
+// equal. Record refuses an event with a withheld value in its subject or ids as a
+// [*WithheldError]. It also refuses an event that violates the contract after masking.
 //
-// The client writes schema version and event type into fact and keeps no
-// reference to it. Errors: schema.Violations for a fact that the contract
-// refuses, [*WithheldError], [nats.ErrMaxPayload], [publish.ErrQueueFull]; none of
-// their texts holds a withheld value. Config.WhenFull may have it wait for room,
-// or drop the fact: then there is no error, the sequence is used up, and the
-// stream gets a record of the loss.
+// The client writes schema version and event type into fact and keeps no reference to it.
+// Errors are schema.Violations for a fact that the contract refuses, [*WithheldError],
+// [nats.ErrMaxPayload] and [publish.ErrQueueFull]. Their texts hold no withheld value.
+// Depending on Config.WhenFull, Record waits for room or drops the fact. For a dropped fact
+// there is no error. Its sequence is used, and the stream gets a record of the loss.
 func (c *Client) Record(ctx context.Context, fact schema.Fact, ids schema.Correlation) (*schema.Event, error) {
 	var recorded *schema.Event
 	err := c.record(ctx, ids, submission{facts: []schema.Fact{fact}, event: &recorded})
 	return recorded, err
 }
 
-// submission is facts on their way to the queue: all are queued, in order, or
+// submission is a group of facts on the way to the queue: all are queued, in order, or
 // none. Exactly one of facts and numbered is set.
 type submission struct {
 	facts []schema.Fact
-	// numbered makes a fact that holds its own sequence. It is called with the
-	// sequences locked, and must only compute.
+	// numbered makes a fact that holds its own sequence. It is called with the sequences
+	// locked and must only compute.
 	numbered func(sequence int64) schema.Fact
-	used     func(sequence int64) // called, in order, with each sequence that was used; may be nil
-	event    **schema.Event       // where to put the last event; may be nil
+	used     func(sequence int64) // called in order with each used sequence; may be nil
+	event    **schema.Event       // destination of the last event; may be nil
 }
 
-// record queues facts and, before each, the redactions that the guard made in it.
+// record queues facts. It queues the redactions of a fact before the fact.
 func (c *Client) record(ctx context.Context, ids schema.Correlation, s submission) error {
 	ids.Tenant, ids.RuntimeID = c.config.Tenant, c.config.Runtime
 	var events []*schema.Event
@@ -306,8 +306,8 @@ func (c *Client) record(ctx context.Context, ids schema.Correlation, s submissio
 	}
 }
 
-// queue gives events their sequences and hands them to the transport, behind the
-// record of what its session lost before.
+// queue gives events their sequences and passes them to the transport. The record of the
+// session's earlier losses goes first.
 func (c *Client) queue(ctx context.Context, ids schema.Correlation, s submission, events []*schema.Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,9 +350,9 @@ func (c *Client) queue(ctx context.Context, ids schema.Correlation, s submission
 	return nil
 }
 
-// Flush returns once the stream has stored every fact recorded so far. After an
-// error the facts are still queued and are sent when the stream is back; Flush
-// may be called again.
+// Flush returns when the stream has stored every fact recorded so far. After an error the
+// facts are still queued and are sent when the stream is available again. Flush may be
+// called again.
 func (c *Client) Flush(ctx context.Context) error {
 	for {
 		lost := c.hasLosses()
@@ -363,7 +363,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 }
 
-// Err says why the oldest recorded facts are not in the stream yet, or nil; see
+// Err returns why the oldest recorded facts are not yet in the stream, or nil; see
 // [publish.Publisher.Err].
 func (c *Client) Err() error { return c.transport.Err() }
 

@@ -11,15 +11,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrCompactionEnded means that a compaction was completed, failed or discarded
-// already. Each has one end; nothing more is recorded.
+// ErrCompactionEnded means that a compaction was already completed, failed or discarded.
+// Each compaction has one end. Nothing more is recorded.
 var ErrCompactionEnded = errors.New("the compaction has ended")
 
-// Compaction says what a summary is to replace (seed 004, ACTX-AR-COMPACT-001).
+// Compaction describes the replacement of items by a summary (seed 004,
+// ACTX-AR-COMPACT-001).
 type Compaction struct {
-	ID     string        // unique in the session; defaults to one made of the call's
-	Window []window.Item // as it is before
-	// Source are ids of Window, in its order: what the summary is to stand for.
+	ID     string        // unique in the session; derived from the call's id by default
+	Window []window.Item // window before the compaction
+	// Source are the ids of the items that the summary replaces, in the order of Window.
 	// See [window.Oldest].
 	Source []string
 	// Method defaults to an abstractive summary, Trigger to token pressure,
@@ -27,48 +28,49 @@ type Compaction struct {
 	Method            schema.CompactionMethod
 	Trigger           schema.CompactionTrigger
 	ReplacementPolicy string
-	// Goals are ids of the goals in force before it, such as those of a task list.
+	// Goals are the ids of the goals in force before the compaction, such as goals of a
+	// task list.
 	Goals []string
 }
 
-// Summary is what a runtime's model made of the source. Its text is counted,
-// digested and masked as any content, and stays in the process. Its CallID is
-// that of the model call which wrote it.
+// Summary is the runtime's summary of the source, written by a model. Its text is counted,
+// digested and masked like other content, and stays in the process. CallID is the id of the
+// model call that wrote the summary.
 type Summary struct {
 	Content
-	// Model is the one that wrote it, and Billed what its provider said of that call.
-	// They are recorded as a call of its own, which CallID then has to name.
+	// Model is the model that wrote the summary. Billed is the provider's bill of that
+	// call. The two are recorded as a separate call, which CallID then must name.
 	Model         string
 	Billed        *Billed
-	Goals         []string       // ids of the goals that it keeps
-	Coverage      map[string]any // what it covers, in the summariser's words and counts
-	LossNotes     []string       // what it leaves out
-	OpenQuestions []string       // what it leaves open
-	Validation    any            // whether and how it was checked
-	// Reinjected is state that is put back beside it. Add its items first.
+	Goals         []string       // ids of the goals that the summary keeps
+	Coverage      map[string]any // what the summary covers, in the summarizer's words and counts
+	LossNotes     []string       // content that the summary leaves out
+	OpenQuestions []string       // questions that the summary leaves open
+	Validation    any            // result of the summary's check, if any
+	// Reinjected is state that is put back next to the summary. Add its items first.
 	Reinjected []window.Reinjected
 }
 
-// Summarizer writes the summary of a source. It is run as [Work] is.
+// Summarizer writes the summary of a source. It runs in the same way as [Work].
 type Summarizer func(ctx context.Context, source []window.Item) (Summary, error)
 
-// OpenCompaction is a compaction that has started and not ended. It ends once,
-// as completed, failed or discarded; each is a fact of its own. A runtime that
-// stops before leaves the start alone, and no later reader can take that for a
-// success. Safe for concurrent use.
+// OpenCompaction is a compaction that has started and has not ended. It ends once:
+// completed, failed or discarded. Each end is a fact. If the runtime stops before the end,
+// the ledger has only the start, and readers do not count the compaction as a success. Safe
+// for concurrent use.
 type OpenCompaction struct {
 	call   *Call
 	plan   window.Compaction
-	fact   schema.Compaction // what all its facts share
+	fact   schema.Compaction // fields that all its facts share
 	common schema.Common
 
 	mu    sync.Mutex // guards ended; held while an end is recorded
 	ended bool
 }
 
-// Compact records that a stretch of the window is about to be replaced. The
-// error is a *window.InvalidError for a source that cannot be: nothing, items
-// that are not in the window, pinned or fixed ones, part of a tool call.
+// Compact records the start of a compaction. The error is a *window.InvalidError for a
+// source that cannot be replaced. Such a source is empty, or has items that are not in the
+// window, pinned, fixed, or part of a tool call.
 //
 //	comp, err := call.Compact(ctx, producer.Compaction{Window: items, Source: source})
 //	items, err = comp.Run(ctx, summarizer) // or Complete, Fail, Discard
@@ -88,7 +90,8 @@ func (c *Call) Compact(ctx context.Context, what Compaction) (*OpenCompaction, e
 	return o, nil
 }
 
-// compaction is what all facts of one share: references, and no copy.
+// compaction returns the fields that all facts of one compaction share. They are references
+// and hold no copies.
 func (c *Call) compaction(what Compaction, plan window.Compaction) schema.Compaction {
 	log, first, last := c.turn.run.log, plan.Source[0].ID, plan.Source[len(plan.Source)-1].ID
 	f := schema.Compaction{
@@ -119,8 +122,8 @@ func (c *Call) compaction(what Compaction, plan window.Compaction) schema.Compac
 	return f
 }
 
-// leaveOutRefs takes out lists that no event holds, and says so in the facts;
-// the source window names the stretch all the same.
+// leaveOutRefs removes lists that are too large for one event, and marks the facts. The
+// source window still names the items.
 func (o *OpenCompaction) leaveOutRefs() {
 	left := make(map[string]any)
 	for name, list := range map[string]*[]schema.Ref{"source_item_refs": &o.fact.SourceItemRefs, "retained_tail_refs": &o.fact.RetainedTailRefs} {
@@ -133,18 +136,19 @@ func (o *OpenCompaction) leaveOutRefs() {
 	}
 }
 
-// tooMany reports whether references take more than their part of one event.
+// tooMany reports whether references take more than their share of one event.
 func tooMany(refs []schema.Ref) bool {
 	return len(facts.Chunk(refs, facts.MaxPartBytes/3, facts.RefBytes)) > 1
 }
 
-// Complete records the summary as an item and as a summary, that it now stands
-// for the source, and what was put back beside it; all or none. It returns the
-// window after it. With an error nothing is recorded, and the compaction is
-// still open: a summary that is not smaller, window.ErrNotSmaller, is to be
-// discarded. Others are [ErrCompactionEnded], a *window.InvalidError for a
-// summary or state that cannot stand there, and an [*InvalidError] for a summary
-// without text.
+// Complete records the summary as an item and as a summary, its replacement of the source,
+// and the state that was put back. All facts are recorded, or none. It returns the window
+// after the compaction.
+//
+// With an error nothing is recorded, and the compaction is still open. After
+// window.ErrNotSmaller, discard the summary. Other errors are [ErrCompactionEnded], a
+// *window.InvalidError for a summary or state that the window cannot hold, and an
+// [*InvalidError] for a summary without text.
 func (o *OpenCompaction) Complete(ctx context.Context, s Summary) ([]window.Item, error) {
 	a, err := o.call.arriveSummary(s)
 	if err != nil {
@@ -172,7 +176,7 @@ func (o *OpenCompaction) complete(ctx context.Context, a arrival, s Summary, met
 	return after, nil
 }
 
-// completed is the window with the summary in it, and the fact of that.
+// completed returns the window with the summary, and the fact of the completed compaction.
 func (o *OpenCompaction) completed(a arrival, s Summary) ([]window.Item, *schema.CompactionCompleted, error) {
 	after, err := o.plan.Window(a.item, s.Reinjected...)
 	if err != nil {
@@ -184,9 +188,8 @@ func (o *OpenCompaction) completed(a arrival, s Summary) ([]window.Item, *schema
 	return after, done, nil
 }
 
-// Fail records that no summary came about, and why; the window stands. The
-// reason is required and quotes no content. The error may be
-// [ErrCompactionEnded].
+// Fail records the reason for a missing summary; the window does not change. The reason is
+// required and quotes no content. The error may be [ErrCompactionEnded].
 func (o *OpenCompaction) Fail(ctx context.Context, reason string) error {
 	if reason == "" {
 		return invalid("reason", "must be given")
@@ -194,7 +197,8 @@ func (o *OpenCompaction) Fail(ctx context.Context, reason string) error {
 	return o.fail(ctx, Summary{}, reason)
 }
 
-// fail is Fail where the summary that cannot stand was written by a call of its own.
+// fail is Fail for a summary that was written by its own call and that the window cannot
+// hold.
 func (o *OpenCompaction) fail(ctx context.Context, s Summary, reason string) error {
 	f := &schema.CompactionFailed{Common: o.common, Compaction: o.fact}
 	f.Reason = reason
@@ -205,7 +209,7 @@ func (o *OpenCompaction) fail(ctx context.Context, s Summary, reason string) err
 	return o.endWithout(ctx, s, f)
 }
 
-// endWithout ends the compaction by a fact that has no summary stand, and records the call
+// endWithout ends the compaction by a fact without a valid summary, and records the call
 // that wrote the summary.
 func (o *OpenCompaction) endWithout(ctx context.Context, s Summary, f schema.Fact) error {
 	err := o.end(func() error { return o.call.turn.Record(ctx, append(s.writing(), f)...) })
@@ -215,9 +219,9 @@ func (o *OpenCompaction) endWithout(ctx context.Context, s Summary, f schema.Fac
 	return err
 }
 
-// Discard records that a summary came about and is not used, and why; the window
-// stands. The summary is counted and named, and becomes no item and no summary
-// of the ledger. The reason is required and quotes no content. The error may be
+// Discard records that a written summary is not used, and the reason; the window does not
+// change. The summary is counted and named. It becomes no item and no summary of the
+// ledger. The reason is required and quotes no content. The error may be
 // [ErrCompactionEnded].
 func (o *OpenCompaction) Discard(ctx context.Context, s Summary, reason string) error {
 	if reason == "" {
@@ -237,14 +241,14 @@ func (o *OpenCompaction) Discard(ctx context.Context, s Summary, reason string) 
 	return o.endWithout(ctx, s, f)
 }
 
-// Run lets the runtime's function write the summary and ends the compaction by
-// what came of it: completed; failed where the function panicked, hung, returned
-// an error or a summary that cannot stand there; discarded where the summary is
-// not smaller than what it stands for. It returns the window after it, which is
-// the one before with any error.
+// Run calls the runtime's function for the summary and ends the compaction by the result.
+// The end is failed if the function panicked, hung, returned an error or a summary that the
+// window cannot hold. The end is discarded if the summary is not smaller than its source.
+// Otherwise the end is completed. Run returns the window after the compaction. With any
+// error, this is the unchanged window.
 //
-// Errors: a [*WorkError], what [OpenCompaction.Complete] returns, and those of
-// recording. The end is recorded also where ctx has ended.
+// Errors are a [*WorkError], errors of [OpenCompaction.Complete], and errors of recording.
+// The end is recorded even if ctx has ended.
 func (o *OpenCompaction) Run(ctx context.Context, summarize Summarizer) ([]window.Item, error) {
 	s, err := work(ctx, func(ctx context.Context) (Summary, error) { return summarize(ctx, slices.Clone(o.plan.Source)) })
 	always := context.WithoutCancel(ctx)
@@ -257,7 +261,7 @@ func (o *OpenCompaction) Run(ctx context.Context, summarize Summarizer) ([]windo
 	return o.plan.Before(), errors.Join(err, o.giveUp(always, s, err))
 }
 
-// giveUp records the end that an error of Run makes.
+// giveUp records the end that belongs to an error of Run.
 func (o *OpenCompaction) giveUp(ctx context.Context, s Summary, why error) error {
 	var unusable *WorkError
 	switch {
@@ -273,7 +277,7 @@ func (o *OpenCompaction) giveUp(ctx context.Context, s Summary, why error) error
 	return o.fail(ctx, s, "the summary could not be recorded")
 }
 
-// end records the one end.
+// end records the one end of the compaction.
 func (o *OpenCompaction) end(record func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -285,14 +289,14 @@ func (o *OpenCompaction) end(record func() error) error {
 	return err
 }
 
-// describe fills in what is known once there is a summary.
+// describe fills in the fields that are known when there is a summary.
 func (o *OpenCompaction) describe(f *schema.Compaction, a arrival, s Summary) {
 	f.SummaryRef, f.SummarizerCallID = schema.Ref(a.item.ID), s.CallID
 	f.Coverage, f.LossNotes, f.Validation = s.Coverage, s.LossNotes, s.Validation
 	f.Reinjected = reinjected(s.Reinjected)
 }
 
-// reinjected is what is put back beside a summary, as it is recorded.
+// reinjected returns the recorded form of the state that is put back next to a summary.
 func reinjected(state []window.Reinjected) (list []schema.Reinjected) {
 	for _, r := range state {
 		list = append(list, schema.Reinjected{Kind: r.Kind, Ref: schema.Ref(r.Item.ID), Tokens: new(int64(r.Item.Tokens))})

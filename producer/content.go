@@ -9,63 +9,64 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Content is a piece of text that enters a run's context. The text itself is
-// counted and digested, and stays in the process.
+// Content is a piece of text that enters a run's context. The text is counted and digested,
+// and stays in the process.
 type Content struct {
-	// ID is unique in the session; required. Content with an id that an earlier
-	// turn added is the same item anew: it is recorded and logged again, and its
-	// newest position counts.
+	// ID is unique in the session; required. Content with an id of an earlier turn is the
+	// same item: it is recorded and logged again, and its newest position counts.
 	ID          string
-	Title       string // for people; shown, so nothing secret
-	ContextKind string // the standard's word, such as "file_excerpt"
-	Layer       string // what it is counted under in the window
+	Title       string // for people; shown, must hold no secrets
+	ContextKind string // kind of the standard, such as "file_excerpt"
+	Layer       string // layer that counts the item in the window
 	Role        string // system, user, assistant, tool
 	Kind        window.Kind
 	Text        string
-	SourceURI   string // where it came from; optional
+	SourceURI   string // origin of the content; optional
 	SourceKind  string
-	Wrapper     string // what stands around it in a request; optional
-	// Sources are further ones, or one that has no URI. Selectors say which part of each.
+	Wrapper     string // text around the item in a request; optional
+	// Sources are further sources, or a source without a URI. Selectors name the used part
+	// of each source.
 	Sources    []schema.SourceRef
 	ToolName   string // of a tool call
 	ToolCallID string // of a tool call and its results
-	CallID     string // the model call that produced it
-	Priority   int    // among retrieved items the lowest is dropped first
+	CallID     string // model call that produced the content
+	Priority   int    // the retrieved item with the lowest priority is dropped first
 	Pinned     bool   // never dropped, trimmed or elided
 	Essential  bool   // never dropped as retrieved context
-	Resource   string // the run's resource whose provider gave it; optional
-	Reads      string // the file or resource that a tool result shows
-	Ephemeral  bool   // soon out of date, such as a status; for elision policies
-	// Parts are what the content has beside its Text, such as images and files (seed
+	Resource   string // resource of the run whose provider returned the content; optional
+	Reads      string // file or resource that a tool result shows
+	Ephemeral  bool   // soon out of date, for example a status; used by elision policies
+	// Parts are the content's parts in addition to Text, such as images and files (seed
 	// 003), in order. They count in the item's size.
 	Parts []Part
-	// Offers are items and sources that the text proposes to the model, such as
-	// memory to read. OfferedBy is the item whose offer the model accepted with this
-	// one. Both are ids, or references in JSON.
+	// Offers are items and sources that the text proposes to the model, such as memory to
+	// read. OfferedBy is the item whose offer the model accepted with this content. Both
+	// are ids, or references in JSON.
 	Offers    []string
 	OfferedBy string
-	// ItemType is that of the entry in the item log. Defaults to what Kind says;
-	// reasoning and extensions say it themselves.
+	// ItemType is the type of the entry in the item log. Defaults to the type of Kind. It
+	// is required for reasoning and extensions.
 	ItemType ItemType
-	Status   ItemStatus // of that entry
-	// Markers say what the entry holds beyond its type: a summary of the reasoning,
-	// encrypted reasoning, a refusal.
+	Status   ItemStatus // status of the log entry
+	// Markers describe the content of the log entry: a summary of the reasoning, encrypted
+	// reasoning, a refusal.
 	Markers    []schema.LogMarker
-	PolicyRefs []string // of a redaction
-	// Redaction says how much of it is withheld; empty is nothing. What the
-	// guard withholds is added.
+	PolicyRefs []string // policies of a redaction
+	// Redaction is the withheld part of the content; empty means none. The client adds the
+	// guard's redactions.
 	Redaction       schema.RedactionState
 	RedactionReason string
 }
 
-// Add records content as an item of the run and, where it is part of the
-// conversation or has an item type, as an entry of the thread's item log: both,
-// or with an error nothing. It returns the item for planning, with its size in
-// tokens of model's tokenizer; that of a model with no public tokenizer is
-// estimated, and the fact's estimator says so. What the guard withholds from the
-// text is counted, digested and sized as masked: send the model that, too, by
-// masking with the same guard. The error is an [*InvalidError] for an item type
-// or status that is none, or one of [Client.Record].
+// Add records content as an item of the run. If the content is part of the conversation or
+// has an item type, Add also records an entry of the thread's item log. Add records both,
+// or with an error neither. It returns the item for planning, with its size in tokens of
+// model's tokenizer. Without a public tokenizer the size is an estimate, which the fact's
+// estimator shows.
+//
+// Withheld text is counted, digested and sized in its masked form. Send the masked form to
+// the model too: mask the text with the same guard. The error is an [*InvalidError] for an
+// invalid item type or status, or an error of [Client.Record].
 func (r *RunContext) Add(ctx context.Context, model string, c Content) (window.Item, error) {
 	return r.add(ctx, model, c, r.IDs, nil)
 }
@@ -82,7 +83,7 @@ func (r *RunContext) add(ctx context.Context, model string, c Content, ids schem
 	return a.item, nil
 }
 
-// planned is the item as plans see it.
+// planned returns the item for plans.
 func (c Content) planned(count window.Count, digest string) window.Item {
 	item := window.Item{
 		ID: c.ID, Layer: c.Layer, Kind: c.Kind, Role: c.Role, Tokens: count.Tokens, Priority: c.Priority,
@@ -95,7 +96,7 @@ func (c Content) planned(count window.Count, digest string) window.Item {
 	return item
 }
 
-// item describes content whose text is masked already.
+// item returns the item of content with masked text.
 func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 	item := schema.Item{
 		ItemID: of.ID, ContextKind: of.ContextKind, Title: of.Title, ContentMode: schema.ContentOpaque,
@@ -120,9 +121,8 @@ func (c *Client) item(of Content, text string, count window.Count) schema.Item {
 	return item
 }
 
-// redact marks c with what the guard withheld from it, and returns the facts of
-// that, one a policy. A runtime that withheld more than the guard has its own
-// word on the state.
+// redact marks c with the guard's redactions and returns their facts, one for each policy.
+// If the runtime itself withheld more than the guard, the runtime's state stays.
 func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact) {
 	for _, hits := range byPolicy(hits) {
 		hit := hits[0]
@@ -140,8 +140,8 @@ func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact)
 	return facts
 }
 
-// itemType is the type of an entry of the client's logs, checked; empty where
-// the content is not logged.
+// itemType returns the checked type of an entry of the client's logs. It returns "" if the
+// content is not logged.
 func (c *Client) itemType(of Content) (ItemType, error) {
 	if of.ItemType == "" {
 		return kindType(of.Kind), nil
@@ -151,17 +151,17 @@ func (c *Client) itemType(of Content) (ItemType, error) {
 		return "", err
 	}
 	if registered := c.config.ItemTypes; registered != nil && t.Extension() && !slices.Contains(registered, t) {
-		return "", invalid("item type", "is an extension that Config.ItemTypes does not have")
+		return "", invalid("item type", "is an extension that Config.ItemTypes does not list")
 	}
 	return t, nil
 }
 
-// arrival is content on its way into a run's context: counted, digested and
-// masked, and not recorded yet.
+// arrival is content that enters a run's context. It is counted, digested and masked, and
+// not yet recorded.
 type arrival struct {
 	item  window.Item
-	facts []schema.Fact       // all but the entry in the item log
-	entry *schema.LogAppended // without its position; nil where it is not logged
+	facts []schema.Fact       // all facts except the entry in the item log
+	entry *schema.LogAppended // without its position; nil if the content is not logged
 }
 
 func (r *RunContext) arrive(model string, c Content) (arrival, error) {
@@ -176,7 +176,7 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 		return arrival{}, r.client.withheld.hideError(err)
 	}
 	if _, declared := r.bindings[c.Resource]; c.Resource != "" && !declared {
-		return arrival{}, invalid("content resource", "is none that the run declares")
+		return arrival{}, invalid("content resource", "is not a resource that the run declares")
 	}
 	guard := r.client.withheld.guard()
 	text, hits := guard.Mask(c.Text)
@@ -209,11 +209,11 @@ func (r *RunContext) arrive(model string, c Content) (arrival, error) {
 	return a, nil
 }
 
-// fact is the item as it is recorded.
+// fact returns the recorded form of the item.
 func (a arrival) fact() *schema.ItemAdded { return a.facts[len(a.facts)-1].(*schema.ItemAdded) }
 
-// enter hands record what an arrival is to record. Where it is logged, it takes
-// the next position of the log, which is used up if record succeeds.
+// enter passes the facts of an arrival to record. A logged arrival takes the next position
+// of the log. The position is used if record succeeds.
 func (r *RunContext) enter(a arrival, record func([]schema.Fact) error) error {
 	if a.entry == nil {
 		err := record(a.facts)
@@ -228,9 +228,8 @@ func (r *RunContext) enter(a arrival, record func([]schema.Fact) error) error {
 	})
 }
 
-// enter records arrivals, and facts about them, all or none. Only the first arrival may
-// have an entry in the item log. An id that the turn has added before is an
-// [*InvalidError].
+// enter records arrivals and facts about them, all or none. Only the first arrival may have
+// an entry in the item log. An id that the turn has already added gives an [*InvalidError].
 func (t *Turn) enter(ctx context.Context, arrivals []arrival, about ...schema.Fact) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -240,7 +239,7 @@ func (t *Turn) enter(ctx context.Context, arrivals []arrival, about ...schema.Fa
 	var rest []schema.Fact
 	for i, a := range arrivals {
 		if t.added[a.item.ID] || i > 0 && arrivals[0].item.ID == a.item.ID {
-			return invalid("content id", "is that of another item of the turn")
+			return invalid("content id", "is already the id of another item of the turn")
 		}
 		if i > 0 {
 			rest = append(rest, a.facts...)

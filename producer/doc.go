@@ -1,5 +1,4 @@
-// Package producer is what an agent runtime imports to record the life of its
-// context windows.
+// Package producer is the SDK with which an agent runtime records its context windows.
 //
 //	client, err := producer.Connect(ctx, producer.DefaultConfig(nc))
 //	run, err := client.Open(ctx, producer.Run{Session: "s_42", Agent: "coder", Grants: grant.Set{"app/repo"}})
@@ -16,148 +15,146 @@
 //
 //	RunContext, Turn, Call ── schema.Fact ──▶ Client.Record ── guard, contract, sequence ──▶ Publisher ── atomic batch ──▶ JetStream
 //
-// What the methods record is decided by pure functions of their arguments; the
-// Client adds identity, order and time. Recording never waits for the stream:
-// only Missing, Seal and Flush do, as long as their context lets them. Seal a turn
-// that failed as well, and Flush before the program ends: facts that nobody waited
-// for go out within Config.Linger, and are lost where it ends before that.
+// Pure functions compute the facts from the arguments of the methods. The Client adds
+// identity, order and time. Recording never waits for the stream. Only Missing, Seal and
+// Flush wait, until their context ends. Seal failed turns as well, and call Flush before
+// the program ends. Other facts are sent within Config.Linger and are lost if the program
+// ends before.
 //
-// # What a run has
+// # The contents of a run
 //
-// A run has ids, grants, limits, stores and resources. A child inherits them, and
-// what it asks for can only be less: [Client.Open] and [RunContext.Child] settle
-// that once, and nothing widens it later. Each call that records several facts
-// records all of them or none. Cancellation is that of the context.Context, from
-// which a caller derives its child's. Values that live only at run time have no
-// field here, so no fact can hold one.
+// A run has ids, grants, limits, stores and resources. A child inherits them and can only
+// request less. [Client.Open] and [RunContext.Child] decide this once, and later calls
+// never widen it. Each call that records several facts records all of them or none. Methods
+// take a context.Context, and the caller derives a child's context from the parent's. No
+// field holds values that live only at run time, and so no fact can hold one.
 //
-// [RunContext.Scope] says what a run is, for models, tools and middleware.
+// [RunContext.Scope] describes the run to models, tools and middleware.
 //
-// Facts carry the trace of the OpenTelemetry span in the context that they are
-// recorded with.
+// Facts hold the trace of the OpenTelemetry span in the context of the recording call.
 //
 // # The item log
 //
-// [Turn.Add] appends what belongs to the conversation to the append-only log of
-// its thread, with seed 003's item types, extensions of the form prefix:name and
-// item status. Images and files are a [Part] of content, by reference. Markers tell
-// summaries of reasoning, encrypted reasoning and refusals from other entries.
-// [Call.Usage] says what was sent of the log, by layer and by use, next to what layers
-// report of themselves. Of
-// shared/vectors/noetic.json the tests run, by name, the groups that concern this:
-// layer_usage (the sums; layers of one name are one), track_usage, check_budget,
-// lineage_key and item_schema, but for N029 to N031, which do not compile, and
-// N034, a type that the seed does not have. Not of this package are
-// estimate_tokens (tokens are counted with the model's tokenizer),
-// allocate_budgets and assemble_view (how a runtime fills its window is its own;
-// package window plans by the seeds' rules), and cache_config, cache_outcome,
-// reanchor_reason and churn_rate (noetic's cache anchoring, whose inputs are
-// recorded: a reported zero stays apart from an unknown, and each call says which
-// layers changed).
+// [Turn.Add] appends the content of the conversation to the append-only log of its thread.
+// Entries have the item types of seed 003 or extensions of the form prefix:name, and an
+// item status. An image or a file is a [Part] of content, by reference. Markers distinguish
+// summaries of reasoning, encrypted reasoning and refusals from other entries. [Call.Usage]
+// records the sent part of the log, by layer and by use, next to the reports of the layers.
 //
-// # What happens to a window
+// The tests run these groups of shared/vectors/noetic.json by name: layer_usage (the sums;
+// layers of one name are one), track_usage, check_budget, lineage_key and item_schema. They
+// omit N029 to N031, which do not compile, and N034, a type outside the seed. These groups
+// are not part of this package:
 //
-// The decisions are package window's, pure and made before anything happens; the
-// methods of [Call] record them, each all or none.
+//   - estimate_tokens: the model's tokenizer counts tokens.
+//   - allocate_budgets and assemble_view: a runtime fills its window by its own rules, and
+//     package window plans by the rules of the seeds.
+//   - cache_config, cache_outcome, reanchor_reason and churn_rate: these are noetic's cache
+//     anchoring. Facts record its inputs: a reported zero differs from an unknown, and each
+//     call names the changed layers.
+//
+// # From a decision to its facts
+//
+// Package window makes the decisions as pure functions, before anything happens. The
+// methods of [Call] record the decisions. Each method records all of its facts or none.
 //
 //	decided by            recorded by         facts
-//	window.Fit            Fit                 surface, selection, pressure ×5 if it does not fit at once, budget,
+//	window.Fit            Fit                 surface, selection, pressure ×5 if the ladder runs, budget,
 //	                                          elision and reload of tool outputs, compaction of a Work's summary
 //	                      FitWithSummary      the same, and step 3 as a compaction
 //	window.Plan           Assemble, Inject    assembly and injection; AssembleFor for a tool call
-//	window.PlanElision    Elide, Reload       elision, with the cost that was planned, and what it moved at the head;
+//	window.PlanElision    Elide, Reload       elision, with the planned cost and the moved injections of the head;
 //	                                          Restore reloads from the host's [Store] and returns the window
 //	window.Head           InjectHead,         injection applied and removed, a persona's cue
 //	                      SetPersona
 //	window.PlanCompaction Compact             compaction started, and one end: completed, failed or discarded
 //	                      RunningLog.Refresh  summary created, then refreshed
 //
-// The runtime's own functions, a [Work] or a [Summarizer], run with a context, a
-// bound of [WorkTime] and a recovery. What goes wrong in one is the outcome of its
-// step or the end of its compaction, and never quoted. A context that ends
-// meanwhile leaves no fact of a plan that nobody waits for.
+// A [Work] or a [Summarizer] is a function of the runtime. It runs with a context, a limit
+// of [WorkTime] and a recovery. Its failure is recorded as the outcome of its step or the
+// end of its compaction. The text of its error is never recorded. If the context ends while
+// the function runs, no fact of the plan is recorded.
 //
-// A [Summary] whose call was billed records that call, with its own model. Goals stand
-// in the compaction, where they are in force, and in the summary, where it keeps them.
+// A [Summary] with a bill records its model call, with its own model. Goals are recorded in
+// the compaction, where they are in force, and in the summary, where it keeps them.
 //
-// A compaction has one start and at most one end. Who crashes in between leaves
-// the start alone; only a completed one has made its summary an item.
+// A compaction has one start and at most one end. After a crash between them, the ledger
+// has only the start. Only a completed compaction makes its summary an item.
 //
 // # Places and accounts
 //
-// A [Place] says which task, attempt, step, tool call or action facts belong to. A run and
-// a child have one, and [Turn.In] gives a part of a turn one. A retry is a run, or a turn,
-// of another attempt. It may use the same ids: the ledger keeps attempts apart.
+// A [Place] names the task, attempt, step, tool call or action of facts. A run and a child
+// have one, and [Turn.In] gives a part of a turn one. A retry is a run, or a turn, of
+// another attempt. A retry may use the same ids, because the ledger separates attempts.
 //
-// RunContext.Account counts what a run and the runs below it use, and holds amounts
-// against their [Limits] before they are spent: see [Account.Reserve].
+// RunContext.Account counts the use of a run and of the runs below it. It reserves amounts
+// under their [Limits] before they are spent: see [Account.Reserve].
 //
-// # When the stream is away
+// # When the stream is unavailable
 //
-// Facts wait in memory and go out in order, once the stream is back, without
-// being asked. What waits there is lost if the process is killed. With an outbox
-// on disk, of package outbox, nothing is lost that [Turn.Seal] returned for:
+// Facts wait in memory and are sent in order when the stream is available again. Facts in
+// memory are lost if the process is killed. With an outbox on disk, of package outbox, no
+// fact is lost after [Turn.Seal] has returned for it:
 //
 //	box, err := outbox.Open("/var/lib/agent/outbox", outbox.DefaultOptions())
 //	config := producer.DefaultConfig(nc)
 //	config.Outbox = box
 //
-// Each batch is then on disk before it is sent for the first time, and leaves the
-// disk once the stream has it. That is the background's work, not Record's. Seal
-// waits for the stream as long as Config.StreamWait lets it, and not at all while
-// the stream is known to be away; its receipt says which of the two has the turn.
-// The outbox also holds the instance and the sequences: after a restart the
-// client goes on where it was, and what waited goes out first. Facts that were
-// only in memory used up no sequence that anybody saw, so their loss leaves no
-// gap. Two processes cannot share an outbox.
+// Each batch is then on disk before it is sent for the first time. It leaves the disk when
+// the stream has stored it. This work happens in the background, not in Record. Seal waits
+// for the stream for at most Config.StreamWait. It does not wait while the stream is known
+// to be unavailable. Its receipt says whether the stream or the outbox has the turn.
 //
-// When there is no more room, Config.WhenFull says what becomes of the next fact;
-// [Client.Err] says why the others wait. An event that the server refuses for
-// itself and for ever, such as one beyond a limit that was lowered since, does not
-// hold up those behind it: a context.facts.dropped with its sequence takes its
-// place.
+// The outbox also holds the instance and the sequences. After a restart the client
+// continues with them and first sends the waiting facts. Facts that were only in memory
+// have used no visible sequence, so their loss leaves no hole. Two processes cannot share
+// an outbox.
 //
-// A batch that was tried and may be in the stream is looked for there before it
-// is sent again, so nothing is stored twice, also long after the stream forgot
-// message ids. For this a producer needs, beside publishing to its subjects,
-// permission for the requests $JS.API.STREAM.NAMES, $JS.API.STREAM.INFO.CTX,
-// $JS.API.CONSUMER.CREATE.CTX.> and $JS.API.CONSUMER.MSG.NEXT.CTX.>.
+// When there is no more room, Config.WhenFull decides what happens to the next fact.
+// [Client.Err] returns why the others wait. The server can refuse an event permanently, for
+// example above a limit that was lowered later. Such an event does not delay the events
+// after it: a context.facts.dropped with its sequence takes its place.
 //
-// The tenants of a stream share its message ids. An event that the stream takes for a
-// duplicate of another message is sent again under a random id: [Client.TakenIDs]
-// counts these, and Config.Log says so. With $JS.API.STREAM.MSG.GET.CTX the client
-// tells a message of its own from another; without it such an event may be in the
-// stream twice, and counts once.
+// Before the client sends a batch again, it looks for the batch in the stream. So the
+// stream stores nothing twice, even long after it forgot message ids. A producer needs
+// permission to publish to its subjects. For the lookup it also needs the requests
+// $JS.API.STREAM.NAMES, $JS.API.STREAM.INFO.CTX, $JS.API.CONSUMER.CREATE.CTX.> and
+// $JS.API.CONSUMER.MSG.NEXT.CTX.>.
+//
+// The tenants of a stream share its message ids. The stream can therefore mistake an event
+// for a duplicate of another message. The client sends such an event again under a random
+// id, counts it in [Client.TakenIDs] and logs it in Config.Log. With
+// $JS.API.STREAM.MSG.GET.CTX the client recognizes its own messages. Without this
+// permission, such an event may be in the stream twice, and counts once.
 //
 // # Withheld values
 //
-// The guard masks in data, and each masking is itself a redaction fact. Ids are
-// not masked, since two would become one: a fact is refused with a WithheldError
-// if its correlation ids or a field of its own that ends in _id hold a withheld
-// value, and so is one that the contract would not take masked, such as a count of
-// 8 digits or more that is the value. References to other records, such as the
-// candidates of a selection, are data and are masked. With Config.Detector, what
-// it finds is withheld from then on; the texts that Add counts and digests, which
-// stay in the process, are not shown to it.
+// The guard masks withheld values in data, and each masking is recorded as a redaction. Ids
+// are not masked, because two different ids would become equal. A fact is refused with a
+// WithheldError if its correlation ids, or a field of the fact that ends in _id, hold a
+// withheld value. A fact is also refused if the contract refuses its masked form, for
+// example a masked number. References to other records, such as the candidates of a
+// selection, are data and are masked.
 //
-// Of 1,000 secrets in every field of every event type that holds text, none can be
-// read in the stream in any of 22 disguises, of values split over fields those
-// whose parts follow one another (TestNoSecretReachesTheStream,
-// BenchmarkDisguises).
+// Values that Config.Detector finds are withheld from then on. The detector does not see
+// the texts that Add counts and digests, because they stay in the process.
+// TestNoSecretReachesTheStream checks every text field of every event type, with secrets in
+// many disguises. Values that are split over fields are found if their parts follow one
+// another.
 //
 // # Large facts
 //
-// What one event cannot hold is recorded in parts under one record id. A
-// selection numbers them in part and parts, and each part's candidates are its
-// selected and omitted ones; surfaces, pressure steps, budgets, elisions,
-// assemblies and redactions number them in metadata. The segments of a very large
-// window, and the injection of one, leave their items to the assembly, an
-// envelope to the facts of its sequences, and a compaction to its source window;
-// each says so in metadata.
+// A fact that is too large for one event is recorded in parts under one record id. A
+// selection numbers its parts in the fields part and parts. The candidates of each part are
+// the selected and omitted candidates of this part. Surfaces, pressure steps, budgets,
+// elisions, assemblies and redactions number their parts in metadata. Some facts of very
+// large windows omit the items and refer to another record. Segments and injections refer
+// to the assembly, an envelope to the facts of its sequences, and a compaction to its
+// source window. Metadata marks each omission.
 //
-// Beside it: package exampleagent is a whole agent loop to read and copy from,
-// package producertest lets a runtime's own tests look at what it recorded.
-// Package window plans without effects, package grant narrows what a
-// child run may touch, package redact withholds values, package importer reads
-// other programs' session logs. They have no NATS in them.
+// Related packages: package exampleagent is a complete agent loop to read and copy. With
+// package producertest, the tests of a runtime inspect the recorded facts. Package window
+// plans without effects, package grant narrows the access of a child run, package redact
+// withholds values, and package importer reads session logs of other programs. These four
+// packages do not use NATS.
 package producer

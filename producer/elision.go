@@ -11,13 +11,13 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Elide records a planned pass over the window: what it shortened, what it moved
-// at the head, and what it was planned to cost. Go on with the pass's Window and
-// Head. A pass that elided nothing is no fact, and nothing is recorded.
+// Elide records a planned pass over the window: the shortened items, the moved injections
+// of the head, and the planned cost. Continue with the pass's Window and Head. For a pass
+// without elided items nothing is recorded.
 //
-// The plan stands in the fact's metadata under "planned": the window's tokens
-// before and after, those to be computed again, those saved on each later call,
-// the rates and, where it ever pays, the break-even in calls.
+// The plan is in the fact's metadata under "planned". It holds the window's tokens before
+// and after, the tokens to be computed again, the tokens saved on each later call, and the
+// rates. If the pass ever pays for itself, it also holds the break-even in calls.
 func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 	if len(pass.Elided) == 0 {
 		return nil
@@ -40,9 +40,9 @@ func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 	return nil
 }
 
-// Reload records that items which a pass elided are in the window in full again,
-// and why, such as "model_request". The error is an [*InvalidError] for an item
-// that the pass did not elide, or for none.
+// Reload records that elided items of a pass are in the window in full again, with the
+// trigger, such as "model_request". The error is an [*InvalidError] for an item that the
+// pass did not elide, and for an empty list.
 func (c *Call) Reload(ctx context.Context, pass window.Pass, trigger string, items ...string) error {
 	whole := make([]window.Elided, len(items))
 	for i, id := range items {
@@ -53,7 +53,7 @@ func (c *Call) Reload(ctx context.Context, pass window.Pass, trigger string, ite
 		whole[i] = pass.Elided[at]
 	}
 	if len(whole) == 0 {
-		return invalid("reloaded item", "must be named")
+		return invalid("reloaded item", "must be named; give at least one item id")
 	}
 	if err := c.turn.Record(ctx, facts.AsFacts(facts.ReloadedParts(c.reload(pass.Policy, trigger), whole, c.turn.run.log.position))...); err != nil {
 		return err
@@ -67,22 +67,23 @@ func notElided(problem string) *InvalidError {
 	return &InvalidError{Field: "reloaded item", Problem: problem, also: ErrNotElided}
 }
 
-// Store keeps the content of elided items: the SDK keeps none. It belongs to the host,
-// which writes to it what a pass elides.
+// Store keeps the content of elided items for the host. The SDK keeps none. The host writes
+// the elided items to it.
 type Store interface {
-	// Load returns the Text and the Parts of an item. The reference is the one that its
-	// stub names; empty where it names none.
+	// Load returns the Text and the Parts of an item. The reference is the one in the
+	// item's stub, or empty.
 	Load(ctx context.Context, item, reloadRef string) (Content, error)
 }
 
-// Restore puts items that were elided back into a window, as they were: in place of their
-// stubs, or where the item log has them. A tool call that was elided as a whole comes back
-// as a whole. Each content is loaded from the store first and must have the digest of the
-// item, where that is known. The reload is recorded with its trigger, such as
-// "model_request"; with an error nothing is recorded.
+// Restore puts elided items back into a window, in their original form. An item replaces
+// its stub, or goes to its place in the item log. A tool call that was elided as a whole is
+// restored as a whole. Each content is first loaded from the store and must have the digest
+// of the item, if the digest is known. The reload is recorded with its trigger, such as
+// "model_request". With an error nothing is recorded.
 //
-// Errors: an [*InvalidError], which wraps [ErrNotElided] for an item that was never elided
-// or is in the window in full; a [*WorkError] for a store that panics, hangs or fails.
+// Errors are an [*InvalidError] and a [*WorkError]. The [*InvalidError] wraps
+// [ErrNotElided] for an item that was never elided or is in the window in full. The
+// [*WorkError] is for a store that panics, hangs or fails.
 //
 // Source: seed 004 (elision, level 3: where the full content can be reloaded from).
 func (c *Call) Restore(ctx context.Context, items []window.Item, store Store, trigger string, ids ...string) ([]window.Item, error) {
@@ -111,7 +112,7 @@ func (c *Call) Restore(ctx context.Context, items []window.Item, store Store, tr
 	return restored, nil
 }
 
-// load reads what a store has of the item, and compares it with the item.
+// load reads the item's content from the store and compares it with the item.
 func (e elided) load(ctx context.Context, c *Call, store Store) error {
 	content, err := work(ctx, func(ctx context.Context) (Content, error) { return store.Load(ctx, e.ID, e.ReloadRef) })
 	if err != nil {
@@ -122,21 +123,21 @@ func (e elided) load(ctx context.Context, c *Call, store Store) error {
 	case err != nil:
 		return err
 	case content.Text == "" && len(content.Parts) == 0:
-		return invalid("reloaded content", "is empty; the store has nothing of the item")
+		return invalid("reloaded content", "is empty; the store has no content for the item")
 	case e.was.Digest != "" && a.item.Digest != "" && a.item.Digest != e.was.Digest:
-		return invalid("reloaded content", "has another digest than the item that was elided")
+		return invalid("reloaded content", "has another digest than the elided item")
 	}
 	return nil
 }
 
-// elided is an item that a pass or the ladder shortened, as it was.
+// elided is an item that a pass or the ladder shortened, in its original form.
 type elided struct {
 	window.Elided
 	policy string
 	was    window.Item
 }
 
-// elide remembers items that are not in the window in full any more.
+// elide remembers items that are no longer in the window in full.
 func (l *itemLog) elide(policy string, list []window.Elided, was []window.Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +150,7 @@ func (l *itemLog) elide(policy string, list []window.Elided, was []window.Item) 
 		}
 		now := elided{e, policy, was[i]}
 		if before, again := l.elided[e.ID]; again && now.was.Kind == window.KindStub {
-			now.was, now.Before = before.was, before.Before // the item, not its last stub
+			now.was, now.Before = before.was, before.Before // the original item, not its last stub
 		}
 		l.elided[e.ID] = now
 	}
@@ -165,8 +166,8 @@ func (l *itemLog) whole(ids []string) {
 	}
 }
 
-// back returns what is to be put back into a window for these ids, by place in the window
-// that it was elided from, then by id.
+// back returns the items to put back into a window for these ids. They are sorted by place
+// in the window that they were elided from, then by id.
 func (l *itemLog) back(items []window.Item, ids []string) ([]elided, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +205,8 @@ func (e elided) sharesCall(other elided) bool {
 	return slices.ContainsFunc(e.was.CallIDs, func(id string) bool { return slices.Contains(other.was.CallIDs, id) })
 }
 
-// restore puts one item in place of its stub, or behind what the log has before it.
+// restore puts one item in the place of its stub, or after the items that precede it in the
+// log.
 func (l *itemLog) restore(items []window.Item, was window.Item) []window.Item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,14 +227,14 @@ func (l *itemLog) restore(items []window.Item, was window.Item) []window.Item {
 	return slices.Insert(items, at, was)
 }
 
-// reload is what the parts of the call's next reload share.
+// reload returns the fields that the parts of the call's next reload share.
 func (c *Call) reload(policy, trigger string) schema.Elision {
 	return schema.Elision{PassID: nth("reload:"+c.id, c.reloads), CallID: c.id, Policy: policy, Trigger: trigger}
 }
 
-// BillOf returns what a provider billed for a call's input, for
-// [window.Pass.Settle]. It is false where the provider did not say how large the
-// input was or how much of it came from the cache: unknown is not zero.
+// BillOf returns the provider's bill for a call's input, for [window.Pass.Settle]. It
+// returns false if the provider did not report the input's size or the part from the cache.
+// An unknown value is not zero.
 func BillOf(u schema.ProviderUsage) (window.Bill, bool) {
 	tokens, known := u.Window()
 	if !known || u.CacheRead == nil || *u.CacheRead < 0 || *u.CacheRead > tokens {
@@ -241,7 +243,7 @@ func BillOf(u schema.ProviderUsage) (window.Bill, bool) {
 	return window.Bill{Window: int(tokens), Read: int(*u.CacheRead)}, true
 }
 
-// nth tells the records of one call apart; the first has no number.
+// nth returns different ids for the records of one call; the first has no number.
 func nth(id string, before int) string {
 	if before == 0 {
 		return id
@@ -249,21 +251,21 @@ func nth(id string, before int) string {
 	return id + ":" + strconv.Itoa(before+1)
 }
 
-// sentWhole is the trigger of a reload that the runtime made by sending a
-// shortened item in full again.
+// sentWhole is the trigger of a reload by a runtime that sends a shortened item in full
+// again.
 const sentWhole = "sent_whole"
 
-// A shortening is what the ladder did to tool outputs that the thread's earlier
-// calls sent otherwise: it holds for later calls, until an item is sent whole.
+// A shortening is the difference between the ladder's tool outputs and those of the
+// thread's earlier calls. It holds for later calls until an item is sent whole.
 type shortening struct {
-	policy string          // its name in facts
-	stubs  []window.Elided // shortened now, and not in the same way before
-	was    []window.Item   // as they were, in parallel
-	whole  []window.Elided // shortened before, and sent in full now
+	policy string          // the policy's name in facts
+	stubs  []window.Elided // items shortened now, in a new way
+	was    []window.Item   // the same items before, in parallel
+	whole  []window.Elided // items shortened earlier and sent in full now
 }
 
-// shortened compares a plan with what earlier plans of the thread shortened. A
-// plan that does not fit is not sent, and changes nothing.
+// shortened compares a plan with the tool outputs that earlier plans of the thread
+// shortened. A plan that does not fit is not sent and changes nothing.
 func (l *itemLog) shortened(items []window.Item, plan window.Plan) (s shortening) {
 	if plan.TokensAfter > plan.Limit {
 		return s
@@ -272,7 +274,7 @@ func (l *itemLog) shortened(items []window.Item, plan window.Plan) (s shortening
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range plan.Shortened() {
-		e.Index, e.Position = 0, 0 // places of one window
+		e.Index, e.Position = 0, 0 // their values hold in one window only
 		if l.stubs[e.ID] != e {
 			s.stubs = append(s.stubs, e)
 			s.was = append(s.was, items[slices.IndexFunc(items, func(it window.Item) bool { return it.ID == e.ID })])
@@ -286,7 +288,7 @@ func (l *itemLog) shortened(items []window.Item, plan window.Plan) (s shortening
 	return s
 }
 
-// carry remembers a shortening that is recorded.
+// carry remembers a recorded shortening.
 func (l *itemLog) carry(s shortening) {
 	if len(s.stubs) > 0 {
 		l.elide(s.policy, s.stubs, s.was)
@@ -305,7 +307,7 @@ func (l *itemLog) carry(s shortening) {
 	}
 }
 
-// shorten makes the facts of a shortening: an elision, and a reload.
+// shorten returns the facts of a shortening: an elision and a reload.
 func (c *Call) shorten(s shortening) (list []schema.Fact) {
 	if len(s.stubs) > 0 {
 		level := s.stubs[0].Level
@@ -325,7 +327,7 @@ func (c *Call) shorten(s shortening) (list []schema.Fact) {
 	return list
 }
 
-// told is what a plan gives to record, and what holds once it is recorded.
+// told holds a plan's facts, and the state that is kept after they are recorded.
 type told struct {
 	call  *Call
 	short shortening

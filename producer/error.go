@@ -2,22 +2,22 @@ package producer
 
 import "errors"
 
-// ErrInvalid is what every [*InvalidError] wraps. It is permanent: the caller
-// must ask for something else.
+// ErrInvalid is wrapped by every [*InvalidError]. It is permanent: the caller must change
+// the input.
 var ErrInvalid = errors.New("input invalid")
 
-// ErrWidened is what an [*InvalidError] also wraps where a child asked for more
-// than its parent has.
+// ErrWidened is also wrapped by an [*InvalidError] for a child that requests more than its
+// parent has.
 var ErrWidened = errors.New("more than the parent has")
 
-// ErrNotElided is what an [*InvalidError] also wraps where an item is to be loaded again
-// that is in the window in full, or that was never elided.
+// ErrNotElided is also wrapped by an [*InvalidError] for the reload of an item that was
+// never elided or is in the window in full.
 var ErrNotElided = errors.New("item not elided")
 
 // InvalidError names the input that is wrong. Nothing was recorded.
 type InvalidError struct {
 	Field   string // such as "session", or `limits["max_steps"]`
-	Problem string // what is wrong, as the end of a sentence; quotes no content
+	Problem string // end of the sentence that starts with Field; quotes no content
 	also    error  // ErrWidened, ErrNotElided or nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// events makes the checked event of a fact, all but its sequence, and in front
-// of it those of the redactions that the guard made in it.
+// events returns the checked event of a fact, without its sequence. The events of the
+// guard's redactions in the fact come first.
 func (c *Client) events(ctx context.Context, fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {
 	e, hits, err := c.event(ctx, fact, ids)
 	if err != nil {
@@ -50,12 +50,11 @@ func (c *Client) event(ctx context.Context, fact schema.Fact, ids schema.Correla
 	return e, hits, nil
 }
 
-// traceVersion is that of W3C Trace Context, which traceparent begins with.
+// traceVersion is the version of W3C Trace Context at the start of traceparent.
 const traceVersion = "00"
 
-// traceOf returns the traceparent and tracestate of the span that ctx carries,
-// both empty where it carries none. The flags are those that the version
-// defines.
+// traceOf returns the traceparent and tracestate of the span in ctx. Both are empty if ctx
+// has no span. The flags are the flags that the version defines.
 //
 // Source: W3C Trace Context; CloudEvents' Distributed Tracing extension.
 func traceOf(ctx context.Context) (parent, state string) {
@@ -67,9 +66,9 @@ func traceOf(ctx context.Context) (parent, state string) {
 	return traceVersion + "-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" + flags.String(), span.TraceState().String()
 }
 
-// trace is what events recorded with ctx carry. A tracestate is the tracing
-// system's own and may be left out: it is where it holds a withheld value, or
-// is longer than the contract takes an attribute to be.
+// trace returns the trace of events that are recorded with ctx. A tracestate belongs to the
+// tracing system and is optional. It is omitted if it holds a withheld value or is longer
+// than the contract allows for an attribute.
 func (c *Client) trace(ctx context.Context) (parent, state string) {
 	parent, state = traceOf(ctx)
 	if len(state) > schema.MaxIDBytes || len(c.withheld.guard().Check(state)) > 0 {

@@ -7,25 +7,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// WhenFull says what becomes of a fact for which there is no room: the queue in
-// memory is full, because the stream takes nothing, and neither does the outbox
-// if there is one, for want of room or disk.
+// WhenFull decides what happens to a fact when there is no room. There is no room when the
+// queue in memory is full: the stream accepts nothing, and the outbox, if any, has no space
+// or a disk error.
 type WhenFull string
 
-// What becomes of it.
+// The modes of WhenFull.
 const (
-	// Refuse returns ErrQueueFull at once and records nothing. A refused fact uses
-	// up no sequence, so it leaves no gap that a check would find: a runtime that
-	// goes on without it should say so.
+	// Refuse returns ErrQueueFull immediately and records nothing. A refused fact uses no
+	// sequence and leaves no hole for a check to find. A runtime that continues without the
+	// fact should report it.
 	Refuse WhenFull = ""
-	// Block waits for room, until the context ends or the queue was full for
-	// Config.BlockFor; from then on it is Refuse, until there was room again. So an
-	// outage costs a runtime BlockFor once, not each time.
+	// Block waits for room until the context ends or the queue was full for
+	// Config.BlockFor. After that it acts as Refuse until there is room again. So an outage
+	// delays a runtime by BlockFor once.
 	Block WhenFull = "block"
-	// Drop loses the fact and counts it: the sequence is used up, and the next
-	// thing that the session gets into the queue is a context.facts.dropped with
-	// the sequences that were lost. A seal, a gap that somebody is asked about and
-	// that record itself are refused instead.
+	// Drop loses the fact and counts it: its sequence is used. The next message of the
+	// session in the queue is a context.facts.dropped with the lost sequences. A seal, a
+	// gap with a waiting owner, and the context.facts.dropped itself are refused instead.
 	Drop WhenFull = "drop"
 )
 
@@ -34,7 +33,7 @@ func (w WhenFull) valid() bool { return w == Refuse || w == Block || w == Drop }
 // loss is a closed range of sequences that a session's dropped facts used up.
 type loss struct{ first, last int64 }
 
-// lose uses up the next n sequences of a session. The caller holds mu.
+// lose uses the next n sequences of a session for dropped facts. The caller holds mu.
 func (c *Client) lose(session string, n int64) {
 	last := c.sequences[session]
 	lost, ok := c.losses[session]
@@ -46,8 +45,7 @@ func (c *Client) lose(session string, n int64) {
 	c.dropped += n
 }
 
-// droppable reports whether the loss of what is submitted is better than an
-// error.
+// droppable reports whether losing the submitted facts is better than an error.
 func (s submission) droppable() bool {
 	return len(s.facts) > 0 && !slices.ContainsFunc(s.facts, func(fact schema.Fact) bool {
 		switch fact.(type) {
@@ -58,8 +56,8 @@ func (s submission) droppable() bool {
 	})
 }
 
-// lossEvents records what a session lost and has no record of yet: one event or
-// none. The caller holds mu.
+// lossEvents records the unrecorded losses of a session: one event or none. The caller
+// holds mu.
 func (c *Client) lossEvents(session string) ([]*schema.Event, error) {
 	lost, ok := c.losses[session]
 	if !ok {
@@ -77,7 +75,7 @@ func (c *Client) lossEvents(session string) ([]*schema.Event, error) {
 	return c.events(context.Background(), fact, schema.Correlation{Tenant: c.config.Tenant, RuntimeID: c.config.Runtime, SessionID: session})
 }
 
-// recordLosses records what was lost, of each session, where there is room.
+// recordLosses records the losses of each session, as far as there is room.
 func (c *Client) recordLosses() {
 	c.mu.Lock()
 	var sessions []string
@@ -87,7 +85,7 @@ func (c *Client) recordLosses() {
 	c.mu.Unlock()
 	for _, session := range sessions {
 		if c.queue(context.Background(), schema.Correlation{SessionID: session}, submission{}, nil) != nil {
-			return // tried again when there is more room
+			return // retried when there is more room
 		}
 	}
 }
@@ -98,10 +96,9 @@ func (c *Client) hasLosses() bool {
 	return len(c.losses) > 0
 }
 
-// Dropped counts the facts that the client gave up since it was made: those that
-// WhenFull dropped, and those that the server refuses for themselves and for
-// ever, such as one beyond a limit that was lowered after it was recorded. For
-// each there is a context.facts.dropped.
+// Dropped counts the facts that the client has dropped since it was made. It includes the
+// facts that WhenFull dropped and the facts that the server refuses permanently, for
+// example above a limit that was lowered later. Each has a context.facts.dropped.
 func (c *Client) Dropped() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,10 +108,10 @@ func (c *Client) Dropped() int64 {
 	return c.dropped
 }
 
-// TakenIDs counts the facts that were acknowledged as duplicates of other messages when
-// they were sent for the first time. They were sent again under random message ids, so
-// none is lost. Where it is not 0, somebody publishes under this producer's source and
-// ids, or a fact was recorded twice under one id.
+// TakenIDs counts the facts that were acknowledged as duplicates of other messages on their
+// first send. They were sent again under random message ids, so none is lost. If the count
+// is not 0, another program publishes under this producer's source and ids, or a fact was
+// recorded twice under one id.
 func (c *Client) TakenIDs() int64 {
 	if t, ok := c.transport.(interface{ TakenIDs() int64 }); ok {
 		return t.TakenIDs()

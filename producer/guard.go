@@ -19,29 +19,29 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrWithheld is what every [*WithheldError] wraps.
+// ErrWithheld is wrapped by every [*WithheldError].
 var ErrWithheld = errors.New("withheld value where none can be masked")
 
-// WithheldError says that a value which is withheld stands where it cannot be
-// masked: in an id, since two ids would become one, or where the contract wants
-// a number or one of its own words. The fact is not recorded: send it with
-// another. The error does not hold the value.
+// WithheldError means that a withheld value is in a place that cannot be masked. Such a
+// place is an id, because two ids would become equal, or a field for which the contract
+// requires a number or a listed word. The fact is not recorded: send it with another value.
+// The error does not hold the value.
 type WithheldError struct {
-	Field     string // the attribute or the field of the data, or what the id names
-	PolicyRef string // of the policy that withholds the value
+	Field     string // attribute, field of the data, or the id's name
+	PolicyRef string // policy that withholds the value
 }
 
 // Error names the field and the policy.
 func (e *WithheldError) Error() string {
-	return fmt.Sprintf("%v: %s holds one that %s withholds; use another", ErrWithheld, e.Field, e.PolicyRef)
+	return fmt.Sprintf("%v: %s holds a value that %s withholds; use another value", ErrWithheld, e.Field, e.PolicyRef)
 }
 
 // Unwrap returns [ErrWithheld].
 func (e *WithheldError) Unwrap() error { return ErrWithheld }
 
-// hide masks withheld values in the event's data and refuses them in its ids.
-// It takes what violates the contract in the event as it was, and returns what
-// does in the event as it is.
+// hide masks withheld values in the event's data and refuses them in its ids. Its argument
+// lists the violations of the original event. It returns the violations of the masked
+// event.
 func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
 	masked, hits, err := w.mask(e)
 	if err != nil {
@@ -62,8 +62,8 @@ func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.
 	return hits, now, nil
 }
 
-// mask returns the event's data without withheld values, which its attributes
-// and the ids of its data must not hold.
+// mask returns the event's data with withheld values masked. It refuses an event with a
+// withheld value in its attributes or in the ids of its data.
 func (w *withheld) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
 	guard := w.guard()
 	if guard.Len() == 0 {
@@ -84,8 +84,8 @@ func (w *withheld) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
 	return data, hits, nil
 }
 
-// fieldOf is the top-level field of the data that a violation points at, if
-// something was masked there, and otherwise the first in which something was.
+// fieldOf returns the top-level field of a violation, if something in it was masked.
+// Otherwise it returns the first field with a masked value.
 func fieldOf(pointer string, hits []redact.Hit) string {
 	field, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/data/"), "/")
 	for _, hit := range hits {
@@ -97,9 +97,9 @@ func fieldOf(pointer string, hits []redact.Hit) string {
 	return field
 }
 
-// redactions are the facts that the guard masked something in another fact, one
-// a policy, with the top-level fields in which it did. A redaction fact needs no
-// other: it names its policy already.
+// redactions returns the facts of the guard's maskings in another fact, one for each
+// policy, with the masked top-level fields. A redaction fact needs no redaction, because it
+// already names its policy.
 func redactions(source string, fact schema.Fact, hits []redact.Hit) []*schema.RedactionApplied {
 	if _, itself := fact.(*schema.RedactionApplied); itself {
 		return nil
@@ -117,7 +117,8 @@ func redactions(source string, fact schema.Fact, hits []redact.Hit) []*schema.Re
 	return list
 }
 
-// refTo refers to the record of a fact. A reference that says no kind is to an item.
+// refTo returns a reference to the record of a fact. A reference without a kind is to an
+// item.
 func refTo(fact schema.Fact) schema.Ref {
 	kind, _ := fact.EventType().ObjectVerb()
 	switch kind {
@@ -133,7 +134,7 @@ func refTo(fact schema.Fact) schema.Ref {
 	return typedRef(kind, fact.RecordID())
 }
 
-// typedRef is a reference that says the kind of its record.
+// typedRef returns a reference with the kind of its record.
 func typedRef(kind, id string) schema.Ref {
 	text, err := json.Marshal(id)
 	if err != nil {
@@ -142,7 +143,7 @@ func typedRef(kind, id string) schema.Ref {
 	return schema.Ref(`{"kind":"` + kind + `","id":` + string(text) + `}`)
 }
 
-// byPolicy gathers the hits of each policy, both in order.
+// byPolicy groups the hits by policy. The order of policies and of hits is kept.
 func byPolicy(hits []redact.Hit) [][]redact.Hit {
 	var list [][]redact.Hit
 	index := make(map[string]int)
@@ -157,12 +158,13 @@ func byPolicy(hits []redact.Hit) [][]redact.Hit {
 	return list
 }
 
-// maxFingerprints is how many one redaction fact carries, about 160 bytes each.
+// maxFingerprints is the largest number of fingerprints in one redaction fact. A
+// fingerprint takes about 160 bytes.
 const maxFingerprints = 200
 
-// redaction says that the guard masked something of target: the hits, which are
-// of one policy, whose values it lists by fingerprint. The id is made of what.
-// There is one fact, or several parts of one for very many values.
+// redaction returns the redactions of target under one policy. The hits give the
+// fingerprints of the masked values. The id is derived from what. For very many values, the
+// redaction has several parts.
 func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
 	hit := hits[0]
 	var found []schema.Fingerprint
@@ -184,8 +186,8 @@ func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields
 	return list
 }
 
-// checkIDs looks at all attributes that a caller chooses at once, and one by
-// one only when there is something.
+// checkIDs first checks all attributes that a caller chooses in one text. It checks them
+// one by one only after a hit.
 func checkIDs(guard *redact.Guard, e *schema.Event) error {
 	var all strings.Builder
 	all.WriteString(e.Subject)
@@ -206,11 +208,11 @@ func checkIDs(guard *redact.Guard, e *schema.Event) error {
 			return &WithheldError{Field: f.Column, PolicyRef: hits[0].PolicyRef}
 		}
 	}
-	return nil // only the separator made it a value
+	return nil // the hit crosses the separator
 }
 
-// hideError keeps withheld values out of the text of an error that quotes its
-// input. Such an error is replaced; any other is returned as it is.
+// hideError masks errors that quote withheld values. Such an error is replaced; any other
+// error is returned unchanged.
 func (w *withheld) hideError(err error) error {
 	text, hits := w.guard().Mask(err.Error())
 	if len(hits) == 0 {
@@ -230,25 +232,25 @@ func (w *withheld) hideError(err error) error {
 	return &grant.Error{Input: input, Detail: detail}
 }
 
-// Detector finds secrets that nobody named, such as package secrets does. It is
-// asked for the text of each fact, one line "name: text" for each string and once
-// for equal ones, less what the guard knows already. What it finds is withheld
-// from that fact on: it is masked, a redaction says so under the value's policy,
-// and the guard finds it by itself the next time, in any disguise.
+// Detector finds secrets that are not configured, for example by package secrets. It
+// receives the text of each fact: one line "name: text" for each different string, without
+// the values that the guard already knows. A found value is withheld from this fact on. It
+// is masked and recorded as a redaction under its policy. From then on the guard finds the
+// value itself, in any disguise.
 //
-// A Detector is safe for concurrent use, keeps no text and is pure, so that it
-// neither waits nor fails. Where it panics or takes longer than [WorkTime], the
-// fact is refused with a [*WorkError].
+// A Detector is safe for concurrent use, keeps no text and is pure, so it neither waits nor
+// fails. If it panics or takes longer than [WorkTime], the fact is refused with a
+// [*WorkError].
 type Detector interface {
 	Detect(ctx context.Context, text string) []redact.Value
 }
 
-// maxDetected is how many detected values a client keeps. One more drops the
-// older half: they are found by the detector, should they come again.
+// maxDetected is the largest number of detected values that a client keeps. The next value
+// drops the older half. The detector finds the dropped values again if they occur again.
 const maxDetected = 256
 
-// withheld is what a client withholds: the values of Config.Guard, and what the
-// detector found. It is safe for concurrent use.
+// withheld holds the values that a client withholds: the values of Config.Guard and the
+// values that the detector found. It is safe for concurrent use.
 type withheld struct {
 	configured *redact.Guard
 	detector   Detector // nil for none
@@ -264,12 +266,11 @@ func newWithheld(configured *redact.Guard, detector Detector) *withheld {
 	return w
 }
 
-// guard is the guard of all values known by now.
+// guard returns the guard of all values that are known now.
 func (w *withheld) guard() *redact.Guard { return w.known.Load() }
 
-// detect asks the detector about the fact of e, and reports whether it found
-// something. Redactions are made of ids, policies and fingerprints, and are not
-// looked at.
+// detect passes the fact of e to the detector and reports whether it found a secret.
+// Redactions are skipped, because they hold only ids, policies and fingerprints.
 func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (bool, error) {
 	if w.detector == nil || e.EventType() == schema.TypeRedactionApplied {
 		return false, nil
@@ -283,8 +284,8 @@ func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (
 	return w.add(found), nil
 }
 
-// add withholds what was detected, and reports whether there was something new.
-// A value that its own policy names is left out: it is no secret.
+// add withholds the detected values and reports whether a value was new. It skips a value
+// that is part of its own policy's name, because the name is not secret.
 func (w *withheld) add(found []redact.Value) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -292,7 +293,7 @@ func (w *withheld) add(found []redact.Value) bool {
 	guard := before
 	if len(w.detected)+len(found) > maxDetected {
 		w.detected = append([]redact.Value(nil), w.detected[len(w.detected)/2:]...)
-		guard, _ = w.configured.With(w.detected...) // all were taken before
+		guard, _ = w.configured.With(w.detected...) // With has already checked all values
 	}
 	for _, v := range found[:min(len(found), maxDetected/2)] {
 		if larger, err := guard.With(v); err == nil && larger.Len() > guard.Len() {
@@ -303,9 +304,8 @@ func (w *withheld) add(found []redact.Value) bool {
 	return guard != before
 }
 
-// texts are the strings of a JSON document, one a line behind its name. What is
-// made by machines and for machines, ids and digests, looks like a secret and is
-// none; it is left out.
+// texts returns the strings of a JSON document, each on a line after its name. Ids and
+// digests are left out, because they look like secrets but are not.
 func texts(data []byte) string {
 	var out strings.Builder
 	name, seen := "", make(map[string]bool)

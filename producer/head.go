@@ -8,23 +8,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What is injected and says nothing else is shown under this layer.
+// injectedLayer is the default layer of injected content.
 const injectedLayer = "injected"
 
-// InjectHead attaches content to the newest user message of the head, under a
-// kind such as "reminder" or "clock", and records it and what it replaces (seed
-// 004, conversation-head injection). It returns the window and the head after
-// it: go on with both. They are as they were with an error, and nothing is
+// InjectHead attaches content to the newest user message of the head, under a kind such as
+// "reminder" or "clock". InjectHead records the content and the content that it replaces
+// (seed 004, conversation-head injection). InjectHead returns the window and the head after
+// the injection: continue with both. With an error they are unchanged, and nothing is
 // recorded.
 //
-// The head is told of a new user message by its own UserMessage; at a pass, what
-// is injected moves by itself, see [window.PlanElision]. Content needs an id and
-// a text; kind, role and layer have defaults. Errors are those of
-// [window.Head.Inject], [Turn.Add], and an [*InvalidError] for a persona, which
-// [Call.SetPersona] sets.
+// A caller adds a new user message to the head with [window.Head.UserMessage]. At a pass,
+// injected content moves automatically, see [window.PlanElision]. Content needs an id and a
+// text. Kind, role and layer have defaults. Errors are errors of [window.Head.Inject] and
+// [Turn.Add], and an [*InvalidError] for a persona. [Call.SetPersona] sets a persona.
 func (c *Call) InjectHead(ctx context.Context, items []window.Item, head window.Head, kind string, content Content) ([]window.Item, window.Head, error) {
 	if kind == window.PersonaKind {
-		return items, head, invalid("injection kind", "is the persona's: use SetPersona")
+		return items, head, invalid("injection kind", "must not be the persona's; use SetPersona")
 	}
 	a, err := c.arriveAtHead(content, window.KindFixed)
 	if err != nil {
@@ -40,12 +39,13 @@ func (c *Call) InjectHead(ctx context.Context, items []window.Item, head window.
 	return next.Place(items, change, a.item), next, nil
 }
 
-// SetPersona is InjectHead for the persona: its name, and content that spells
-// out its focus. Where another persona was current, a cue is recorded and placed
-// in front of it, a short system message that stays in the conversation, since
-// its tone anchors the model (seed 004, persona management). The cue's id and
-// text have defaults, which are made of the persona's; naming the same persona
-// again only refreshes it. A call whose window is assembled keeps its persona: then the
+// SetPersona is InjectHead for the persona: its name, and content that describes its focus.
+// If another persona was current, a cue is recorded and placed before the content. The cue
+// is a short system message that stays in the conversation, because its tone anchors the
+// model (seed 004, persona management).
+//
+// The cue's id and text have defaults that are derived from the persona. The same persona
+// again is only refreshed. A call with an assembled window keeps its persona: then the
 // error is an [*InvalidError].
 func (c *Call) SetPersona(ctx context.Context, items []window.Item, head window.Head, persona string, content, cue Content) ([]window.Item, window.Head, error) {
 	if c.assembly != "" {
@@ -98,16 +98,16 @@ func (c *Call) arriveAtHead(content Content, kind window.Kind) (arrival, error) 
 	return c.turn.run.arrive(c.turn.model.Name, content)
 }
 
-// injection is the arrival as the head attaches it.
+// injection returns the arrival in the head's form.
 func (a arrival) injection(kind string) window.Injection {
 	return window.Injection{
 		Kind: kind, Ref: a.item.ID, Tokens: a.item.Tokens, Digest: a.item.Digest, Redaction: a.item.Redaction, Binding: a.fact().BindingID,
 	}
 }
 
-// headFacts says what a transition of the head did. An injection's id is made of
-// the message that it is attached to, so that an item which moves on is another
-// injection each time, and what is removed names the one that was applied.
+// headFacts returns the facts of a transition of the head. An injection's id contains the
+// id of its user message. A moved item is therefore a new injection each time, and a
+// removal names the injection that was applied.
 func headFacts(call, pass string, change window.HeadChange) []schema.Fact {
 	var facts []schema.Fact
 	for _, r := range change.Removed {

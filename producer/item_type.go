@@ -9,8 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ItemType says what an entry of the item log is: one of the seed's own types,
-// or an extension of the form prefix:name, such as "openrouter:web_search".
+// ItemType is the type of an entry of the item log: a type of the seed or an extension of
+// the form prefix:name, such as "openrouter:web_search".
 type ItemType string
 
 // The item types of seed 003.
@@ -23,12 +23,12 @@ const (
 
 var seedItemTypes = []ItemType{ItemMessage, ItemFunctionCall, ItemFunctionCallOutput, ItemReasoning}
 
-// maxItemType is the longest type in bytes.
+// maxItemType is the largest length of a type in bytes.
 const maxItemType = 128
 
-// ParseItemType accepts the seed's types and extensions. Prefix and name of an
-// extension begin with a letter and go on with letters, digits, _, - and . of
-// ASCII; the name may hold further colons. The error is an [*InvalidError].
+// ParseItemType accepts the types of the seed and extensions. Prefix and name of an
+// extension begin with a letter. Letters, digits, _, - and . of ASCII follow, and in the
+// name also colons. The error is an [*InvalidError].
 //
 // Source: seed 003 (extension items).
 func ParseItemType(s string) (ItemType, error) {
@@ -41,14 +41,14 @@ func ParseItemType(s string) (ItemType, error) {
 	case s == "":
 		return "", invalid(field, "must be named")
 	case !extension:
-		return "", invalid(field, "must be one of the seed's or an extension of the form prefix:name")
+		return "", invalid(field, "must be a type of the seed or an extension of the form prefix:name")
 	case len(s) > maxItemType || !typeWord(prefix, false) || !typeWord(name, true):
 		return "", invalid(field, "must have a prefix and a name of letters, digits, _, - and .")
 	}
 	return ItemType(s), nil
 }
 
-// Extension reports whether t is not one of the seed's own.
+// Extension reports whether t is an extension and not a type of the seed.
 func (t ItemType) Extension() bool { return strings.Contains(string(t), ":") }
 
 func typeWord(s string, colons bool) bool {
@@ -62,7 +62,7 @@ func typeWord(s string, colons bool) bool {
 	return s != ""
 }
 
-// kindType is the seed's type for a kind that belongs to the conversation.
+// kindType returns the seed's type for a kind of item in the conversation.
 func kindType(k window.Kind) ItemType {
 	switch k {
 	case window.KindMessage:
@@ -75,8 +75,8 @@ func kindType(k window.Kind) ItemType {
 	return ""
 }
 
-// ItemStatus says how far an item of the log had come when it was appended. It
-// is the item's, never the runtime's. Empty is unknown.
+// ItemStatus is the progress of a log item when the item was appended. The runtime's status
+// is separate. Empty means unknown.
 type ItemStatus string
 
 // The item statuses of seed 003.
@@ -95,44 +95,44 @@ func (s ItemStatus) check() error {
 	return invalid("item status", "must be in_progress, completed, incomplete or failed")
 }
 
-// checkMarkers refuses markers that an entry of the type cannot have.
+// checkMarkers refuses markers that do not fit the type of the entry.
 func checkMarkers(markers []schema.LogMarker, t ItemType) error {
 	for i, marker := range markers {
 		switch {
 		case t == "":
-			return invalid("marker", "is of content that the item log does not have; give it an item type")
+			return invalid("marker", "is on content that has no entry in the item log; give the content an item type")
 		case !typeWord(string(marker), false) || len(marker) > maxItemType:
 			return invalid("marker", "must be a word of letters, digits, _, - and .")
 		case slices.Contains(markers[:i], marker):
 			return invalid("marker", "is given twice")
 		case t.Extension():
 		case marker == schema.MarkRefusal && t != ItemMessage:
-			return invalid("marker", "is a refusal, and the entry is no message")
+			return invalid("marker", "is a refusal, but the entry is not a message")
 		case (marker == schema.MarkReasoningSummary || marker == schema.MarkEncryptedContent) && t != ItemReasoning:
-			return invalid("marker", "is of reasoning, and the entry is none")
+			return invalid("marker", "is of reasoning, but the entry is not reasoning")
 		}
 	}
 	return nil
 }
 
-// Part is one part of content: an image, a file, a text. What a part holds stays in the
-// process or at its reference.
+// Part is one part of content: an image, a file or a text. The content of a part stays in
+// the process or at its reference.
 //
 // Source: seed 003 (content parts).
 type Part struct {
 	Kind     schema.PartKind // required
-	Name     string          // such as the name of a file; shown, so nothing secret
+	Name     string          // for example a file name; shown, must hold no secrets
 	MimeType string
-	Ref      schema.Ref // where the content is: a URI or an id; a text alone may have none
-	Detail   string     // how closely the model looks at an image
-	Text     string     // of a text: counted, digested and masked as that of the item
-	// Bytes, Digest and Tokens are those of other parts; absent is unknown. A part of
-	// unknown size leaves that of its item unknown, too. Make a digest with
+	Ref      schema.Ref // location of the content: a URI or an id; optional for a text
+	Detail   string     // level of detail at which the model reads an image
+	Text     string     // of a text: counted, digested and masked like the item's text
+	// Bytes, Digest and Tokens are for parts other than texts; absent means unknown. The
+	// size of an item is unknown if the size of a part is unknown. Make a digest with
 	// [schema.Key.Digest].
 	Bytes     *int64
 	Digest    string
 	Tokens    *int64
-	Estimator string // what counted the tokens; required with them
+	Estimator string // counter of the tokens; required with Tokens
 }
 
 // check refuses a part that cannot be recorded. Its error is an [*InvalidError].
@@ -142,35 +142,35 @@ func (p Part) check() error {
 	case p.Kind == "":
 		return invalid("part kind", `must be given, such as "image"`)
 	case strings.HasPrefix(ref, "data:"):
-		return invalid("part ref", "is the content itself; store it elsewhere and refer to it")
+		return invalid("part ref", "is the content itself; store the content elsewhere and refer to it")
 	case !text && p.Text != "":
-		return invalid("part text", "is content of a part that is no text; refer to it in Ref")
+		return invalid("part text", "is given, but the part is not a text; refer to the content in Ref")
 	case !text && p.Ref == "":
-		return invalid("part ref", "must say where the content is")
+		return invalid("part ref", "must name the location of the content")
 	case text && p.Ref == "" && p.Text == "":
-		return invalid("part text", "must be given, or a Ref")
+		return invalid("part text", "must be given if Ref is empty")
 	case p.Text != "" && (p.Bytes != nil || p.Tokens != nil || p.Digest != ""):
-		return invalid("part size", "and digest of a text are counted; leave them out")
+		return invalid("part size", "and digest must be empty for a text, because the client computes them")
 	case p.Bytes != nil && *p.Bytes < 0 || p.Tokens != nil && *p.Tokens < 0:
-		return invalid("part size", "must be from 0; leave it out where it is unknown")
+		return invalid("part size", "must be 0 or more; leave an unknown size empty")
 	case (p.Tokens != nil) != (p.Estimator != ""):
-		return invalid("part estimator", "and tokens must be given together, or neither")
+		return invalid("part estimator", "and tokens must be given together, or not at all")
 	}
 	return nil
 }
 
-// parts is what the parts of one content come to.
+// parts is the sum of the parts of one content.
 type parts struct {
 	list   []schema.Part
 	hits   []redact.Hit
-	tokens int  // of those that are known
-	sized  bool // whether tokens are those of all
+	tokens int  // sum of the known token counts
+	sized  bool // whether tokens covers all parts
 	bytes  int64
-	full   bool // whether bytes are those of all
+	full   bool // whether bytes covers all parts
 }
 
-// sumParts counts, digests and masks the texts among parts, and adds up all sizes. Its
-// error is an [*InvalidError].
+// sumParts counts, digests and masks the texts of the parts, and adds all sizes. Its error
+// is an [*InvalidError].
 func sumParts(c Config, model string, of []Part, guard *redact.Guard) (parts, error) {
 	all := parts{sized: true, full: true}
 	for _, p := range of {
@@ -203,8 +203,8 @@ func sumParts(c Config, model string, of []Part, guard *redact.Guard) (parts, er
 	return all, nil
 }
 
-// describe completes an item whose text alone was counted. Its digest covers the text's
-// and the parts' digests, or references where a part has no digest.
+// describe adds the parts to an item with only a counted text. The digest covers the
+// digests of the text and the parts, with the reference of a part that has no digest.
 func (p parts) describe(key schema.Key, item *schema.Item) {
 	item.Parts = p.list
 	if len(p.list) == 1 && *item.ByteSize == 0 {
@@ -223,7 +223,7 @@ func (p parts) describe(key schema.Key, item *schema.Item) {
 	item.ByteSize = known(p.full, *item.ByteSize+p.bytes)
 }
 
-// known is a number, or nil where it is not known.
+// known returns a pointer to n, or nil if n is unknown.
 func known(is bool, n int64) *int64 {
 	if !is {
 		return nil

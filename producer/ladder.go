@@ -9,19 +9,20 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// FitWithSummary is [Call.Fit] with the ladder's third step recorded as the
-// compaction that it is: started before summarize runs, and ended with the plan:
-// completed where the summary stands in it, discarded where it is not smaller or
-// the request does not fit all the same, failed where there is none. The summary
-// becomes an item of the plan's Window, under its layer.
+// FitWithSummary is [Call.Fit] with the ladder's third step recorded as a compaction. The
+// compaction starts before summarize runs and ends with the plan. The compaction is
+// completed if the plan has the summary. The compaction is discarded if the summary is not
+// smaller, or if the request does not fit even with the summary. The compaction is failed
+// if there is no summary. The summary becomes an item of the plan's Window, under its
+// layer.
 //
-// How says the method, the trigger and the like; its Window and Source are the
-// plan's. Shorten is asked for the fourth step and may be nil. What the summary puts
-// back follows it in the plan's Window: system state, such as loaded skills and the
-// task list (seed 004). It must not be among the candidates.
+// How gives the method, the trigger and similar fields. The plan gives its Window and
+// Source. Shorten runs in the fourth step and may be nil. The summary puts back system
+// state, such as loaded skills and the task list (seed 004). This state follows the summary
+// in the plan's Window. The state must not be a candidate.
 //
-// Errors are those of Fit; a context that ends while summarize runs leaves a compaction
-// that failed, and nothing else.
+// Errors are errors of Fit. If the context ends while summarize runs, only a failed
+// compaction is recorded.
 func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy window.Policy, how Compaction, summarize Summarizer, shorten Work) (window.Plan, error) {
 	l := &ladder{call: c, how: how, summarize: summarize, candidates: items}
 	l.shorten = shorten.planned(ctx, &l.ended)
@@ -46,19 +47,19 @@ func (c *Call) FitWithSummary(ctx context.Context, items []window.Item, policy w
 	return plan, err
 }
 
-// ladder is what the runtime's functions came to in one plan.
+// ladder holds the results of the runtime's functions in one plan.
 type ladder struct {
 	call       *Call
 	candidates []window.Item
 	how        Compaction
 	summarize  Summarizer
 	shorten    window.Work
-	ended      error // the caller's context ended
+	ended      error // error of the caller's context, if it has ended
 
-	open    *OpenCompaction // nil where the third step was not asked for
+	open    *OpenCompaction // nil if the third step did not run
 	summary Summary
 	arrival arrival
-	err     error // why there is no summary
+	err     error // reason for a missing summary
 }
 
 func (l *ladder) work(ctx context.Context, r window.Request) ([]window.Replacement, error) {
@@ -73,7 +74,7 @@ func (l *ladder) work(ctx context.Context, r window.Request) ([]window.Replaceme
 	return nil, window.ErrNoWork
 }
 
-// write starts the compaction and has the summary written.
+// write starts the compaction and calls the runtime's function for the summary.
 func (l *ladder) write(ctx context.Context, r window.Request) ([]window.Replacement, error) {
 	l.how.Window, l.how.Source = r.Window, r.Source
 	if l.open, l.err = l.call.Compact(ctx, l.how); l.err != nil {
@@ -88,7 +89,7 @@ func (l *ladder) write(ctx context.Context, r window.Request) ([]window.Replacem
 	}
 	for _, r := range l.summary.Reinjected {
 		if l.err == nil && contains(l.candidates, r.Item.ID) {
-			l.err = invalid("summary", "puts back a candidate of the call; pin it to keep it")
+			l.err = invalid("summary", "puts back a candidate of the call; pin the candidate to keep it")
 		}
 	}
 	if l.err != nil {
@@ -117,10 +118,11 @@ func (l *ladder) giveUp(ctx context.Context) error {
 	return l.open.Discard(ctx, l.summary, doesNotFit)
 }
 
-// doesNotFit is why a summary that was written is not used.
+// doesNotFit is the recorded reason for discarding a summary if the request is still too
+// large.
 const doesNotFit = "the request does not fit all the same"
 
-// noting is the work, and asked gets its request for a summary.
+// noting wraps work and stores its request for a summary in asked.
 func noting(work window.Work, asked *window.Request) window.Work {
 	if work == nil {
 		return nil
@@ -134,10 +136,10 @@ func noting(work window.Work, asked *window.Request) window.Work {
 	}
 }
 
-// summarized is the compaction that the summary of a [Work] made, asked for by
-// the request: its facts, and the summary's arrival where its item is not recorded
-// yet. The item has the size that the work gave, and the plan's Window gets what is
-// known of it beyond that. A plan without a summary has no facts.
+// summarized returns the facts of the compaction that the summary of a [Work] made.
+// summarized also returns the summary's arrival, if its item is not recorded yet. The item
+// has the size that the work gave. The plan's Window gets the other known fields. A plan
+// without a summary has no facts.
 func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []arrival, about []schema.Fact, err error) {
 	id, state := "", []window.Reinjected(nil)
 	for _, rung := range plan.Steps {
@@ -154,7 +156,7 @@ func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []ar
 	}
 	item := &plan.Window[slices.IndexFunc(plan.Window, func(it window.Item) bool { return it.ID == id })]
 	o := &OpenCompaction{call: c, plan: source, fact: c.compaction(Compaction{Window: asked.Window, Source: asked.Source}, source)}
-	o.fact.Method = "" // the work's own
+	o.fact.Method = "" // known only to the work
 	o.leaveOutRefs()
 	end := o.fact
 	end.SummaryRef, end.Reinjected = schema.Ref(id), reinjected(state)
@@ -177,7 +179,7 @@ func (c *Call) summarized(plan window.Plan, asked window.Request) (arrivals []ar
 	return arrivals, []schema.Fact{started, o.created(a, Summary{}), &schema.CompactionCompleted{Common: o.common, Compaction: end}}, nil
 }
 
-// sized is the arrival of a summary whose text is not known, only its size.
+// sized returns the arrival of a summary with a known size and an unknown text.
 func sized(item window.Item) arrival {
 	return arrival{item: item, facts: []schema.Fact{&schema.ItemAdded{Item: schema.Item{
 		ItemID: item.ID, ContextKind: string(schema.KindComputedSummary), ContentMode: schema.ContentSummary,

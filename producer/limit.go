@@ -12,36 +12,36 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Limits are what a run may spend, by name: a budget is a limit. The names and
-// units are the runtime's own, but for those below; what has no name here has no
-// limit. Recording enforces none of them except [LimitWindow]: a runtime asks
-// [Limits.Check] where it spends, or [Account.Reserve] before it spends.
+// Limits are the amounts that a run may spend, by name: a budget is a limit. The runtime
+// chooses the names and units, except for the constants of this package. A name that is
+// absent has no limit. Recording enforces only [LimitWindow]. A runtime calls
+// [Limits.Check] when it spends, or [Account.Reserve] before it spends.
 type Limits map[string]float64
 
-// LimitWindow is the most tokens, prompt and reserved output together, that the
-// window of any call of the run may have. A turn takes the smaller of it and its
-// model's.
+// LimitWindow is the largest number of tokens in the window of any call of the run.
+// LimitWindow counts the prompt and the reserved output. A turn uses the smaller of
+// LimitWindow and the model's window.
 const LimitWindow = "max_window_tokens"
 
-// ErrLimit is what every [*ExceededError] wraps.
+// ErrLimit is wrapped by every [*ExceededError].
 var ErrLimit = errors.New("limit exceeded")
 
-// ExceededError says that more was spent than a limit allows.
+// ExceededError means that more was spent than a limit allows.
 type ExceededError struct {
-	Name          string // of the limit
+	Name          string // the limit's name
 	Limit, Actual float64
 }
 
 // Error names the limit and both numbers.
 func (e *ExceededError) Error() string {
-	return fmt.Sprintf("%v: %s is %v, and the limit %v", ErrLimit, e.Name, e.Actual, e.Limit)
+	return fmt.Sprintf("%v: %s is %v, above the limit of %v", ErrLimit, e.Name, e.Actual, e.Limit)
 }
 
 // Unwrap returns [ErrLimit].
 func (e *ExceededError) Unwrap() error { return ErrLimit }
 
-// Check returns an [*ExceededError] where actual is above the limit called name,
-// and nil at the limit, below it, and where there is no such limit.
+// Check returns an [*ExceededError] if actual is above the limit with this name. Check
+// returns nil at the limit, below the limit, and without such a limit.
 //
 // Source: seed 000 (limits), shared/vectors/noetic.json, check_budget.
 func (l Limits) Check(name string, actual float64) error {
@@ -52,24 +52,24 @@ func (l Limits) Check(name string, actual float64) error {
 	return &ExceededError{Name: name, Limit: limit, Actual: actual}
 }
 
-// Validate reports a limit that is no limit: one without a name, negative, or
-// not a finite number. It changes nothing. The error is an [*InvalidError].
+// Validate checks the limits. Each needs a name and a finite number that is not negative.
+// Validate changes nothing. The error is an [*InvalidError].
 func (l Limits) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(l)) {
 		switch n := l[name]; {
 		case name == "":
-			return invalid("limits", "needs a name for each limit")
+			return invalid("limits", "must have a name for each limit")
 		case math.IsNaN(n) || math.IsInf(n, 0) || n < 0:
-			return invalid(limitField(name), "must be a number from 0")
+			return invalid(limitField(name), "must be a number of 0 or more")
 		}
 	}
 	return nil
 }
 
-// Narrow returns the limits of a child of a run that has l: all of l, and what
-// the child asks for, which may be lower than the parent's or new, never higher.
-// No slice or map is shared. The error is an [*InvalidError], which wraps
-// [ErrWidened] where a limit would be higher.
+// Narrow returns the limits of a child of a run that has l: all of l, changed by the
+// requested limits. A requested limit is new, or at most the parent's. No slice or map is
+// shared. The error is an [*InvalidError], which wraps [ErrWidened] for a limit above the
+// parent's.
 func (l Limits) Narrow(asked Limits) (Limits, error) {
 	if err := asked.Validate(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (l Limits) Narrow(asked Limits) (Limits, error) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if has, limited := l[name]; limited && asked[name] > has {
 			return nil, &InvalidError{
-				Field: limitField(name), Problem: fmt.Sprintf("would be %v, and the parent's is %v", asked[name], has), also: ErrWidened,
+				Field: limitField(name), Problem: fmt.Sprintf("would be %v, above the parent's limit of %v", asked[name], has), also: ErrWidened,
 			}
 		}
 		if effective == nil {
@@ -91,7 +91,7 @@ func (l Limits) Narrow(asked Limits) (Limits, error) {
 
 func limitField(name string) string { return "limits[" + strconv.Quote(name) + "]" }
 
-// recorded is the form that the fact has.
+// recorded returns the limits in the form of the fact.
 func (l Limits) recorded() map[string]any {
 	if len(l) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (l Limits) recorded() map[string]any {
 	return named
 }
 
-// bound is the model with a window that the limits allow.
+// bound returns the model with a window within the limits.
 func (l Limits) bound(m Model) Model {
 	if most, limited := l[LimitWindow]; limited && float64(m.Window.MaxTokens) > most {
 		m.Window.MaxTokens = int(most)
@@ -111,30 +111,30 @@ func (l Limits) bound(m Model) Model {
 	return m
 }
 
-// An Account counts what a run and the runs below it have used, and holds what they
-// reserve. It belongs to one [RunContext], and lasts as long as the process. It is safe for
-// concurrent use.
+// An Account counts the use of a run and of the runs below it, and holds their
+// reservations. An Account belongs to one [RunContext] and lasts as long as the process. An
+// Account is safe for concurrent use.
 type Account struct {
-	book            *sync.Mutex // one for all runs below a root
+	book            *sync.Mutex // shared by all runs below a root
 	above           *Account    // nil for a root
 	limits          Limits
 	calls           int64
 	usage           schema.ProviderUsage
 	spent, reserved map[string]float64
-	open            int // reservations
+	open            int // number of open reservations
 }
 
-// Spending is what a run has used so far, with the runs below it. It is a copy.
+// Spending is the use of a run and of the runs below it. Spending is a copy.
 type Spending struct {
-	Calls int64 // model calls whose usage was recorded
-	// Usage is what providers billed for these calls. A bucket that no call reported is
-	// nil.
+	Calls int64 // number of model calls with recorded usage
+	// Usage is the sum of the providers' bills for these calls. A bucket that no call
+	// reported is nil.
 	Usage    schema.ProviderUsage
-	Spent    map[string]float64 // by the name of a limit, as reservations were settled
-	Reserved map[string]float64 // held by reservations that are open
+	Spent    map[string]float64 // amounts of settled reservations, by the name of a limit
+	Reserved map[string]float64 // amounts of open reservations
 }
 
-// Spending returns what the run and the runs below it have used since the run was opened.
+// Spending returns the use of the run and of the runs below it since the run was opened.
 //
 // Source: seed 000 (usage and cost handles).
 func (a *Account) Spending() Spending {
@@ -145,12 +145,12 @@ func (a *Account) Spending() Spending {
 	return s
 }
 
-// Reserve holds amounts, by the names of limits, before they are spent. An amount counts
-// for the run and for every run above it, and all amounts are held or none. Runs may
-// reserve at once. A name without a limit is only counted.
+// Reserve reserves amounts, by the names of limits, before they are spent. An amount counts
+// for the run and for every run above it. All amounts are reserved, or none. Runs may
+// reserve concurrently. A name without a limit is only counted.
 //
-// The error is an [*ExceededError] where an amount does not fit into what a run of the
-// chain has left, and an [*InvalidError] for a negative amount.
+// The error is an [*ExceededError] for an amount above the remainder of a run of the chain,
+// and an [*InvalidError] for a negative amount.
 //
 // Source: seed 000 (limits), shared/vectors/tinyagents.json, T044 to T046.
 func (a *Account) Reserve(amounts Limits) (*Reservation, error) {
@@ -170,17 +170,16 @@ func (a *Account) Reserve(amounts Limits) (*Reservation, error) {
 	return &Reservation{account: a, amounts: maps.Collect(maps.All(amounts))}, nil
 }
 
-// A Reservation holds amounts until it is settled or released. The first of both counts,
-// and later calls do nothing, so that a caller can defer Release. It is safe for
-// concurrent use.
+// A Reservation reserves amounts until Settle or Release. Only the first of these calls has
+// an effect, so a caller can defer Release. A Reservation is safe for concurrent use.
 type Reservation struct {
 	account *Account
-	amounts Limits // nil once it has ended
+	amounts Limits // nil after the end
 }
 
-// Settle replaces what is held by what was really used. All of that counts, also where it
-// is more than was reserved. The error is an [*ExceededError] where a limit is exceeded
-// now, and an [*InvalidError], with the reservation still open, for a negative amount.
+// Settle replaces the reserved amounts by the used amounts. All used amounts count, even
+// above the reservation. The error is an [*ExceededError] if a limit is exceeded now. For a
+// negative amount, the error is an [*InvalidError], and the reservation stays open.
 func (v *Reservation) Settle(used Limits) error {
 	if err := used.Validate(); err != nil {
 		return err
@@ -203,7 +202,8 @@ func (v *Reservation) Settle(used Limits) error {
 	return nil
 }
 
-// Release gives back what is held: an answer came from a cache, or the call failed.
+// Release gives back the reserved amounts, for example after an answer from a cache or a
+// failed call.
 func (v *Reservation) Release() {
 	v.account.book.Lock()
 	defer v.account.book.Unlock()
@@ -225,7 +225,7 @@ func newAccount(above *Account, limits Limits) *Account {
 	return a
 }
 
-// hold, release and pay count for the run and all above it. The lock is held.
+// hold, release and pay count for the run and all runs above it. The caller holds the lock.
 func (a *Account) hold(amounts Limits) {
 	for ; a != nil; a = a.above {
 		a.open++
@@ -241,7 +241,7 @@ func (a *Account) release(amounts Limits) {
 			a.reserved[name] -= n
 		}
 		if a.open--; a.open == 0 {
-			clear(a.reserved) // and with it what rounding has left
+			clear(a.reserved) // removes remainders of rounding
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (a *Account) pay(used Limits) {
 	}
 }
 
-// bill counts a call whose usage was recorded.
+// bill counts a call with recorded usage.
 func (a *Account) bill(usage schema.ProviderUsage) {
 	a.book.Lock()
 	defer a.book.Unlock()

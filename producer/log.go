@@ -15,18 +15,18 @@ type threadKey struct{ session, thread string }
 
 // itemLog numbers the entries of one thread's append-only item log, from 0.
 type itemLog struct {
-	mu        sync.Mutex       // held while an entry is recorded, so that order is position
+	mu        sync.Mutex       // held while an entry is recorded, to record entries in order of position
 	next      int64            // the next entry's position
-	tokens    int64            // of all entries so far
-	positions map[string]int64 // the newest entry, by item id
-	root      facts.Lineage    // of the calls that root runs make on the thread
-	// summaries are those that the thread's items have, by id.
+	tokens    int64            // tokens of all entries
+	positions map[string]int64 // position of the newest entry, by item id
+	root      facts.Lineage    // lineage of the calls that root runs make on the thread
+	// summaries are the recorded summaries of the thread's items, by id.
 	summaries map[string]arrival
-	stubs     map[string]window.Elided // what the ladder shortened and nobody sent whole since, by item id
-	elided    map[string]elided        // what is not in the window in full, by item id
+	stubs     map[string]window.Elided // items that the ladder shortened and no later call sent whole, by item id
+	elided    map[string]elided        // items that are not in the window in full, by item id
 }
 
-// append hands the next position to record and uses it up if that succeeds.
+// append passes the next position to record. The position is used if record succeeds.
 func (l *itemLog) append(id string, tokens int64, record func(position int64) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +42,7 @@ func (l *itemLog) append(id string, tokens int64, record func(position int64) er
 	return nil
 }
 
-// position returns where an item stands in the log, or nil.
+// position returns the position of an item in the log, or nil.
 func (l *itemLog) position(id string) *int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *itemLog) position(id string) *int64 {
 	return nil
 }
 
-// summary returns what is recorded of a summary, if it is.
+// summary returns the recorded form of a summary, if it is recorded.
 func (l *itemLog) summary(id string) (a arrival, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *itemLog) summary(id string) (a arrival, known bool) {
 	return a, known
 }
 
-// keepSummary remembers a summary that is recorded.
+// keepSummary remembers a recorded summary.
 func (l *itemLog) keepSummary(a arrival) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,10 +72,10 @@ func (l *itemLog) keepSummary(a arrival) {
 
 // stretch is the part of the log that a window was projected from.
 type stretch struct {
-	first  *int64 // the earliest entry in the window; nil where none is known
-	next   int64  // the position after the newest entry
-	sent   int64  // entries from first on that are in the window
-	tokens int64  // of the whole log
+	first  *int64 // position of the earliest entry in the window; nil if unknown
+	next   int64  // position after the newest entry
+	sent   int64  // number of entries from first on that are in the window
+	tokens int64  // tokens of the whole log
 }
 
 func (l *itemLog) stretch(items []window.Item) stretch {
@@ -93,7 +93,7 @@ func (l *itemLog) stretch(items []window.Item) stretch {
 	return s
 }
 
-// forget drops what is known of items, and goes on numbering.
+// forget removes all state of items and keeps the numbering.
 func (l *itemLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,10 +111,9 @@ func (c *Client) log(session, thread string) *itemLog {
 	return c.logs[key]
 }
 
-// Forget frees what the client remembers of a session's items, about 100 bytes
-// each: call it when the session is idle or over. Sequences and positions go on
-// where they were if the session does; only an elision of a forgotten item no
-// longer says where in the log it stood.
+// Forget frees the client's memory of a session's items, about 100 bytes each. Call it when
+// the session is idle or has ended. If the session continues, its sequences and positions
+// continue too. Only an elision of a forgotten item omits the item's position in the log.
 func (c *Client) Forget(session string) {
 	c.logsMu.Lock()
 	defer c.logsMu.Unlock()
@@ -125,7 +124,7 @@ func (c *Client) Forget(session string) {
 	}
 }
 
-// resume lets the client go on where the outbox's last one was.
+// resume continues with the sequences of the outbox.
 func (c *Client) resume(box publish.Outbox) error {
 	marks, err := box.Marks()
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrGapClosed means that a gap had ended before: it was resolved or withdrawn.
+// ErrGapClosed means that a gap has already ended: it was resolved or withdrawn.
 var ErrGapClosed = errors.New("the gap is closed")
 
-// Gap is context that is known to be missing and that its owner was asked for.
+// Gap is missing context that the runtime has requested from its owner.
 //
 //	Turn.Missing ── detected, requested ──▶ Gap ── Resolve, Withdraw ──▶ resolved
 //
-// The facts of its life share its id. None of them is an answer to a request for
-// permission: what a run may touch was settled when it was opened, and nothing
-// here changes that. Safe for concurrent use; of several that end a gap one does.
+// All facts of a gap share its id. None of them answers a request for permission. The
+// opening of a run decides its permissions, and a gap changes none of them. Safe for
+// concurrent use. If several callers end a gap, one of them succeeds.
 type Gap struct {
 	turn    *Turn
 	missing schema.Missing
@@ -27,12 +27,13 @@ type Gap struct {
 	closed bool
 }
 
-// Missing records a gap and that its owner was asked, both or neither, and sends
-// them at once, since somebody is waiting for them. The Question, its owner
-// (RequestedFrom), RequestedAction and a UserSummary that is safe to show are
-// required; the id defaults to a UUIDv7, and status and resolution are set here. An error of
-// [Client.Flush] comes with the gap: both facts are queued. With an
-// [*InvalidError], and others of [Client.Record], there is no gap.
+// Missing records a gap and the request to its owner, both or neither. Missing sends both
+// immediately, because the runtime waits for the owner. The Question, its owner
+// (RequestedFrom), RequestedAction and a UserSummary without secrets are required. The id
+// defaults to a UUIDv7. Missing sets status and resolution.
+//
+// An error of [Client.Flush] comes with the gap: both facts are queued. With an
+// [*InvalidError] or another error of [Client.Record] there is no gap.
 func (t *Turn) Missing(ctx context.Context, m schema.Missing) (*Gap, error) {
 	for _, required := range []struct {
 		field string
@@ -41,7 +42,7 @@ func (t *Turn) Missing(ctx context.Context, m schema.Missing) (*Gap, error) {
 		{"question", m.Question != ""}, {"requested_from", m.RequestedFrom != ""}, {"requested_action", m.RequestedAction != ""}, {"user_summary", m.UserSummary != ""},
 	} {
 		if !required.given {
-			return nil, invalid(required.field, "must be given: somebody is asked for it, and somebody else told meanwhile")
+			return nil, invalid(required.field, "must be given: the request to the gap's owner and the message to users need it")
 		}
 	}
 	id, err := orNewID(m.MissingID)
@@ -63,19 +64,20 @@ func (t *Turn) Missing(ctx context.Context, m schema.Missing) (*Gap, error) {
 // ID returns the gap's id.
 func (g *Gap) ID() string { return g.missing.MissingID }
 
-// Resolve records what filled the gap, by reference. It belongs to the gap's
-// turn, or only to its run and place once the turn is sealed. Errors: [ErrGapClosed], an
-// [*InvalidError] without refs, and those of [Client.Record], after which the
-// gap is as it was.
+// Resolve records the references that filled the gap. The record belongs to the gap's turn.
+// After the turn is sealed, the record belongs only to the turn's run and place. Errors are
+// [ErrGapClosed], an [*InvalidError] without refs, and errors of [Client.Record]. After an
+// error the gap is unchanged.
 func (g *Gap) Resolve(ctx context.Context, refs ...schema.Ref) error {
 	if len(refs) == 0 {
-		return invalid("resolution_refs", "must name what filled the gap")
+		return invalid("resolution_refs", "must name the records that filled the gap")
 	}
 	return g.end(ctx, schema.StatusResolved, refs)
 }
 
-// Withdraw records that the gap ended unfilled: its owner declined, or nobody
-// needs it any more (expired). Errors are those of [Gap.Resolve].
+// Withdraw records that the gap ended unfilled. The status is declined if its owner
+// declined, and expired if the context is no longer needed. Errors are errors of
+// [Gap.Resolve].
 func (g *Gap) Withdraw(ctx context.Context, status schema.MissingStatus) error {
 	switch status {
 	case schema.StatusDeclined, schema.StatusExpired:
@@ -94,7 +96,7 @@ func (g *Gap) end(ctx context.Context, status schema.MissingStatus, refs []schem
 	fact.Status, fact.ResolutionRefs = status, refs
 	err := g.turn.Record(ctx, fact)
 	if errors.Is(err, ErrSealed) {
-		ids := g.turn.IDs // the place in the work stays
+		ids := g.turn.IDs // keep the place in the work
 		ids.TurnID, ids.ContextID = "", ""
 		err = g.turn.run.record(ctx, ids, nil, fact)
 	}

@@ -12,56 +12,55 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Resource is a capability that an agent's manifest declares, such as memory
-// (seed 002). Declaring it gives no access: that comes from the run's grants.
+// Resource is a capability that an agent's manifest declares, such as memory (seed 002).
+// The declaration gives no access: the run's grants do.
 type Resource struct {
-	Name string // begins with a letter, then letters, digits, _ and -; one of a name in a run
-	Kind string // of provider; defaults to Name
-	// Mode is what the manifest asks for. Defaults to [grant.Read].
+	Name string // a letter, then letters, digits, _ and -; unique in a run
+	Kind string // kind of provider; defaults to Name
+	// Mode is the mode that the manifest requests. Defaults to [grant.Read].
 	Mode  grant.Mode
-	Tools []Tool // what the provider offers
-	// Config is the provider's own configuration, as JSON holds it. Facts have the names
-	// of its members and, with a key, one digest of it all.
+	Tools []Tool // tools that the provider offers
+	// Config is the provider's own configuration, as JSON values. Facts hold the names of
+	// its members and, with a key, one digest of the whole configuration.
 	Config map[string]any
-	// Unresolved says why no provider serves the resource. It has no tools then, and every
-	// access to it is denied.
+	// Unresolved is the reason for a resource without a provider. Then it has no tools, and
+	// every access is denied.
 	Unresolved string
 }
 
 // Tool is one operation that a provider offers to the model.
 type Tool struct {
-	Name string // the provider's name; the model sees <resource>_<name>
-	// Mode says what the tool needs. A tool that does not say needs
-	// [grant.ReadWrite].
+	Name string // the provider's name; the model uses <resource>_<name>
+	// Mode is the mode that the tool needs. Empty means [grant.ReadWrite].
 	Mode grant.Mode
 }
 
-// Binding is a resource as one run has it.
+// Binding is a resource of one run.
 type Binding struct {
 	Name, Kind          string
 	Declared, Effective grant.Mode
-	// Tools are the names to show to the model: those that the effective mode
-	// allows, and no others.
+	// Tools are the names to show to the model: exactly the tools that the effective mode
+	// allows.
 	Tools []string
-	// Unresolved says why no provider serves it; empty where one does.
+	// Unresolved is the reason for a missing provider, or empty.
 	Unresolved string
 
 	configKeys   []string
 	configDigest string
 }
 
-// Binding returns a declared resource of the run, and whether there is one of
-// that name.
+// Binding returns a declared resource of the run, and whether the run has a resource with
+// this name.
 func (r *RunContext) Binding(name string) (Binding, bool) {
 	b, ok := r.bindings[name]
 	b.Tools = slices.Clone(b.Tools)
 	return b, ok
 }
 
-// resolve binds what a run declares under the modes that runs above it have, by
-// kind. A kind that none of them declared is not clamped. The modes that come
-// back are those for children: of several resources of a kind, the strictest
-// counts, and a kind that a run leaves out keeps the mode that it had above.
+// resolve binds the resources that a run declares under the modes of the runs above, by
+// kind. A kind that no run above declared is not clamped. The second result holds the modes
+// for children. For several resources of one kind, the strictest mode counts. A kind that
+// the run leaves out keeps its mode from above.
 //
 // Source: seed 002 (read versus read-write), shared/vectors/grants.json, modes.
 func (c *Client) resolve(declared []Resource, above map[string]grant.Mode) (map[string]Binding, map[string]grant.Mode, error) {
@@ -72,9 +71,9 @@ func (c *Client) resolve(declared []Resource, above map[string]grant.Mode) (map[
 		_, twice := bindings[d.Name]
 		switch {
 		case !resourceName(d.Name):
-			return nil, nil, invalid(field+".name", "must begin with a letter and go on with letters, digits, _ and -")
+			return nil, nil, invalid(field+".name", "must begin with a letter and continue with letters, digits, _ and -")
 		case twice:
-			return nil, nil, invalid(field+".name", "is that of another resource")
+			return nil, nil, invalid(field+".name", "is already the name of another resource")
 		case err != nil:
 			return nil, nil, invalid(field+".mode", "must be read or read-write")
 		}
@@ -85,7 +84,7 @@ func (c *Client) resolve(declared []Resource, above map[string]grant.Mode) (map[
 		if len(d.Config) > 0 {
 			config, err := json.Marshal(d.Config, json.Deterministic(true))
 			if err != nil {
-				return nil, nil, invalid(field+".config", "holds what JSON cannot hold")
+				return nil, nil, invalid(field+".config", "holds a value that JSON cannot encode")
 			}
 			b.configDigest = c.config.Key.Digest(config)
 		}
@@ -127,12 +126,12 @@ func resourceName(s string) bool {
 	return s != ""
 }
 
-// toolName is what the model calls a tool of a resource.
+// toolName returns the model's name of a resource's tool.
 func toolName(resource, tool string) string {
 	return strings.ReplaceAll(resource, "-", "_") + "_" + tool
 }
 
-// resource is the part of the facts that says what a run has.
+// resource returns the facts' description of a resource of the run.
 func (r *RunContext) resource(b Binding) schema.Resource {
 	return schema.Resource{
 		BindingID: bindingID(r.IDs.RunID, b.Name), Name: b.Name, ResourceKind: b.Kind,
@@ -140,7 +139,7 @@ func (r *RunContext) resource(b Binding) schema.Resource {
 	}
 }
 
-// resolved are the facts of all bindings, by name.
+// resolved returns the facts of all bindings, by name.
 func (r *RunContext) resolved() (facts []schema.Fact) {
 	for _, name := range slices.Sorted(maps.Keys(r.bindings)) {
 		b := r.bindings[name]
@@ -154,5 +153,5 @@ func (r *RunContext) resolved() (facts []schema.Fact) {
 	return facts
 }
 
-// bindingID is the id of a resource as a run has it.
+// bindingID returns the id of a run's resource.
 func bindingID(run, name string) string { return "resource:" + run + ":" + name }

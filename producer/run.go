@@ -16,62 +16,60 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Run describes a root run to open (seed 000). Everything but Session may be
-// left out.
+// Run describes a root run to open (seed 000). Only Session is required.
 type Run struct {
 	ID         string // defaults to a UUIDv7
 	Session    string // the durable container of the work; required
 	Thread     string // defaults to Session
 	Agent      string // the agent's name
-	ResourceID string // whose data it is
-	Place      Place  // the managed task and attempt that the run works on
+	ResourceID string // owner of the data
+	Place      Place  // managed task and attempt that the run works on
 	Program    string // name and version of the runtime
 	Grants     grant.Set
-	Resources  []Resource // what the agent's manifest declares
+	Resources  []Resource // resources that the agent's manifest declares
 	Limits     Limits
 	Stores     []string // names of the stores that the run can reach
-	// MaxDepth is how deep children may nest; 0 allows none.
+	// MaxDepth is the largest depth of nested children; 0 allows no children.
 	MaxDepth int
-	// Tags and Metadata are this run's own; the inherited ones go to children.
-	// Metadata is what JSON can hold, and handles do not belong there.
+	// Tags and Metadata belong to this run; the inherited ones go to children. Metadata
+	// holds values that JSON can encode. Metadata must not hold handles.
 	Tags, InheritedTags         []string
 	Metadata, InheritedMetadata map[string]any
-	// ConfigurableKeys names configurable values. The values, as all that lives
-	// only at run time, stay with the runtime: no field takes one, so no fact can
-	// have it.
+	// ConfigurableKeys names configurable values. The values stay with the runtime. No
+	// field takes a value that lives only at run time, so no fact can hold one.
 	ConfigurableKeys []string
-	// Pressure is the policy by which windows of the run, and of those below it, are
-	// made to fit where a call names none. Nil is none.
+	// Pressure is the default policy for windows of the run and of the runs below it. Nil
+	// means no default policy.
 	Pressure *window.Policy
-	// Basis names the authenticated facts that the grants were minted from, such as
-	// "user:u_1", and the policies that they were minted by.
+	// Basis names the origin of the grants: the authenticated facts, such as "user:u_1",
+	// and the policies.
 	Basis Basis
-	// ContextWrite says whether the agent's output goes back to its scratchpads. Nil is
-	// unknown; where it is false, [Turn.WriteScratchpad] is refused.
+	// ContextWrite reports whether the agent's output goes back to its scratchpads. Nil
+	// means unknown. If it is false, [Turn.WriteScratchpad] is refused.
 	ContextWrite *bool
 }
 
-// Basis is what trusted code minted a run's grants from: ids, or references in JSON.
+// Basis is the origin of a run's grants, given by trusted code: ids, or references in JSON.
 //
 // Source: seed 002 (namespace grants).
 type Basis struct {
-	Facts      []string // such as a user, a workspace, a tenant, a service identity
+	Facts      []string // for example a user, a workspace, a tenant, a service identity
 	PolicyRefs []string
 }
 
-// Place says where in the work a run, a turn or a part of a turn is. What is empty is that
-// of what it is in. A place with a task of its own has no attempt of another task, and so
-// on downwards: task, attempt, step, tool call, action.
+// Place is the position of a run, a turn or a part of a turn in the work. Empty fields are
+// inherited from the enclosing place. The order is task, attempt, step, tool call, action.
+// A place with its own value at one level inherits nothing below this level.
 //
 // Source: seed 001 (runtime ids).
 type Place struct {
-	Task, Attempt string // the managed task, and which try at it
+	Task, Attempt string // the managed task, and the number of the attempt
 	Step          string // the runtime's step
-	ToolCall      string // the tool call that consumed context
-	Action        string // the action, of a person or a policy, that requested more context
+	ToolCall      string // tool call that consumed context
+	Action        string // action of a person or a policy that requested more context
 }
 
-// in returns ids with those of the place.
+// in returns ids with the ids of the place.
 func (p Place) in(ids schema.Correlation) schema.Correlation {
 	levels := []struct {
 		asked string
@@ -86,15 +84,15 @@ func (p Place) in(ids schema.Correlation) schema.Correlation {
 	return ids
 }
 
-// RunContext is one run. It is immutable and safe for concurrent use; it shares
-// no memory with what it was opened with, and a child gets copies, so nothing a
-// child or a caller does can change it. [Client.Open] and [RunContext.Child]
-// make one; the zero value is not usable.
+// RunContext is one run. RunContext is immutable and safe for concurrent use. RunContext
+// shares no memory with its arguments, and a child gets copies. Neither a child nor a
+// caller can change it. [Client.Open] and [RunContext.Child] make a RunContext; the zero
+// value is not usable.
 //
-// Cancellation is that of the context.Context that every method takes, and a
-// RunContext holds none: a child ends with its parent where the caller derives
-// the child's context from the parent's, and never the other way round. Under an
-// ended context no run opens. What has happened is recorded all the same.
+// Every method takes a context.Context for cancellation, and a RunContext holds no context.
+// A child ends with its parent if the caller derives the child's context from the parent's.
+// The parent does not end with the child. No run opens under an ended context. Other facts
+// are recorded under an ended context too.
 type RunContext struct {
 	client            *Client
 	IDs               schema.Correlation
@@ -103,7 +101,7 @@ type RunContext struct {
 	maxDepth          int
 	grants            grant.Set
 	bindings          map[string]Binding    // by name
-	modes             map[string]grant.Mode // by kind; what a child's are clamped to
+	modes             map[string]grant.Mode // by kind; upper bounds of a child's modes
 	limits            Limits
 	stores            []string
 	configurableKeys  []string
@@ -114,15 +112,14 @@ type RunContext struct {
 	pressure          *window.Policy
 	contextWrite      *bool
 	log               *itemLog
-	calls             *facts.Lineage // whose prompt cache the run's calls share
-	Account           *Account       // what the run and those below it use
+	calls             *facts.Lineage // lineage of calls that share a prompt cache
+	Account           *Account       // use of the run and of the runs below it
 }
 
-// Open records a root run, the grants it was given and the resources it
-// declares: all of it or, with an error, nothing, and then there is no run. The
-// error is an [*InvalidError] for what cannot be a run, a [*grant.Error] for a
-// grant that is malformed or that Config.GrantPolicy protects, the cause of ctx
-// where that has ended, or one of [Client.Record].
+// Open records a root run, its grants and its declared resources. With an error nothing is
+// recorded, and there is no run. The error is one of these: an [*InvalidError] for invalid
+// fields, a [*grant.Error] for a grant that is malformed or protected by
+// Config.GrantPolicy, the cause of an ended ctx, or an error of [Client.Record].
 func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("open a run: %w", context.Cause(ctx))
@@ -148,7 +145,7 @@ func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	return run, nil
 }
 
-// root makes the run that r describes.
+// root returns the run that r describes.
 func (c *Client) root(r Run) (*RunContext, error) {
 	switch {
 	case r.Session == "":
@@ -156,7 +153,7 @@ func (c *Client) root(r Run) (*RunContext, error) {
 	case r.MaxDepth < 0:
 		return nil, invalid("max depth", "must not be negative")
 	case len(r.Grants) == 0 && len(r.Basis.Facts)+len(r.Basis.PolicyRefs) > 0:
-		return nil, invalid("basis", "must come with the grants that were minted from it")
+		return nil, invalid("basis", "must come with the grants that it is the origin of")
 	}
 	pressure, err := pressureOf(r.Pressure, nil)
 	if err != nil {
@@ -221,13 +218,12 @@ func (r *RunContext) opened() *schema.ScopeOpened {
 	return f
 }
 
-// Record queues any facts with the run's ids, in order, all or none; see
-// [Client.Record].
+// Record queues any facts with the run's ids, in order, all or none; see [Client.Record].
 func (r *RunContext) Record(ctx context.Context, facts ...schema.Fact) error {
 	return r.record(ctx, r.IDs, nil, facts...)
 }
 
-// record queues facts. Used, where given, gets the sequences that they took.
+// record queues facts. record passes their sequences to used, if used is not nil.
 func (r *RunContext) record(ctx context.Context, ids schema.Correlation, used func(sequence int64), facts ...schema.Fact) error {
 	if len(facts) == 0 {
 		return nil
@@ -235,30 +231,30 @@ func (r *RunContext) record(ctx context.Context, ids schema.Correlation, used fu
 	return r.client.record(ctx, ids, submission{facts: facts, used: used})
 }
 
-// Grants returns what the run may touch.
+// Grants returns the namespaces that the run may access.
 func (r *RunContext) Grants() grant.Set { return slices.Clone(r.grants) }
 
-// Limits returns the limits in force, the parent's included.
+// Limits returns the limits in force, including the parent's.
 func (r *RunContext) Limits() Limits { return maps.Clone(r.limits) }
 
 // Stores returns the names of the stores that the run can reach.
 func (r *RunContext) Stores() []string { return slices.Clone(r.stores) }
 
-// Scope is what a run knows of itself, for models, tools and middleware. It is a
-// copy; handles and the values of configurable keys are not in it.
+// Scope describes a run to models, tools and middleware. Scope is a copy and holds no
+// handles and no values of configurable keys.
 type Scope struct {
 	Session, Thread     string
-	ParentThread        string // of the parent run; empty at the root
+	ParentThread        string // thread of the parent run; empty at the root
 	Run, Parent, Root   string // run ids; Parent is empty at the root
 	Agent, ResourceID   string
 	Place               Place
 	Depth, MaxDepth     int            // 0 is the root
-	Tags, InheritedTags []string       // the run's own, and those that it passes on
-	Metadata            map[string]any // the run's own, as JSON decodes it
-	InheritedMetadata   map[string]any // what it passes on, too
+	Tags, InheritedTags []string       // the run's own tags, and the tags that it passes on
+	Metadata            map[string]any // the run's own metadata, decoded from JSON
+	InheritedMetadata   map[string]any // the metadata that it passes on
 }
 
-// Scope returns what the run knows of itself.
+// Scope returns the description of the run.
 func (r *RunContext) Scope() Scope {
 	ids := r.IDs
 	return Scope{
@@ -271,7 +267,7 @@ func (r *RunContext) Scope() Scope {
 	}
 }
 
-// pressureOf is a copy of the policy that was asked for, or else the parent's.
+// pressureOf returns a copy of the requested policy, or of the parent's policy by default.
 func pressureOf(asked, above *window.Policy) (*window.Policy, error) {
 	if asked == nil {
 		return above, nil
@@ -284,7 +280,7 @@ func pressureOf(asked, above *window.Policy) (*window.Policy, error) {
 // RunID returns the run's id.
 func (r *RunContext) RunID() string { return r.IDs.RunID }
 
-// union is a fresh list of the names in both, each once, in order.
+// union returns a new list of the names in both lists, each once, in order.
 func union(a, b []string) (all []string) {
 	for _, name := range slices.Concat(a, b) {
 		if !slices.Contains(all, name) {
@@ -305,8 +301,8 @@ func orNewID(id string) (string, error) {
 	return fresh.String(), nil
 }
 
-// snapshot encodes each value, so that nobody who holds a map or slice within
-// can change what facts will say. The error quotes nothing.
+// snapshot encodes each value, so no holder of a map or slice can change the facts. The
+// error quotes no values.
 func snapshot(metadata map[string]any) (map[string]any, error) {
 	if len(metadata) == 0 {
 		return nil, nil
@@ -315,14 +311,14 @@ func snapshot(metadata map[string]any) (map[string]any, error) {
 	for name, value := range metadata {
 		encoded, err := json.Marshal(value, json.Deterministic(true))
 		if err != nil {
-			return nil, invalid("metadata", fmt.Sprintf("holds a %T, which JSON cannot hold", value))
+			return nil, invalid("metadata", fmt.Sprintf("holds a %T, which JSON cannot encode", value))
 		}
 		copied[name] = jsontext.Value(encoded)
 	}
 	return copied, nil
 }
 
-// restored are the values of a snapshot.
+// restored returns the values of a snapshot.
 func restored(metadata map[string]any) map[string]any {
 	if len(metadata) == 0 {
 		return nil

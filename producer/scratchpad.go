@@ -11,23 +11,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ScratchpadEntry is a text of the scratchpad that one legacy context id names
-// (seed 002). The text is counted and digested, and stays in the process.
+// ScratchpadEntry is a text of the scratchpad with one legacy context id (seed 002). The
+// text is counted and digested, and stays in the process.
 type ScratchpadEntry struct {
 	ContextID string
 	Text      string
 }
 
-// LayerScratchpad is the layer of what scratchpads put into the window.
+// LayerScratchpad is the layer of scratchpad items in the window.
 const LayerScratchpad = "scratchpad"
 
-// LoadScratchpad records the entries that entered the prompt, in order, each as an
-// item of [LayerScratchpad]; none is a fact, too. It returns the items: they belong
-// among those of the turn's calls. A plan never leaves them out, unless the caller
-// gives them another kind. Scratchpads are no boundary of access, and loading one
-// grants nothing. What the guard withholds is counted and digested as masked, and is a
-// redaction of the item. Errors are those of [Client.Record]; with one, nothing is
-// recorded.
+// LoadScratchpad records the entries that entered the prompt, in order, each as an item of
+// [LayerScratchpad]. An empty list is recorded too. LoadScratchpad returns the items, which
+// belong among the items of the turn's calls. A plan never omits them, unless the caller
+// changes their kind.
+//
+// Scratchpads do not limit access, and loading one grants nothing. Withheld text is counted
+// and digested in its masked form and recorded as a redaction of the item. Errors are
+// errors of [Client.Record]. With an error nothing is recorded.
 func (t *Turn) LoadScratchpad(ctx context.Context, entries ...ScratchpadEntry) ([]window.Item, error) {
 	id, err := newScratchpadID()
 	if err != nil {
@@ -55,10 +56,10 @@ func (t *Turn) LoadScratchpad(ctx context.Context, entries ...ScratchpadEntry) (
 	return items, nil
 }
 
-// WriteScratchpad records what was written back to scratchpads, one entry a
-// context id that it went to. The texts are counted, digested and masked as those of
-// [Turn.LoadScratchpad]. The error is an [*InvalidError] where the run's ContextWrite
-// is false, or one of [Client.Record].
+// WriteScratchpad records the texts that were written back to scratchpads, one entry per
+// context id. The texts are counted, digested and masked as in [Turn.LoadScratchpad]. The
+// error is an [*InvalidError] if the run's ContextWrite is false, or an error of
+// [Client.Record].
 func (t *Turn) WriteScratchpad(ctx context.Context, entries ...ScratchpadEntry) error {
 	if allowed := t.run.contextWrite; allowed != nil && !*allowed {
 		return invalid("context write", "is off for the run: its output goes to no scratchpad")
@@ -78,18 +79,18 @@ func newScratchpadID() (string, error) {
 	return "scratchpad:" + id, err
 }
 
-// noted is what facts say of an entry.
+// noted is the recorded form of an entry.
 type noted struct {
 	contextID, digest string
 	tokens            int64
-	item              string // its id in the window; empty where it is in none
+	item              string // id of the entry in the window; empty outside of a window
 }
 
 func (n noted) bytes() int {
 	return facts.TextBytes(n.contextID) + facts.TextBytes(n.digest) + facts.TextBytes(n.item)
 }
 
-// scratchpadFacts are the facts of the entries: one, or several parts of one.
+// scratchpadFacts returns the facts of the entries: one fact, or several parts of one fact.
 func scratchpadFacts(id string, list []noted, fact func(schema.Scratchpad, map[string]any) schema.Fact) (made []schema.Fact) {
 	chunks := facts.Chunk(list, facts.MaxPartBytes, noted.bytes)
 	for i, part := range chunks {
@@ -98,8 +99,8 @@ func scratchpadFacts(id string, list []noted, fact func(schema.Scratchpad, map[s
 	return made
 }
 
-// noteEntries counts and digests the entries, and returns the redactions that
-// the guard made in them, one a policy.
+// noteEntries counts and digests the entries. noteEntries also returns the guard's
+// redactions, one for each policy.
 func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, redactions []schema.Fact) {
 	client, all := t.run.client, []redact.Hit(nil)
 	for _, e := range entries {
@@ -116,7 +117,7 @@ func (t *Turn) noteEntries(id string, entries []ScratchpadEntry) (list []noted, 
 	return list, redactions
 }
 
-// scratchpadOf has each context id once, in order, and a digest an entry.
+// scratchpadOf returns each context id once, in order, and one digest for each entry.
 func scratchpadOf(id string, list []noted) schema.Scratchpad {
 	s := schema.Scratchpad{ScratchpadID: id, EntryCount: new(int64(len(list))), Tokens: new(int64)}
 	for _, n := range list {

@@ -35,8 +35,8 @@ func (c *Call) arriveSummary(s Summary) (arrival, error) {
 	return c.turn.run.arrive(c.turn.model.Name, content)
 }
 
-// checkWriting refuses a call of the summary's own that cannot be recorded. Its error is
-// an [*InvalidError].
+// checkWriting refuses a separate summary call that cannot be recorded. Its error is an
+// [*InvalidError].
 func (s Summary) checkWriting() error {
 	switch {
 	case s.Billed == nil:
@@ -49,8 +49,9 @@ func (s Summary) checkWriting() error {
 	return s.Billed.validate()
 }
 
-// writing is the record of the model call that wrote the summary, with its own model and
-// usage: none where nothing was billed. It shares no prompt cache with other calls.
+// writing returns the record of the model call that wrote the summary, with its own model
+// and usage. writing returns no facts without a bill. The call shares no prompt cache with
+// other calls.
 //
 // Source: seed 004, l. 230 (the ephemeral command).
 func (s Summary) writing() []schema.Fact {
@@ -62,7 +63,7 @@ func (s Summary) writing() []schema.Fact {
 	return []schema.Fact{f}
 }
 
-// bill counts the call in the account of the run, once it is recorded.
+// bill counts the recorded call in the account of the run.
 func (s Summary) bill(r *RunContext) {
 	if s.Billed != nil {
 		r.Account.bill(s.Billed.Usage)
@@ -72,14 +73,15 @@ func (s Summary) bill(r *RunContext) {
 func checkGoals(goals []string) error {
 	for i, goal := range goals {
 		if goal == "" || slices.Contains(goals[:i], goal) {
-			return invalid("goals", "must be ids, each once")
+			return invalid("goals", "must be ids, without duplicates")
 		}
 	}
 	return nil
 }
 
-// summary describes what a summary stands for: by reference, never a copy. Of
-// more than one event holds, it names the first and the last, and says so.
+// summary returns the description of a summary. summary refers to the covered items and
+// holds no copies. If the items are too many for one event, it names the first and the last
+// item and marks the omission.
 func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) (schema.Common, schema.Summary) {
 	item := a.fact().Item
 	f := schema.Summary{
@@ -103,35 +105,34 @@ func (c *Call) summary(a arrival, s Summary, covers []window.Item, kind string) 
 	return common, f
 }
 
-// RunningLog is a summary that is written as the agent works, by an ephemeral
-// sub-context every few turns, so that at compaction time it only has to be
-// swapped in (seed 004, ongoing compaction via log). One log is not safe for
-// concurrent use.
+// RunningLog is a summary that an ephemeral sub-context writes every few turns. A
+// compaction then only swaps the summary in (seed 004, ongoing compaction via log). One log
+// is not safe for concurrent use.
 type RunningLog struct {
 	id      string
 	policy  string
-	version int // how often it was swapped in
+	version int // number of swaps
 	covers  []window.Item
-	through *int64 // the newest position of the item log that it covers
+	through *int64 // newest covered position of the item log
 	latest  Summary
 	created bool // whether this version is recorded
 }
 
-// NewRunningLog returns an empty log. The id is that of its first summary;
-// after each swap the log goes on as another one, numbered, since the old one
-// then stands in the window. The policy says when it is refreshed, such as
-// "every_5_turns".
+// NewRunningLog returns an empty log. The id is the id of its first summary. After each
+// swap the old summary is in the window, and the log continues under a new numbered id. The
+// policy names the times of a refresh, such as "every_5_turns".
 func NewRunningLog(id, policy string) *RunningLog { return &RunningLog{id: id, policy: policy} }
 
-// SummaryID is the id that the log is recorded under until its next swap.
+// SummaryID returns the id under which the log is recorded until its next swap.
 func (l *RunningLog) SummaryID() string { return nth(l.id, l.version) }
 
-// Refresh records the log as it now reads: created the first time, refreshed
-// after. Covers are the items that it took in since; what it covered before, it
-// still does. Subcontext is the ephemeral context in which the model wrote it,
-// whose own turns are thrown away. The summary's id is the log's and is not
-// looked at. With an error nothing is recorded, and the log is as it was: an
-// [*InvalidError] without a text, a subcontext, or anything covered.
+// Refresh records the log's current text: created the first time, refreshed after that.
+// Covers are the items that were added since the last refresh. The log still covers the
+// earlier items. Subcontext is the ephemeral context in which the model wrote the text; its
+// turns are discarded. The summary's id is ignored, because the log has its own.
+//
+// With an error nothing is recorded, and the log is unchanged. The error is an
+// [*InvalidError] for a missing text or subcontext, or for an empty list of covered items.
 func (l *RunningLog) Refresh(ctx context.Context, c *Call, subcontext string, covers []window.Item, s Summary) error {
 	if subcontext == "" {
 		return invalid("subcontext", "must be named")
@@ -148,12 +149,12 @@ func (l *RunningLog) Refresh(ctx context.Context, c *Call, subcontext string, co
 		}
 	}
 	if len(all) == 0 {
-		return invalid("covers", "is empty: the log says nothing about anything")
+		return invalid("covers", "is empty; name the items that the log covers")
 	}
 	common, body := c.summary(a, s, all, "running_log")
 	body.EphemeralContextID, body.RefreshPolicy = subcontext, l.policy
 	if l.through != nil && (body.CoversThroughPosition == nil || *l.through > *body.CoversThroughPosition) {
-		body.CoversThroughPosition = l.through // of what was swapped in
+		body.CoversThroughPosition = l.through // position of the swapped log
 	}
 	var fact schema.Fact = &schema.SummaryCreated{Common: common, Summary: body}
 	if l.created {
@@ -167,21 +168,21 @@ func (l *RunningLog) Refresh(ctx context.Context, c *Call, subcontext string, co
 	return nil
 }
 
-// CompleteWithLog is Complete with a running log in place of a new summary, and
-// what is put back beside it. The method is then a rolling summary. An
-// [*InvalidError] means that the log was never refreshed, or does not cover all
-// of the source yet: refresh it first.
+// CompleteWithLog is Complete with a running log in place of a new summary, and with state
+// to put back next to it. The method is then a rolling summary. An [*InvalidError] means
+// that the log was never refreshed, or does not cover all of the source. In both cases,
+// refresh it first.
 func (o *OpenCompaction) CompleteWithLog(ctx context.Context, l *RunningLog, state ...window.Reinjected) ([]window.Item, error) {
 	if !l.created {
-		return nil, invalid("running log", "has nothing in it")
+		return nil, invalid("running log", "is empty; refresh it first")
 	}
 	for _, it := range o.plan.Source {
 		if !contains(l.covers, it.ID) {
-			return nil, invalid("running log", "does not cover all of the source yet")
+			return nil, invalid("running log", "does not cover all of the source; refresh it first")
 		}
 	}
 	s := l.latest
-	s.Reinjected, s.Billed = state, nil // the call is recorded
+	s.Reinjected, s.Billed = state, nil // the call is already recorded
 	a, err := o.call.arriveSummary(s)
 	if err != nil {
 		return nil, err

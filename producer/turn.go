@@ -15,17 +15,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrSealed means that a turn was sealed: its envelope lists what happened, so
-// nothing more can happen in it.
+// ErrSealed means that a turn is sealed. Its envelope lists all facts of the turn, so no
+// more facts are possible.
 var ErrSealed = errors.New("the turn is sealed")
 
-// Model is what a call is made to. Its window and tokenizer decide what fits.
+// Model is the model of a call. Its window and tokenizer decide which items fit.
 type Model struct {
 	Name   string
 	Window window.Budget
 }
 
-// Turn is one user turn of a run. It gathers what its seal will list. Safe for
+// Turn is one user turn of a run. Turn collects the list of facts for its seal. Safe for
 // concurrent use, so calls of a turn may run in parallel.
 type Turn struct {
 	run   *RunContext
@@ -34,18 +34,18 @@ type Turn struct {
 	*gathered
 }
 
-// gathered is what a turn and its views gather.
+// gathered is the state that a turn and its views share.
 type gathered struct {
-	ids    schema.Correlation // of the envelope
-	mu     sync.Mutex         // guards what follows; held while a fact is recorded
+	ids    schema.Correlation // ids of the envelope
+	mu     sync.Mutex         // guards the fields below; held while a fact is recorded
 	seal   schema.EnvelopeCreated
 	used   [][2]int64      // sequences of the turn's facts, as closed ranges in order
 	added  map[string]bool // ids of items
 	sealed bool
 }
 
-// Turn begins a turn. Ids are unique in the session; an empty one is replaced by
-// a UUIDv7. Recording it costs nothing until something happens.
+// Turn begins a turn. Ids are unique in the session. An empty id is replaced by a UUIDv7. A
+// turn without facts is not recorded.
 func (r *RunContext) Turn(id string, m Model) *Turn {
 	if id == "" {
 		id = uuid.Must(uuid.NewV7()).String()
@@ -55,15 +55,14 @@ func (r *RunContext) Turn(id string, m Model) *Turn {
 	return &Turn{run: r, model: r.limits.bound(m), IDs: ids, gathered: &gathered{ids: ids, added: make(map[string]bool)}}
 }
 
-// In returns a view of the turn whose facts also carry the ids of a place in the work, such
-// as a step or a tool call. Its calls and gaps carry them, too. The turn and its views
-// have one seal.
+// In returns a view of the turn. Its facts also have the ids of a place in the work, such
+// as a step or a tool call. The calls and gaps of the view have these ids too. The turn and
+// its views have one seal.
 func (t *Turn) In(p Place) *Turn {
 	return &Turn{run: t.run, model: t.model, IDs: p.in(t.IDs), gathered: t.gathered}
 }
 
-// Tag adds tags of the turn's own, which its seal records. The error is [ErrSealed]
-// after Seal.
+// Tag adds tags to the turn, which its seal records. The error is [ErrSealed] after Seal.
 func (t *Turn) Tag(tags ...string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,9 +93,8 @@ func (t *Turn) Record(ctx context.Context, facts ...schema.Fact) error {
 	return nil
 }
 
-// Add is [RunContext.Add] for content that came in during the turn: its facts
-// carry the turn's id, and the seal covers them. An id that the turn has added
-// is an [*InvalidError].
+// Add is [RunContext.Add] for content of the turn. Its facts have the turn's id, and the
+// seal covers them. An id that the turn has already added gives an [*InvalidError].
 func (t *Turn) Add(ctx context.Context, c Content) (window.Item, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +102,7 @@ func (t *Turn) Add(ctx context.Context, c Content) (window.Item, error) {
 		return window.Item{}, ErrSealed
 	}
 	if t.added[c.ID] {
-		return window.Item{}, invalid("content id", "is that of another item of the turn")
+		return window.Item{}, invalid("content id", "is already the id of another item of the turn")
 	}
 	item, err := t.run.add(ctx, t.model.Name, c, t.IDs, t.use)
 	if err == nil {
@@ -114,8 +112,7 @@ func (t *Turn) Add(ctx context.Context, c Content) (window.Item, error) {
 	return item, err
 }
 
-// use notes that a fact of the turn has this sequence, which is above all
-// before it.
+// use records the sequence of a fact of the turn, which is above all earlier ones.
 func (t *Turn) use(sequence int64) {
 	if n := len(t.used); n > 0 && t.used[n-1][1] == sequence-1 {
 		t.used[n-1][1] = sequence
@@ -124,7 +121,7 @@ func (t *Turn) use(sequence int64) {
 	t.used = append(t.used, [2]int64{sequence, sequence})
 }
 
-// note keeps what the seal lists of a fact. The parts of a split one are one.
+// note collects the seal's entries for a fact. All parts of a split fact give one entry.
 func (t *Turn) note(fact schema.Fact) {
 	add := func(list *[]schema.Ref) {
 		ref := schema.Ref(fact.RecordID())
@@ -151,20 +148,19 @@ func (t *Turn) note(fact schema.Fact) {
 	}
 }
 
-// Receipt says what a seal closed and where it is kept.
+// Receipt describes a sealed turn and the place where it is stored.
 type Receipt struct {
-	ContextID string // of the envelope
-	// Sequences are those of the turn's facts, the envelope's the last, as closed
-	// ranges in order.
+	ContextID string // id of the envelope
+	// Sequences are the sequences of the turn's facts, as closed ranges in order. The
+	// envelope's sequence is the last.
 	Sequences [][2]int64
 	Stored    publish.Stored
 }
 
-// Seal records the turn's envelope, its last fact, which lists what happened
-// and exactly the sequences that the turn's facts used, its own included, and
-// returns once all of it is stored; the receipt says where. With an error of the
-// wait the envelope is queued and the turn is sealed: call Seal again to wait
-// again.
+// Seal records the turn's envelope as its last fact and returns when the whole turn is
+// stored. The envelope lists the turn's records and the sequences of its facts, including
+// its own. The receipt names the place. If the wait fails, the envelope is queued and the
+// turn is sealed: call Seal again to wait again.
 func (t *Turn) Seal(ctx context.Context) (Receipt, error) {
 	receipt, err := t.recordSeal(ctx)
 	if err != nil {
@@ -202,7 +198,7 @@ func (t *Turn) recordSeal(ctx context.Context) (Receipt, error) {
 	return t.receipt(), nil
 }
 
-// receipt is that of the sealed turn; the caller holds mu.
+// receipt returns the receipt of the sealed turn; the caller holds mu.
 func (t *Turn) receipt() Receipt {
 	return Receipt{ContextID: t.ids.ContextID, Sequences: slices.Clone(t.used)}
 }
@@ -223,14 +219,14 @@ func (t *Turn) submitSeal(ctx context.Context, seal *schema.EnvelopeCreated) err
 	return err
 }
 
-// tooLarge reports whether a fact was refused for its size alone.
+// tooLarge reports whether a fact was refused only because of its size.
 func tooLarge(err error) bool {
 	var violations schema.Violations
 	return errors.As(err, &violations) && len(violations) == 1 && violations[0].Code == schema.CodeTooLarge
 }
 
-// leaveOutRefs takes the lists out of an envelope that is too large for one
-// event, and says so in it. The facts of the sequences name the same records.
+// leaveOutRefs removes the lists of an envelope that is too large for one event, and marks
+// the envelope. The facts of the listed sequences name the same records.
 func leaveOutRefs(seal *schema.EnvelopeCreated) {
 	n := 0
 	for _, list := range []*[]schema.Ref{

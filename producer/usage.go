@@ -11,36 +11,36 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Usage records the call's window by layer and by use, beside what the item log
-// holds, and what the provider billed where it said so. Calls that share a
-// prompt cache also say which layers changed since the one before, and how long
-// ago that was. [Call.Bill] also takes what the provider said beyond tokens.
+// Usage records the call's window by layer and by use, next to the size of the item log,
+// and the provider's bill. For calls that share a prompt cache, it also records the changed
+// layers and the time since the previous call. [Call.Bill] also accepts figures other than
+// tokens.
 func (c *Call) Usage(ctx context.Context, plan window.Plan, billed schema.ProviderUsage) error {
 	return c.Bill(ctx, plan, Billed{Usage: billed})
 }
 
-// Billed is what a provider said of a call. What it did not say is left empty:
-// unknown is not zero.
+// Billed is a provider's report about a call. Figures that the provider did not report are
+// empty. Unknown is not zero.
 type Billed struct {
 	Usage         schema.ProviderUsage
-	Cost          *float64      // of the call, in Currency; 0 is free
+	Cost          *float64      // cost of the call, in Currency; 0 means free
 	Currency      string        // ISO 4217 code; required with a cost
-	PriceRef      schema.Ref    // the price list that the cost is by
-	Model         string        // the model that answered, by the provider's name of it
-	StopReason    string        // the provider's word for why it stopped
-	CacheLifetime time.Duration // how long the prompt cache lives, in whole seconds; 0 is unknown
+	PriceRef      schema.Ref    // price list of the cost
+	Model         string        // model that answered, as the provider names it
+	StopReason    string        // the provider's word for the end of the answer
+	CacheLifetime time.Duration // lifetime of the prompt cache, in whole seconds; 0 is unknown
 }
 
-// LayerReport is what a layer of the runtime says of its own size in a window.
+// LayerReport is a layer's own report of its size in a window.
 //
 // Source: seed 003, line 144.
 type LayerReport struct {
-	Layer     string // the layer of the items, as in [Content]
+	Layer     string // layer of the items, as in [Content]
 	Tokens    int64
-	Estimator string // what counted them
+	Estimator string // the counter's name
 }
 
-// report adds what layers say of their size to what is counted. A layer without items is
+// report adds the layers' own reports to the counted sizes. A layer without items is
 // counted as 0 tokens. The error is an [*InvalidError].
 func report(counted []schema.LayerUsage, reports []LayerReport) ([]schema.LayerUsage, error) {
 	for _, r := range reports {
@@ -48,9 +48,9 @@ func report(counted []schema.LayerUsage, reports []LayerReport) ([]schema.LayerU
 		case r.Layer == "":
 			return nil, invalid("reported layer", "must be named")
 		case r.Tokens < 0:
-			return nil, invalid("reported tokens", "must be a number from 0; leave the report out where it is unknown")
+			return nil, invalid("reported tokens", "must be a number of 0 or more; omit the report if the number is unknown")
 		case r.Estimator == "":
-			return nil, invalid("reported estimator", "must be named: token counts mean nothing without it")
+			return nil, invalid("reported estimator", "must be named; token counts need the name of their counter")
 		}
 		at := slices.IndexFunc(counted, func(l schema.LayerUsage) bool { return l.Layer == r.Layer })
 		if at < 0 {
@@ -65,22 +65,22 @@ func report(counted []schema.LayerUsage, reports []LayerReport) ([]schema.LayerU
 	return counted, nil
 }
 
-// validate reports what cannot be recorded. The error is an [*InvalidError].
+// validate returns an [*InvalidError] for values that cannot be recorded.
 func (b Billed) validate() error {
 	switch {
 	case (b.Cost != nil) != (b.Currency != ""):
-		return invalid("currency", "and cost must be given together, or neither")
+		return invalid("currency", "and cost must be given together, or not at all")
 	case b.Cost != nil && (math.IsNaN(*b.Cost) || math.IsInf(*b.Cost, 0) || *b.Cost < 0):
-		return invalid("cost", "must be a number from 0; leave it out where it is unknown")
+		return invalid("cost", "must be a number of 0 or more; omit an unknown cost")
 	case b.Currency != "" && !isCurrency(b.Currency):
 		return invalid("currency", `must be a code of ISO 4217, three capital letters, such as "USD"`)
 	case b.CacheLifetime < 0 || b.CacheLifetime%time.Second != 0:
-		return invalid("cache lifetime", "must be in whole seconds from 0, where 0 is unknown")
+		return invalid("cache lifetime", "must be in whole seconds; 0 means unknown")
 	}
 	return nil
 }
 
-// fill says in a call's record what the provider said of it.
+// fill copies the provider's report to a call's record.
 func (b Billed) fill(f *schema.UsageRecorded) {
 	f.Usage, f.Cost, f.Currency, f.PriceRef = b.Usage, b.Cost, b.Currency, b.PriceRef
 	f.AnsweredModel, f.StopReason = b.Model, b.StopReason
@@ -98,8 +98,8 @@ func isCurrency(code string) bool {
 	return len(code) == 3
 }
 
-// Bill is Usage with all that the provider said of the call. The error is an
-// [*InvalidError] for a cost without a currency, and for numbers out of range.
+// Bill is Usage with the provider's complete report. The error is an [*InvalidError] for a
+// cost without a currency, and for numbers out of range.
 func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error {
 	if err := billed.validate(); err != nil {
 		return err
@@ -119,8 +119,8 @@ func (c *Call) Bill(ctx context.Context, plan window.Plan, billed Billed) error 
 	return err
 }
 
-// usageOf is the record of a call: what was really sent, by layer and by use,
-// beside what the item log holds.
+// usageOf returns the record of a call: the sent items, by layer and by use, next to the
+// size of the item log.
 func usageOf(r *RunContext, call, model string, plan window.Plan) *schema.UsageRecorded {
 	f := facts.UsageFact(call, model, plan)
 	f.Estimator = r.client.estimator(model)
@@ -134,8 +134,8 @@ func usageOf(r *RunContext, call, model string, plan window.Plan) *schema.UsageR
 	return f
 }
 
-// SumUsage adds up what several calls were billed, bucket by bucket. A bucket
-// that no call reported stays unknown, and a reported zero counts as one.
+// SumUsage adds the bills of several calls, bucket by bucket. A bucket that no call
+// reported stays unknown. A reported zero counts as zero.
 //
 // Source: shared/vectors/noetic.json, track_usage.
 func SumUsage(calls ...schema.ProviderUsage) (total schema.ProviderUsage) {

@@ -9,31 +9,31 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// Work is what only the runtime can do for a call: write a summary, shorten tool
-// outputs; see [window.Work] for what it returns. Its context ends with that of
-// the caller and after [WorkTime]. It runs in a goroutine of its own, and what it
-// returns when nobody waits any more is thrown away: a function that ignores its
-// context goes on in the background, but holds nothing up.
+// Work is a function of the runtime that writes a summary or shortens tool outputs. See
+// [window.Work] for its results. Its context ends with the caller's context and after
+// [WorkTime]. Work runs in its own goroutine. Results that arrive after the wait are
+// discarded. A function that ignores its context continues in the background and blocks
+// nothing.
 type Work func(context.Context, window.Request) ([]window.Replacement, error)
 
-// WorkTime is the longest that a function of the runtime is waited for, whatever
-// the caller's context. Give a context that ends earlier to wait less.
+// WorkTime is the longest wait for a function of the runtime, with any caller's context. A
+// context that ends earlier shortens the wait.
 const WorkTime = 5 * time.Minute
 
-// ErrWork is what every [*WorkError] wraps.
+// ErrWork is wrapped by every [*WorkError].
 var ErrWork = errors.New("the runtime's function gave nothing usable")
 
-// WorkError says that a function of the runtime panicked, did not answer in
-// time, or returned an error or nothing. Its text holds nothing of what the
-// function said, which could quote content.
+// WorkError means that a function of the runtime panicked, did not answer in time, or
+// returned an error or nothing. Its text holds no text of the function, which could quote
+// content.
 type WorkError struct {
-	// Cause is window.ErrWorkPanicked, window.ErrWorkTimeout, the error of the
-	// caller's context, or the function's own.
+	// Cause is window.ErrWorkPanicked, window.ErrWorkTimeout, the error of the caller's
+	// context, or the function's own error.
 	Cause error
-	own   bool // Cause is the function's
+	own   bool // Cause is the function's own error
 }
 
-// Error names the cause where it is not the function's own.
+// Error names the cause, unless the cause is the function's own error.
 func (e *WorkError) Error() string {
 	if e.own || e.Cause == nil {
 		return ErrWork.Error()
@@ -49,8 +49,8 @@ func (e *WorkError) Unwrap() []error {
 	return []error{ErrWork, e.Cause}
 }
 
-// work runs a function of the runtime so that neither a panic nor a hang in it
-// reaches the caller. The error is a [*WorkError].
+// work runs a function of the runtime and keeps its panics and hangs away from the caller.
+// The error is a [*WorkError].
 func work[A any](ctx context.Context, do func(context.Context) (A, error)) (A, error) {
 	type answer struct {
 		value A
@@ -85,8 +85,8 @@ func work[A any](ctx context.Context, do func(context.Context) (A, error)) (A, e
 	return none, &WorkError{Cause: window.ErrWorkTimeout}
 }
 
-// planned makes a work for the planner. Once the caller's context has ended, ended
-// gets its error: the plan is then nobody's.
+// planned returns a work for the planner. When the caller's context has ended, its error is
+// stored in ended, and the plan is not used.
 func (w Work) planned(ctx context.Context, ended *error) window.Work {
 	if w == nil {
 		return nil

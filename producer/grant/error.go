@@ -8,27 +8,27 @@ import (
 // CodeInvalid is the stable code of every [*Error].
 const CodeInvalid = "NAMESPACE_GRANT_INVALID"
 
-// ErrInvalid is what every [*Error] wraps: a grant, a request or a policy was
-// refused. It is permanent; the caller must ask for something else.
+// ErrInvalid is wrapped by every [*Error]: a grant, a request or a policy was refused. The
+// error is permanent; the caller must change the input.
 var ErrInvalid = errors.New("namespace grant invalid")
 
-// ErrScope is what every [*ScopeError] wraps: the grants do not reach the scope.
-// It is permanent for these grants.
+// ErrScope is wrapped by every [*ScopeError]: the grants do not reach the scope. The error
+// is permanent for these grants.
 var ErrScope = errors.New("scope not granted")
 
-// Error says which input was refused and why. Its text is the same in every
-// implementation of seed 002, so that logs of different runtimes compare.
+// Error names the refused input and the reason. Every implementation of seed 002 uses the
+// same text, so logs of different runtimes can be compared.
 type Error struct {
-	// Input is the offending grant as it was given.
+	// Input is the refused grant, unchanged.
 	Input string
-	// Detail says what is wrong with it.
+	// Detail is the reason for the refusal.
 	Detail string
 }
 
 func invalid(input, detail string) *Error { return &Error{Input: input, Detail: detail} }
 
-// Error returns `Invalid namespace grant "<input>": <detail>`. The input stands
-// there byte for byte, which the vectors demand; quote it where that matters.
+// Error returns `Invalid namespace grant "<input>": <detail>`. The vectors require the
+// input byte for byte, so quote the text before it reaches a terminal or a log.
 func (e *Error) Error() string {
 	return `Invalid namespace grant "` + e.Input + `": ` + e.Detail
 }
@@ -39,19 +39,19 @@ func (e *Error) Code() string { return CodeInvalid }
 // Unwrap returns [ErrInvalid].
 func (e *Error) Unwrap() error { return ErrInvalid }
 
-// ScopeError says that a set of grants does not reach a scope.
+// ScopeError means that a set of grants does not reach a scope.
 type ScopeError struct {
-	// Scope is what was asked for; empty where there is no grant at all.
+	// Scope is the requested scope. Empty means that there is no grant.
 	Scope string
-	// Grants are the grants that were consulted.
+	// Grants are the grants that were checked.
 	Grants Set
-	// Write is true when writing was asked for.
+	// Write is true if the request was to write.
 	Write bool
-	// Promotion is the write rule's; it is empty for reads.
+	// Promotion is the promotion of the write rule. Empty for reads.
 	Promotion Promotion
 }
 
-// Error returns the text that seed 002's memory provider uses.
+// Error returns the text of seed 002's memory provider.
 func (e *ScopeError) Error() string {
 	if e.Scope == "" {
 		return "memrez operations require at least one namespace grant"

@@ -2,8 +2,8 @@ package grant
 
 import "fmt"
 
-// Mode says what tools of a resource a run may see. The zero value means that
-// nothing was declared.
+// Mode is the class of a resource's tools that a run may see. The zero value means that no
+// mode was declared.
 type Mode string
 
 // The two modes of seed 002.
@@ -12,8 +12,8 @@ const (
 	ReadWrite Mode = "read-write" // read and write tools
 )
 
-// ParseMode accepts "read" and "read-write". The empty string gives [Read],
-// which is what an undeclared mode means. The error wraps [ErrInvalid].
+// ParseMode accepts "read" and "read-write". The empty string is an undeclared mode and
+// gives [Read]. The error wraps [ErrInvalid].
 func ParseMode(s string) (Mode, error) {
 	switch Mode(s) {
 	case "", Read:
@@ -24,16 +24,16 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%w: resource mode %q is neither %q nor %q", ErrInvalid, s, Read, ReadWrite)
 }
 
-// String returns the mode as the events carry it.
+// String returns the mode as in the events.
 func (m Mode) String() string { return string(m) }
 
-// Clamp returns the mode that a child's resource really gets: read where either
-// side says read. A parent that does not declare the resource's kind (the zero
-// Mode) imposes nothing. An undeclared or unknown mode of the child, and an
-// unknown one of the parent, count as [Read].
+// Clamp returns the effective mode of a child's resource: [Read] if the child or the parent
+// has [Read]. The zero parent Mode means that the parent does not declare the resource's
+// kind, and sets no limit. An undeclared or unknown mode of the child counts as [Read]. An
+// unknown mode of the parent counts as [Read].
 //
-// Parents are matched by the kind of the resource, not its name; where a parent
-// has several resources of a kind, clamp with [Strictest] of them.
+// Parents are matched by the kind of the resource, not by its name. If a parent has several
+// resources of a kind, clamp with [Strictest] of their modes.
 //
 // Source: seed 002 (read versus read-write).
 func (m Mode) Clamp(parent Mode) Mode {
@@ -43,8 +43,8 @@ func (m Mode) Clamp(parent Mode) Mode {
 	return Read
 }
 
-// Strictest returns the most restrictive of the declared modes, and the zero
-// Mode where none is given.
+// Strictest returns the most restrictive of the declared modes, or the zero Mode for an
+// empty list.
 func Strictest(modes ...Mode) Mode {
 	if len(modes) == 0 {
 		return ""
@@ -57,6 +57,6 @@ func Strictest(modes ...Mode) Mode {
 	return ReadWrite
 }
 
-// Allows reports whether a tool of mode tool may be shown to a run in mode m. A
-// tool that must not be shown is not registered at all: the model never sees it.
+// Allows reports whether a run in mode m may see a tool of mode tool. Other tools are not
+// registered, so the model never sees them.
 func (m Mode) Allows(tool Mode) bool { return tool == Read || m == ReadWrite && tool == ReadWrite }

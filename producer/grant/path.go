@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Path is one namespace grant, for example app/user/u_123. A Path made by
-// [ParsePath] follows the grammar in the package comment; a converted string
-// may not, and every operation that decides access parses it again. The zero
-// value is not a valid path.
+// Path is one namespace grant, for example app/user/u_123. A Path made by [ParsePath]
+// follows the grammar in the package comment. A converted string may violate the grammar,
+// so every operation that decides access parses the path again. The zero value is not a
+// valid path.
 type Path string
 
 // ParsePath checks one namespace path. The error is an [*Error].
@@ -40,11 +40,11 @@ func ParsePath(s string) (Path, error) {
 	return Path(s), nil
 }
 
-// String returns the path as it was written.
+// String returns the path unchanged.
 func (p Path) String() string { return string(p) }
 
-// UnmarshalText parses the path, so that a decoded one follows the grammar.
-// The error is an [*Error].
+// UnmarshalText parses the path, so a decoded path follows the grammar. The error is an
+// [*Error].
 func (p *Path) UnmarshalText(text []byte) error {
 	parsed, err := ParsePath(string(text))
 	if err != nil {
@@ -54,8 +54,8 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Contains reports whether q is p or lies below it. It compares whole segments
-// and is case-sensitive. An empty path contains nothing and lies in nothing.
+// Contains reports whether q is p or lies below p. Contains compares whole segments and is
+// case-sensitive. An empty path contains nothing and lies in nothing.
 func (p Path) Contains(q Path) bool {
 	if p == "" || !strings.HasPrefix(string(q), string(p)) {
 		return false
@@ -63,8 +63,8 @@ func (p Path) Contains(q Path) bool {
 	return len(q) == len(p) || q[len(p)] == '/'
 }
 
-// Ancestors returns the path's ancestors from the root down, the path itself
-// last: a/b/c gives a, a/b, a/b/c. The empty path has none.
+// Ancestors returns the path's ancestors from the root down, and then the path itself:
+// a/b/c gives a, a/b, a/b/c. The empty path has none.
 func (p Path) Ancestors() []Path {
 	if p == "" {
 		return nil
@@ -78,7 +78,7 @@ func (p Path) Ancestors() []Path {
 	return append(out, p)
 }
 
-// below returns how many segments q has below p, which must contain it.
+// below returns the number of segments that q has below p. p must contain q.
 func (p Path) below(q Path) int {
 	return strings.Count(string(q[len(p):]), "/")
 }

@@ -2,8 +2,8 @@ package grant
 
 import "strconv"
 
-// Protected is a namespace whose boundary itself must not be granted: an agent
-// may hold users/u_1 but not users, nor anything above it.
+// Protected is a namespace whose boundary must not be granted. An agent may hold users/u_1,
+// but not users or a namespace above users.
 type Protected struct {
 	// Namespace is the boundary, in the grammar of a grant.
 	Namespace string
@@ -11,25 +11,24 @@ type Protected struct {
 	AllowAncestors bool
 	// AllowExact permits a grant of the boundary itself. Defaults to false.
 	AllowExact bool
-	// MinDescendantSegments is how many segments below the boundary a grant
-	// needs at least. Nil means 1; 0 asks for none, and the boundary itself
-	// still needs AllowExact. A negative number is refused.
+	// MinDescendantSegments is the smallest number of segments that a grant needs below the
+	// boundary. Nil means 1. With 0, the boundary itself still needs AllowExact. A negative
+	// number is refused.
 	MinDescendantSegments *int
 }
 
-// Policy holds the namespaces that an operator protects. The zero value
-// protects nothing. It applies to the parent's grants as well as to the
-// requested ones, so a grant that was minted before the policy gives nothing.
+// Policy holds the namespaces that an operator protects. The zero value protects nothing. A
+// policy applies to the parent's grants and to the requested grants. A grant that was
+// minted before the policy therefore gives no access.
 type Policy struct {
 	Protected []Protected `json:"protectedNamespaces"`
 }
 
-// Validate reports what is wrong with the policy itself and changes nothing.
-// The error is an [*Error].
+// Validate checks the policy and changes nothing. The error is an [*Error].
 func (p Policy) Validate() error { return p.check(nil) }
 
-// Parse is [Parse] under the policy. The grammar of the whole list is checked
-// first, then the policy itself, then each grant against it.
+// Parse is [Parse] under the policy. Parse checks the grammar of the whole list first, then
+// the policy itself, then each grant against the policy.
 func (p Policy) Parse(list []string) (Set, error) {
 	out := make(Set, 0, len(list))
 	seen := make(map[Path]struct{}, len(list))
@@ -107,7 +106,7 @@ func invalidLeast(namespace string) *Error {
 	return invalid(namespace, "protected namespace minDescendantSegments must be a non-negative integer")
 }
 
-// violation says why g may not be granted under the rule, or "".
+// violation returns the reason why the rule refuses g, or "".
 func (r Protected) violation(boundary, g Path, least int) string {
 	quoted := "'" + string(boundary) + "'"
 	switch {

@@ -2,7 +2,7 @@ package grant
 
 import "slices"
 
-// Promotion says how far above a grant its holder may write.
+// Promotion is the distance above a grant at which its holder may write.
 type Promotion string
 
 // The promotions of seed 002's memory provider.
@@ -12,8 +12,7 @@ const (
 	PromoteAncestors Promotion = "ancestors" // any ancestor of the grant
 )
 
-// WriteRule says which scopes besides the granted ones may be written. The zero
-// value allows the granted scopes alone.
+// WriteRule adds writable scopes to the granted scopes. The zero value adds none.
 type WriteRule struct {
 	// Descendants permits writing below a grant.
 	Descendants bool
@@ -22,10 +21,10 @@ type WriteRule struct {
 	Promotion Promotion
 }
 
-// Visible returns the scopes that s may read: each grant with its ancestors, in
-// order, without duplicates. Where roots is not nil, ancestors outside of every
-// root are left out: reading stops at the tenant's root. Scopes below a grant
-// are reached by name, as a grant of their own, and are not listed.
+// Visible returns the scopes that s may read: each grant with its ancestors, in order,
+// without duplicates. If roots is not nil, ancestors outside of every root are left out:
+// reading stops at the tenant's root. Scopes below a grant are not listed. A caller reads
+// one of them with its own grant.
 //
 // Source: shared/vectors/grants.json, memrez and tenant_roots.
 func (s Set) Visible(roots Set) []Path {
@@ -43,9 +42,9 @@ func (s Set) Visible(roots Set) []Path {
 	return out
 }
 
-// Readable returns scope as a path when s may read it: when it is a grant or an
-// ancestor of one within roots (see [Set.Visible]). The error is an [*Error]
-// where scope is no path, and otherwise a [*ScopeError].
+// Readable returns scope as a path if s may read it. The scope must be a grant, or an
+// ancestor of a grant within roots (see [Set.Visible]). The error is an [*Error] if scope
+// is not a path, and otherwise a [*ScopeError].
 func (s Set) Readable(scope string, roots Set) (Path, error) {
 	path, err := ParsePath(scope)
 	if err != nil {
@@ -57,8 +56,8 @@ func (s Set) Readable(scope string, roots Set) (Path, error) {
 	return path, nil
 }
 
-// Writable returns scope as a path when s may write it under the rule. The error
-// is an [*Error] where scope is no path, and otherwise a [*ScopeError].
+// Writable returns scope as a path if s may write it under the rule. The error is an
+// [*Error] if scope is not a path, and otherwise a [*ScopeError].
 func (s Set) Writable(scope string, rule WriteRule) (Path, error) {
 	path, err := ParsePath(scope)
 	if err != nil {
@@ -76,8 +75,8 @@ func (s Set) Writable(scope string, rule WriteRule) (Path, error) {
 	return "", &ScopeError{Scope: scope, Grants: slices.Clone(s), Write: true, Promotion: promotion}
 }
 
-// Some is for a provider that refuses to work without any grant: the error is a
-// [*ScopeError] where s is empty. An empty set reaches nothing in any case.
+// Some returns a [*ScopeError] if s is empty, for providers that require a grant. An empty
+// set reaches no scope in any case.
 func (s Set) Some() error {
 	if len(s) == 0 {
 		return &ScopeError{}

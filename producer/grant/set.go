@@ -2,25 +2,25 @@ package grant
 
 import "slices"
 
-// Set is an ordered list of namespace grants without duplicates. The zero value
-// grants nothing. Treat it as immutable: every operation returns a fresh slice,
-// so a change that a child makes to its own set is never seen by the parent.
+// Set is an ordered list of namespace grants without duplicates. The zero value grants
+// nothing. Treat a Set as immutable. Every operation returns a new slice, so the parent
+// never sees a change by a child.
 //
-// A Set made by [Parse] or [Set.Narrow] follows the grammar. One written as a
-// literal is checked when it is narrowed.
+// A Set made by [Parse] or [Set.Narrow] follows the grammar. A Set written as a literal is
+// checked when it is narrowed.
 type Set []Path
 
-// Parse checks a whole list of grants: all are accepted, or none. Duplicates
-// are removed; the order of first occurrence stays. A nil and an empty list both
-// give an empty, non-nil Set. The error is an [*Error] for the first offender.
+// Parse checks a whole list of grants: all are accepted, or none. Duplicates are removed,
+// and the order of first occurrence is kept. A nil or empty list gives an empty, non-nil
+// Set. The error is an [*Error] for the first invalid grant.
 //
 // Source: seed 002 (grants), shared/vectors/grants.json.
 func Parse(list []string) (Set, error) { return Policy{}.Parse(list) }
 
-// Narrow returns the grants of a child of s: those of s where the request is
-// [Inherit], and otherwise exactly the requested ones, each of which must lie
-// within s. It never widens. The error is an [*Error] for the first violation,
-// and then no grant is given at all.
+// Narrow returns the grants of a child of s. For [Inherit] these are the grants of s. For
+// other requests these are exactly the requested grants, and each must lie within s. Narrow
+// never widens. The error is an [*Error] for the first violation. With an error, the child
+// gets no grant.
 //
 // Source: seed 002 (narrow-only propagation).
 func (s Set) Narrow(requested Request) (Set, error) { return Policy{}.Narrow(s, requested) }
@@ -30,8 +30,8 @@ func (s Set) Contains(p Path) bool {
 	return slices.ContainsFunc(s, func(g Path) bool { return g.Contains(p) })
 }
 
-// Match returns the first grant of s that reaches p, for the record of an
-// access, and whether there is one.
+// Match returns the first grant of s that reaches p, and whether there is one. The record
+// of an access names this grant.
 func (s Set) Match(p Path) (Path, bool) {
 	for _, g := range s {
 		if g.Contains(p) {
@@ -50,30 +50,30 @@ func (s Set) Strings() []string {
 	return out
 }
 
-// String returns the grants as the error texts show them: [a/b, c].
+// String returns the grants in the form of the error texts: [a/b, c].
 func (s Set) String() string { return "[" + joinPaths(s) + "]" }
 
-// Request is what a child run asks of its parent's grants. The zero value is
+// Request is the part of the parent's grants that a child run requests. The zero value is
 // [Inherit].
 type Request struct {
 	listed    bool
 	paths     []string
-	malformed *Error // why what was asked for is no list of grants; nil where it is one
+	malformed *Error // error of a value that is not a list of grants, or nil
 }
 
-// Inherit asks for all of the parent's grants.
+// Inherit requests all of the parent's grants.
 func Inherit() Request { return Request{} }
 
-// Only asks for exactly these grants. With no path, also through an empty or nil
-// slice, it asks for none, and the child gets none.
+// Only requests exactly these grants. Without a path, or with an empty or nil slice, the
+// child gets no grants.
 func Only(paths ...string) Request {
 	return Request{listed: true, paths: slices.Clone(paths)}
 }
 
-// Requested turns the wire form into a Request: a nil pointer (the field was
-// absent) inherits, and a pointer to a list, also to an empty or nil one, asks
-// for exactly that list. A JSON decoder makes null a nil pointer, too: decode into a
-// Request where null can come, see [Request.UnmarshalJSON].
+// Requested converts the wire form to a Request. A nil pointer means an absent field and
+// inherits. A pointer to a list requests exactly this list, even if the list is empty or
+// nil. A JSON decoder also makes null a nil pointer. If null is possible, decode into a
+// Request, see [Request.UnmarshalJSON].
 func Requested(list *[]string) Request {
 	if list == nil {
 		return Inherit()
@@ -84,5 +84,5 @@ func Requested(list *[]string) Request {
 // Inherits reports whether the request is [Inherit].
 func (r Request) Inherits() bool { return !r.listed }
 
-// Paths returns what was asked for, as given; nil where the request inherits.
+// Paths returns the requested paths, unchanged. Paths returns nil if the request inherits.
 func (r Request) Paths() []string { return slices.Clone(r.paths) }

@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The JSON forms are those of the other implementations of seed 002: a path is
-// a string, a set is an array of paths, and a protected namespace is an object.
-// What is of another kind is refused with the text that they give, so nothing
-// that is not a grant is ever read as one.
+// The JSON forms are the forms of the other implementations of seed 002. A path is a
+// string, a set is an array of paths, and a protected namespace is an object. Values of
+// another kind are refused with the texts of these implementations, so only a grant is read
+// as a grant.
 
 // UnmarshalJSON reads a path from a JSON string. The error is an [*Error].
 func (p *Path) UnmarshalJSON(data []byte) error {
@@ -22,9 +22,9 @@ func (p *Path) UnmarshalJSON(data []byte) error {
 	return p.UnmarshalText([]byte(s))
 }
 
-// UnmarshalJSON reads a whole list of grants as [Parse] does. JSON null is no
-// list: a field that may be absent is a pointer, see [Requested]. The error is
-// an [*Error], and then s is as it was.
+// UnmarshalJSON reads a whole list of grants as [Parse] does. JSON null is not a list. For
+// a field that may be absent, use a pointer, see [Requested]. The error is an [*Error].
+// With an error, s is unchanged.
 func (s *Set) UnmarshalJSON(data []byte) error {
 	var values []jsontext.Value
 	if jsontext.Value(data).Kind() != '[' || json.Unmarshal(data, &values) != nil {
@@ -46,11 +46,10 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a list of grants as [Only]; a field that is absent stays
-// [Inherit]. JSON null, and what is no list of strings, is an [*Error], and r is
-// then malformed: it asks for nothing, and [Set.Narrow] refuses it with the same
-// error. So null never turns into all that the parent has, also where the caller
-// overlooks the error.
+// UnmarshalJSON reads a list of grants as [Only]. An absent field stays [Inherit]. JSON
+// null, and any value except a list of strings, gives an [*Error]. Then r is malformed: r
+// requests nothing, and [Set.Narrow] refuses r with the same error. Therefore null never
+// inherits, even if the caller ignores the error.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var set Set
 	if err := set.UnmarshalJSON(data); err != nil {
@@ -65,8 +64,8 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Malformed reports why the request was refused when it was read; nil where it was
-// not. The error is an [*Error].
+// Malformed returns the [*Error] with which the request was refused when it was read, or
+// nil.
 func (r Request) Malformed() error {
 	if r.malformed == nil {
 		return nil
@@ -75,9 +74,9 @@ func (r Request) Malformed() error {
 }
 
 // UnmarshalJSON reads {"namespace", "allowAncestorGrants", "allowBoundaryGrant",
-// "minDescendantSegments"} and refuses other members, since a misspelt one would
-// protect less than was meant. The grammar of the namespace is checked when the
-// policy is used. The error is an [*Error] where the number of segments is none.
+// "minDescendantSegments"}. Other members are refused, because a misspelled member would
+// reduce the protection. The grammar of the namespace is checked when the policy is used.
+// The error is an [*Error] for an invalid number of segments.
 func (r *Protected) UnmarshalJSON(data []byte) error {
 	var wire struct {
 		Namespace      string         `json:"namespace"`
@@ -100,14 +99,14 @@ func (r *Protected) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// spelled writes a JSON value as JavaScript makes a string of it, which is how
-// the other implementations quote an input that is no string.
+// spelled returns a JSON value in JavaScript's string form. The other implementations quote
+// an input that is not a string in this form.
 func spelled(data []byte) string {
 	value := jsontext.Value(data)
 	switch value.Kind() {
 	case '"':
 		var s string
-		_ = json.Unmarshal(data, &s) // what cannot be read is spelled as nothing
+		_ = json.Unmarshal(data, &s) // an unreadable value gives ""
 		return s
 	case '{':
 		return "[object Object]"

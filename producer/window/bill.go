@@ -1,34 +1,34 @@
 package window
 
-// Bill is what a provider says of one call's input.
+// Bill is a provider's bill for the input of one call.
 type Bill struct {
 	Window int // tokens of the whole input
-	Read   int // tokens of it that came from the cache
+	Read   int // tokens of the input that came from the cache
 }
 
-// Recomputed returns the tokens that no cache had.
+// Recomputed returns the number of input tokens that no cache had.
 func (b Bill) Recomputed() int { return b.Window - b.Read }
 
-// Settlement is what a pass was planned to cost beside what it did cost.
+// Settlement compares the planned cost of a pass with its billed cost.
 type Settlement struct {
-	// Expected is what the plan had recomputed on the next call, in tokens: the
-	// penalty and what was new anyway.
+	// Expected is the planned number of tokens that the next call computes: the penalty and
+	// the new tokens.
 	Expected int
-	// Recomputed is what the bill says.
+	// Recomputed is the number of computed tokens in the bill.
 	Recomputed int
-	// BreakEven is after how many later calls the pass has paid for itself, by
-	// the bill; Pays is false where it never does.
+	// BreakEven is the number of later calls after which the pass has paid for itself, by
+	// the bill. Pays is false if the pass never pays for itself.
 	BreakEven float64
 	Pays      bool
 }
 
-// Surprise returns the tokens recomputed beyond the plan. Well above 0, the
-// cache had lapsed, or something in front of the pass changed as well; a little
-// off it, the estimator and the provider count differently.
+// Surprise returns the number of tokens that were recomputed beyond the plan. A large
+// positive number means that the cache had expired, or that content before the pass changed
+// as well. A small difference means that the estimator and the provider count differently.
 func (s Settlement) Surprise() int { return s.Recomputed - s.Expected }
 
-// Settle does the pass's arithmetic again with the bill of the first call after
-// it. Fresh is what that call sent behind the pass's window, in tokens.
+// Settle repeats the pass's computation with the bill of the first call after the pass.
+// Fresh is the number of tokens that this call sent after the pass's window.
 func (p Pass) Settle(fresh int, bill Bill) Settlement {
 	s := Settlement{Expected: p.Penalty + fresh, Recomputed: bill.Recomputed()}
 	s.BreakEven, s.Pays = p.Rates.BreakEven(s.Recomputed-fresh, p.SavedPerCall)

@@ -1,33 +1,33 @@
 package window
 
-// Segment is a run of tokens in a request as the provider's prefix cache sees
-// it. Two segments are the same when Ref and Tokens are; a Ref should therefore
-// change with the content, as a digest does.
+// Segment is a run of tokens in a request, in the form of the provider's prefix cache. Two
+// segments are equal if Ref and Tokens are equal. A Ref should therefore change with the
+// content, as a digest does.
 type Segment struct {
 	Ref    string
 	Tokens int
 }
 
-// Reuse compares a request with the one before it in the same cache lineage. All
-// numbers are tokens.
+// Reuse compares a request with the previous request of the same cache lineage. All numbers
+// are tokens.
 type Reuse struct {
 	WindowBefore   int // size of the earlier request
-	WindowAfter    int // size of this one
+	WindowAfter    int // size of the later request
 	ChangePosition int // length of the longest common prefix
 	Recomputed     int // WindowAfter - ChangePosition: expected, not billed
 	LostCached     int // WindowBefore - ChangePosition
 }
 
-// Reused returns the tokens that the cache can serve: those before the change.
+// Reused returns the number of tokens that the cache can serve: the tokens before the
+// change.
 func (r Reuse) Reused() int { return r.ChangePosition }
 
-// Penalty returns what the change cost beyond the tokens that are new anyway,
-// where fresh is their number. A stub is not new: it is part of the penalty.
+// Penalty returns the cost of the change in addition to the new tokens. Fresh is the number
+// of new tokens. A stub is not new: it is part of the penalty.
 func (r Reuse) Penalty(fresh int) int { return r.Recomputed - fresh }
 
-// Compare finds what a prefix cache keeps from one request to the next: the
-// longest common prefix, and everything from the first changed position on has
-// to be computed again.
+// Compare returns the part of a request that a prefix cache keeps for the next request: the
+// longest common prefix. Everything from the first changed position is computed again.
 //
 // Source: seed 004 (elision and cache-friendliness), shared/vectors/elision.json.
 func Compare(before, after []Segment) Reuse {
@@ -54,24 +54,24 @@ func sum(segments []Segment) int {
 // CacheRates are a provider's prices for cached tokens, as multiples of its
 // price for an input token.
 type CacheRates struct {
-	Read  float64 // a token read from the cache
-	Write float64 // a token computed and written to it
+	Read  float64 // price of a token that is read from the cache
+	Write float64 // price of a token that is computed and written to the cache
 }
 
-// DefaultCacheRates returns 0.10 for a read and 1.25 for a write, the ratios
-// that the vectors use. They are one provider's; pass your own.
+// DefaultCacheRates returns 0.10 for a read and 1.25 for a write, the ratios of the
+// vectors. The ratios of other providers differ; pass your own.
 func DefaultCacheRates() CacheRates { return CacheRates{Read: 0.10, Write: 1.25} }
 
-// Units returns what a request costs, in input tokens.
+// Units returns the cost of a request, in input tokens.
 func (c CacheRates) Units(reused, recomputed int) float64 {
 	return float64(reused)*c.Read + float64(recomputed)*c.Write
 }
 
-// BreakEven returns after how many later calls an elision has paid for itself:
-// penalty*(Write-Read) / (saved*Read), where saved is what each later call does
-// not read any more (elided tokens minus stubs). It is 0 where there is no
-// penalty. It returns false where it never pays: nothing is saved, or reading
-// costs nothing.
+// BreakEven returns the number of later calls after which an elision has paid for itself:
+// penalty*(Write-Read) / (saved*Read). Saved is the number of tokens that each later call
+// no longer reads: elided tokens minus stubs. BreakEven returns 0 without a penalty.
+// BreakEven returns false if the elision never pays for itself: nothing is saved, or
+// reading costs nothing.
 func (c CacheRates) BreakEven(penalty, saved int) (calls float64, ok bool) {
 	switch {
 	case penalty <= 0:

@@ -5,33 +5,32 @@ import (
 	"slices"
 )
 
-// Compaction is a stretch of a window that a summary is to stand for. Plan it
-// with [PlanCompaction].
+// Compaction is a part of a window that a summary replaces. Plan a Compaction with
+// [PlanCompaction].
 type Compaction struct {
-	Source []Item // what the summary is to replace, in window order; not empty
-	Tail   []Item // what stands behind the last of it and stays
-	// SourceTokens is the size of Source, TokensBefore that of the whole window.
+	Source []Item // items to replace, in window order; not empty
+	Tail   []Item // items that stay after the last one of Source
+	// SourceTokens is the size of Source, TokensBefore the size of the whole window.
 	SourceTokens int
 	TokensBefore int
 
 	before []Item
-	head   []Item // what stands in front of the first of Source
-	rest   []Item // what stays from there on, in order; Tail is its end
+	head   []Item // items before the first one of Source
+	rest   []Item // items that stay after the first one of Source, in order; Tail is its end
 	named  map[string]bool
 }
 
-// Reinjected is system state that is put back beside a summary (seed 004): the
-// loaded skills, the to-do list, recently read files.
+// Reinjected is system state that is put back next to a summary (seed 004): the loaded
+// skills, the to-do list, recently read files.
 type Reinjected struct {
 	Kind string // e.g. "skills", "todo", "recent_files"
-	Item Item   // an item of its own, not one that the summary stands for
+	Item Item   // a separate item, not an item that the summary replaces
 }
 
-// Oldest returns the ids of what a compaction may replace: all old conversation
-// and earlier summaries but the newest keepLast items, in order. Pinned items
-// and the newest user message stay, and so does a whole tool call where one item
-// of it stays. It is the choice of the ladder's third step. The error is an
-// [*InvalidError].
+// Oldest returns the ids of the items that a compaction may replace, in order: all old
+// conversation and earlier summaries except the newest keepLast items. Pinned items and the
+// newest user message stay. A tool call stays as a whole if one item of it stays. The
+// ladder's third step uses this choice. The error is an [*InvalidError].
 func Oldest(items []Item, keepLast int) ([]string, error) {
 	if keepLast < 0 {
 		return nil, &InvalidError{Field: "keep_last", Problem: "is negative"}
@@ -49,9 +48,9 @@ func Oldest(items []Item, keepLast int) ([]string, error) {
 	return ids, nil
 }
 
-// PlanCompaction plans to replace the named items of a window and changes
-// nothing. Any item may be named but pinned and fixed ones, and a tool call goes
-// as a whole. The error is an [*InvalidError].
+// PlanCompaction plans the replacement of the named items of a window and changes nothing.
+// All items may be named except pinned and fixed ones. A tool call must be named as a
+// whole. The error is an [*InvalidError].
 func PlanCompaction(items []Item, source []string) (Compaction, error) {
 	if err := validateItems(items); err != nil {
 		return Compaction{}, err
@@ -59,7 +58,7 @@ func PlanCompaction(items []Item, source []string) (Compaction, error) {
 	named := make(map[string]bool, len(source))
 	for _, id := range source {
 		if named[id] {
-			return Compaction{}, &InvalidError{Field: "compaction.source", Ref: id, Problem: "is there twice"}
+			return Compaction{}, &InvalidError{Field: "compaction.source", Ref: id, Problem: "is listed twice"}
 		}
 		named[id] = true
 	}
@@ -68,7 +67,7 @@ func PlanCompaction(items []Item, source []string) (Compaction, error) {
 		c.TokensBefore += it.Tokens
 		switch {
 		case named[it.ID] && (it.Pinned || it.Kind == KindFixed):
-			return Compaction{}, &InvalidError{Field: "compaction.source", Ref: it.ID, Problem: "is pinned or fixed, and stays"}
+			return Compaction{}, &InvalidError{Field: "compaction.source", Ref: it.ID, Problem: "is pinned or fixed and cannot be replaced"}
 		case named[it.ID]:
 			c.Source, c.Tail = append(c.Source, it), nil
 			c.SourceTokens += it.Tokens
@@ -80,14 +79,14 @@ func PlanCompaction(items []Item, source []string) (Compaction, error) {
 	}
 	switch {
 	case len(c.Source) == 0:
-		return Compaction{}, &InvalidError{Field: "compaction.source", Problem: "is empty: there is nothing to summarise"}
+		return Compaction{}, &InvalidError{Field: "compaction.source", Problem: "is empty; name the items to summarize"}
 	case len(c.Source) != len(source):
 		return Compaction{}, &InvalidError{Field: "compaction.source", Problem: "names an item that is not in the window"}
 	}
 	return c, c.whole(items)
 }
 
-// whole checks that no tool call is torn apart.
+// whole returns an error if a part of a tool call would stay.
 func (c Compaction) whole(items []Item) error {
 	for _, unit := range units(items) {
 		in := 0
@@ -97,22 +96,23 @@ func (c Compaction) whole(items []Item) error {
 			}
 		}
 		if in != 0 && in != len(unit) {
-			return &InvalidError{Field: "compaction.source", Ref: items[unit[0]].ID, Problem: "belongs to a tool call of which a part would stay"}
+			return &InvalidError{Field: "compaction.source", Ref: items[unit[0]].ID, Problem: "belongs to a tool call of which another part would stay; name the whole call"}
 		}
 	}
 	return nil
 }
 
-// Window returns the window after the compaction: the summary stands where the
-// first item that it replaces stood, and what is put back follows it. The error
-// is [ErrNotSmaller] where that takes as much room as the source or more, and an
-// [*InvalidError] for a summary or state that cannot stand there: without an id
-// or size, with the id of an item, or with what the model said, which is history
+// Window returns the window after the compaction. The summary takes the place of the first
+// replaced item, and the reinjected state follows. The error is [ErrNotSmaller] if both
+// together are not smaller than the source.
+//
+// The error is an [*InvalidError] for an invalid summary or state: without an id or size,
+// with the id of an item, or with messages of the model. The model's messages are history
 // and not state.
 func (c Compaction) Window(summary Item, state ...Reinjected) ([]Item, error) {
 	summary.Kind = KindSummary
 	if summary.Tokens <= 0 {
-		return nil, &InvalidError{Field: "summary.tokens", Ref: summary.ID, Problem: "must be more than 0: a summary is text"}
+		return nil, &InvalidError{Field: "summary.tokens", Ref: summary.ID, Problem: "must be more than 0, because a summary is a text"}
 	}
 	out := append(slices.Clone(c.head), summary)
 	added := summary.Tokens
@@ -125,7 +125,7 @@ func (c Compaction) Window(summary Item, state ...Reinjected) ([]Item, error) {
 	}
 	out = append(out, c.rest...)
 	if c.named[summary.ID] {
-		return nil, &InvalidError{Field: "summary.id", Ref: summary.ID, Problem: "is that of an item that it stands for"}
+		return nil, &InvalidError{Field: "summary.id", Ref: summary.ID, Problem: "is the id of an item that the summary replaces"}
 	}
 	if err := validateItems(out); err != nil {
 		return nil, err
@@ -141,12 +141,12 @@ func (c Compaction) validate(r Reinjected) error {
 	case r.Kind == "":
 		return &InvalidError{Field: "reinjected.kind", Ref: r.Item.ID, Problem: "is empty"}
 	case c.named[r.Item.ID]:
-		return &InvalidError{Field: "reinjected.item", Ref: r.Item.ID, Problem: "is what the summary stands for"}
+		return &InvalidError{Field: "reinjected.item", Ref: r.Item.ID, Problem: "is an item that the summary replaces"}
 	case r.Item.Role == RoleAssistant:
-		return &InvalidError{Field: "reinjected.item", Ref: r.Item.ID, Problem: "is what the model said, not state of the system"}
+		return &InvalidError{Field: "reinjected.item", Ref: r.Item.ID, Problem: "is a message of the model, not state of the system"}
 	}
 	return nil
 }
 
-// Before returns the window as it was planned for.
+// Before returns the window before the compaction.
 func (c Compaction) Before() []Item { return slices.Clone(c.before) }

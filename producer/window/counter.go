@@ -11,17 +11,17 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// Count is how many tokens a text has, and who says so.
+// Count is the number of tokens of a text, with the name of the counter.
 type Count struct {
 	// Tokens is 0 or more.
 	Tokens int
-	// Estimator is the name of the encoding, e.g. "o200k_base", when the number
-	// is that of the model's own tokenizer. Otherwise it starts with "estimate:"
-	// and goes on with what was used instead.
+	// Estimator is the name of the encoding, e.g. "o200k_base", if the model's own
+	// tokenizer counted. Otherwise Estimator is "estimate:" and the name of the method that
+	// was used instead.
 	Estimator string
 }
 
-// Estimated reports whether the number is not the model's own tokenizer's.
+// Estimated reports whether another counter than the model's own tokenizer counted.
 func (c Count) Estimated() bool { return strings.HasPrefix(c.Estimator, estimatePrefix) }
 
 const (
@@ -35,30 +35,28 @@ const (
 
 // CounterConfig bounds a [Counter].
 type CounterConfig struct {
-	// CacheEntries is how many counts are remembered, about 150 bytes each.
-	// Defaults to 16,384; a negative number remembers none.
+	// CacheEntries is the largest number of counts in the cache, about 150 bytes each.
+	// Defaults to 16,384. A negative number means no cache.
 	CacheEntries int
-	// MaxBytes is how much of one text is encoded; the rest is extrapolated, and
-	// the count says that it is an estimate. Defaults to 4 MiB, which takes up to
-	// about 2 s; a negative number means no bound.
+	// MaxBytes is the largest number of bytes of one text that are encoded. The rest is
+	// extrapolated, and the count is marked as an estimate. Defaults to 4 MiB. A negative
+	// number means no limit.
 	MaxBytes int
 }
 
-// Counter counts tokens with the tokenizer of a model. Each distinct text is
-// encoded once per tokenizer as long as its count stays in the cache, which is
-// bounded and drops the least recently used; also when many goroutines ask at
-// once. The cache is keyed by SHA-256 and holds no text.
+// Counter counts tokens with the tokenizer of a model. Each distinct text is encoded once
+// per tokenizer while its count is in the cache, even under concurrent calls. The cache has
+// a size limit and drops the least recently used counts. Its keys are SHA-256 digests, and
+// it holds no text.
 //
-// A model whose tokenizer is not public, such as Claude, Gemini or Gemma, and an
-// unknown one, is counted with o200k_base, unscaled, and the estimator says
-// "estimate:o200k_base". No factor is applied: the ledger compares with what the
-// provider billed and keeps the difference as a figure of its own.
+// Some tokenizers are not public, such as those of Claude, Gemini and Gemma. Their models,
+// and unknown models, are counted with o200k_base, and the estimator is
+// "estimate:o200k_base". No factor is applied: the ledger compares the count with the
+// provider's bill and keeps the difference as a separate figure.
 //
-// The tokenizer takes time that grows with the square of a run of mixed white
-// space (3 s for 64 KiB of blanks and newlines, 47 s for 256 KiB, measured), and
-// is otherwise linear, at 0.1 to 0.8 s per MiB also where there is no white
-// space at all. So a longer run than 1,024 bytes is encoded in pieces. The
-// result may then be a few tokens too high and is called an estimate.
+// The tokenizer's time grows with the square of the length of a run of mixed white space.
+// Therefore a run longer than 1,024 bytes is encoded in pieces. The result may then be a
+// few tokens too high and is marked as an estimate.
 //
 // A Counter is safe for concurrent use. Its zero value is not usable.
 type Counter struct {
@@ -88,7 +86,7 @@ type cached struct {
 	how    precision
 }
 
-// precision says how a count came about.
+// precision is the accuracy of a count.
 type precision uint8
 
 const (
@@ -97,8 +95,8 @@ const (
 	chars
 )
 
-// NewCounter returns a Counter. It loads no vocabulary; the first count of each
-// encoding does (20 ms for o200k_base).
+// NewCounter returns a Counter. NewCounter loads no vocabulary; the first count of each
+// encoding loads one.
 func NewCounter(config CounterConfig) *Counter {
 	if config.CacheEntries == 0 {
 		config.CacheEntries = 16_384
@@ -115,10 +113,9 @@ func NewCounter(config CounterConfig) *Counter {
 	}
 }
 
-// Count counts the tokens of text for the model, e.g. "gpt-5". Text that is not
-// UTF-8 is counted with U+FFFD in place of what is not, as tiktoken does. What a
-// provider adds around a message is not counted. Count does not fail: the
-// estimator says how far the number can be trusted.
+// Count counts the tokens of text for the model, e.g. "gpt-5". Bytes that are not UTF-8 are
+// counted as U+FFFD, as in tiktoken. Tokens that a provider adds around a message are not
+// counted. Count does not fail: the estimator shows the accuracy of the number.
 func (c *Counter) Count(model, text string) Count {
 	encoding, known := encodingOf(model)
 	tokens, how := c.tokens(encoding, text)
@@ -143,7 +140,7 @@ func (c *Counter) tokens(encoding tokenizer.Encoding, text string) (int, precisi
 	return entry.tokens, entry.how
 }
 
-// entry returns the cache's entry for the key, a new one if need be.
+// entry returns the cache's entry for the key. A missing entry is added.
 func (c *Counter) entry(key cacheKey) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,8 +204,9 @@ func (c *Counter) encode(encoding tokenizer.Encoding, text string) (int, precisi
 	return sum, how
 }
 
-// pieceEnd returns where the text may be cut so that no piece has a run of white
-// space longer than whiteRun bytes; the length of the text where there is none.
+// pieceEnd returns the position at which to cut the text. Up to this position, no run of
+// white space is longer than whiteRun bytes. Without a longer run, the position is the
+// length of the text.
 func pieceEnd(text string) int {
 	start := -1
 	for i, r := range text {
@@ -224,7 +222,7 @@ func pieceEnd(text string) int {
 	return len(text)
 }
 
-// cutRune returns the first n bytes of s, fewer where that would cut a rune.
+// cutRune returns the first n bytes of s, or fewer bytes to keep the last rune whole.
 func cutRune(s string, n int) string {
 	for back := 0; back < utf8.UTFMax && back < n; back++ {
 		if utf8.RuneStart(s[n-back]) {
@@ -234,8 +232,8 @@ func cutRune(s string, n int) string {
 	return s[:n]
 }
 
-// EstimateChars is the crude count for when there is no tokenizer: a quarter of
-// the characters, rounded down, and 1 at least for a text that is not empty.
+// EstimateChars is the approximate count without a tokenizer. The count is a quarter of the
+// characters, rounded down, and at least 1 for a text that is not empty.
 //
 // Source: shared/vectors/tinyagents.json T017.
 func EstimateChars(text string) int {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Level says how much of an elided item stays (seed 004).
+// Level is the amount that stays of an elided item (seed 004).
 type Level string
 
 // The five levels of the ladder of elision.
 const (
 	Trivial    Level = "trivial"    // nothing: the item is removed
 	Simple     Level = "simple"     // a one-line stub
-	Offloaded  Level = "offloaded"  // the stub says where to reload it from
-	Summarized Level = "summarized" // the stub says what the agent did with it
+	Offloaded  Level = "offloaded"  // a stub with the place to reload the content from
+	Summarized Level = "summarized" // a stub with a note about the agent's use of the item
 	Hybrid     Level = "hybrid"     // a level for each item, by the policy
 )
 
@@ -22,45 +22,46 @@ func (l Level) Valid() bool {
 	return slices.Contains([]Level{Trivial, Simple, Offloaded, Summarized, Hybrid}, l)
 }
 
-// Cut is one item that a pass is to elide, and what is to stand for it.
+// Cut is one item that a pass elides, and its stub.
 type Cut struct {
-	Level      Level  // for this item; not Hybrid
+	Level      Level  // level of this item; not Hybrid
 	StubTokens int    // size of the stub; 0 for Trivial
-	ReloadRef  string // where the content is; needed for Offloaded
-	// Note says what the agent did with the item, as its stub does. At most [MaxNote]
-	// bytes; it is recorded, so nothing secret. A Trivial cut has none.
+	ReloadRef  string // place of the content; required for Offloaded
+	// Note is the stub's text about the agent's use of the item, at most [MaxNote] bytes.
+	// Note is recorded and must hold no secrets. A Trivial cut has none.
 	Note string
 	// StubDigest is the keyed digest of the stub; empty is unknown.
 	StubDigest string
-	// Reason says why this item is elided, and not another. At most [MaxNote] bytes;
-	// needed where [Style.Weigh] decides.
+	// Reason is the reason to elide this item, at most [MaxNote] bytes. Required if
+	// [Style.Weigh] decides.
 	Reason string
 }
 
-// MaxNote is the most bytes of a note and of a reason: each is a sentence, not content.
+// MaxNote is the largest number of bytes of a note or a reason: each is a sentence, not
+// content.
 const MaxNote = 1024
 
-// Standing is an item and where it stands in the window, for a decision by length,
-// ephemerality and recency.
+// Standing is an item with its place in the window, for a decision by length, ephemerality
+// and recency.
 type Standing struct {
 	Item  Item
 	Index int // place in the window, from 0
-	Ahead int // tokens in front of it
-	After int // tokens behind it; after a cut the provider computes them again
-	Age   int // user messages behind it: 0 is the current turn
+	Ahead int // tokens before the item
+	After int // tokens after the item; after a cut the provider computes them again
+	Age   int // user messages after the item: 0 is the current turn
 }
 
-// Rules are a hybrid decision by length, ephemerality and recency; for [Style.Weigh].
+// Rules decide by length, ephemerality and recency at the Hybrid level; for [Style.Weigh].
 //
 // Source: seed 004 (elision, level 5).
 type Rules struct {
-	LongTokens     int            // items of so many tokens are long; 0 is every item
+	LongTokens     int            // smallest size of a long item; 0 makes every item long
 	LongTurns      int            // age from which long items are elided
-	EphemeralTurns int            // age from which ephemeral items are elided, whatever their size
-	Cut            func(Item) Cut // what is done with them; its reason is that of the rules
+	EphemeralTurns int            // age from which ephemeral items of any size are elided
+	Cut            func(Item) Cut // returns the cut of an item; the rules give its reason
 }
 
-// Weigh decides on one item, and says why.
+// Weigh returns the cut of one item, with its reason.
 func (r Rules) Weigh(s Standing) (Cut, bool) {
 	why := ""
 	switch {
@@ -76,26 +77,26 @@ func (r Rules) Weigh(s Standing) (Cut, bool) {
 	return cut, true
 }
 
-// Style says how chosen items are elided.
+// Style describes the elision of the chosen items.
 type Style struct {
-	// Level is that of the pass, and of each item unless it is Hybrid.
+	// Level is the level of the pass, and of each item unless Level is Hybrid.
 	Level Level
 	// StubTokens is the size of a stub. Not used for Trivial and Hybrid.
 	StubTokens int
-	// ReloadRef names where an item's content can be read again. Needed for
-	// Offloaded, else unused.
+	// ReloadRef returns the place from which an item's content can be loaded again.
+	// Required for Offloaded, otherwise unused.
 	ReloadRef func(Item) string
-	// Note says what the agent did with an item; see [Cut]. For Summarized, else
-	// unused. Nil means that nothing is said.
+	// Note returns the note about the agent's use of an item; see [Cut]. Used only for
+	// Summarized. Nil means no note.
 	Note func(Item) string
-	// Decide gives each item its own cut, or false to keep it. It must answer equally
-	// for equal items. Weigh is the same by where the item stands, and gives a reason.
-	// One of the two is needed for Hybrid; else they are unused.
+	// Decide returns a separate cut for each item, or false to keep the item. Decide must
+	// give equal answers for equal items. Weigh decides by the place of the item and gives
+	// a reason. Hybrid requires one of the two; otherwise both are unused.
 	Decide func(Item) (Cut, bool)
 	Weigh  func(Standing) (Cut, bool)
-	// WholeCalls makes one stub stand for a tool call and its results, in the
-	// call's place. Otherwise the call stays and its results become stubs. A
-	// Trivial cut always removes both.
+	// WholeCalls replaces a tool call and its results by one stub, in the call's place.
+	// Without WholeCalls the call stays, and its results become stubs. A Trivial cut always
+	// removes both.
 	WholeCalls bool
 }
 
@@ -103,56 +104,55 @@ type Style struct {
 // window before the pass.
 type Elided struct {
 	ID        string
-	CallID    string // the tool call, where it belongs to exactly one
+	CallID    string // id of the tool call, if the item belongs to exactly one
 	Index     int    // place of the item in the window, from 0
-	Position  int    // tokens in front of it
-	Before    int    // its size
-	Stub      int    // size of what stands for it; 0 when it is removed
+	Position  int    // tokens before the item
+	Before    int    // size of the item
+	Stub      int    // size of the stub; 0 if the item is removed
 	Level     Level
 	ReloadRef string
-	// Note, StubDigest and Reason are those of the [Cut].
+	// Note, StubDigest and Reason are the fields of the [Cut].
 	Note, StubDigest, Reason string
 }
 
-// Pass is an elision before anything is applied: what it would change and what
-// that would cost on the next call. It is plain data: the same input gives an
-// equal Pass.
+// Pass is a planned elision: its changes and their cost on the next call. Pass is plain
+// data: the same input gives an equal Pass.
 type Pass struct {
 	Policy  string // the policy's name
-	Trigger string // what set it off; empty when it did not fire
+	Trigger string // reason for the pass; empty if the policy did not fire
 	Level   Level
 	Elided  []Elided // in window order
-	Was     []Item   // the elided items as they were, in parallel
-	Window  []Item   // the window after it; an elided item is of KindStub
-	// Head is what is injected after it, and Moved what it did about that: its
+	Was     []Item   // the elided items before the pass, in parallel
+	Window  []Item   // the window after the pass; an elided item is of KindStub
+	// Head is the injected content after the pass. Moved is the change of the head; its
 	// removals name no pass yet.
 	Head  Head
 	Moved HeadChange
 
 	TokensBefore int
 	TokensAfter  int
-	// FirstChanged is the length of the prefix that stays as it is, in tokens;
-	// TokensBefore when nothing changes.
+	// FirstChanged is the length of the unchanged prefix, in tokens. Without a change,
+	// FirstChanged is TokensBefore.
 	FirstChanged int
-	// Penalty is how many surviving, stub and moved tokens have to be computed
-	// again: TokensAfter - FirstChanged. The next call's new tokens come on top.
+	// Penalty is the number of surviving, stub and moved tokens that are computed again:
+	// TokensAfter - FirstChanged. The next call's new tokens are extra.
 	Penalty int
-	// SavedPerCall is how many tokens each later call does not send any more.
+	// SavedPerCall is the number of tokens that each later call no longer sends.
 	SavedPerCall int
-	// Rates are those of the history, or the default ones.
+	// Rates are the rates of the history, or the default rates.
 	Rates CacheRates
 }
 
-// BreakEven returns after how many later calls the pass has paid for itself; see
+// BreakEven returns the number of later calls after which the pass has paid for itself; see
 // [CacheRates.BreakEven].
 func (p Pass) BreakEven() (calls float64, ok bool) {
 	return p.Rates.BreakEven(p.Penalty, p.SavedPerCall)
 }
 
-// PlanElision plans one pass over the window and applies nothing. Pinned items
-// and stubs of earlier passes stay, what is injected at the head is not elided
-// but moved, and a whole tool call stays where one item of it is pinned. A pass
-// that elides nothing moves nothing, either. The error is an [*InvalidError].
+// PlanElision plans one pass over the window and changes nothing. Pinned items and stubs of
+// earlier passes stay. Injected content of the head is moved, not elided. A tool call stays
+// as a whole if one item of it is pinned. A pass without elided items moves nothing. The
+// error is an [*InvalidError].
 //
 // Source: seed 004 (elision).
 func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
@@ -188,7 +188,7 @@ func PlanElision(h History, policy ElisionPolicy, style Style) (Pass, error) {
 	return pass, nil
 }
 
-// apply fills the pass from the cuts, which run parallel to the items.
+// apply fills the pass from the cuts, which are parallel to the items.
 func (p *Pass) apply(items []Item, cuts []*Cut) {
 	p.FirstChanged = -1
 	p.Window = make([]Item, 0, len(items))
@@ -203,7 +203,7 @@ func (p *Pass) apply(items []Item, cuts []*Cut) {
 			p.FirstChanged = p.TokensBefore
 		}
 		if moved {
-			p.Window = append(p.Window, it) // until it is placed
+			p.Window = append(p.Window, it) // Place moves the item below
 			p.TokensBefore += it.Tokens
 			continue
 		}

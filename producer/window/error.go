@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// ErrInvalid is what every [*InvalidError] wraps: the input cannot be planned
-// with. It is permanent.
+// ErrInvalid is wrapped by every [*InvalidError]: the planner cannot use the input. The
+// error is permanent.
 var ErrInvalid = errors.New("window input invalid")
 
-// ErrContextLimit is what every [*LimitError] wraps: the request does not fit.
-// The caller must send less, or use a model with a larger window.
+// ErrContextLimit is wrapped by every [*LimitError]: the request does not fit. The caller
+// must send less, or use a model with a larger window.
 var ErrContextLimit = errors.New("context limit")
 
-// ErrNotSmaller means that a summary, with what is put back beside it, takes no
-// less room than what it would replace. It is permanent for that summary, which
-// is to be discarded.
+// ErrNotSmaller means that a summary and its reinjected state are not smaller than the
+// items that they replace. The error is permanent for that summary, and the caller must
+// discard the summary.
 var ErrNotSmaller = errors.New("the summary is not smaller than what it stands for")
 
-// What a [Work] returns, or wraps, for the plan to say so. Any other error is
-// noted as an error without its text.
+// A [Work] returns or wraps these errors to name them in the plan. Any other error is
+// recorded as an error without its text.
 var (
 	ErrWorkPanicked = errors.New("the runtime's function panicked")
 	ErrWorkTimeout  = errors.New("the runtime's function did not answer in time")
@@ -30,8 +30,8 @@ var (
 // InvalidError names the input that is wrong.
 type InvalidError struct {
 	Field   string // e.g. "item.tokens"
-	Ref     string // the item's or step's name; may be empty
-	Problem string // what is wrong, as the end of a sentence
+	Ref     string // name of the item or step; may be empty
+	Problem string // end of the sentence that starts with Field
 }
 
 // Error returns one sentence without any content of an item.
@@ -46,24 +46,23 @@ func (e *InvalidError) Error() string {
 // Unwrap returns [ErrInvalid].
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
-// LimitError is step 5 of seed 000's ladder: nothing more may be left out, and
-// the request does not fit.
+// LimitError is step 5 of seed 000's ladder: no further item may be left out, and the
+// request does not fit.
 type LimitError struct {
 	Budget    Budget
-	Tokens    int    // size of what remained
-	Remaining []Item // what remained, in window order
+	Tokens    int    // size of the remaining items
+	Remaining []Item // remaining items, in window order
 }
 
-// remainingNamed is how many items the error's text names; all are in the field.
+// remainingNamed is the number of items that the error's text names; the field holds all.
 const remainingNamed = 8
 
-// Error says by how much the request is too large and names the largest items
-// that remained, by id.
+// Error returns the excess of the request and the ids of the largest remaining items.
 func (e *LimitError) Error() string {
 	var b strings.Builder
 	b.WriteString("context limit: " + strconv.Itoa(e.Tokens) + " tokens do not fit in " +
 		strconv.Itoa(e.Budget.Limit()) + " (" + strconv.Itoa(e.Budget.MaxTokens) + " less " +
-		strconv.Itoa(e.Budget.ReservedOutput) + " reserved for output); what remained: ")
+		strconv.Itoa(e.Budget.ReservedOutput) + " reserved for output); remaining items: ")
 	largest := largestFirst(e.Remaining)
 	for i, it := range largest {
 		if i == remainingNamed {

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// Fit plans the window of one model call (seed 000, context pressure). Items are
-// the candidates in the order in which they would be sent.
+// Fit plans the window of one model call (seed 000, context pressure). Items are the
+// candidates in sending order.
 //
-// The configured steps make up one fixed sequence of actions: drop this item,
-// then that one, replace these by a summary, and so on. The plan is the shortest
-// beginning of the sequence after which the request meets the target. So a
-// larger budget never omits more under the same policy and the same answers of
-// work.
+// The configured steps form one fixed sequence of actions, for example: drop this item,
+// drop that item, replace these items by a summary. The plan is the shortest beginning of
+// the sequence after which the request meets the target. Therefore a larger budget never
+// omits more under the same policy and the same answers of work.
 //
-// Work is called at most once for summarising and once for compacting, and only
-// when the earlier steps were not enough; it may be nil.
+// Work is called at most once for summarizing and once for compacting, and only if the
+// earlier steps were not enough. Work may be nil.
 //
-// Errors: [*InvalidError] for input that cannot be planned with, and then the
-// Plan is empty; [*LimitError] when what must stay does not fit, and then the
-// Plan is complete and tells how far the ladder came.
+// Errors are [*InvalidError] for invalid input, with an empty Plan, and [*LimitError] if
+// the items that must stay do not fit. With a [*LimitError] the Plan is complete and holds
+// the results of the steps.
 func Fit(items []Item, budget Budget, policy Policy, work Work) (Plan, error) {
 	if err := budget.Validate(); err != nil {
 		return Plan{}, err
@@ -57,7 +56,7 @@ func validateItems(items []Item) error {
 		case it.ID == "":
 			return &InvalidError{Field: "item.id", Problem: "is empty"}
 		case dup:
-			return &InvalidError{Field: "item.id", Ref: it.ID, Problem: "is there twice"}
+			return &InvalidError{Field: "item.id", Ref: it.ID, Problem: "is the id of two items"}
 		case it.Tokens < 0:
 			return &InvalidError{Field: "item.tokens", Ref: it.ID, Problem: "is negative"}
 		case it.Tokens > math.MaxInt-total:
@@ -73,7 +72,7 @@ func validateItems(items []Item) error {
 	return nil
 }
 
-// ladder is the state of one Fit. Slices run parallel to items.
+// ladder is the state of one Fit. Slices are parallel to items.
 type ladder struct {
 	items  []Item
 	policy Policy
@@ -81,20 +80,20 @@ type ladder struct {
 	limit  int
 	target int
 
-	together [][]int // what units returns, once asked
+	together [][]int // result of units after the first call
 	tokens   []int   // current size
 	gone     []bool
-	out      []Omission // of those that are gone; nil before the first
-	left     int        // how many are not gone
+	out      []Omission // reasons of the omitted items; nil before the first
+	left     int        // number of remaining items
 	total    int
 	replacement
 }
 
-// replacement is the summary that stands for items that are gone.
+// replacement is the summary that replaces omitted items.
 type replacement struct {
 	summary  *Item
-	insertAt int          // index before which the summary stands
-	state    []Reinjected // what follows the summary
+	insertAt int          // index before which the summary is inserted
+	state    []Reinjected // state that follows the summary
 }
 
 func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
@@ -110,7 +109,7 @@ func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
 	return l
 }
 
-// units returns the items that stay or go together, by first item.
+// units returns the groups of items that stay or leave together, by first item.
 func (l *ladder) units() [][]int {
 	if l.together == nil {
 		l.together = units(l.items)
@@ -118,7 +117,8 @@ func (l *ladder) units() [][]int {
 	return l.together
 }
 
-// exclude takes out what the runtime left out, and what belongs to it.
+// exclude removes the items that the runtime excluded, with the other items of their tool
+// calls.
 func (l *ladder) exclude() error {
 	if !slices.ContainsFunc(l.items, func(it Item) bool { return it.Excluded != "" }) {
 		return nil
@@ -133,7 +133,7 @@ func (l *ladder) exclude() error {
 			if why.Reason == "" {
 				if l.items[i].Pinned {
 					return &InvalidError{Field: "item.excluded", Ref: l.items[unit[at]].ID,
-						Problem: "belongs to the same tool call as a pinned item"}
+						Problem: "belongs to the same tool call as a pinned item; unpin it or do not exclude this item"}
 				}
 				why.Reason = l.items[unit[at]].Excluded
 				why.Note = "goes with " + l.items[unit[at]].ID
@@ -174,7 +174,7 @@ func (l *ladder) window() []Item {
 	return out
 }
 
-// ownCallIDs gives the items call ids of their own, all in one array.
+// ownCallIDs gives the items their own call ids, all in one array.
 func ownCallIDs(items []Item) {
 	n := 0
 	for i := range items {
@@ -191,7 +191,7 @@ func ownCallIDs(items []Item) {
 	}
 }
 
-// omitted returns what is gone, in order. It takes l.out over.
+// omitted returns the omitted items, in order, and reuses the memory of l.out.
 func (l *ladder) omitted() []Omission {
 	list := l.out[:0]
 	for i, why := range l.out {
@@ -202,8 +202,8 @@ func (l *ladder) omitted() []Omission {
 	return list
 }
 
-// units groups the items that share tool calls, also over several others. The
-// groups come in the order of their first items, their items in list order.
+// units groups the items that share tool calls, directly or over several other items. The
+// groups are in the order of their first items, their items in list order.
 func units(items []Item) [][]int {
 	root := make([]int, len(items))
 	var find func(int) int

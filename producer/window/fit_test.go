@@ -347,7 +347,7 @@ func TestLimitErrorNamesWhatRemained(t *testing.T) {
 		items = append(items, window.Item{ID: fmt.Sprint("f", i), Kind: window.KindFixed, Tokens: i})
 	}
 	_, err := window.Fit(items, window.Budget{MaxTokens: 50, ReservedOutput: 10}, window.Policy{}, nil)
-	want := "context limit: 66 tokens do not fit in 40 (50 less 10 reserved for output); what remained: " +
+	want := "context limit: 66 tokens do not fit in 40 (50 less 10 reserved for output); remaining items: " +
 		"f11 (11), f10 (10), f9 (9), f8 (8), f7 (7), f6 (6), f5 (5), f4 (4), and 4 more"
 	if err == nil || err.Error() != want || !errors.Is(err, window.ErrContextLimit) {
 		t.Errorf("got %v", err)

@@ -2,19 +2,19 @@ package window
 
 import "slices"
 
-// Injection is a message that the harness attached to the newest user message:
-// the time, a reminder, the persona.
+// Injection is a message that the harness attached to the newest user message: the time, a
+// reminder, the persona.
 type Injection struct {
 	Kind       string // e.g. "persona", "clock"; at most one of a kind is current
 	Ref        string // item id
 	Tokens     int
 	Digest     string // keyed digest of the content; empty is unknown
-	Redaction  string // how much of the content is withheld, as in [Item]
+	Redaction  string // withheld part of the content, as in [Item]
 	AttachedTo string // item id of the user message; filled in by Head
 	Persona    string // the persona's name, for the kind PersonaKind
-	Binding    string // id of the resource whose provider gave it; empty is none
-	// Superseded is true for one that a newer of its kind replaced and that
-	// waits for the next elision pass (see UntilPass).
+	Binding    string // id of the resource whose provider gave the content; may be empty
+	// Superseded is true if a newer injection of the kind replaced this one, which waits
+	// for the next elision pass (see UntilPass).
 	Superseded bool
 }
 
@@ -24,45 +24,45 @@ const PersonaKind = "persona"
 // Removal is an injection that left the window.
 type Removal struct {
 	Injection  Injection
-	Pass       string // the elision pass that removed it; empty where replaced
-	ReplacedBy string // ref of the one that took its place; may be empty
+	Pass       string // elision pass that removed the injection; empty if it was replaced
+	ReplacedBy string // ref of the replacing injection; may be empty
 }
 
-// Cue is the short system message that tells the model of a new persona. It is
-// an item of the conversation like any other and stays when injections go.
+// Cue is the short system message that announces a new persona to the model. A Cue is an
+// item of the conversation and stays when injections leave.
 type Cue struct {
 	Ref    string // item id
-	From   string // the persona before
-	To     string // the persona from now on
+	From   string // previous persona
+	To     string // new persona
 	Tokens int
 
 	Digest    string // keyed digest of the content; empty is unknown
-	Redaction string // how much of the content is withheld, as in [Item]
+	Redaction string // withheld part of the content, as in [Item]
 }
 
-// HeadChange is what one transition did, in the order: removed, cue, injected.
+// HeadChange is the result of one transition, in the order: removed, cue, injected.
 type HeadChange struct {
 	Removed  []Removal
 	Cue      *Cue
 	Injected []Injection
 }
 
-// ReplaceMode says what becomes of an injection when a newer of its kind comes.
+// ReplaceMode decides what happens to an injection when a newer one of its kind arrives.
 type ReplaceMode string
 
-// The two ways that seed 004 leaves open, with opposite bills.
+// Seed 004 leaves both modes open. Their costs are opposite.
 const (
-	// AtOnce removes the older one: at most one of a kind is ever in the window,
-	// and what followed the older one is computed again (vector E07).
+	// AtOnce removes the older injection. The window never has two injections of one kind,
+	// and the tokens after the older one are computed again (vector E07).
 	AtOnce ReplaceMode = "at_once"
-	// UntilPass leaves the older one where it is until the next elision pass: no
-	// token is computed again, and stale ones are sent along (vector E08).
+	// UntilPass keeps the older injection in its place until the next elision pass. No
+	// token is computed again, and outdated injections are sent too (vector E08).
 	UntilPass ReplaceMode = "until_pass"
 )
 
-// Head is what is injected at the head of a conversation. It is a value: each
-// transition returns a new one and what happened, and changes nothing in place.
-// The zero value is an empty head without a user message, which replaces at once.
+// Head holds the content that is injected at the head of a conversation. Head is a value:
+// each transition returns a new Head and its changes, and modifies nothing in place. The
+// zero value is an empty head without a user message, in mode [AtOnce].
 //
 // Source: seed 004 (conversation-head injection, persona management).
 type Head struct {
@@ -75,22 +75,22 @@ type Head struct {
 // NewHead returns an empty head. An unknown mode means [AtOnce].
 func NewHead(mode ReplaceMode) Head { return Head{mode: mode} }
 
-// Attached returns what is in the window, oldest first.
+// Attached returns the injections in the window, oldest first.
 func (h Head) Attached() []Injection { return slices.Clone(h.attached) }
 
 // Persona returns the current persona's name; empty before the first.
 func (h Head) Persona() string { return h.persona }
 
-// UserMessage makes the message the head of the conversation. What is attached
-// to an older one stays until it is replaced or a pass removes it.
+// UserMessage makes the message the head of the conversation. Injections on an older
+// message stay until they are replaced or a pass removes them.
 func (h Head) UserMessage(id string) Head {
 	h.user = id
 	return h
 }
 
-// Inject attaches an injection to the newest user message and supersedes the
-// current one of its kind. The error is an [*InvalidError]: without a kind, a
-// ref of its own, or a user message there is nothing to attach.
+// Inject attaches an injection to the newest user message and supersedes the current one of
+// its kind. The error is an [*InvalidError] without a kind, a unique ref, or a user
+// message.
 func (h Head) Inject(in Injection) (Head, HeadChange, error) {
 	if err := h.validate(in); err != nil {
 		return h, HeadChange{}, err
@@ -114,9 +114,9 @@ func (h Head) Inject(in Injection) (Head, HeadChange, error) {
 	return h, change, nil
 }
 
-// SetPersona injects the persona. Where another persona was current, the cue is
-// emitted as well, with From and To filled in; naming the same persona again
-// only refreshes it. The cue needs a Ref when it is emitted.
+// SetPersona injects the persona. If another persona was current, SetPersona also emits the
+// cue, with From and To filled in. The same persona again is only refreshed. The cue needs
+// a Ref when it is emitted.
 func (h Head) SetPersona(in Injection, cue Cue) (Head, HeadChange, error) {
 	in.Kind = PersonaKind
 	if in.Persona == "" {
@@ -124,7 +124,7 @@ func (h Head) SetPersona(in Injection, cue Cue) (Head, HeadChange, error) {
 	}
 	changed := h.persona != "" && h.persona != in.Persona
 	if changed && cue.Ref == "" {
-		return h, HeadChange{}, &InvalidError{Field: "cue.ref", Problem: "is empty, and the persona changes"}
+		return h, HeadChange{}, &InvalidError{Field: "cue.ref", Problem: "is empty, but the persona changes; give the cue a ref"}
 	}
 	next, change, err := h.Inject(in)
 	if err != nil {
@@ -138,9 +138,8 @@ func (h Head) SetPersona(in Injection, cue Cue) (Head, HeadChange, error) {
 	return next, change, nil
 }
 
-// Pass is the next elision pass. Every injection that is attached to an older
-// user message than the newest is removed; those that are current come back at
-// the new head under the same ref.
+// Pass applies the next elision pass. Pass removes the injections on all user messages
+// except the newest. Current injections return at the new head under the same ref.
 func (h Head) Pass(id string) (Head, HeadChange) {
 	var change HeadChange
 	var kept []Injection
@@ -159,12 +158,12 @@ func (h Head) Pass(id string) (Head, HeadChange) {
 	return h, change
 }
 
-// Place returns the items as a change leaves them, where h is the head after it.
-// What was removed is out; cue and injections stand behind the newest user
-// message, behind what stands there already. Fresh are the items of those that
-// are not in the list; one that is in neither is not placed. Where the user
-// message is not in the list, they stand at its end. The items themselves are
-// shared.
+// Place returns the items after a change of the head; h is the head after the change.
+// Removed items are left out. Cue and injections follow the newest user message and the
+// items that already follow it. If the list has no newest user message, they go to the end.
+//
+// Fresh are the items that are not in the list. An item that is in neither is not placed.
+// The items themselves are shared.
 func (h Head) Place(items []Item, change HeadChange, fresh ...Item) []Item {
 	comes := make(map[string]Item, len(fresh))
 	out := make([]Item, 0, len(items)+len(fresh))
@@ -187,7 +186,7 @@ func (h Head) Place(items []Item, change HeadChange, fresh ...Item) []Item {
 	return slices.Insert(out, h.end(out), placed...)
 }
 
-// end returns the index behind the newest user message and what stands with it.
+// end returns the index after the newest user message and the items that belong to it.
 func (h Head) end(items []Item) int {
 	at := slices.IndexFunc(items, func(it Item) bool { return it.ID == h.user }) + 1
 	if at == 0 {
@@ -217,7 +216,7 @@ func (c HeadChange) removes(ref string) bool {
 	return slices.ContainsFunc(c.Removed, func(r Removal) bool { return r.Injection.Ref == ref })
 }
 
-// comes are the refs of what a change puts into the window, in order.
+// comes returns the refs that a change adds to the window, in order.
 func (c HeadChange) comes() []string {
 	var refs []string
 	if c.Cue != nil {
@@ -232,7 +231,7 @@ func (c HeadChange) comes() []string {
 func (h Head) validate(in Injection) error {
 	switch {
 	case h.user == "":
-		return &InvalidError{Field: "injection", Ref: in.Ref, Problem: "has no user message to attach to"}
+		return &InvalidError{Field: "injection", Ref: in.Ref, Problem: "has no user message; call UserMessage first"}
 	case in.Kind == "":
 		return &InvalidError{Field: "injection.kind", Ref: in.Ref, Problem: "is empty"}
 	case in.Ref == "":
@@ -240,7 +239,7 @@ func (h Head) validate(in Injection) error {
 	case in.Tokens < 0:
 		return &InvalidError{Field: "injection.tokens", Ref: in.Ref, Problem: "is negative"}
 	case slices.ContainsFunc(h.attached, func(a Injection) bool { return a.Ref == in.Ref }):
-		return &InvalidError{Field: "injection.ref", Ref: in.Ref, Problem: "is attached already"}
+		return &InvalidError{Field: "injection.ref", Ref: in.Ref, Problem: "is already attached"}
 	}
 	return nil
 }

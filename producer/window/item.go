@@ -2,29 +2,30 @@ package window
 
 import "math"
 
-// LayerTools is the layer of tool definitions. They are fixed items, as the
-// system prompt is, and counted apart from it.
+// LayerTools is the layer of tool definitions. Tool definitions are fixed items, as the
+// system prompt is, and are counted separately.
 const LayerTools = "tools"
 
-// LayerSummary is the layer of a summary that names no other.
+// LayerSummary is the default layer of a summary.
 const LayerSummary = "summary"
 
-// Kind says what an item is to the ladder and to an elision pass; the layer it
-// is shown under is the runtime's own word.
+// Kind decides how the ladder and an elision pass treat an item. The layer in which an item
+// is shown is the runtime's own name.
 type Kind string
 
-// The kinds. An item of any other kind is never touched, as [KindFixed].
+// The kinds. The ladder and the passes never change an item of any other kind, as with
+// [KindFixed].
 const (
 	KindFixed      Kind = "fixed"       // system prompt, tool definitions and the like
-	KindRetrieved  Kind = "retrieved"   // brought in by search or memory
-	KindMessage    Kind = "message"     // said by the user or the model
+	KindRetrieved  Kind = "retrieved"   // found by search or memory
+	KindMessage    Kind = "message"     // written by the user or the model
 	KindToolCall   Kind = "tool_call"   // the model's call of a tool
-	KindToolResult Kind = "tool_result" // what the tool returned
-	KindSummary    Kind = "summary"     // stands for earlier items
-	KindStub       Kind = "stub"        // stands for an elided item
+	KindToolResult Kind = "tool_result" // the tool's answer
+	KindSummary    Kind = "summary"     // replaces earlier items
+	KindStub       Kind = "stub"        // replaces an elided item
 )
 
-// Roles that the rules know. Any other role is carried along.
+// Roles with a meaning for the rules. Any other role is kept unchanged.
 const (
 	RoleSystem    = "system"
 	RoleDeveloper = "developer" // instructions, as the system's
@@ -33,58 +34,57 @@ const (
 	RoleTool      = "tool"
 )
 
-// Instructs reports whether a role gives the model its instructions: the system's
-// and the developer's do.
+// Instructs reports whether a role gives the model its instructions. The roles are system
+// and developer.
 func Instructs(role string) bool { return role == RoleSystem || role == RoleDeveloper }
 
-// Item is one unit of context that could be in the window. It carries sizes and
-// relations, never text.
+// Item is one candidate of a context window. An Item holds sizes and relations, never text.
 type Item struct {
 	ID    string // unique in the list, not empty
 	Layer string // the runtime's layer, e.g. "memory"; not interpreted
 	Kind  Kind
-	Role  string // who says it; a message that [Instructs] is never trimmed
+	Role  string // author's role; a message whose role [Instructs] is never trimmed
 
 	Tokens   int // size in tokens, 0 or more
-	Priority int // among retrieved items the lowest goes first
+	Priority int // the retrieved item with the lowest priority is dropped first
 
 	// Essential keeps a retrieved item from being dropped as retrieved context.
 	Essential bool
 	// Pinned keeps the item as it is through every step and pass.
 	Pinned bool
-	// Ephemeral says that the content is soon out of date, such as a status or a listing.
+	// Ephemeral is true if the content is soon out of date, such as a status or a listing.
 	Ephemeral bool
-	// CallIDs are the tool calls that the item makes or answers. Items that
-	// share one, also over several others, stay or go together.
+	// CallIDs are the tool calls that the item makes or answers. Items that share a call,
+	// directly or over several other items, stay or leave together.
 	CallIDs []string
 
-	// Digest is the keyed digest of the content; empty is unknown. A stub has none:
-	// its content is another.
+	// Digest is the keyed digest of the content; empty is unknown. A stub has none, because
+	// its content differs.
 	Digest string
-	// Redaction is the standard's word for how much of the content is withheld.
+	// Redaction is the standard's word for the withheld part of the content.
 	Redaction string
 
-	// Excluded says why the runtime left the item out before planning, e.g.
-	// PolicyBlocked. Empty means that it is a candidate for the window.
+	// Excluded is the runtime's reason to leave the item out before planning, e.g.
+	// PolicyBlocked. Empty means that the item is a candidate for the window.
 	Excluded Reason
 
-	// Score and Signals say why the item is worth its room: a number, higher is
-	// better, and the parts of it by name. Nil is unknown. Neither changes a plan.
+	// Score and Signals are the value of the item: a number, higher is better, and its
+	// parts by name. Nil is unknown. Neither changes a plan.
 	Score   *float64
 	Signals map[string]float64
 
-	// Wrapper is what stands around the item in the request, such as a tag's name. Empty
-	// is nothing, or unknown.
+	// Wrapper names the text around the item in the request, such as a tag's name. Empty
+	// means no wrapper, or unknown.
 	Wrapper string
 
-	// Reads is the file or resource that a tool result shows, in whatever form
-	// the runtime compares by. Empty means none, or unknown.
+	// Reads is the file or resource that a tool result shows, in the runtime's own form for
+	// comparison. Empty means none, or unknown.
 	Reads string
 	// Marker names an event at which an elision policy may act, e.g. "git commit".
 	Marker string
 }
 
-// conversation reports whether the item is part of what was said and done.
+// conversation reports whether the item is part of the conversation.
 func (it *Item) conversation() bool {
 	switch it.Kind {
 	case KindMessage, KindToolCall, KindToolResult, KindStub:
@@ -93,7 +93,7 @@ func (it *Item) conversation() bool {
 	return false
 }
 
-// onlyCall returns the tool call where there is exactly one.
+// onlyCall returns the item's tool call if there is exactly one.
 func (it *Item) onlyCall() string {
 	if len(it.CallIDs) == 1 {
 		return it.CallIDs[0]
@@ -101,7 +101,8 @@ func (it *Item) onlyCall() string {
 	return ""
 }
 
-// old reports whether the item can be old talk; earlier summaries are, if asked.
+// old reports whether the item can be old conversation. Earlier summaries are included if
+// summaries is true.
 func (it *Item) old(summaries bool) bool {
 	return it.conversation() || summaries && it.Kind == KindSummary
 }

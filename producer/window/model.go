@@ -6,9 +6,9 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// encodings says which encoding the models of a family use. The longest prefix
-// decides; a prefix matches the whole name or up to one of "-", "." and ":".
-// It stands here because the library's own table lacks newer families.
+// encodings lists the encodings of model families. The longest prefix decides. A prefix
+// matches the whole name or up to one of "-", "." and ":". The table is here because the
+// library's own table lacks newer families.
 //
 // Source: openai/tiktoken, model.py.
 var encodings = []struct {
@@ -32,9 +32,9 @@ var encodings = []struct {
 	{"babbage-002", tokenizer.Cl100kBase},
 }
 
-// encodingOf returns the encoding to count with, and whether it is the model's
-// own. A provider's prefix ("openai/gpt-5") and a fine-tune's ("ft:gpt-4o:…")
-// are looked through.
+// encodingOf returns the encoding to count with, and whether it is the model's own
+// encoding. A provider's prefix ("openai/gpt-5") and a fine-tune's ("ft:gpt-4o:…") are
+// ignored.
 func encodingOf(model string) (tokenizer.Encoding, bool) {
 	name := strings.ToLower(model)
 	name = strings.TrimPrefix(name, "openai/")

@@ -5,36 +5,35 @@ import (
 	"slices"
 )
 
-// Plan is what a call's window will hold and how it came about. It is plain
-// data: the same input gives an equal Plan.
+// Plan is the planned content of a call's window and the steps to it. Plan is plain data:
+// the same input gives an equal Plan.
 type Plan struct {
-	Policy       Policy // that it was made by
+	Policy       Policy // policy of the plan
 	Budget       Budget
-	Limit        int // tokens that the prompt may have
-	Target       int // tokens to which the ladder worked down; at most Limit
-	TokensBefore int // all candidates that the runtime did not exclude
-	TokensAfter  int // the window
-	// Pressed is true when the ladder had to run. Steps are listed either way.
+	Limit        int // largest number of tokens in the prompt
+	Target       int // number of tokens at which the ladder stops; at most Limit
+	TokensBefore int // size of all candidates that the runtime did not exclude
+	TokensAfter  int // size of the window
+	// Pressed is true if the ladder had to run. Steps are listed in both cases.
 	Pressed bool
 	Steps   []Rung
-	// Window holds the items to send, in order. A compacted tool result is of
-	// KindStub and has its new size; a summary stands where the first item that it
-	// replaces stood.
+	// Window holds the items to send, in order. A compacted tool result is of KindStub and
+	// has its new size. A summary has the place of the first item that it replaces.
 	Window []Item
 	// Omitted holds every candidate that is not in Window, in candidate order.
 	Omitted []Omission
 }
 
-// Rung is one step of the ladder as it went.
+// Rung is the result of one step of the ladder.
 type Rung struct {
 	Number       int // 1 to 5, the seed's number
 	Step         Step
 	Outcome      Outcome
-	Note         string // why, where the outcome alone does not say; no content
+	Note         string // reason, if the outcome alone does not show it; no content
 	TokensBefore int
 	TokensAfter  int
 	Dropped      []string      // items that left the window, in the order in which they left
-	Replaced     []Replacement // what was put in their place
+	Replaced     []Replacement // replacements in the window
 }
 
 // Omission is one candidate that is not in the window.
@@ -42,26 +41,26 @@ type Omission struct {
 	ID         string
 	Tokens     int
 	Reason     Reason
-	Step       Step   // the step that left it out; empty where the runtime excluded it
-	ReplacedBy string // the summary that covers it
-	Note       string // e.g. that it went with its tool call
+	Step       Step   // step that omitted the item; empty if the runtime excluded it
+	ReplacedBy string // id of the summary that covers the item
+	Note       string // for example the tool call that the item left with
 }
 
-// Replacement is something shorter that stands for items.
+// Replacement is a shorter item that replaces items.
 type Replacement struct {
 	Of     []string // item ids, in window order
 	ID     string   // of the summary or stub; a stub's may be empty
 	Layer  string   // of the summary; empty is LayerSummary
-	Before int      // tokens of what it stands for
-	After  int      // tokens of itself
-	// ReloadRef is where a tool output can be read again; empty is unknown. A
-	// summary has none.
+	Before int      // tokens of the replaced items
+	After  int      // tokens of the replacement
+	// ReloadRef is the place from which a tool output can be loaded again; empty is
+	// unknown. A summary has none.
 	ReloadRef string
-	// State is what is put back beside a summary: items that are no candidates.
+	// State holds the items that are put back next to a summary. They are not candidates.
 	State []Reinjected
 }
 
-// size is what the replacement takes in all.
+// size returns the tokens of the replacement and its state.
 func (r Replacement) size() int {
 	n := r.After
 	for _, s := range r.State {
@@ -70,8 +69,8 @@ func (r Replacement) size() int {
 	return n
 }
 
-// Selected returns the candidates that are in the window, in order. With the
-// ids of Omitted they are exactly the candidates.
+// Selected returns the candidates that are in the window, in order. Selected and the ids of
+// Omitted are together exactly the candidates.
 func (p Plan) Selected() []string {
 	summaries := map[string]bool{} // and their state
 	for _, rung := range p.Steps {
@@ -93,9 +92,9 @@ func (p Plan) Selected() []string {
 	return out
 }
 
-// Shortened returns the tool outputs of the window that step 4 compacted, in
-// window order. Index and Position are places in Window. What a later step took
-// out is not among them.
+// Shortened returns the tool outputs of the window that step 4 compacted, in window order.
+// Index and Position are places in Window. Outputs that a later step removed are not
+// included.
 func (p Plan) Shortened() (list []Elided) {
 	stubs := map[string]Replacement{}
 	for _, rung := range p.Steps {

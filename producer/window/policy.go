@@ -23,18 +23,18 @@ func Steps() []Step {
 	return []Step{DropRetrieved, TrimMessages, SummarizeMessages, CompactToolOutputs, ContextLimit}
 }
 
-// Number returns the seed's number of the step, 1 to 5, whatever order a policy
-// runs it in; 0 for an unknown one.
+// Number returns the seed's number of the step, 1 to 5, in any order of a policy. An
+// unknown step has number 0.
 func (s Step) Number() int { return 1 + slices.Index(Steps(), s) }
 
-// Outcome says what came of a step.
+// Outcome is the result of a step.
 type Outcome string
 
 // The outcomes of a step.
 const (
-	Applied      Outcome = "applied"      // it changed the window, and the target is met
-	Skipped      Outcome = "skipped"      // the target was met before it
-	Insufficient Outcome = "insufficient" // it did what it could; the target is not met
+	Applied      Outcome = "applied"      // the step changed the window, and the target is met
+	Skipped      Outcome = "skipped"      // the target was met before the step
+	Insufficient Outcome = "insufficient" // the step did all it could, and the target is not met
 	Failed       Outcome = "failed"       // the runtime's function gave nothing usable, or the request cannot be sent
 )
 
@@ -44,11 +44,11 @@ type Budget struct {
 	ReservedOutput int // tokens kept free for the answer; 0 to MaxTokens-1
 }
 
-// Limit returns how many tokens the prompt may have.
+// Limit returns the largest number of tokens in the prompt.
 func (b Budget) Limit() int { return b.MaxTokens - b.ReservedOutput }
 
-// Validate checks the ranges. The error is an [*InvalidError]. A window whose
-// size is unknown cannot be planned for: it is not a window of size 0.
+// Validate checks the ranges. The error is an [*InvalidError]. A window of unknown size is
+// not a window of size 0 and cannot be planned.
 func (b Budget) Validate() error {
 	switch {
 	case b.MaxTokens <= 0:
@@ -59,56 +59,56 @@ func (b Budget) Validate() error {
 	return nil
 }
 
-// Policy configures the ladder. The zero value runs all five steps in the
-// seed's order and keeps of the conversation the newest user message alone.
+// Policy configures the ladder. The zero value runs all five steps in the seed's order and
+// keeps only the newest user message of the conversation.
 type Policy struct {
 	// Name is the policy's name in facts. Empty is "pressure_ladder".
 	Name string
-	// Steps are run in this order, each at most once. ContextLimit may only
-	// stand last, and comes last also where it is not listed: a request that
-	// does not fit is never passed on in silence. Nil means all five.
+	// Steps run in this order, each at most once. ContextLimit is always the last step,
+	// even if it is not listed: a request that does not fit always gives an error. Nil
+	// means all five.
 	Steps []Step
 
-	// HighWater is the percentage of the limit above which the ladder runs, and
-	// to which it works down. ContextLimit fails above the limit itself. 0 means
-	// 100: the ladder runs when the request does not fit.
+	// HighWater is a percentage of the limit. The ladder runs for a larger request and
+	// works down to this percentage. ContextLimit fails only above the limit itself. 0
+	// means 100.
 	HighWater int
-	// TriggerTokens is the same as a number of tokens, whatever the limit is. 0 means
-	// none. Of both the lower one counts.
+	// TriggerTokens has the same effect as HighWater, as a number of tokens. 0 means none.
+	// The lower of both counts.
 	TriggerTokens int
 
-	// TrimKeepFirst and TrimKeepLast are how many of the oldest and newest
-	// conversation items trimming leaves at least; calls and results stay
-	// together, so more may stay. The newest user message always stays. Let
-	// TrimKeepLast be the larger one where a later step is to summarise the rest.
+	// TrimKeepFirst and TrimKeepLast are the smallest numbers of oldest and newest
+	// conversation items that trimming leaves. Calls and results stay together, so more
+	// items may stay. The newest user message always stays. If a later step should
+	// summarize, TrimKeepLast must be larger than that step's number.
 	TrimKeepFirst, TrimKeepLast int
-	// TrimStartOn is the role with which what trimming leaves of the conversation
-	// begins: where something is trimmed, old items go up to the first one that has it.
-	// Empty means any role. There is no such role for the end: what came in last stays.
+	// TrimStartOn is the role of the first conversation item after trimming. If trimming
+	// removes items, it removes the old ones up to the first item with this role. Empty
+	// means any role. The end has no such role: the newest items stay.
 	TrimStartOn string
 
-	// SummarizeKeepLast is how many of the newest conversation items are not
-	// summarised, at least.
+	// SummarizeKeepLast is the smallest number of newest conversation items that are not
+	// summarized.
 	SummarizeKeepLast int
 
-	// CompactKeepLast is how many of the newest tool results are not compacted.
+	// CompactKeepLast is the number of newest tool results that are not compacted.
 	CompactKeepLast int
-	// CompactStubTokens is the size of a fixed stub that stands for a tool
-	// output. 0 means that the runtime's [Work] compacts.
+	// CompactStubTokens is the size of a fixed stub that replaces a tool output. 0 means
+	// that the runtime's [Work] compacts.
 	CompactStubTokens int
-	// CompactReloadRef names where a tool output can be read again. A reference
-	// of the [Work]'s own replaces it. Nil means that there is none.
+	// CompactReloadRef returns the place from which a tool output can be loaded again. A
+	// reference of the [Work] has priority. Nil means no place.
 	CompactReloadRef func(Item) string
 }
 
-// DefaultPolicy returns all five steps in the seed's order, run when the request
-// does not fit; trimming keeps 20 items, summarising 6, and the 3 newest tool
-// results stay whole.
+// DefaultPolicy returns all five steps in the seed's order, which run when the request does
+// not fit. Trimming keeps 20 items, summarizing 6, and the 3 newest tool results stay
+// whole.
 func DefaultPolicy() Policy {
 	return Policy{Steps: Steps(), HighWater: 100, TrimKeepLast: 20, SummarizeKeepLast: 6, CompactKeepLast: 3}
 }
 
-// IsZero reports whether nothing of the policy is said.
+// IsZero reports whether all fields of the policy are empty.
 func (p Policy) IsZero() bool { return reflect.ValueOf(p).IsZero() }
 
 // Validate checks the policy and changes nothing. The error is an [*InvalidError].
@@ -116,7 +116,7 @@ func (p Policy) Validate() error {
 	for i, s := range p.Steps {
 		switch {
 		case s.Number() == 0:
-			return &InvalidError{Field: "policy.steps", Ref: string(s), Problem: "is no step of the ladder"}
+			return &InvalidError{Field: "policy.steps", Ref: string(s), Problem: "is not a step of the ladder"}
 		case slices.Contains(p.Steps[:i], s):
 			return &InvalidError{Field: "policy.steps", Ref: string(s), Problem: "is listed twice"}
 		case s == ContextLimit && i != len(p.Steps)-1:
@@ -148,7 +148,7 @@ func (p Policy) steps() []Step {
 	return append(slices.Clone(p.Steps), ContextLimit)
 }
 
-// target returns the tokens to which the ladder works down.
+// target returns the number of tokens at which the ladder stops.
 func (p Policy) target(limit int) int {
 	target := limit
 	if p.HighWater > 0 {

@@ -2,8 +2,8 @@ package window
 
 import "slices"
 
-// Reason says why a candidate is not in the window: one of the twelve omission
-// reasons of the Agent Context standard.
+// Reason is the reason why a candidate is not in the window. The standard Agent Context has
+// twelve omission reasons.
 type Reason string
 
 // The omission reasons of the standard.

@@ -7,31 +7,32 @@ import (
 	"slices"
 )
 
-// Work is what only the runtime can do: write a summary, shorten tool outputs.
-// For SummarizeMessages it returns one Replacement, whose ID is a new item's;
-// for CompactToolOutputs up to one per source item, named by Of[0]. It fills ID,
-// After, Layer and State if it likes and, for compaction, Of and ReloadRef; the rest is
-// the planner's. A replacement without a size, or that is not smaller than what it stands for, or that came
-// twice, is not applied.
+// Work is the runtime's function that writes a summary or shortens tool outputs. For
+// SummarizeMessages, Work returns one Replacement with the id of a new item. For
+// CompactToolOutputs, Work returns up to one Replacement per source item, named by Of[0].
+// Work fills After and may fill Layer and State. For compaction, Work fills Of and may fill
+// ID and ReloadRef. The planner fills the other fields. A replacement is not applied if it
+// has no size, is not smaller than its source, or is a duplicate.
 //
-// Work runs synchronously. A panic in it becomes the step's outcome; stopping
-// one that hangs is the caller's, who should give it a context, as the SDK does.
-// For an equal plan it must answer equally.
+// Work runs synchronously. A panic in Work becomes the step's outcome. The caller must stop
+// a Work that hangs, for example by a context, as the SDK does. For an equal plan, Work
+// must give an equal answer.
 type Work func(Request) ([]Replacement, error)
 
 // Request asks the runtime for replacements.
 type Request struct {
 	Step   Step
 	Source []string // item ids, in window order
-	// Window is what the earlier steps have left, in order; Source is part of it.
+	// Window holds the items that the earlier steps left, in order; Source is part of
+	// Window.
 	Window []Item
-	Tokens int // the source's size now
-	// Target is the most tokens that the replacements may have together for the
-	// step to be enough; below 0 no replacement is.
+	Tokens int // current size of the source
+	// Target is the largest total size of the replacements with which the step is enough.
+	// Below 0 no replacement is enough.
 	Target int
 }
 
-// run runs one step and reports it.
+// run runs one step and returns its result.
 func (l *ladder) run(step Step) Rung {
 	rung := Rung{Number: step.Number(), Step: step, TokensBefore: l.total}
 	switch {
@@ -88,8 +89,7 @@ func (l *ladder) drop(rung *Rung, candidates [][]int) {
 	}
 }
 
-// dropBefore omits the units that come before the first one that begins with a message of
-// the role.
+// dropBefore omits the units before the first unit that begins with a message of the role.
 func (l *ladder) dropBefore(rung *Rung, units [][]int, start string) {
 	for _, unit := range units {
 		switch {
@@ -113,9 +113,8 @@ func (l *ladder) leaveOut(rung *Rung, unit []int, note string) {
 	}
 }
 
-// droppable returns the retrieved context that may go: the lowest priority
-// first, and among equals the last one first, since retrievers list the best
-// first.
+// droppable returns the retrieved units that may be dropped, lowest priority first. Among
+// units of equal priority the last is first, because retrievers list the best first.
 func (l *ladder) droppable() [][]int {
 	var out [][]int
 	for _, unit := range l.units() {
@@ -129,8 +128,8 @@ func (l *ladder) droppable() [][]int {
 	return out
 }
 
-// old returns the conversation units that lie wholly between the first keepFirst
-// and the last keepLast items, oldest first.
+// old returns the conversation units between the first keepFirst and the last keepLast
+// items, oldest first. Units that lie only partly between them are not included.
 func (l *ladder) old(keepFirst, keepLast int, summaries bool) [][]int {
 	var talk []int
 	for i := range l.items {
@@ -165,8 +164,8 @@ func (l *ladder) newestUser() int {
 	return -1
 }
 
-// every reports whether ok holds for all items of the unit and all are still in
-// the window.
+// every reports whether ok holds for all items of the unit and all of them are in the
+// window.
 func (l *ladder) every(unit []int, ok func(*Item) bool) bool {
 	for _, i := range unit {
 		if l.gone[i] || !ok(&l.items[i]) {
@@ -227,7 +226,7 @@ func (l *ladder) summarize(rung *Rung) {
 	rung.Replaced = []Replacement{r}
 }
 
-// refuse says why a summary cannot stand for its source, or "".
+// refuse returns the reason why a summary cannot replace its source, or "".
 func (l *ladder) refuse(r Replacement) string {
 	switch {
 	case r.ID == "":
@@ -295,8 +294,8 @@ func (l *ladder) compact(rung *Rung) {
 	}
 }
 
-// compactable returns the tool results but the newest few, oldest first; those
-// that are no larger than a stub stay.
+// compactable returns the tool results except the newest few, oldest first. Results that
+// are no larger than a stub are not included.
 func (l *ladder) compactable() []int {
 	var results []int
 	for i := range l.items {
@@ -324,7 +323,7 @@ func (l *ladder) compacted(request Request) (map[string]Replacement, error) {
 			continue
 		}
 		if _, twice := sizes[r.Of[0]]; twice {
-			r.After = 0 // nobody knows which of the two it is
+			r.After = 0 // a duplicate: the planner cannot choose between the two
 		}
 		sizes[r.Of[0]] = r
 	}
@@ -341,7 +340,7 @@ func (l *ladder) request(step Step, source []int) Request {
 	return r
 }
 
-// ask calls the runtime. Error texts of its function stay out of the plan: they
+// ask calls the runtime. Error texts of its function stay out of the plan, because they
 // could quote content.
 func (l *ladder) ask(r Request) (answer []Replacement, err error) {
 	if l.work == nil {

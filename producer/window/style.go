@@ -7,17 +7,17 @@ func (s Style) validate() error {
 	case s.Level == Hybrid && s.Decide == nil && s.Weigh == nil:
 		return &InvalidError{Field: "elision.decide", Problem: "or weigh is needed for the hybrid level"}
 	case s.Level == Hybrid && s.Decide != nil && s.Weigh != nil:
-		return &InvalidError{Field: "elision.decide", Problem: "and weigh are both given, and one alone can decide"}
+		return &InvalidError{Field: "elision.decide", Problem: "and weigh are both given; give only one"}
 	case s.Level == Offloaded && s.ReloadRef == nil:
 		return &InvalidError{Field: "elision.reload_ref", Problem: "is needed for the offloaded level"}
 	case s.Level != Trivial && s.Level != Hybrid && s.StubTokens <= 0:
-		return &InvalidError{Field: "elision.stub_tokens", Problem: "must be more than 0: a stub is text"}
+		return &InvalidError{Field: "elision.stub_tokens", Problem: "must be more than 0, because a stub is a text"}
 	}
 	return nil
 }
 
-// cuts returns what happens to each item; nil where it stays. A call and its
-// results are treated as one.
+// cuts returns the cut of each item, or nil if the item stays. A call and its results are
+// treated as one.
 func (s Style) cuts(items []Item, chosen []bool) ([]*Cut, error) {
 	cuts := make([]*Cut, len(items))
 	if s.Level == Hybrid && s.Weigh != nil {
@@ -37,7 +37,7 @@ func (s Style) cutUnit(items []Item, unit []int, chosen []bool, cuts []*Cut) err
 		if items[i].Pinned {
 			return nil
 		}
-		// A call may go with its results; anything else only when chosen.
+		// A call may be cut with its results. Any other item is cut only if it is chosen.
 		whole = whole && (chosen[i] || items[i].Kind == KindToolCall) && items[i].Kind != KindStub
 	}
 	for _, i := range unit {
@@ -58,7 +58,7 @@ func (s Style) cutUnit(items []Item, unit []int, chosen []bool, cuts []*Cut) err
 			}
 			return nil
 		case len(unit) > 1 && (cut.Level == Trivial || items[i].Kind == KindToolCall):
-			// It stays, so that no call loses its result and no result its call.
+			// The item stays, so no call loses its result and no result its call.
 		case cut.StubTokens < items[i].Tokens:
 			cuts[i] = &cut
 		}
@@ -74,7 +74,7 @@ func size(items []Item, unit []int) int {
 	return sum
 }
 
-// cut returns what the style does with one item, or that it keeps it.
+// cut returns the style's cut of one item, or keep.
 func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 	switch s.Level {
 	case Trivial:
@@ -85,7 +85,7 @@ func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 			return Cut{}, true, nil
 		}
 		if s.Weigh != nil && cut.Reason == "" {
-			return Cut{}, false, &InvalidError{Field: "elision.reason", Ref: it.ID, Problem: "needs to say why this item is elided"}
+			return Cut{}, false, &InvalidError{Field: "elision.reason", Ref: it.ID, Problem: "must give the reason for eliding this item"}
 		}
 		return cut, false, cut.validate(it)
 	case Offloaded:
@@ -99,7 +99,7 @@ func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 	return cut, false, cut.validate(it)
 }
 
-// weighed makes a decision on items alone of one by where they stand.
+// weighed converts a decision by place into a decision by item alone.
 func weighed(items []Item, weigh func(Standing) (Cut, bool)) func(Item) (Cut, bool) {
 	standings := make(map[string]Standing, len(items))
 	total, users := 0, 0
@@ -114,7 +114,7 @@ func weighed(items []Item, weigh func(Standing) (Cut, bool)) func(Item) (Cut, bo
 		s := standings[it.ID]
 		s.After, s.Age = total-s.Ahead-it.Tokens, users-s.Age
 		if it.userMessage() {
-			s.Age-- // itself
+			s.Age-- // without the item itself
 		}
 		return weigh(s)
 	}
@@ -123,17 +123,17 @@ func weighed(items []Item, weigh func(Standing) (Cut, bool)) func(Item) (Cut, bo
 func (c Cut) validate(it Item) error {
 	switch {
 	case !c.Level.Valid() || c.Level == Hybrid:
-		return &InvalidError{Field: "elision.level", Ref: it.ID, Problem: "got no level of its own"}
+		return &InvalidError{Field: "elision.level", Ref: it.ID, Problem: "must be a level other than hybrid for each item"}
 	case len(c.Note) > MaxNote || len(c.Reason) > MaxNote:
-		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "or reason is longer than a sentence: at most 1024 bytes"}
+		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "or reason is longer than 1024 bytes; give one sentence"}
 	case c.Level == Trivial && (c.Note != "" || c.StubDigest != ""):
-		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "is of a stub, and the item is removed"}
+		return &InvalidError{Field: "elision.note", Ref: it.ID, Problem: "must be empty, because the item is removed and has no stub"}
 	case c.Level == Trivial && c.StubTokens != 0:
-		return &InvalidError{Field: "elision.stub_tokens", Ref: it.ID, Problem: "is removed and has a stub"}
+		return &InvalidError{Field: "elision.stub_tokens", Ref: it.ID, Problem: "must be 0, because the item is removed and has no stub"}
 	case c.Level != Trivial && c.StubTokens <= 0:
-		return &InvalidError{Field: "elision.stub_tokens", Ref: it.ID, Problem: "needs a stub of more than 0 tokens"}
+		return &InvalidError{Field: "elision.stub_tokens", Ref: it.ID, Problem: "must be more than 0"}
 	case c.Level == Offloaded && c.ReloadRef == "":
-		return &InvalidError{Field: "elision.reload_ref", Ref: it.ID, Problem: "needs to say where to reload it from"}
+		return &InvalidError{Field: "elision.reload_ref", Ref: it.ID, Problem: "must name the place to reload the item from"}
 	}
 	return nil
 }

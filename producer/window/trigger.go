@@ -2,37 +2,37 @@ package window
 
 import "time"
 
-// History is what an elision policy looks at. The caller supplies what only a
-// clock or a counter knows.
+// History is the input of an elision policy. The caller supplies the values of clocks and
+// counters.
 type History struct {
-	// Items are the window, in order.
+	// Items are the items of the window, in order.
 	Items []Item
 	// Turn is the number of the current user turn, from 1.
 	Turn int
-	// Idle is how long nothing happened before this turn.
+	// Idle is the time without activity before this turn.
 	Idle time.Duration
-	// Head is what is injected. A pass that elides something removes what is
-	// attached to an older user message, and what is current of it comes back at
-	// the newest one. The zero value has nothing.
+	// Head holds the injected content. A pass that elides items removes the injections on
+	// older user messages, and current injections return at the newest one. The zero value
+	// has no injections.
 	Head Head
 	// Rates are the provider's prices for cached tokens. The zero value means
 	// DefaultCacheRates.
 	Rates CacheRates
 }
 
-// ElisionPolicy says when a pass runs and which items it elides. The caller's
-// own policy is a Name and a Select.
+// ElisionPolicy decides when a pass runs and which items it elides. The caller's own policy
+// is a Name and a Select.
 type ElisionPolicy struct {
-	// Name is what the facts call it.
+	// Name is the policy's name in facts.
 	Name string
-	// Select returns the indexes of the items to elide and what triggered the
-	// pass; no index where it does not fire. It must answer equally for an equal
-	// History and change nothing in it.
+	// Select returns the indexes of the items to elide and the trigger of the pass. No
+	// index means that the policy does not fire. Select must give an equal answer for an
+	// equal History and must not change the History.
 	Select func(History) (indexes []int, trigger string)
 }
 
-// BeforeLastUser elides every tool output that stands before the last user
-// message: the post's simplest policy, for agents that use outputs at once.
+// BeforeLastUser elides every tool output before the last user message. This is the
+// simplest policy of seed 004, for agents that use outputs immediately.
 func BeforeLastUser() ElisionPolicy {
 	return ElisionPolicy{Name: "before_last_user", Select: func(h History) ([]int, string) {
 		out := outputsBefore(h.Items, lastUser(h.Items))
@@ -40,10 +40,9 @@ func BeforeLastUser() ElisionPolicy {
 	}}
 }
 
-// EveryTurns runs a pass at every n-th user turn and elides the tool outputs
-// before the newest keepTurns user messages. It bounds how often the cache is
-// lost, for a larger bill when it is. It never fires where n or keepTurns is
-// less than 1.
+// EveryTurns runs a pass at every n-th user turn and elides the tool outputs before the
+// newest keepTurns user messages. The cache is lost less often, and each loss costs more.
+// EveryTurns never fires if n or keepTurns is less than 1.
 func EveryTurns(n, keepTurns int) ElisionPolicy {
 	return ElisionPolicy{Name: "every_turns", Select: func(h History) ([]int, string) {
 		if n < 1 || keepTurns < 1 || h.Turn < 1 || h.Turn%n != 0 {
@@ -54,9 +53,9 @@ func EveryTurns(n, keepTurns int) ElisionPolicy {
 	}}
 }
 
-// LatestReads elides all but the latest read of each file. It looks thrifty, and
-// loses the cache from the oldest read on, once for every re-read: ask the Pass
-// what it costs.
+// LatestReads elides all reads of each file except the latest. Each repeated read cuts the
+// cache from the oldest read on, so the policy can cost more than it saves. The Pass holds
+// its cost.
 func LatestReads() ElisionPolicy {
 	return ElisionPolicy{Name: "latest_reads", Select: func(h History) ([]int, string) {
 		latest := map[string]int{}
@@ -75,9 +74,9 @@ func LatestReads() ElisionPolicy {
 	}}
 }
 
-// AfterIdle elides the tool outputs before the last user message once nothing
-// has happened for d: the cache has lapsed by then, or soon will. It never fires
-// where d is not positive.
+// AfterIdle elides the tool outputs before the last user message after a time d without
+// activity. The cache has expired by then, or will soon expire. AfterIdle never fires if d
+// is not positive.
 func AfterIdle(d time.Duration) ElisionPolicy {
 	return ElisionPolicy{Name: "after_idle", Select: func(h History) ([]int, string) {
 		if d <= 0 || h.Idle < d {
@@ -88,8 +87,8 @@ func AfterIdle(d time.Duration) ElisionPolicy {
 	}}
 }
 
-// OnMarker elides the tool outputs before the newest item that carries the
-// marker, such as a commit.
+// OnMarker elides the tool outputs before the newest item with the marker, such as a
+// commit.
 func OnMarker(marker string) ElisionPolicy {
 	return ElisionPolicy{Name: "on_marker", Select: func(h History) ([]int, string) {
 		at := -1
@@ -110,7 +109,7 @@ func fired(indexes []int, trigger string) string {
 	return trigger
 }
 
-// outputsBefore returns the tool calls and results in front of index end.
+// outputsBefore returns the tool calls and results before index end.
 func outputsBefore(items []Item, end int) []int {
 	var out []int
 	for i := range max(0, end) {
