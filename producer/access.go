@@ -88,7 +88,7 @@ func (r *RunContext) access(ctx context.Context, a Access, ids schema.Correlatio
 	return errors.Join(r.client.denied(a, rule), err)
 }
 
-// permit returns the grant that reaches the path, or the rule that denies.
+// permit returns the grant for the path, or the rule that denies the access.
 func (r *RunContext) permit(b Binding, a Access) (grant.Path, string) {
 	needs := a.Mode
 	if needs == "" {

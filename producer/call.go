@@ -98,9 +98,9 @@ func (c *Call) ID() string { return c.id }
 
 // Fit plans the call's window and records the plan: the surface, the selection, the rungs
 // of the pressure ladder, and the budget. A record that does not fit into one event is
-// split into parts. If the request does not fit at once, all rungs are recorded, including
-// skipped and insufficient ones. If the request fits at once, Fit records no rung, and the
-// budget holds the estimate (seed 000).
+// split into parts. If the request fits without the ladder, Fit records no rung, and the
+// budget holds the estimate (seed 000). Otherwise all rungs are recorded, including skipped
+// and insufficient ones.
 //
 // Tool outputs that the ladder shortened are also recorded as an elision. The elision holds
 // for later calls until one of them sends the whole item. Continue with the plan's Window.
@@ -108,8 +108,8 @@ func (c *Call) ID() string { return c.id }
 // the size that the work gave. An item that the work itself added is not recorded again.
 // [Call.FitWithSummary] also records the digest of the text.
 //
-// An empty policy means the run's policy, if the run has one. The budget names the rules of
-// a window that did not fit at once.
+// An empty policy means the run's policy, if the run has one. If the ladder ran, the budget
+// names its rules.
 //
 // The work may be nil. If the work panics, takes too long or returns nothing usable, the
 // rung records this outcome, and the next rung follows.

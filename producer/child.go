@@ -42,9 +42,9 @@ var ErrDepth = errors.New("the run is nested as deep as its root allows")
 var ErrCycle = errors.New("a run cannot be below itself")
 
 // Child records a run inside r. Its grants, limits, stores and resource modes are r's or
-// fewer. With an error there is no child, and nothing of it is recorded. The exception is a
-// request for grants that is malformed or would widen. It is recorded as denied and
-// returned as a [*grant.Error].
+// fewer. With an error there is no child, and no fact is recorded. The exception is a
+// malformed or widening request for grants: the request is recorded as denied and returned
+// as a [*grant.Error].
 //
 // Other errors are [ErrDepth], [ErrCycle], an [*InvalidError], the cause of ctx where ctx
 // has ended, and errors of [Client.Record]. The [*InvalidError] wraps [ErrWidened] if the
@@ -183,9 +183,9 @@ func narrowedGrant(run string, parent grant.Set, request grant.Request, effectiv
 	return f
 }
 
-// deniedGrant records a refusal. The rule is grammar for a malformed request,
-// protected_namespace for a request that the policy refuses, and narrow_only for a request
-// for more than the parent has. Seed 002 has one code for all three.
+// deniedGrant records a refusal. The rule of a malformed request is grammar. The rule is
+// protected_namespace if the policy refuses the request, and narrow_only if the request
+// exceeds the parent's grants. Seed 002 has one code for all three.
 func (r *RunContext) deniedGrant(run string, request grant.Request, why error) *schema.GrantDenied {
 	f := &schema.GrantDenied{Grant: schema.Grant{
 		GrantID: "grant:" + run, Grants: r.grants.Strings(), Rule: "narrow_only", Reason: why.Error(), Code: grant.CodeInvalid,

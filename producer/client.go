@@ -59,8 +59,7 @@ type Config struct {
 	// MaxQueued is the largest number of facts that wait in memory while neither the stream
 	// nor the outbox accepts facts. 0 means DefaultMaxQueued.
 	MaxQueued int
-	// WhenFull decides what happens to the next fact when the queue is full. Defaults to
-	// Refuse.
+	// WhenFull selects the handling of facts when the queue is full. Defaults to Refuse.
 	WhenFull WhenFull
 	// BlockFor is the longest total time that successive facts wait for room when WhenFull
 	// is Block. 0 means 1 s.
@@ -164,7 +163,7 @@ type Client struct {
 	transport publish.Transport
 	withheld  *withheld
 
-	// mu guards sequences, losses and dropped. It is held while a fact is queued, so facts
+	// mu guards sequences, losses and dropped. mu is held while a fact is queued, so facts
 	// queue in order of sequence.
 	mu        sync.Mutex
 	sequences map[string]int64 // last used sequence, by session
@@ -254,7 +253,7 @@ func NewClient(c Config, t publish.Transport) (*Client, error) {
 // Record masks withheld values in the fact's data. Before the fact, it records one
 // redaction for each policy. Ids are not masked, because two different ids would become
 // equal. Record refuses an event with a withheld value in its subject or ids as a
-// [*WithheldError]. It also refuses an event that violates the contract after masking.
+// [*WithheldError]. Record also refuses an event that violates the contract after masking.
 //
 // The client writes schema version and event type into fact and keeps no reference to it.
 // Errors are schema.Violations for a fact that the contract refuses, [*WithheldError],
@@ -271,14 +270,14 @@ func (c *Client) Record(ctx context.Context, fact schema.Fact, ids schema.Correl
 // none. Exactly one of facts and numbered is set.
 type submission struct {
 	facts []schema.Fact
-	// numbered makes a fact that holds its own sequence. It is called with the sequences
-	// locked and must only compute.
+	// numbered makes a fact that holds its own sequence. numbered is called with the
+	// sequences locked and must only compute.
 	numbered func(sequence int64) schema.Fact
 	used     func(sequence int64) // called in order with each used sequence; may be nil
 	event    **schema.Event       // destination of the last event; may be nil
 }
 
-// record queues facts. It queues the redactions of a fact before the fact.
+// record queues facts. record queues the redactions of a fact before the fact.
 func (c *Client) record(ctx context.Context, ids schema.Correlation, s submission) error {
 	ids.Tenant, ids.RuntimeID = c.config.Tenant, c.config.Runtime
 	var events []*schema.Event

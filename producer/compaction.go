@@ -43,7 +43,7 @@ type Summary struct {
 	Model         string
 	Billed        *Billed
 	Goals         []string       // ids of the goals that the summary keeps
-	Coverage      map[string]any // what the summary covers, in the summarizer's words and counts
+	Coverage      map[string]any // coverage of the summary, in the summarizer's words and counts
 	LossNotes     []string       // content that the summary leaves out
 	OpenQuestions []string       // questions that the summary leaves open
 	Validation    any            // result of the summary's check, if any
@@ -51,10 +51,10 @@ type Summary struct {
 	Reinjected []window.Reinjected
 }
 
-// Summarizer writes the summary of a source. It runs in the same way as [Work].
+// Summarizer writes the summary of a source. A Summarizer runs in the same way as [Work].
 type Summarizer func(ctx context.Context, source []window.Item) (Summary, error)
 
-// OpenCompaction is a compaction that has started and has not ended. It ends once:
+// OpenCompaction is a compaction that has started and has not ended. Each one ends once:
 // completed, failed or discarded. Each end is a fact. If the runtime stops before the end,
 // the ledger has only the start, and readers do not count the compaction as a success. Safe
 // for concurrent use.
@@ -68,9 +68,9 @@ type OpenCompaction struct {
 	ended bool
 }
 
-// Compact records the start of a compaction. The error is a *window.InvalidError for a
-// source that cannot be replaced. Such a source is empty, or has items that are not in the
-// window, pinned, fixed, or part of a tool call.
+// Compact records the start of a compaction. The error is a *window.InvalidError for an
+// empty source, and for items that are not in the window, pinned, fixed, or part of a tool
+// call.
 //
 //	comp, err := call.Compact(ctx, producer.Compaction{Window: items, Source: source})
 //	items, err = comp.Run(ctx, summarizer) // or Complete, Fail, Discard
@@ -142,8 +142,8 @@ func tooMany(refs []schema.Ref) bool {
 }
 
 // Complete records the summary as an item and as a summary, its replacement of the source,
-// and the state that was put back. All facts are recorded, or none. It returns the window
-// after the compaction.
+// and the state that was put back. All facts are recorded, or none. Complete returns the
+// window after the compaction.
 //
 // With an error nothing is recorded, and the compaction is still open. After
 // window.ErrNotSmaller, discard the summary. Other errors are [ErrCompactionEnded], a
@@ -197,8 +197,7 @@ func (o *OpenCompaction) Fail(ctx context.Context, reason string) error {
 	return o.fail(ctx, Summary{}, reason)
 }
 
-// fail is Fail for a summary that was written by its own call and that the window cannot
-// hold.
+// fail is Fail for a summary with its own model call that the window cannot hold.
 func (o *OpenCompaction) fail(ctx context.Context, s Summary, reason string) error {
 	f := &schema.CompactionFailed{Common: o.common, Compaction: o.fact}
 	f.Reason = reason
@@ -220,7 +219,7 @@ func (o *OpenCompaction) endWithout(ctx context.Context, s Summary, f schema.Fac
 }
 
 // Discard records that a written summary is not used, and the reason; the window does not
-// change. The summary is counted and named. It becomes no item and no summary of the
+// change. The summary is counted and named, but becomes no item and no summary of the
 // ledger. The reason is required and quotes no content. The error may be
 // [ErrCompactionEnded].
 func (o *OpenCompaction) Discard(ctx context.Context, s Summary, reason string) error {

@@ -44,8 +44,8 @@ type Content struct {
 	// are ids, or references in JSON.
 	Offers    []string
 	OfferedBy string
-	// ItemType is the type of the entry in the item log. Defaults to the type of Kind. It
-	// is required for reasoning and extensions.
+	// ItemType is the type of the entry in the item log. Defaults to the type of Kind.
+	// ItemType is required for reasoning and extensions.
 	ItemType ItemType
 	Status   ItemStatus // status of the log entry
 	// Markers describe the content of the log entry: a summary of the reasoning, encrypted
@@ -60,7 +60,7 @@ type Content struct {
 
 // Add records content as an item of the run. If the content is part of the conversation or
 // has an item type, Add also records an entry of the thread's item log. Add records both,
-// or with an error neither. It returns the item for planning, with its size in tokens of
+// or with an error neither. Add returns the item for planning, with its size in tokens of
 // model's tokenizer. Without a public tokenizer the size is an estimate, which the fact's
 // estimator shows.
 //
@@ -140,8 +140,8 @@ func (r *RunContext) redact(c *Content, hits []redact.Hit) (facts []schema.Fact)
 	return facts
 }
 
-// itemType returns the checked type of an entry of the client's logs. It returns "" if the
-// content is not logged.
+// itemType returns the checked type of an entry of the client's logs. itemType returns ""
+// if the content is not logged.
 func (c *Client) itemType(of Content) (ItemType, error) {
 	if of.ItemType == "" {
 		return kindType(of.Kind), nil
@@ -156,8 +156,8 @@ func (c *Client) itemType(of Content) (ItemType, error) {
 	return t, nil
 }
 
-// arrival is content that enters a run's context. It is counted, digested and masked, and
-// not yet recorded.
+// arrival is content that enters a run's context: counted, digested and masked, but not yet
+// recorded.
 type arrival struct {
 	item  window.Item
 	facts []schema.Fact       // all facts except the entry in the item log

@@ -70,10 +70,10 @@
 //	window.PlanCompaction Compact             compaction started, and one end: completed, failed or discarded
 //	                      RunningLog.Refresh  summary created, then refreshed
 //
-// A [Work] or a [Summarizer] is a function of the runtime. It runs with a context, a limit
-// of [WorkTime] and a recovery. Its failure is recorded as the outcome of its step or the
-// end of its compaction. The text of its error is never recorded. If the context ends while
-// the function runs, no fact of the plan is recorded.
+// A [Work] or a [Summarizer] is a function of the runtime. The function runs with a
+// context, a limit of [WorkTime] and a recovery. Its failure is recorded as the outcome of
+// its step or the end of its compaction. The text of its error is never recorded. If the
+// context ends while the function runs, no fact of the plan is recorded.
 //
 // A [Summary] with a bill records its model call, with its own model. Goals are recorded in
 // the compaction, where they are in force, and in the summary, where it keeps them.
@@ -87,8 +87,8 @@
 // have one, and [Turn.In] gives a part of a turn one. A retry is a run, or a turn, of
 // another attempt. A retry may use the same ids, because the ledger separates attempts.
 //
-// RunContext.Account counts the use of a run and of the runs below it. It reserves amounts
-// under their [Limits] before they are spent: see [Account.Reserve].
+// RunContext.Account counts the use of a run and of the runs below it. The account reserves
+// amounts under their [Limits] before they are spent: see [Account.Reserve].
 //
 // # When the stream is unavailable
 //
@@ -100,23 +100,24 @@
 //	config := producer.DefaultConfig(nc)
 //	config.Outbox = box
 //
-// Each batch is then on disk before it is sent for the first time. It leaves the disk when
-// the stream has stored it. This work happens in the background, not in Record. Seal waits
-// for the stream for at most Config.StreamWait. It does not wait while the stream is known
-// to be unavailable. Its receipt says whether the stream or the outbox has the turn.
+// Each batch is then on disk before the first attempt to send it. The batch leaves the disk
+// when the stream has stored it. This work happens in the background, not in Record. Seal
+// waits for the stream for at most Config.StreamWait. Seal does not wait while the stream
+// is known to be unavailable. The receipt names the place of the turn: the stream or the
+// outbox.
 //
 // The outbox also holds the instance and the sequences. After a restart the client
 // continues with them and first sends the waiting facts. Facts that were only in memory
 // have used no visible sequence, so their loss leaves no hole. Two processes cannot share
 // an outbox.
 //
-// When there is no more room, Config.WhenFull decides what happens to the next fact.
-// [Client.Err] returns why the others wait. The server can refuse an event permanently, for
-// example above a limit that was lowered later. Such an event does not delay the events
-// after it: a context.facts.dropped with its sequence takes its place.
+// Config.WhenFull selects the handling of facts when there is no more room. [Client.Err]
+// returns why the others wait. The server can refuse an event permanently, for example
+// above a limit that was lowered later. A context.facts.dropped with the event's sequence
+// takes its place, and the events after it are not delayed.
 //
-// Before the client sends a batch again, it looks for the batch in the stream. So the
-// stream stores nothing twice, even long after it forgot message ids. A producer needs
+// Before the client sends a batch again, it looks for the batch in the stream. The stream
+// therefore stores nothing twice, even long after it forgot message ids. A producer needs
 // permission to publish to its subjects. For the lookup it also needs the requests
 // $JS.API.STREAM.NAMES, $JS.API.STREAM.INFO.CTX, $JS.API.CONSUMER.CREATE.CTX.> and
 // $JS.API.CONSUMER.MSG.NEXT.CTX.>.
@@ -154,7 +155,7 @@
 //
 // Related packages: package exampleagent is a complete agent loop to read and copy. With
 // package producertest, the tests of a runtime inspect the recorded facts. Package window
-// plans without effects, package grant narrows the access of a child run, package redact
-// withholds values, and package importer reads session logs of other programs. These four
-// packages do not use NATS.
+// plans without effects, and package grant narrows the access of a child run. Package
+// redact withholds values, and package importer reads session logs of other programs. These
+// four packages do not use NATS.
 package producer

@@ -15,9 +15,10 @@ import (
 // of the head, and the planned cost. Continue with the pass's Window and Head. For a pass
 // without elided items nothing is recorded.
 //
-// The plan is in the fact's metadata under "planned". It holds the window's tokens before
-// and after, the tokens to be computed again, the tokens saved on each later call, and the
-// rates. If the pass ever pays for itself, it also holds the break-even in calls.
+// The plan is in the fact's metadata under "planned". The plan holds the window's tokens
+// before and after, the tokens to be computed again, the tokens saved on each later call,
+// and the rates. If the pass ever pays for itself, the plan also holds the break-even in
+// calls.
 func (c *Call) Elide(ctx context.Context, pass window.Pass) error {
 	if len(pass.Elided) == 0 {
 		return nil
@@ -232,7 +233,7 @@ func (c *Call) reload(policy, trigger string) schema.Elision {
 	return schema.Elision{PassID: nth("reload:"+c.id, c.reloads), CallID: c.id, Policy: policy, Trigger: trigger}
 }
 
-// BillOf returns the provider's bill for a call's input, for [window.Pass.Settle]. It
+// BillOf returns the provider's bill for a call's input, for [window.Pass.Settle]. BillOf
 // returns false if the provider did not report the input's size or the part from the cache.
 // An unknown value is not zero.
 func BillOf(u schema.ProviderUsage) (window.Bill, bool) {
@@ -255,8 +256,9 @@ func nth(id string, before int) string {
 // again.
 const sentWhole = "sent_whole"
 
-// A shortening is the difference between the ladder's tool outputs and those of the
-// thread's earlier calls. It holds for later calls until an item is sent whole.
+// A shortening is the difference between the ladder's tool outputs and the tool outputs of
+// the thread's earlier calls. A shortening holds for later calls until an item is sent
+// whole.
 type shortening struct {
 	policy string          // the policy's name in facts
 	stubs  []window.Elided // items shortened now, in a new way

@@ -2,8 +2,8 @@ package producer
 
 import "errors"
 
-// ErrInvalid is wrapped by every [*InvalidError]. It is permanent: the caller must change
-// the input.
+// ErrInvalid is wrapped by every [*InvalidError]. ErrInvalid is permanent: the caller must
+// change the input.
 var ErrInvalid = errors.New("input invalid")
 
 // ErrWidened is also wrapped by an [*InvalidError] for a child that requests more than its

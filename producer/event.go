@@ -67,8 +67,8 @@ func traceOf(ctx context.Context) (parent, state string) {
 }
 
 // trace returns the trace of events that are recorded with ctx. A tracestate belongs to the
-// tracing system and is optional. It is omitted if it holds a withheld value or is longer
-// than the contract allows for an attribute.
+// tracing system and is optional. The tracestate is omitted if it holds a withheld value or
+// is longer than the contract allows for an attribute.
 func (c *Client) trace(ctx context.Context) (parent, state string) {
 	parent, state = traceOf(ctx)
 	if len(state) > schema.MaxIDBytes || len(c.withheld.guard().Check(state)) > 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// WhenFull decides what happens to a fact when there is no room. There is no room when the
-// queue in memory is full: the stream accepts nothing, and the outbox, if any, has no space
-// or a disk error.
+// WhenFull selects the handling of a fact when the queue in memory is full. The queue
+// becomes full while the stream accepts no events. With an outbox, the queue becomes full
+// while the outbox has no space or a disk error.
 type WhenFull string
 
 // The modes of WhenFull.
@@ -19,8 +19,8 @@ const (
 	// fact should report it.
 	Refuse WhenFull = ""
 	// Block waits for room until the context ends or the queue was full for
-	// Config.BlockFor. After that it acts as Refuse until there is room again. So an outage
-	// delays a runtime by BlockFor once.
+	// Config.BlockFor. After that it acts as Refuse until there is room again. An outage
+	// therefore delays a runtime by BlockFor only once.
 	Block WhenFull = "block"
 	// Drop loses the fact and counts it: its sequence is used. The next message of the
 	// session in the queue is a context.facts.dropped with the lost sequences. A seal, a
@@ -96,9 +96,9 @@ func (c *Client) hasLosses() bool {
 	return len(c.losses) > 0
 }
 
-// Dropped counts the facts that the client has dropped since it was made. It includes the
-// facts that WhenFull dropped and the facts that the server refuses permanently, for
-// example above a limit that was lowered later. Each has a context.facts.dropped.
+// Dropped counts the facts that the client has dropped since it was made. Facts are dropped
+// by WhenFull, or refused by the server permanently, for example above a limit that was
+// lowered later. Each dropped fact has a context.facts.dropped.
 func (c *Client) Dropped() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

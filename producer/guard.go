@@ -22,8 +22,8 @@ import (
 // ErrWithheld is wrapped by every [*WithheldError].
 var ErrWithheld = errors.New("withheld value where none can be masked")
 
-// WithheldError means that a withheld value is in a place that cannot be masked. Such a
-// place is an id, because two ids would become equal, or a field for which the contract
+// WithheldError means that a place without masking holds a withheld value. An id is not
+// masked, because two ids would become equal. A field is not masked if the contract
 // requires a number or a listed word. The fact is not recorded: send it with another value.
 // The error does not hold the value.
 type WithheldError struct {
@@ -39,8 +39,8 @@ func (e *WithheldError) Error() string {
 // Unwrap returns [ErrWithheld].
 func (e *WithheldError) Unwrap() error { return ErrWithheld }
 
-// hide masks withheld values in the event's data and refuses them in its ids. Its argument
-// lists the violations of the original event. It returns the violations of the masked
+// hide masks withheld values in the event's data and refuses them in its ids. The argument
+// lists the violations of the original event. The result lists the violations of the masked
 // event.
 func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
 	masked, hits, err := w.mask(e)
@@ -62,7 +62,7 @@ func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.
 	return hits, now, nil
 }
 
-// mask returns the event's data with withheld values masked. It refuses an event with a
+// mask returns the event's data with withheld values masked. mask refuses an event with a
 // withheld value in its attributes or in the ids of its data.
 func (w *withheld) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
 	guard := w.guard()
@@ -163,8 +163,8 @@ func byPolicy(hits []redact.Hit) [][]redact.Hit {
 const maxFingerprints = 200
 
 // redaction returns the redactions of target under one policy. The hits give the
-// fingerprints of the masked values. The id is derived from what. For very many values, the
-// redaction has several parts.
+// fingerprints of the masked values. The argument what is part of the id. For very many
+// values, the redaction has several parts.
 func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields []string) []*schema.RedactionApplied {
 	hit := hits[0]
 	var found []schema.Fingerprint
@@ -186,8 +186,8 @@ func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields
 	return list
 }
 
-// checkIDs first checks all attributes that a caller chooses in one text. It checks them
-// one by one only after a hit.
+// checkIDs first checks all attributes that a caller chooses in one text. checkIDs checks
+// them one by one only after a hit.
 func checkIDs(guard *redact.Guard, e *schema.Event) error {
 	var all strings.Builder
 	all.WriteString(e.Subject)
@@ -211,7 +211,7 @@ func checkIDs(guard *redact.Guard, e *schema.Event) error {
 	return nil // the hit crosses the separator
 }
 
-// hideError masks errors that quote withheld values. Such an error is replaced; any other
+// hideError masks errors that quote withheld values. These errors are replaced; any other
 // error is returned unchanged.
 func (w *withheld) hideError(err error) error {
 	text, hits := w.guard().Mask(err.Error())
@@ -232,11 +232,11 @@ func (w *withheld) hideError(err error) error {
 	return &grant.Error{Input: input, Detail: detail}
 }
 
-// Detector finds secrets that are not configured, for example by package secrets. It
-// receives the text of each fact: one line "name: text" for each different string, without
-// the values that the guard already knows. A found value is withheld from this fact on. It
-// is masked and recorded as a redaction under its policy. From then on the guard finds the
-// value itself, in any disguise.
+// Detector finds secrets that are not configured, for example by package secrets. A
+// Detector receives the text of each fact: one line "name: text" for each different string,
+// without the values that the guard already knows. A found value is withheld from this fact
+// on. The value is masked and recorded as a redaction under its policy. From then on the
+// guard finds the value itself, in any disguise.
 //
 // A Detector is safe for concurrent use, keeps no text and is pure, so it neither waits nor
 // fails. If it panics or takes longer than [WorkTime], the fact is refused with a
@@ -249,8 +249,8 @@ type Detector interface {
 // drops the older half. The detector finds the dropped values again if they occur again.
 const maxDetected = 256
 
-// withheld holds the values that a client withholds: the values of Config.Guard and the
-// values that the detector found. It is safe for concurrent use.
+// withheld holds the withheld values of a client: the values of Config.Guard and the
+// detector's findings. withheld is safe for concurrent use.
 type withheld struct {
 	configured *redact.Guard
 	detector   Detector // nil for none
@@ -284,8 +284,8 @@ func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (
 	return w.add(found), nil
 }
 
-// add withholds the detected values and reports whether a value was new. It skips a value
-// that is part of its own policy's name, because the name is not secret.
+// add withholds the detected values and reports whether a value was new. add skips a value
+// that is part of its policy's name, because the name is not secret.
 func (w *withheld) add(found []redact.Value) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

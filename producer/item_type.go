@@ -9,8 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ItemType is the type of an entry of the item log: a type of the seed or an extension of
-// the form prefix:name, such as "openrouter:web_search".
+// ItemType is the type of an entry of the item log. The type is from the seed, or an
+// extension of the form prefix:name, such as "openrouter:web_search".
 type ItemType string
 
 // The item types of seed 003.

@@ -31,7 +31,7 @@ func ExampleAccount_Reserve() {
 	err = call.Settle(producer.Limits{"output_tokens": 55})
 	fmt.Println(run.Account.Spending().Spent["output_tokens"], err)
 	// Output:
-	// limit exceeded: output_tokens is 110, and the limit 100
+	// limit exceeded: output_tokens is 110, above the limit of 100
 	// 55 <nil>
 }
 

@@ -117,9 +117,9 @@ type RunContext struct {
 }
 
 // Open records a root run, its grants and its declared resources. With an error nothing is
-// recorded, and there is no run. The error is one of these: an [*InvalidError] for invalid
-// fields, a [*grant.Error] for a grant that is malformed or protected by
-// Config.GrantPolicy, the cause of an ended ctx, or an error of [Client.Record].
+// recorded, and there is no run. The error is an [*InvalidError] for invalid fields, and a
+// [*grant.Error] for a malformed grant or a grant that Config.GrantPolicy protects. Other
+// errors are the cause of an ended ctx and errors of [Client.Record].
 func (c *Client) Open(ctx context.Context, r Run) (*RunContext, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("open a run: %w", context.Cause(ctx))

@@ -13,28 +13,29 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Config is what an agent works with.
+// Config is the configuration of an agent.
 type Config struct {
-	Run     *producer.RunContext // what it may touch, and where its facts go
-	Model   Model                // what answers
+	Run     *producer.RunContext // namespaces that the agent may access, and destination of its facts
+	Model   Model                // model that answers
 	Spec    producer.Model       // the model's name and window
-	Policy  window.Policy        // what to do when the window is full; the run's where it is empty
-	Counter *window.Counter      // counts tokens; that of the client
-	Guard   *redact.Guard        // what the model must not see, either; that of the client
-	Files   fs.FS                // what its tools read
-	Root    grant.Path           // the namespace that Files is, in grants
+	Policy  window.Policy        // policy for a full window; empty means the run's policy
+	Counter *window.Counter      // counts tokens; must be the client's
+	Guard   *redact.Guard        // values that the model must not see; must be the client's
+	Files   fs.FS                // files that the agent's tools read
+	Root    grant.Path           // namespace of Files, in grants
 	System  string               // the system prompt
 	Memory  []string             // files that are in the window from the beginning
-	Prefix  string               // of its ids, which must be unique in the session
-	Persona Persona              // what it is told to be; may change between turns
-	Topics  map[string]string    // what it remembers and the model may ask for, by topic; needs [Memory]
-	// Scratchpad is what other agents wrote down for it. What it answers goes back there.
+	Prefix  string               // prefix of the agent's ids, which must be unique in the session
+	Persona Persona              // persona of the agent; may change between turns
+	Topics  map[string]string    // the agent's memory, which the model may recall, by topic; needs [Memory]
+	// Scratchpad holds the notes of other agents for this agent. The agent's answers go
+	// back there.
 	Scratchpad []producer.ScratchpadEntry
-	Goals      []string        // ids of what it is after; summaries keep them
-	Attach     []producer.Part // images and files that come with the next prompt
+	Goals      []string        // ids of the agent's goals; summaries keep them
+	Attach     []producer.Part // images and files of the next prompt
 }
 
-// Persona is a name, and what the model is told of it.
+// Persona is a name and its description for the model.
 type Persona struct{ Name, Text string }
 
 // Agent is a conversation in one run. Not safe for concurrent use.
@@ -42,20 +43,20 @@ type Agent struct {
 	Config
 	turn  *producer.Turn
 	items []window.Item     // candidates for the next window, in order
-	head  window.Head       // what stands with the newest user message
+	head  window.Head       // content that is attached to the newest user message
 	asked *producer.Call    // the newest model call
 	offer string            // the item that offers the topics
-	texts map[string]string // by item id, as the model sees it
+	texts map[string]string // texts that the model sees, by item id
 	whole originals
-	gaps  map[string]*producer.Gap // open ones, by path
+	gaps  map[string]*producer.Gap // open gaps, by path
 	count struct{ turns, calls, tools, helpers, asked int }
 }
 
-// maxCalls is how often the model is asked in one turn.
+// maxCalls is the largest number of model calls in one turn.
 const maxCalls = 100
 
-// New begins the conversation with what is always in the window, and with what
-// is remembered.
+// New begins the conversation with the permanent content of the window and with the memory
+// files.
 func New(ctx context.Context, c Config) (*Agent, error) {
 	a := &Agent{Config: c, texts: make(map[string]string), whole: make(originals), gaps: make(map[string]*producer.Gap)}
 	begin := []producer.Content{
@@ -82,9 +83,9 @@ func New(ctx context.Context, c Config) (*Agent, error) {
 	return a, nil
 }
 
-// Ask is one user turn. It returns what the model answered once the turn's facts
-// are stored. An error may come beside an answer: the turn is sealed in any case,
-// since what happened in it is worth knowing then above all.
+// Ask runs one user turn. Ask returns the model's answer when the turn's facts are stored.
+// Ask may return an error together with an answer. The turn is sealed in any case, because
+// the facts of a failed turn are especially important.
 func (a *Agent) Ask(ctx context.Context, prompt string) (string, error) {
 	a.count.turns++
 	a.turn = a.Run.Turn(a.id("turn", a.count.turns), a.Spec)
@@ -136,12 +137,12 @@ func (a *Agent) work(ctx context.Context, prompt string) (string, error) {
 	return "", fmt.Errorf("no answer after %d calls", maxCalls)
 }
 
-// call asks the model once, and records what fitted, in which order it was put,
-// that the model saw it, and what that cost.
+// call asks the model once. call records the selected content, its order, its visibility to
+// the model, and the cost.
 func (a *Agent) call(ctx context.Context, call *producer.Call) (Reply, error) {
 	plan, err := call.FitWithSummary(ctx, a.items, a.Policy, producer.Compaction{Goals: a.Goals}, a.summarize, a.shorten)
 	if err != nil {
-		return Reply{}, err // a *window.LimitError says what would not go
+		return Reply{}, err // a *window.LimitError names the items that did not fit
 	}
 	a.adopt(plan)
 	asm, err := call.Assemble(ctx, plan)
@@ -162,8 +163,8 @@ func (a *Agent) call(ctx context.Context, call *producer.Call) (Reply, error) {
 	return reply, call.Usage(ctx, plan, reply.Billed)
 }
 
-// add puts content behind what is in the context: recorded as an item, and kept as
-// text for the model, both without what the guard withholds.
+// add adds content to the context. The content is recorded as an item and kept as text for
+// the model, both without withheld values.
 func (a *Agent) add(ctx context.Context, c producer.Content) error {
 	a.keep(c.ID, c.Text)
 	var item window.Item
@@ -188,11 +189,11 @@ func (a *Agent) next() *producer.Call {
 	return a.asked
 }
 
-// keep is what the model sees of an item.
+// keep stores the text that the model sees of an item.
 func (a *Agent) keep(id, text string) { a.texts[id], _ = a.Guard.Mask(text) }
 
-// id numbers the agent's records of a kind.
+// id returns a numbered id for the agent's records of a kind.
 func (a *Agent) id(kind string, n int) string { return fmt.Sprintf("%s%s-%d", a.Prefix, kind, n) }
 
-// callID is the id of the newest model call.
+// callID returns the id of the newest model call.
 func (a *Agent) callID() string { return fmt.Sprintf("%scall-%02d", a.Prefix, a.count.calls) }

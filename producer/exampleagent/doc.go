@@ -1,15 +1,15 @@
-// Package exampleagent is a small agent runtime that records what happens to its
-// context windows: how a runtime uses the SDK, to read and to copy from.
+// Package exampleagent is a small agent runtime that records its context windows. Read it
+// to learn how a runtime uses the SDK, and copy from it.
 //
 //	user message ─▶ elide ─▶ remind ─▶ fit ─▶ assemble ─▶ inject ─▶ model ─▶ usage ─▶ seal
 //	                                    ▲                             │
 //	                                    └────── results ◀── tools ◀───┘
 //
-// agent.go is that loop in this order, window.go what happens to the window,
-// tool.go the tools: reading files within the run's grants, and handing a task to
-// a child run that has fewer. A [Model] answers; [Script] is one whose replies are
-// written down beforehand. Everything else is real.
+// agent.go is this loop, in this order. window.go changes the window. tool.go holds the
+// tools: they read files within the run's grants and give a task to a child run with fewer
+// grants. A [Model] answers. A [Script] is a model with prepared replies. Everything else
+// is real.
 //
-// `ctxledger demo` is this agent with a script. Its tests use package producertest,
-// and compare what the ledger says with what the model really got.
+// `ctxledger demo` runs this agent with a script. The agent's tests use package
+// producertest and compare the ledger with the messages that the model received.
 package exampleagent

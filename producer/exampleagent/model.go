@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Model answers one request. An adapter for a provider is all that is missing
-// to let the agent work by itself.
+// Model answers one request. With an adapter for a provider, the agent works without a
+// script.
 type Model interface {
 	Answer(context.Context, []Message) (Reply, error)
 }
@@ -17,32 +17,31 @@ type Model interface {
 // Message is one message of a request, as the model sees it.
 type Message struct{ Role, Text string }
 
-// Reply is what a model says: what to do, or the answer when it asks for no
-// tool.
+// Reply is a model's reply: tool calls, or the final answer.
 type Reply struct {
 	Text   string
 	Tools  []ToolCall
-	Billed schema.ProviderUsage // what the provider says it cost; unknown stays nil
+	Billed schema.ProviderUsage // the provider's bill; unknown values stay nil
 }
 
-// ToolCall asks the runtime to do something.
+// ToolCall asks the runtime to run a tool.
 type ToolCall struct {
 	Tool   string   `json:"tool"`             // "repo_read", "repo_list", "lint", "restore", "recall" or "delegate"
-	Path   string   `json:"path,omitempty"`   // of a file or a folder; the topic to recall
-	Task   string   `json:"task,omitempty"`   // for a child run
-	Grants []string `json:"grants,omitempty"` // what the child run may touch
+	Path   string   `json:"path,omitempty"`   // path of a file or a folder, or the topic to recall
+	Task   string   `json:"task,omitempty"`   // task for a child run
+	Grants []string `json:"grants,omitempty"` // namespaces that the child run may access
 }
 
-// summaryPrompt asks a model for a summary of the messages in front of it.
+// summaryPrompt asks a model for a summary of the messages before it.
 const summaryPrompt = "Summarise the conversation so far. Keep decisions, file names and open questions."
 
-// Script is a model that says what is written down. It lists the messages where
-// a summary is asked for, and is not safe for concurrent use.
+// Script is a model with prepared replies. Asked for a summary, Script lists the messages.
+// Script is not safe for concurrent use.
 type Script struct {
-	Replies []Reply // the next first
+	Replies []Reply // in order of use
 }
 
-// ErrScriptOver means that a script was asked once more than it has replies.
+// ErrScriptOver means that the model was asked more often than the script has replies.
 var ErrScriptOver = errors.New("the script has no more replies")
 
 // Answer returns the next reply.
@@ -58,9 +57,9 @@ func (s *Script) Answer(_ context.Context, messages []Message) (Reply, error) {
 	return next, nil
 }
 
-// listed is a summary of sorts: how each message begins.
+// listed returns a simple summary: the beginning of each message.
 func listed(messages []Message) string {
-	const most = 48 // bytes of each
+	const most = 48 // largest number of bytes of each message
 	var b strings.Builder
 	b.WriteString("Earlier in this session:\n")
 	for _, m := range messages {

@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// toolDefinitions is what the model is told of its tools.
+// toolDefinitions describes the tools to the model.
 const toolDefinitions = `[
 {"name":"repo_read","description":"Read a file of the repository.","parameters":{"path":"string"}},
 {"name":"repo_list","description":"List a folder of the repository.","parameters":{"path":"string"}},
@@ -24,12 +24,12 @@ const toolDefinitions = `[
 {"name":"recall","description":"Recall what is known of a topic.","parameters":{"path":"string"}},
 {"name":"delegate","description":"Let a helper with fewer grants do part of the work.","parameters":{"task":"string","grants":["string"]}}]`
 
-// Repository is what a run of the agent declares: its files, to read.
+// Repository is the declared resource of a run with files to read.
 var Repository = producer.Resource{
 	Name: "repo", Kind: "files", Tools: []producer.Tool{{Name: "read", Mode: grant.Read}, {Name: "list", Mode: grant.Read}},
 }
 
-// Memory is what a run declares whose agent has topics to recall.
+// Memory is the declared resource of a run whose agent has topics to recall.
 var Memory = producer.Resource{Name: "memory", Tools: []producer.Tool{{Name: "recall", Mode: grant.Read}}}
 
 // use runs a tool and puts the call and its result into the context.
@@ -37,7 +37,7 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	a.count.tools++
 	id := a.id("tool", a.count.tools)
 	step := a.turn
-	a.turn = step.In(producer.Place{ToolCall: id}) // the context that the tool consumes
+	a.turn = step.In(producer.Place{ToolCall: id}) // context that the tool consumes
 	defer func() { a.turn = step }()
 	arguments, err := json.Marshal(call)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	default:
 		err = &toolError{"there is no such tool"}
 	}
-	var told *toolError // to the model, which may do better; anything else ends the turn
+	var told *toolError // the model sees this error and may react; any other error ends the turn
 	if errors.As(err, &told) {
 		result.Text = "error: " + told.problem
 		result.Title = result.Text
@@ -84,13 +84,13 @@ func (a *Agent) use(ctx context.Context, call ToolCall) error {
 	return a.add(ctx, result)
 }
 
-// toolError is what a tool says to the model that it could not do.
+// toolError is an error that a tool reports to the model.
 type toolError struct{ problem string }
 
 func (e *toolError) Error() string { return e.problem }
 
-// open lets do work on a path if the run's grants reach it. The ledger has the
-// access either way, and a gap for what is not there.
+// open calls do with a path if the run's grants reach the path. The ledger records the
+// access in both cases, and a gap for a missing file.
 func (a *Agent) open(ctx context.Context, call, operation, path string, do func(fs.FS, string) ([]byte, error)) (string, error) {
 	err := a.turn.Access(ctx, producer.Access{
 		Resource: Repository.Name, Operation: operation, Mode: grant.Read, Path: strings.TrimSuffix(string(a.Root)+"/"+path, "/."), ToolCall: call,
@@ -127,8 +127,8 @@ func list(files fs.FS, folder string) ([]byte, error) {
 	return b, err
 }
 
-// lint checks the files that the window holds whole: context that a tool consumes. The
-// ledger has what it was given, apart from what the model sees.
+// lint checks the files that the window holds whole. These files are context that a tool
+// consumes. The ledger records them separately from the model's context.
 func (a *Agent) lint(ctx context.Context, id string) (string, error) {
 	given := window.Plan{Window: slices.Clone(a.items)}
 	given.Window = slices.DeleteFunc(given.Window, func(it window.Item) bool { return it.Reads == "" || it.Kind != window.KindToolResult })
@@ -146,7 +146,7 @@ func (a *Agent) lint(ctx context.Context, id string) (string, error) {
 	return fmt.Sprintf("%d files with %d lines: nothing found", len(given.Window), lines), a.asked.Inject(ctx, asm, schema.InjectToolArgument)
 }
 
-// recall is what the agent remembers of a topic.
+// recall returns the agent's memory of a topic.
 func (a *Agent) recall(ctx context.Context, call, topic string) (string, error) {
 	err := a.turn.Access(ctx, producer.Access{Resource: Memory.Name, Operation: "recall", Mode: grant.Read, Path: string(a.Root) + "/topics/" + topic, ToolCall: call})
 	text, known := a.Topics[topic]
@@ -156,10 +156,10 @@ func (a *Agent) recall(ctx context.Context, call, topic string) (string, error) 
 	return text, err
 }
 
-// missing records a gap in what the model knows, and asks the user to fill it.
+// missing records a gap for a missing file and asks the user to fill the gap.
 func (a *Agent) missing(ctx context.Context, path string) error {
 	if a.gaps[path] != nil {
-		return nil // asked already
+		return nil // already asked
 	}
 	a.count.asked++
 	gap, err := a.turn.In(producer.Place{Action: a.id("ask", a.count.asked)}).Missing(ctx, schema.Missing{
@@ -171,12 +171,11 @@ func (a *Agent) missing(ctx context.Context, path string) error {
 		return err
 	}
 	a.gaps[path] = gap
-	return nil // an error beside a gap says that it is on its way
+	return nil // with a gap, an error means that the facts are queued but not yet stored
 }
 
-// delegate lets a child run do a task with fewer grants, in a turn and a window
-// of its own. It never gets more than the parent has: a request for more is
-// recorded as denied.
+// delegate runs a task in a child run with fewer grants, in a separate turn and window. The
+// child never gets more than the parent has: a request for more is recorded as denied.
 func (a *Agent) delegate(ctx context.Context, id string, call ToolCall) (string, error) {
 	a.count.helpers++
 	name := a.id("helper", a.count.helpers)

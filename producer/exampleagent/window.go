@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// elide shortens what tools returned in earlier turns to one line that says
-// where to read it again.
+// elide shortens the tool results of earlier turns to one line with the place to read them
+// again.
 func (a *Agent) elide(ctx context.Context, call *producer.Call) error {
 	pass, err := window.PlanElision(window.History{Items: a.items, Turn: a.count.turns, Head: a.head}, window.BeforeLastUser(), window.Style{
 		Level: window.Hybrid,
@@ -34,10 +34,11 @@ func (a *Agent) elide(ctx context.Context, call *producer.Call) error {
 	return call.Elide(ctx, pass)
 }
 
-// originals are the texts of elided items, by item id: a store that the SDK restores from.
+// originals are the texts of elided items, by item id. The SDK restores items from this
+// store.
 type originals map[string]string
 
-// Load returns what was elided of an item.
+// Load returns the elided content of an item.
 func (o originals) Load(_ context.Context, item, _ string) (producer.Content, error) {
 	return producer.Content{Text: o[item]}, nil
 }
@@ -57,8 +58,8 @@ func (a *Agent) restore(ctx context.Context, path string) (string, error) {
 	return path + " is in the window again", nil
 }
 
-// remind attaches to the newest user message a reminder, the persona, and the topics that
-// the model may ask for. What was attached to the message before is gone.
+// remind attaches a reminder, the persona and the list of topics to the newest user
+// message. The attachments of the previous message are removed.
 func (a *Agent) remind(ctx context.Context, call *producer.Call) error {
 	err := a.inject(ctx, call, "reminder", producer.Content{
 		ID: a.id("reminder", a.count.turns), Title: "reminder at the head",
@@ -86,7 +87,7 @@ func (a *Agent) inject(ctx context.Context, call *producer.Call, kind string, co
 	return err
 }
 
-// become tells the model its persona. A change of it leaves a message that stays.
+// become gives the model its persona. A change of the persona adds a permanent message.
 func (a *Agent) become(ctx context.Context, call *producer.Call) (err error) {
 	id, cue := a.id("persona", a.count.turns), a.id("persona-cue", a.count.turns)
 	text := "From now on you are the " + a.Persona.Name + "."
@@ -98,7 +99,7 @@ func (a *Agent) become(ctx context.Context, call *producer.Call) (err error) {
 	return err
 }
 
-// load puts what other agents wrote down into the window, once.
+// load adds the notes of other agents to the window, once.
 func (a *Agent) load(ctx context.Context) error {
 	if a.count.turns > 1 || len(a.Scratchpad) == 0 {
 		return nil
@@ -111,7 +112,7 @@ func (a *Agent) load(ctx context.Context) error {
 	return err
 }
 
-// write puts the answer where the agent's scratchpads are.
+// write writes the answer to the agent's scratchpads.
 func (a *Agent) write(ctx context.Context, answer string) error {
 	var entries []producer.ScratchpadEntry
 	for _, e := range a.Scratchpad {
@@ -125,8 +126,7 @@ func (a *Agent) write(ctx context.Context, answer string) error {
 	return a.turn.WriteScratchpad(ctx, entries...)
 }
 
-// shorten makes stubs of tool outputs, for when dropping and summarising are not
-// enough.
+// shorten replaces tool outputs by stubs if dropping and summarizing are not enough.
 func (a *Agent) shorten(_ context.Context, r window.Request) ([]window.Replacement, error) {
 	var list []window.Replacement
 	for _, it := range r.Window {
@@ -137,8 +137,8 @@ func (a *Agent) shorten(_ context.Context, r window.Request) ([]window.Replaceme
 	return list, nil
 }
 
-// summarize lets the model write what is to stand for a stretch of the
-// conversation, and carries on what is still missing.
+// summarize asks the model for the summary of a part of the conversation, and keeps the
+// list of missing files.
 func (a *Agent) summarize(ctx context.Context, source []window.Item) (producer.Summary, error) {
 	var request []Message
 	for _, it := range source {
@@ -160,7 +160,7 @@ func (a *Agent) summarize(ctx context.Context, source []window.Item) (producer.S
 	return s, nil
 }
 
-// adopt takes over what the ladder did to the window.
+// adopt applies the ladder's changes to the agent's window.
 func (a *Agent) adopt(plan window.Plan) {
 	a.items = plan.Window
 	for _, rung := range plan.Steps {
@@ -174,7 +174,7 @@ func (a *Agent) adopt(plan window.Plan) {
 	}
 }
 
-// stub is what stands for a tool output that was left out.
+// stub returns the text that replaces an omitted tool output.
 func stub(it window.Item) string {
 	return "[left out; read " + it.Reads + " again if it is needed]"
 }

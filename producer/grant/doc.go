@@ -23,9 +23,9 @@
 // # Lists
 //
 // A list is accepted as a whole, or refused. Duplicates are removed, and the order of first
-// occurrence is kept. A list may hold an ancestor and its descendant. Narrowing checks, in
-// this order: the parent's list, the requested list, the protected namespaces against both,
-// and the containment of each requested path in the parent.
+// occurrence is kept. A list may hold an ancestor and its descendant. Narrowing first
+// checks the parent's list, the requested list, and both against the protected namespaces.
+// Then each requested path must lie within the parent.
 //
 // # Nil and empty
 //

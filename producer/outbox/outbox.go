@@ -16,37 +16,37 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Options say how an outbox keeps what it is given. Start from DefaultOptions.
+// Options configure an outbox. Start from DefaultOptions.
 type Options struct {
-	// MaxBytes is how much waits at most, in bytes of encoded batches, about 1 KB
-	// a fact. 0 means 256 MiB.
+	// MaxBytes is the largest size of the waiting batches, in encoded bytes, about 1 KB a
+	// fact. 0 means 256 MiB.
 	MaxBytes int64
-	// NoSync leaves it to the operating system when the file reaches the disk,
-	// which a kill -9 does not mind and a power cut may: see the package comment.
+	// NoSync lets the operating system decide when the file reaches the disk. The file
+	// survives a kill -9, but perhaps not a power failure: see the package comment.
 	// Defaults to false: each batch is on the disk before it counts as stored.
 	NoSync bool
 }
 
 const defaultMaxBytes = 256 << 20
 
-// DefaultOptions keeps 256 MiB and survives a power cut.
+// DefaultOptions keeps 256 MiB and survives a power failure.
 func DefaultOptions() Options { return Options{MaxBytes: defaultMaxBytes} }
 
-// lockTimeout is how long Open waits for another process to let go of the file,
-// such as one that is just being killed.
+// lockTimeout is the longest wait of Open for another process to release the file, for
+// example an ending process.
 const lockTimeout = time.Second
 
 // Outbox is an open outbox. Safe for concurrent use.
 type Outbox struct {
 	db       *bolt.DB
-	file     *os.File // db's
+	file     *os.File // the file of db
 	most     int64
 	instance string
 
-	mu     sync.Mutex // guards what follows, and lets one transaction run at a time
-	broken error      // what made the file unusable, nil while it is not
-	stuck  bool       // bbolt may hold a lock of its own for ever
-	last   uint64     // number of the newest batch, 0 when none waits
+	mu     sync.Mutex // guards the fields below, and allows one transaction at a time
+	broken error      // reason why the file is unusable, or nil
+	stuck  bool       // bbolt may hold a lock forever
+	last   uint64     // number of the newest batch, 0 if none waits
 	acked  uint64
 	facts  int
 	bytes  int64
@@ -60,11 +60,10 @@ var (
 // format is the layout's version.
 const format = 1
 
-// Open opens the outbox in the file path, or makes a new one, with an instance
-// of its own, where there is none. The folder must be there. It reads all that
-// waits, so it takes about a second a gigabyte.
+// Open opens the outbox in the file path, or makes a new one with a new instance. The
+// folder must exist. Open reads all waiting batches, so its time grows with their size.
 //
-// Errors: [ErrInUse], [ErrDamaged], [ErrDiskFull] and the file system's.
+// Errors are [ErrInUse], [ErrDamaged], [ErrDiskFull] and the file system's.
 func Open(path string, options Options) (*Outbox, error) {
 	if options.MaxBytes < 0 {
 		return nil, errors.New("outbox: MaxBytes must not be negative")
@@ -86,7 +85,7 @@ func open(path string, options Options) (*Outbox, error) {
 		return create(path, options)
 	case err != nil:
 		return nil, err
-	case info.Size() == 0: // bbolt would take it for a new one
+	case info.Size() == 0: // bbolt would make a new database
 		return nil, damaged("the file is empty")
 	}
 	if err := inspect(path); err != nil {
@@ -103,8 +102,8 @@ func open(path string, options Options) (*Outbox, error) {
 	return o, nil
 }
 
-// create makes a whole outbox under another name first, so that a file under
-// path that is empty or short is known to be damaged.
+// create first makes a complete outbox under another name. An empty or short file under
+// path is therefore known to be damaged.
 func create(path string, options Options) (*Outbox, error) {
 	o, err := openFile(path+".new", options)
 	if err != nil {
@@ -162,7 +161,7 @@ func inspect(path string) error {
 			return damaged("%v", err)
 		}
 	}
-	if err := trees[tx.ID()%2].check(file, info.Size()); err != nil { // the other page is the transaction's before
+	if err := trees[tx.ID()%2].check(file, info.Size()); err != nil { // the other page belongs to the previous transaction
 		return damaged("%v", err)
 	}
 	return nil
@@ -180,7 +179,7 @@ func openFile(path string, options Options) (*Outbox, error) {
 	return o, nil
 }
 
-// remember opens files and notes the last.
+// remember opens files and keeps the last one.
 func remember(file **os.File) func(string, int, os.FileMode) (*os.File, error) {
 	return func(path string, flag int, mode os.FileMode) (*os.File, error) {
 		opened, err := os.OpenFile(path, flag, mode)
@@ -189,10 +188,9 @@ func remember(file **os.File) func(string, int, os.FileMode) (*os.File, error) {
 	}
 }
 
-// guarded runs a transaction. The file is mapped into memory: where a page of it
-// is not what bbolt expects, or cannot be read, bbolt panics or the memory
-// faults. Then, and with any error that leaves it open what is in the file, the
-// outbox is broken for good.
+// guarded runs a transaction. The file is mapped into memory. If a page is unreadable or
+// unexpected, bbolt panics or the memory faults. After that, the outbox is permanently
+// broken. The same holds for any error after which the content of the file is unknown.
 func (o *Outbox) guarded(transaction func() error) (err error) {
 	if o.broken != nil {
 		return o.broken
@@ -209,8 +207,8 @@ func (o *Outbox) guarded(transaction func() error) (err error) {
 	return transaction()
 }
 
-// begin writes what a new outbox has. One that was begun before keeps its
-// instance.
+// begin writes the content of a new outbox. An outbox that already has an instance keeps
+// it.
 func (o *Outbox) begin(tx *bolt.Tx) error {
 	for _, name := range [][]byte{stateBucket, marksBucket, batchesBucket} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -229,18 +227,18 @@ func (o *Outbox) begin(tx *bolt.Tx) error {
 	return o.load(tx)
 }
 
-// load reads all that is in the file, and thereby checks it.
+// load reads and checks the whole file.
 func (o *Outbox) load(tx *bolt.Tx) error {
 	state, marks, batches := tx.Bucket(stateBucket), tx.Bucket(marksBucket), tx.Bucket(batchesBucket)
 	if state == nil || marks == nil || batches == nil {
-		return damaged("a part is missing")
+		return damaged("a bucket is missing")
 	}
 	version, ok := unsealNumber(formatKey, state.Get(formatKey))
 	switch {
 	case !ok:
 		return damaged("the format")
 	case version != format:
-		return fmt.Errorf("the file has format %d, this program knows %d", version, format)
+		return fmt.Errorf("the file has format %d, but this program reads format %d: use a program of the file's version", version, format)
 	}
 	instance, ok := unseal(instanceKey, state.Get(instanceKey))
 	if !ok {
@@ -278,8 +276,8 @@ func readMarks(marks *bolt.Bucket, each func(name string, value int64)) error {
 	})
 }
 
-// Instance names the producer that the outbox belongs to. It is as old as the
-// file.
+// Instance returns the producer that the outbox belongs to. The instance never changes
+// during the life of the file.
 func (o *Outbox) Instance() string { return o.instance }
 
 // Marks returns the highest value that was appended under each name.
@@ -295,10 +293,10 @@ func (o *Outbox) Marks() (map[string]int64, error) {
 	return all, err
 }
 
-// Append puts a batch behind the others and raises the marks, both or none, and
-// returns its number. On return it is as durable as Options say. The messages
-// are not kept. Errors, with which nothing was appended: [ErrFull],
-// [ErrDiskFull], [ErrDamaged], [ErrClosed].
+// Append adds a batch at the end and raises the marks, both or neither, and returns its
+// number. The Options decide the durability on return. The messages are not kept. The
+// errors are [ErrFull], [ErrDiskFull], [ErrDamaged] and [ErrClosed]. With an error nothing
+// was appended.
 func (o *Outbox) Append(messages []schema.Message, marks map[string]int64) (number uint64, err error) {
 	record := encodeBatch(make([]byte, sumBytes, recordBytes(messages)), messages)
 	o.mu.Lock()
@@ -328,7 +326,7 @@ func (o *Outbox) Append(messages []schema.Message, marks map[string]int64) (numb
 	return number, nil
 }
 
-// recordBytes is about what the record of messages takes.
+// recordBytes returns the approximate size of the record of messages.
 func recordBytes(messages []schema.Message) int {
 	const perMessage, perField = 16, 64
 	size := 0
@@ -351,7 +349,7 @@ func raise(bucket *bolt.Bucket, marks map[string]int64) error {
 	return nil
 }
 
-// Head returns the oldest batch and its number, or 0 when none waits.
+// Head returns the oldest batch and its number, or 0 if none waits.
 func (o *Outbox) Head() (number uint64, messages []schema.Message, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -375,9 +373,8 @@ func (o *Outbox) Head() (number uint64, messages []schema.Message, err error) {
 	return number, messages, err
 }
 
-// Drop removes the oldest batch, which is in the stream, and notes the stream
-// sequence that was acknowledged last. A number that is not the oldest's, such
-// as 0, removes nothing.
+// Drop removes the oldest batch, which is in the stream, and records the last acknowledged
+// stream sequence. A number other than the oldest batch's, such as 0, removes nothing.
 func (o *Outbox) Drop(number, acked uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -406,23 +403,23 @@ func (o *Outbox) Drop(number, acked uint64) error {
 	return nil
 }
 
-// Held says what waits: the number of the newest batch, 0 for none, and how
-// many facts there are.
+// Held returns the number of the newest waiting batch, or 0, and the number of waiting
+// facts.
 func (o *Outbox) Held() (last uint64, facts int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last, o.facts
 }
 
-// Acked is the stream sequence that Drop was told last, or 0.
+// Acked returns the last stream sequence that Drop recorded, or 0.
 func (o *Outbox) Acked() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.acked
 }
 
-// Close lets go of the file. What waits in it goes out when it is opened again.
-// A client that still uses the outbox gets [ErrClosed].
+// Close releases the file. Its batches are sent when it is opened again. A client that
+// still uses the outbox gets [ErrClosed].
 func (o *Outbox) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -431,7 +428,7 @@ func (o *Outbox) Close() error {
 	}
 	o.broken = ErrClosed
 	if o.stuck {
-		return o.file.Close() // the lock of the file stays until the process ends
+		return o.file.Close() // the file stays locked until the process ends
 	}
 	return o.db.Close()
 }

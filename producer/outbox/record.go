@@ -11,15 +11,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const sumBytes = 4
 
-// seal puts the checksum of key and payload into the room that payload, which
-// begins after it, was given in value.
+// seal writes the checksum of key and payload at the start of value. The payload begins
+// after the checksum.
 func seal(key, value []byte) []byte {
 	binary.BigEndian.PutUint32(value, checksum(key, value[sumBytes:]))
 	return value
 }
 
-// unseal returns the payload of a value, or false for one that was not written
-// under key.
+// unseal returns the payload of a value, or false if the value was not written under key.
 func unseal(key, value []byte) ([]byte, bool) {
 	if len(value) < sumBytes || binary.BigEndian.Uint32(value) != checksum(key, value[sumBytes:]) {
 		return nil, false
@@ -31,7 +30,7 @@ func checksum(key, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, payload)
 }
 
-// numberKey is a number as the key or the payload of a record.
+// numberKey returns a number as the key or the payload of a record.
 func numberKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
 
 func keyNumber(key []byte) uint64 { return binary.BigEndian.Uint64(key) }
@@ -52,7 +51,7 @@ func unsealNumber(key, value []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(payload), true
 }
 
-// encodeBatch appends the record of messages to b. Headers come in no order.
+// encodeBatch appends the record of messages to b. The headers have no fixed order.
 func encodeBatch(b []byte, messages []schema.Message) []byte {
 	b = binary.AppendUvarint(b, uint64(len(messages)))
 	for _, m := range messages {
@@ -76,8 +75,8 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// decodeBatch undoes encodeBatch, or returns false for what that did not write.
-// The messages share one copy of the record and keep nothing of b.
+// decodeBatch reverses encodeBatch. decodeBatch returns false for any other input. The
+// messages share one copy of the record and do not refer to b.
 func decodeBatch(b []byte) ([]schema.Message, bool) {
 	r := reader{data: append([]byte(nil), b...)}
 	r.text = string(r.data)
@@ -102,13 +101,13 @@ func decodeBatch(b []byte) ([]schema.Message, bool) {
 	return messages, !r.bad && r.at == len(r.data)
 }
 
-// countFacts returns how many messages a batch holds.
+// countFacts returns the number of messages in a batch.
 func countFacts(b []byte) int {
 	n, _ := binary.Uvarint(b)
 	return int(n)
 }
 
-// reader walks a record. Once something does not fit, everything is empty.
+// reader reads a record. After the first invalid field, all fields are empty.
 type reader struct {
 	data []byte
 	text string // data
@@ -116,7 +115,7 @@ type reader struct {
 	bad  bool
 }
 
-// next returns where the next text begins and ends.
+// next returns the start and the end of the next text.
 func (r *reader) next() (from, to int) {
 	length := r.number()
 	if length > uint64(len(r.data)-r.at) {
@@ -148,7 +147,7 @@ func (r *reader) number() uint64 {
 	return n
 }
 
-// count is a number of things that take at least size bytes each.
+// count returns a number of elements that take at least size bytes each.
 func (r *reader) count(size int) int {
 	n := r.number()
 	if n > uint64((len(r.data)-r.at)/size) {

@@ -9,19 +9,19 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Check holds the recording to what must be true of any, and reports each breach:
+// Check tests the recording against these rules and reports each violation:
 //
-//   - sequences are contiguous for each source and session, from 1; those that a
-//     fact declares as dropped count as used
-//   - conservation: over all parts of a selection in one attempt, candidates =
-//     selected + omitted; not looked at in a session with dropped facts
-//   - an envelope lists exactly the sequences of its turn's facts, but for dropped
-//     ones, and is the last
-//   - an injection names an assembly of its attempt that was recorded before it; not
-//     looked at in such a session, either
+//   - Sequences are contiguous for each source and session, from 1. Sequences that a fact
+//     declares as dropped count as used.
+//   - Conservation: over all parts of a selection in one attempt, candidates = selected +
+//     omitted. Not checked in a session with dropped facts.
+//   - An envelope lists exactly the sequences of its turn's facts, except dropped ones, and
+//     is the last.
+//   - An injection names an assembly of its attempt that was recorded before it. Not
+//     checked in a session with dropped facts.
 //
-// That each event meets the contract is seen to when it is sent. A turn that was
-// never sealed is no breach.
+// Send already checks each event against the contract. A turn that was never sealed is no
+// violation.
 func (r *Recorder) Check(t testing.TB) {
 	t.Helper()
 	events := r.Events()
@@ -31,7 +31,7 @@ func (r *Recorder) Check(t testing.TB) {
 	}
 }
 
-// A lane is one count of sequences.
+// A lane is one series of sequences.
 type lane struct{ source, session string }
 
 func laneOf(e Event) lane { return lane{e.Source, e.SessionID} }
@@ -57,7 +57,7 @@ func droppedIn(events Events) map[lane]map[int64]bool {
 	return dropped
 }
 
-// withoutLosses leaves out the sessions that lost something.
+// withoutLosses leaves out the sessions with dropped facts.
 func withoutLosses(events Events) Events {
 	lossy := make(map[string]bool)
 	for _, e := range events.Of(schema.TypeFactsDropped) {
@@ -79,7 +79,7 @@ func sequenceGaps(events Events) (breaches []string) {
 			next++
 		}
 		if *e.Sequence != next {
-			breaches = append(breaches, fmt.Sprintf("session %q: %s has sequence %d, not %d", e.SessionID, e.Fact.EventType(), *e.Sequence, next))
+			breaches = append(breaches, fmt.Sprintf("session %q: %s has sequence %d, want %d", e.SessionID, e.Fact.EventType(), *e.Sequence, next))
 		}
 		last[key] = *e.Sequence
 	}
@@ -96,9 +96,9 @@ func expanded(ranges [][2]int64) (numbers []int64) {
 	return numbers
 }
 
-// A decision is a selection, put together from its parts.
+// A decision is a selection that is merged from its parts.
 type decision struct {
-	candidates, decided map[string]int // how often each item stands there
+	candidates, decided map[string]int // number of occurrences of each item
 	parts, seen         int64
 }
 
@@ -129,7 +129,7 @@ func unconserved(events Events) (breaches []string) {
 	}
 	for id, d := range decisions {
 		if d.seen != d.parts {
-			breaches = append(breaches, fmt.Sprintf("selection %q is recorded %d times and has %d parts; is a call id used twice?", id.selection, d.seen, d.parts))
+			breaches = append(breaches, fmt.Sprintf("selection %q is recorded %d times and has %d parts; check that each call has its own id", id.selection, d.seen, d.parts))
 		}
 		if len(d.candidates) > 0 && !maps.Equal(d.candidates, d.decided) {
 			breaches = append(breaches, fmt.Sprintf("selection %q: its candidates are not its selected and omitted items", id.selection))
@@ -161,10 +161,10 @@ func tornTurns(events Events) (breaches []string) {
 			}
 		}
 		if !maps.EqualFunc(used, sealed, slices.Equal) {
-			breaches = append(breaches, fmt.Sprintf("turn %q used the sequences %v and its envelope lists %v", e.TurnID, used, sealed))
+			breaches = append(breaches, fmt.Sprintf("turn %q used the sequences %v, but its envelope lists %v", e.TurnID, used, sealed))
 		}
 		if after := events[i+1:].Session(e.SessionID).Turn(e.TurnID); len(after) > 0 {
-			breaches = append(breaches, fmt.Sprintf("turn %q goes on after its envelope with\n%s", e.TurnID, after))
+			breaches = append(breaches, fmt.Sprintf("turn %q continues after its envelope with\n%s", e.TurnID, after))
 		}
 	}
 	return breaches

@@ -1,14 +1,14 @@
-// Package producertest lets a runtime's own tests look at what the runtime
-// recorded, without a server.
+// Package producertest lets a runtime's own tests inspect the recorded facts, without a
+// server.
 //
 //	client, rec := producertest.New(t)
 //	… the runtime works with client …
 //	plan := producertest.One[*schema.SelectionCompleted](t, rec.Events().Turn("turn-1"))
 //
-// A [Recorder] is a [publish.Transport] in the process: it reads each message as
-// the projector would, holds it to the contract, and keeps the decoded fact. What
-// it keeps is what a stream would hold; nothing else of the SDK is replaced.
+// A [Recorder] is a [publish.Transport] in the process. The recorder reads each message as
+// the projector would, checks it against the contract, and keeps the decoded fact. A stream
+// would hold the same events. The rest of the SDK is unchanged.
 //
-// When the test ends, the recorder checks what must hold in any recording: see
-// [Recorder.Check]. It has no goroutine and no connection.
+// When the test ends, the recorder checks the rules of every recording: see
+// [Recorder.Check]. A recorder has no goroutine and no connection.
 package producertest

@@ -25,13 +25,12 @@ func (e Event) CallID() string {
 		CallID string `json:"call_id"`
 	}
 	if json.Unmarshal(e.Data, &data) != nil {
-		return "" // the member is of another kind in this type
+		return "" // the member has another type in this fact
 	}
 	return data.CallID
 }
 
-// Events are events in the order in which they were recorded. The methods
-// return part of them and change nothing.
+// Events are events in recording order. The methods return part of them and change nothing.
 type Events []Event
 
 // Of returns the events of the given types.
@@ -44,10 +43,10 @@ func (s Events) Session(id string) Events {
 	return s.where(func(e Event) bool { return e.SessionID == id })
 }
 
-// Run returns the events of a run, without those of its children.
+// Run returns the events of a run, without the events of its children.
 func (s Events) Run(id string) Events { return s.where(func(e Event) bool { return e.RunID == id }) }
 
-// Turn returns the events of a turn, its envelope included.
+// Turn returns the events of a turn, including its envelope.
 func (s Events) Turn(id string) Events { return s.where(func(e Event) bool { return e.TurnID == id }) }
 
 // Call returns the events of a model call.
@@ -74,7 +73,7 @@ func (s Events) Types() []schema.Type {
 	return types
 }
 
-// String lists the events for people, one a line: sequence, type, record, turn.
+// String lists the events for people, one per line: sequence, type, record, turn.
 func (s Events) String() string {
 	if len(s) == 0 {
 		return "  (nothing)\n"
@@ -88,14 +87,14 @@ func (s Events) String() string {
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", sequence, e.Fact.EventType(), e.Subject, e.TurnID)
 	}
-	w.Flush() // to memory: it cannot fail
+	w.Flush() // writes to memory, so it cannot fail
 	return b.String()
 }
 
-// JSON returns the events for a golden file: one CloudEvent in JSON a line, in
-// the form that `ctxledger publish` reads. Event ids are random, so they are
-// numbered from 1 here. With a client of [New], with ids given for runs, and
-// without calls in parallel, the same calls give the same bytes.
+// JSON returns the events for a golden file: one CloudEvent in JSON per line, in the form
+// that `ctxledger publish` reads. Event ids are random, so JSON replaces them by numbers
+// from 1. The same calls give the same bytes for a client of [New], with given run ids and
+// without parallel calls.
 func (s Events) JSON() []byte {
 	var b []byte
 	for i, e := range s {
@@ -110,7 +109,7 @@ func (s Events) JSON() []byte {
 	return b
 }
 
-// Facts returns the facts of one type, in order, with the type to work with:
+// Facts returns the facts of one type, in order, as values of this type:
 //
 //	producertest.Facts[*schema.PressureApplied](rec.Events())
 func Facts[F schema.Fact](events Events) []F {
@@ -123,18 +122,18 @@ func Facts[F schema.Fact](events Events) []F {
 	return facts
 }
 
-// One returns the only fact of its type. With none, or several, it ends the test
-// and lists what there was instead.
+// One returns the only fact of its type. With no fact or several, it ends the test and
+// lists the recorded events.
 func One[F schema.Fact](t testing.TB, events Events) F {
 	t.Helper()
 	facts := Facts[F](events)
 	if len(facts) != 1 {
-		t.Fatalf("%d facts of type %v, not one, in\n%s", len(facts), reflect.TypeFor[F](), events)
+		t.Fatalf("%d facts of type %v, want one, in\n%s", len(facts), reflect.TypeFor[F](), events)
 	}
 	return facts[0]
 }
 
-// Want compares the types of the events, in order, and reports where they differ.
+// Want compares the types of the events, in order, and reports the first difference.
 func (s Events) Want(t testing.TB, types ...schema.Type) {
 	t.Helper()
 	got := s.Types()

@@ -14,27 +14,26 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Epoch is when the first fact of a client made by [New] happens; each one
-// after it is a millisecond later.
+// Epoch is the time of the first fact of a client made by [New]. Each later fact is a
+// millisecond later.
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Recorder keeps events in memory, in the order in which a stream would have
-// them. The zero value is ready to use with [producer.NewClient]; [New] makes
-// both. Safe for concurrent use.
+// Recorder keeps events in memory, in the order of a stream. The zero value is ready to use
+// with [producer.NewClient]; [New] makes both. Safe for concurrent use.
 type Recorder struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	events Events
 	err    error
 }
 
 var _ publish.Transport = (*Recorder)(nil)
 
-// New returns a client and the recorder that keeps its events, and checks the
-// recording when the test ends; see [Recorder.Check].
+// New returns a client and the recorder that keeps its events. The recording is checked
+// when the test ends; see [Recorder.Check].
 //
-// The client has the default names, "test" for its instance and a clock that
-// starts at [Epoch]; an option may change any of it, such as the guard. A config
-// that the SDK refuses ends the test.
+// The client has the default names, the instance "test" and a clock that starts at [Epoch].
+// An option may change any of them, and other fields such as the guard. A config that the
+// SDK refuses ends the test.
 func New(t testing.TB, options ...func(*producer.Config)) (*producer.Client, *Recorder) {
 	t.Helper()
 	config := producer.Config{Instance: "test", Clock: ticking()}
@@ -53,7 +52,7 @@ func New(t testing.TB, options ...func(*producer.Config)) (*producer.Client, *Re
 	return client, rec
 }
 
-// ticking is a clock that goes on by a millisecond each time it is read.
+// ticking returns a clock that advances by a millisecond at each reading.
 func ticking() func() time.Time {
 	var mu sync.Mutex
 	next := Epoch
@@ -66,9 +65,8 @@ func ticking() func() time.Time {
 	}
 }
 
-// Send keeps the events of the messages, all or none. The error is
-// schema.Violations for an event that the contract refuses, or what
-// [Recorder.Fail] set.
+// Send keeps the events of the messages, all or none. The error is schema.Violations for an
+// event that the contract refuses, or the error of [Recorder.Fail].
 func (r *Recorder) Send(_ context.Context, messages ...schema.Message) error {
 	var events Events
 	for _, m := range messages {
@@ -98,12 +96,12 @@ func read(m schema.Message) (Event, error) {
 		return Event{}, violations
 	}
 	if want := schema.SubjectOf(e).String(); m.Subject != want {
-		return Event{}, fmt.Errorf("the message is for the subject %s, its event for %s", m.Subject, want)
+		return Event{}, fmt.Errorf("the subject of the message is %s, but its event has %s", m.Subject, want)
 	}
 	return Event{Event: e, Fact: fact}, nil
 }
 
-// Store returns at once: nothing waits here. The error is what Fail set.
+// Store returns immediately, because nothing waits here. The error is the error of Fail.
 func (r *Recorder) Store(context.Context) (publish.Stored, error) {
 	if err := r.Err(); err != nil {
 		return "", err
@@ -111,28 +109,27 @@ func (r *Recorder) Store(context.Context) (publish.Stored, error) {
 	return publish.InStream, nil
 }
 
-// Flush returns at once. The error is what Fail set.
+// Flush returns immediately. The error is the error of Fail.
 func (r *Recorder) Flush(context.Context) error { return r.Err() }
 
-// Err returns what Fail set.
+// Err returns the error of Fail.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Fail makes the recorder behave, from now on, as if the stream were away for
-// the reason err; nil ends that. As with a real stream, facts are still taken
-// and it is Seal, Missing and Flush that return err. With an error that wraps
-// [publish.ErrQueueFull] facts are refused, too, and not kept.
+// Fail makes the recorder act as if the stream were unavailable with the error err; nil
+// ends this state. As with a real stream, facts are still accepted, and Seal, Missing and
+// Flush return err. With an error that wraps [publish.ErrQueueFull], facts are refused and
+// not kept.
 func (r *Recorder) Fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = err
 }
 
-// Events returns what was recorded so far, in order. The events are shared: do
-// not change them.
+// Events returns all recorded events, in order. The events are shared: do not change them.
 func (r *Recorder) Events() Events {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -330,19 +330,19 @@ func TestCheckFindsBreaches(t *testing.T) {
 		want  string // "" for a recording without a breach
 	}{
 		"contiguous":       {[]step{{1, removed()}, {2, removed()}}, ""},
-		"gap":              {[]step{{1, removed()}, {3, removed()}}, "has sequence 3, not 2"},
-		"starts late":      {[]step{{2, removed()}}, "has sequence 2, not 1"},
-		"twice":            {[]step{{1, removed()}, {1, removed()}}, "has sequence 1, not 2"},
+		"gap":              {[]step{{1, removed()}, {3, removed()}}, "has sequence 3, want 2"},
+		"starts late":      {[]step{{2, removed()}}, "has sequence 2, want 1"},
+		"twice":            {[]step{{1, removed()}, {1, removed()}}, "has sequence 1, want 2"},
 		"dropped":          {[]step{{1, removed()}, {4, dropped(2, 3)}, {5, removed()}}, ""},
-		"dropped too few":  {[]step{{1, removed()}, {4, dropped(2, 2)}}, "has sequence 4, not 3"},
+		"dropped too few":  {[]step{{1, removed()}, {4, dropped(2, 2)}}, "has sequence 4, want 3"},
 		"parts":            {[]step{{1, chosen(1, 2, []schema.Ref{"a"}, a)}, {2, chosen(2, 2, []schema.Ref{"b"}, b)}}, ""},
 		"part missing":     {[]step{{1, chosen(1, 2, []schema.Ref{"a"}, a)}}, "recorded 1 times and has 2 parts"},
 		"part unconserved": {[]step{{1, chosen(1, 2, []schema.Ref{"a", "b"}, a)}, {2, chosen(2, 2, []schema.Ref{"c"})}}, "candidates are not"},
-		"call id twice":    {[]step{{1, chosen(1, 1, nil, a)}, {2, chosen(1, 1, nil, a)}}, "used twice?"},
+		"call id twice":    {[]step{{1, chosen(1, 1, nil, a)}, {2, chosen(1, 1, nil, a)}}, "its own id"},
 		"whole turn":       {[]step{{1, removed()}, {2, sealed(1, 2)}}, ""},
 		"dropped in turn":  {[]step{{1, removed()}, {3, dropped(2, 2)}, {4, sealed(1, 4)}}, ""},
 		"torn turn":        {[]step{{1, removed()}, {2, removed()}, {3, sealed(2, 3)}}, "its envelope lists"},
-		"after the seal":   {[]step{{1, sealed(1, 1)}, {2, removed()}}, "goes on after"},
+		"after the seal":   {[]step{{1, sealed(1, 1)}, {2, removed()}}, "continues after"},
 		"no assembly": {[]step{{1, &schema.InjectionApplied{Injection: schema.Injection{InjectionID: "in", AssemblyID: "nowhere"}}}},
 			`names the assembly "nowhere"`},
 	} {
@@ -368,7 +368,7 @@ func TestNewChecksAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.cleanup()
-	if got := s.text.String(); !strings.Contains(got, "has sequence 2, not 1") {
+	if got := s.text.String(); !strings.Contains(got, "has sequence 2, want 1") {
 		t.Errorf("the test ended with %q", got)
 	}
 }

@@ -11,37 +11,37 @@ import (
 	"github.com/synadia-io/orbit.go/jetstreamext"
 )
 
-// maxBatch is the most messages that JetStream takes as one atomic batch.
+// maxBatch is the largest number of messages in one atomic batch of JetStream.
 const maxBatch = 1000
 
-// maxBatchBytes keeps a batch within what the NATS client buffers (8 MiB) when
-// the connection breaks in the middle of it.
+// maxBatchBytes keeps a batch within the buffer of the NATS client (8 MiB) if the
+// connection breaks during the batch.
 const maxBatchBytes = 4 << 20
 
 const (
-	// A try to store a batch waits connectTimeout for the connection, attemptTimeout
-	// for the batch, and where that is looked for first, lookTimeout for each answer.
+	// An attempt to store a batch waits connectTimeout for the connection and
+	// attemptTimeout for the batch. If the batch is looked up first, each answer has
+	// lookTimeout.
 	connectTimeout, attemptTimeout, lookTimeout = 5 * time.Second, 10 * time.Second, 5 * time.Second
 )
 
-// sender stores batches in the stream, in order, one after the other. It is for
-// one goroutine at a time.
+// sender stores batches in the stream, in order, one after the other. A sender is for one
+// goroutine at a time.
 type sender struct {
 	js       jetstream.JetStream
 	subject  string // one of the stream's filters; "" is all subjects
-	stream   string // its name, "" until it is known
-	acked    uint64 // the stream sequence that was acknowledged last
-	located  bool   // acked is known: what this sender stores comes after it
+	stream   string // the stream's name, "" until it is known
+	acked    uint64 // last acknowledged stream sequence
+	located  bool   // acked is known: all batches of this sender are stored after it
 	refusals *refusals
 	taken    *takenIDs // nil counts nothing
-	retries  bool      // the batch was tried before
-	blind    bool      // the account may not read the stream
+	retries  bool      // an earlier attempt sent the batch
+	blind    bool      // the account has no right to read the stream
 }
 
-// try tries once to store a batch, and returns once the stream has it. Again
-// says that the stream may have it, or a part of it, from an earlier try: then
-// it is looked for first, so that nothing is stored twice however long ago that
-// was.
+// try makes one attempt to store a batch and returns when the stream has stored the batch.
+// Again means that an earlier attempt may have stored the batch or a part of it. Then the
+// batch is first looked up in the stream, so nothing is stored twice after any time.
 func (s *sender) try(batch []*nats.Msg, again bool) error {
 	up, stop := context.WithTimeout(context.Background(), connectTimeout)
 	defer stop()
@@ -52,7 +52,7 @@ func (s *sender) try(batch []*nats.Msg, again bool) error {
 	if again {
 		missing, err := s.missing(batch)
 		if err != nil {
-			return fmt.Errorf("look for the batch in the stream: %w", err)
+			return fmt.Errorf("look up the batch in the stream: %w", err)
 		}
 		if len(missing) == 0 {
 			return nil
@@ -66,7 +66,7 @@ func (s *sender) try(batch []*nats.Msg, again bool) error {
 	return s.store(ctx, batch)
 }
 
-// store publishes a batch and takes out of its way what the server refuses.
+// store publishes a batch and replaces the messages that the server refuses.
 func (s *sender) store(ctx context.Context, batch []*nats.Msg) error {
 	if s.refusals == nil {
 		return s.publish(ctx, batch)
@@ -82,9 +82,9 @@ func (s *sender) store(ctx context.Context, batch []*nats.Msg) error {
 	return err
 }
 
-// publish stores the messages, all or none, and returns once they are stored.
-// Where JetStream refuses the batch as such, because it holds a message that is
-// stored already or the stream takes no batches, the messages go singly.
+// publish stores the messages, all or none, and returns when they are stored. JetStream
+// refuses a batch with a message that is already stored, and some streams accept no
+// batches. In both cases the messages are published one by one.
 func (s *sender) publish(ctx context.Context, batch []*nats.Msg) error {
 	if len(batch) == 1 {
 		ack, err := s.publishOne(ctx, batch[0])
@@ -113,11 +113,11 @@ func (s *sender) publish(ctx context.Context, batch []*nats.Msg) error {
 	}
 }
 
-// publishSingly publishes in order and stops at the first error. JetStream
-// answers a message id that it holds with its sequence, so a repeat stores
-// nothing; see storeDuplicate. What the server refuses for itself is replaced by the record of its
-// loss, where the sender does that. Where it stops, nothing counts as
-// acknowledged, so that a look for the batch finds what is stored of it.
+// publishSingly publishes in order and stops at the first error. JetStream answers a known
+// message id with its sequence, so a repeated message is not stored again; see
+// storeDuplicate. If the sender replaces refused messages, the record of the loss takes the
+// place of a message that the server refuses permanently. After an error nothing counts as
+// acknowledged, so a later lookup finds the stored messages.
 func (s *sender) publishSingly(ctx context.Context, batch []*nats.Msg) error {
 	var last *jetstream.PubAck
 	for _, m := range batch {
@@ -145,7 +145,7 @@ func (s *sender) publishOrSettle(ctx context.Context, m *nats.Msg) (*jetstream.P
 }
 
 func (s *sender) publishOne(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
-	m.Reply = "" // a batch that was tried before left its own behind
+	m.Reply = "" // an earlier attempt may have set it
 	for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
 		m.Header.Del(header)
 	}
@@ -178,8 +178,8 @@ func connected(ctx context.Context, nc *nats.Conn) error {
 	}
 }
 
-// messageBytes is what the server holds against its payload limit: header and
-// data, with the room that the headers of a batch need.
+// messageBytes returns the size that the server compares with its payload limit: header and
+// data, with room for the headers of a batch.
 func messageBytes(m *nats.Msg) int {
 	const frame, line, batchHeaders = len("NATS/1.0\r\n\r\n"), len(": \r\n"), 128
 	size := frame + batchHeaders + len(m.Data)

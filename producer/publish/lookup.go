@@ -14,10 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// locate notes where the stream ends before the first batch is sent, so that a
-// later look for that batch need not begin at the stream's beginning, and
-// reports whether it did. It is best effort: where the server does not say, that
-// look is longer.
+// locate records the end of the stream before the first batch is sent, and reports whether
+// it did. A later lookup of this batch then need not begin at the stream's beginning. If
+// the server does not answer, that lookup reads more messages.
 func (s *sender) locate() bool {
 	if s.located || !s.js.Conn().IsConnected() {
 		return false
@@ -32,7 +31,7 @@ func (s *sender) locate() bool {
 	return true
 }
 
-// find returns the stream with its state as of now.
+// find returns the stream with its current state.
 func (s *sender) find(ctx context.Context) (jetstream.Stream, error) {
 	if s.stream == "" {
 		name, err := s.js.StreamNameBySubject(ctx, cmp.Or(s.subject, schema.AllSubjects))
@@ -43,19 +42,19 @@ func (s *sender) find(ctx context.Context) (jetstream.Stream, error) {
 	}
 	stream, err := s.js.Stream(ctx, s.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s.stream = "" // another may have taken its place
+		s.stream = "" // another stream may have replaced it
 	}
 	return stream, err
 }
 
-// PublishOnly reports whether err says that this account may publish to the
-// stream and not look into it, as a tenant's of deploy/nats. What it sends again
-// long after may be stored again; the ledger counts it once.
+// PublishOnly reports whether err means that this account may publish to the stream but not
+// read it, as a tenant's account of deploy/nats. An event that this account sends again
+// after a long time may be stored twice. The ledger counts the event once.
 func PublishOnly(err error) bool { return errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) }
 
-// missing returns the messages of a batch that the stream does not hold, as far
-// as the account may know. It reads the headers of what was stored under the
-// batch's subjects since the last acknowledgement.
+// missing returns the messages of a batch that the stream does not hold, as far as the
+// account may know. missing reads the headers of messages under the batch's subjects since
+// the last acknowledgment.
 func (s *sender) missing(batch []*nats.Msg) ([]*nats.Msg, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
@@ -67,7 +66,7 @@ func (s *sender) missing(batch []*nats.Msg) ([]*nats.Msg, error) {
 		return nil, err
 	}
 	from, last := s.acked+1, stream.CachedInfo().State.LastSeq
-	if s.acked > last { // the stream is not the one that acknowledged
+	if s.acked > last { // another stream than the one that acknowledged
 		from = 1
 	}
 	if from > last {
@@ -88,8 +87,8 @@ func (s *sender) missing(batch []*nats.Msg) ([]*nats.Msg, error) {
 	return missing, nil
 }
 
-// seek takes from wanted the message ids that the stream holds from a sequence
-// on, and returns the last sequence of one.
+// seek removes from wanted the message ids that the stream holds after a sequence, and
+// returns the last sequence of a removed id.
 func (s *sender) seek(ctx context.Context, stream jetstream.Stream, from uint64, subjects []string, wanted map[string]bool) (found uint64, err error) {
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: true,
@@ -113,7 +112,7 @@ func (s *sender) seek(ctx context.Context, stream jetstream.Stream, from uint64,
 		}
 		at, err := m.Metadata()
 		if err != nil {
-			return 0, fmt.Errorf("read the place of a message: %w", err)
+			return 0, fmt.Errorf("read the sequence of a message: %w", err)
 		}
 		if id := m.Headers().Get(schema.MsgIDHeader); wanted[id] {
 			delete(wanted, id)
@@ -124,8 +123,8 @@ func (s *sender) seek(ctx context.Context, stream jetstream.Stream, from uint64,
 	return found, nil
 }
 
-// filters are the subjects of a batch without the object and the verb: the
-// record of an event's loss stands under others than the event.
+// filters returns the subjects of a batch without the object and the verb, because the
+// record of an event's loss has another object and verb.
 func filters(batch []*nats.Msg) []string {
 	list := make([]string, len(batch))
 	for i, m := range batch {
@@ -135,7 +134,7 @@ func filters(batch []*nats.Msg) []string {
 	return slices.Compact(list)
 }
 
-// subjectScope is what a subject begins with up to the bucket:
+// subjectScope returns the beginning of a subject up to the bucket:
 // ctx.v1.<tenant>.<runtime>.<bucket>.
 func subjectScope(subject string) string {
 	const tokens = 5

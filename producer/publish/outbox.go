@@ -9,41 +9,39 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Outbox keeps batches on this machine's disk until the stream has them. Package
-// outbox has one. One client at a time uses it, in one process; its methods may
-// be called at the same time.
+// Outbox keeps batches on this machine's disk until the stream has stored them. Package
+// outbox implements an Outbox. One client in one process uses an Outbox at a time. Its
+// methods are safe for concurrent use.
 type Outbox interface {
-	// Instance names the producer that the outbox belongs to, for as long as the
-	// outbox exists.
+	// Instance returns the producer that the outbox belongs to. The instance never changes.
 	Instance() string
 	// Marks returns the highest value that was appended under each name.
 	Marks() (map[string]int64, error)
-	// Append puts a batch behind the others and raises the marks, both or none,
-	// and is durable on return. Numbers ascend from 1. With an error nothing was
-	// appended; one that wraps os.ErrClosed is for good.
+	// Append adds a batch at the end and raises the marks, both or neither. The batch is
+	// durable when Append returns. Numbers ascend from 1. With an error nothing was
+	// appended. An error that wraps os.ErrClosed is permanent.
 	Append(messages []schema.Message, marks map[string]int64) (number uint64, err error)
-	// Head returns the oldest batch as it was appended, or number 0 when there is
-	// none.
+	// Head returns the oldest batch, unchanged, or number 0 for an empty outbox.
 	Head() (number uint64, messages []schema.Message, err error)
-	// Drop removes the oldest batch if that is its number, and keeps the stream
-	// sequence that was acknowledged last.
+	// Drop removes the oldest batch if its number is equal to number, and keeps the last
+	// acknowledged stream sequence.
 	Drop(number, acked uint64) error
-	// Held returns the number of the newest batch that waits, 0 for none, and how
-	// many facts wait.
+	// Held returns the number of the newest waiting batch, or 0, and the number of waiting
+	// facts.
 	Held() (newest uint64, facts int)
-	// Acked returns what the last Drop was told, or 0.
+	// Acked returns the acked argument of the last Drop, or 0.
 	Acked() uint64
 }
 
-// Kinds of marks. A mark's name is the kind, the source and the session, and for
-// a position the thread, as they stand in the messages' headers, so without a
-// white space.
+// Kinds of marks. A mark's name is the kind, the source and the session. The name of a
+// position also has the thread. All are in the form of the messages' headers, without white
+// space.
 const (
 	SequenceMark = "sequence" // the last sequence of a session
 	PositionMark = "position" // the last position in a thread's item log
 )
 
-// marksOf returns the sequences and positions that a batch uses up.
+// marksOf returns the sequences and positions that a batch uses.
 func marksOf(batch []*nats.Msg) map[string]int64 {
 	marks := make(map[string]int64)
 	for _, m := range batch {
@@ -70,8 +68,8 @@ func marksOf(batch []*nats.Msg) map[string]int64 {
 
 var logAppended = schema.TypeLogAppended.CloudEventsType()
 
-// header is nats.Header.Get without its care for the case of names, which are
-// the contract's.
+// header is nats.Header.Get without its conversion of names, because the contract defines
+// their case.
 func header(m *nats.Msg, name string) string {
 	if values := m.Header[name]; len(values) > 0 {
 		return values[0]
@@ -79,7 +77,7 @@ func header(m *nats.Msg, name string) string {
 	return ""
 }
 
-// toMessages and fromMessages share everything with what they convert.
+// toMessages and fromMessages share all memory with their argument.
 func toMessages(batch []*nats.Msg) []schema.Message {
 	messages := make([]schema.Message, len(batch))
 	for i, m := range batch {

@@ -14,51 +14,48 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrQueueFull means that the stream has not taken events for a while and no
-// more fit into the queue: the event was not queued. It is wrapped together
-// with the reason why the oldest events are still waiting. Going on without
-// the event is safe; so is trying again later.
+// ErrQueueFull means that the queue is full because the stream has accepted no events for a
+// while. The event was not queued. The error also wraps the reason for the waiting. The
+// caller may continue without the event or try again later.
 var ErrQueueFull = errors.New("the queue of events is full")
 
 // Limits of a publisher.
 const (
-	// DefaultMaxQueued is how many events wait in memory at most.
+	// DefaultMaxQueued is the largest number of events that wait in memory.
 	DefaultMaxQueued = 10_000
-	// maxQueuedBytes bounds the queue's memory, whatever the events' number.
+	// maxQueuedBytes limits the queue's memory for any number of events.
 	maxQueuedBytes = 64 << 20
 )
 
 // Options configure a [Publisher].
 type Options struct {
-	// Linger is how long the first event of a batch waits for others. 0 is for
-	// programs that publish in bulk, see [New].
+	// Linger is the time that the first event of a batch waits for more events. 0 is for
+	// programs that publish many events, see [New].
 	Linger time.Duration
-	// MaxQueued is how many events wait in memory at most.
+	// MaxQueued is the largest number of events that wait in memory.
 	MaxQueued int
-	// WaitForRoom makes Publish wait while the queue is full, rather than return
+	// WaitForRoom makes Publish wait while the queue is full, instead of returning
 	// ErrQueueFull.
 	WaitForRoom bool
-	// ReplaceRefused replaces an event that the server refuses for itself by the
-	// record of its loss. Otherwise the caller gets the error.
+	// ReplaceRefused replaces an event that the server refuses permanently by the record of
+	// its loss. Otherwise the caller gets the error.
 	ReplaceRefused bool
-	// Room is called, on a goroutine of its own, when a full queue has room again.
-	// It may be nil.
+	// Room is called on a separate goroutine when a full queue has room again. Room may be
+	// nil.
 	Room func()
-	// Log is told of message ids that others have taken. It may be nil.
+	// Log receives warnings about message ids that other messages had. Log may be nil.
 	Log *slog.Logger
 }
 
-// Publisher writes events to the stream, in order, in atomic batches: of a
-// batch either everything is stored or nothing. Safe for concurrent use; the
-// order is that of the calls.
+// Publisher writes events to the stream, in order, in atomic batches: a batch is stored as
+// a whole or not at all. Safe for concurrent use. The order is the order of the calls.
 //
 //	Publish ──▶ queue ──▶ one worker ──▶ JetStream
 //	                                └──▶ outbox ──▶ relay ──▶ JetStream
 //
-// Events stay in the queue until the stream, or the outbox of a client that has
-// one, has stored them, and a batch that was tried keeps its composition, so
-// that a repeat of it is the same batch. The queue is in memory: what is in it
-// is lost with the process.
+// Events stay in the queue until the stream, or the outbox of the client, has stored them.
+// After an attempt, a batch keeps its events, so every further attempt sends the same
+// batch. The queue is in memory and is lost with the process.
 type Publisher struct {
 	worker
 	sender  *route
@@ -66,12 +63,12 @@ type Publisher struct {
 	options Options
 
 	queue    []waiting
-	bytes    int       // of the queue
-	accepted uint64    // events ever queued
-	stored   uint64    // events ever stored: accepted less the queue
-	wanted   uint64    // the worker works until stored reaches it
-	tried    int       // size of the batch at the head that was tried and failed, or 0
-	full     time.Time // when an event found no room first, zero once there was some
+	bytes    int       // bytes in the queue
+	accepted uint64    // number of all queued events
+	stored   uint64    // number of all stored events: accepted less the queue
+	wanted   uint64    // value of stored until which the worker works
+	tried    int       // size of the batch at the front whose attempt failed, or 0
+	full     time.Time // first time at which an event found no room; zero when there is room
 }
 
 // waiting is one event in the queue.
@@ -80,12 +77,12 @@ type waiting struct {
 	bytes   int
 }
 
-// New publishes through js. A batch is sent when 1,000 events wait,
-// when linger has passed since the first of them, or by Flush.
+// New publishes through js. A batch is sent when 1,000 events wait, when linger has passed
+// since its first event, or by Flush.
 //
-// With a linger, Publish never waits and a try that failed is repeated until
-// it succeeds; that is for runtimes. A linger of 0 is for programs that publish
-// in bulk: Publish waits for room, and only Publish and Flush try again.
+// With a linger, Publish never waits, and a failed attempt is repeated until it succeeds.
+// This mode is for runtimes. A linger of 0 is for programs that publish many events:
+// Publish waits for room, and only Publish and Flush repeat an attempt.
 func New(js jetstream.JetStream, linger time.Duration) *Publisher {
 	if linger == 0 {
 		return NewWith(js, Options{MaxQueued: 4 * maxBatch, WaitForRoom: true})
@@ -93,7 +90,7 @@ func New(js jetstream.JetStream, linger time.Duration) *Publisher {
 	return NewWith(js, Options{Linger: linger, MaxQueued: DefaultMaxQueued})
 }
 
-// NewWith publishes through js as the options say.
+// NewWith publishes through js with the options.
 func NewWith(js jetstream.JetStream, options Options) *Publisher {
 	p := &Publisher{worker: newWorker(), sender: newRoute(js), options: options}
 	if options.ReplaceRefused {
@@ -104,8 +101,8 @@ func NewWith(js jetstream.JetStream, options Options) *Publisher {
 	return p
 }
 
-// KeepIn makes p store events in an outbox first, and begins to send what waits
-// there.
+// KeepIn makes p store events in an outbox first, and starts sending the batches that wait
+// in the outbox.
 func (p *Publisher) KeepIn(box Outbox) {
 	p.relay = newRelay(p.sender, box, p.retryNow)
 	p.relay.mu.Lock()
@@ -113,7 +110,7 @@ func (p *Publisher) KeepIn(box Outbox) {
 	p.relay.start()
 }
 
-// retryNow lets a batch that found no room in the outbox try again.
+// retryNow repeats the attempt of a batch for which the outbox had no room.
 func (p *Publisher) retryNow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,14 +119,14 @@ func (p *Publisher) retryNow() {
 	}
 }
 
-// Publish validates e and queues it. An error means that e is not queued, and
-// nil that it is, which is not yet durable: see [Publisher.Flush]. What becomes
-// of earlier events is no concern of Publish: see [Publisher.Err].
+// Publish validates e and queues it. With an error, e is not queued. Without an error, e is
+// queued but not yet durable: see [Publisher.Flush]. Publish does not report errors of
+// earlier events: see [Publisher.Err].
 //
-// Errors: schema.Violations for an event that the contract refuses;
-// [nats.ErrMaxPayload] for one that the server would refuse; without a linger,
-// ctx's and that of a try which failed while Publish waited for room; with one,
-// [ErrQueueFull].
+// Errors are schema.Violations for an event that the contract refuses and
+// [nats.ErrMaxPayload] for an event above the server's limit. With a linger, another error
+// is [ErrQueueFull]. Without a linger, the others are ctx's error and the error of an
+// attempt that failed while Publish waited for room.
 func (p *Publisher) Publish(ctx context.Context, e *schema.Event) error {
 	if _, violations := schema.Validate(e); len(violations) > 0 {
 		return violations
@@ -137,16 +134,15 @@ func (p *Publisher) Publish(ctx context.Context, e *schema.Event) error {
 	return p.Send(ctx, e.Binary())
 }
 
-// Send is Publish for the messages of events that are known to be valid: all or
-// none.
+// Send is Publish for the messages of valid events: all or none.
 func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error {
 	most, total := p.sender.js.Conn().MaxPayload(), 0
 	list := make([]waiting, len(messages))
 	for i, m := range messages {
 		list[i].message = &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}
 		size := messageBytes(list[i].message)
-		if most > 0 && int64(size) > most { // 0 before the first connect
-			return fmt.Errorf("%w: the event has %d bytes with its attributes, the server takes %d", nats.ErrMaxPayload, size, most)
+		if most > 0 && int64(size) > most { // 0 before the first connection
+			return fmt.Errorf("%w: the event has %d bytes with its attributes, the server accepts %d", nats.ErrMaxPayload, size, most)
 		}
 		list[i].bytes = size
 		total += size
@@ -171,8 +167,8 @@ func (p *Publisher) Send(ctx context.Context, messages ...schema.Message) error 
 
 func (p *Publisher) wantAll() { p.wanted = p.accepted }
 
-// makeRoom returns once the queue has room for n events of size bytes; an empty
-// queue has. The caller holds mu.
+// makeRoom returns when the queue has room for n events of size bytes. An empty queue has
+// room for any event. The caller holds mu.
 func (p *Publisher) makeRoom(ctx context.Context, n, size int) error {
 	full := func() bool {
 		return len(p.queue) > 0 && (len(p.queue)+n > p.options.MaxQueued || p.bytes+size > maxQueuedBytes)
@@ -192,17 +188,17 @@ func (p *Publisher) makeRoom(ctx context.Context, n, size int) error {
 	})
 }
 
-// queueFull is [ErrQueueFull] with the reason.
+// queueFull returns [ErrQueueFull] with the reason.
 func (p *Publisher) queueFull() error {
 	if p.err != nil {
 		return fmt.Errorf("%w (%d events): %w", ErrQueueFull, len(p.queue), p.err)
 	}
-	return fmt.Errorf("%w (%d events): they come faster than the stream takes them", ErrQueueFull, len(p.queue))
+	return fmt.Errorf("%w (%d events): events arrive faster than the stream accepts them", ErrQueueFull, len(p.queue))
 }
 
-// AwaitRoom returns once a queue that was full has room, with ctx's error, or
-// with ErrQueueFull once the queue is full for as long as bound: everybody who
-// waits does so until the same moment.
+// AwaitRoom returns nil when a full queue has room again. AwaitRoom returns ctx's error if
+// ctx ends first. AwaitRoom returns ErrQueueFull when the queue has been full for bound.
+// All waiting callers share this deadline.
 func (p *Publisher) AwaitRoom(ctx context.Context, bound time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,11 +215,11 @@ func (p *Publisher) AwaitRoom(ctx context.Context, bound time.Duration) error {
 	return nil
 }
 
-// Flush returns once the stream has stored every event that was queued before
-// the call, which is as durable as the server's configuration makes an
-// acknowledgement. It returns the error of a try that failed meanwhile, and
-// ctx's; either way the events stay queued, and Flush may be called again: an
-// event that was stored all the same is recognised by its message id.
+// Flush returns when the stream has stored every event that was queued before the call. The
+// server's configuration decides the durability of an acknowledgment. Flush returns the
+// error of an attempt that failed during the call, or ctx's error. In both cases the events
+// stay queued, and Flush may be called again. An event that was already stored is
+// recognized by its message id.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.settleQueue(ctx); err != nil || p.relay == nil {
 		return err
@@ -231,8 +227,8 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	return p.relay.flush(ctx)
 }
 
-// settleQueue returns once the queue's events are in the stream, or in the
-// outbox if there is one.
+// settleQueue returns when the queue's events are in the stream, or in the outbox if there
+// is one.
 func (p *Publisher) settleQueue(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,8 +237,8 @@ func (p *Publisher) settleQueue(ctx context.Context) error {
 	return p.until(ctx, func() bool { return p.stored >= target })
 }
 
-// Store is [Publisher.Flush]: a publisher of its own keeps events nowhere but in
-// the stream.
+// Store is [Publisher.Flush]: a publisher without an outbox stores events only in the
+// stream.
 func (p *Publisher) Store(ctx context.Context) (Stored, error) {
 	if err := p.Flush(ctx); err != nil {
 		return "", err
@@ -250,9 +246,8 @@ func (p *Publisher) Store(ctx context.Context) (Stored, error) {
 	return InStream, nil
 }
 
-// Err says why the oldest queued events are not stored: the error of the last
-// try, or nil when that succeeded or none was made. It is a state: asking does
-// not change it.
+// Err returns the reason why the oldest queued events are not stored: the error of the last
+// attempt, or nil. Err does not clear the error.
 func (p *Publisher) Err() error {
 	p.mu.Lock()
 	err := p.err
@@ -265,15 +260,15 @@ func (p *Publisher) Err() error {
 	return p.relay.err
 }
 
-// Queued returns how many events wait in memory.
+// Queued returns the number of events that wait in memory.
 func (p *Publisher) Queued() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue)
 }
 
-// storeAll is the worker's loop: it stores batches until all that is wanted is
-// stored and less than a batch waits, or until a try fails.
+// storeAll is the worker's loop. storeAll stores batches until all wanted events are stored
+// and less than a batch waits, or until an attempt fails.
 func (p *Publisher) storeAll() time.Duration {
 	for len(p.queue) >= maxBatch || p.stored < p.wanted {
 		batch, size := p.batch()
@@ -295,13 +290,13 @@ func (p *Publisher) storeAll() time.Duration {
 	return p.options.Linger
 }
 
-// final reports whether no later try can succeed: what is closed never opens
-// again.
+// final reports whether no later attempt can succeed: a closed connection or outbox never
+// opens again.
 func final(err error) bool {
 	return errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, os.ErrClosed)
 }
 
-// keep tries once to store a batch.
+// keep makes one attempt to store a batch.
 func (p *Publisher) keep(batch []*nats.Msg, again bool) error {
 	if p.relay != nil {
 		return p.relay.take(batch)
@@ -312,7 +307,7 @@ func (p *Publisher) keep(batch []*nats.Msg, again bool) error {
 	return nil
 }
 
-// batch returns the events to store next, and their bytes.
+// batch returns the next events to store, and their size in bytes.
 func (p *Publisher) batch() (batch []*nats.Msg, size int) {
 	for _, next := range p.queue {
 		switch n := len(batch); {
@@ -327,7 +322,7 @@ func (p *Publisher) batch() (batch []*nats.Msg, size int) {
 	return batch, size
 }
 
-// settle notes how the try to store a batch went.
+// settle records the result of the attempt to store a batch.
 func (p *Publisher) settle(batch []*nats.Msg, size int, err error) {
 	p.worker.settle(err)
 	if err != nil {

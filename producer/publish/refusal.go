@@ -17,17 +17,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// refusals takes events out of the way that the server refuses for themselves
-// and for ever, while it takes others: ones too large for its limits, or on a
-// subject that it does not permit or that no stream takes.
+// refusals replaces events that the server refuses permanently while it accepts others.
+// These events are too large for the server's limits, or their subject is not permitted or
+// belongs to no stream.
 //
-// The record of such a loss, a context.facts.dropped, takes the event's place:
-// its id, its sequence, its time and its correlation ids. So the order and the
-// sequences stay whole, and a repeat finds the one as it would have found the
-// other. An event is only given up once the stream has taken that record, which
-// proves that the stream is there and the fault the event's own.
+// A context.facts.dropped takes the event's place, with the event's id, sequence, time and
+// correlation ids. The sequences therefore have no holes, and a repeated attempt finds the
+// record under the event's id. An event is dropped only after the stream has stored the
+// record. The stored record proves that the event itself causes the error.
 //
-// The senders of several streams share one. Safe for concurrent use.
+// The senders of several streams share one refusals. Safe for concurrent use.
 type refusals struct {
 	lost atomic.Int64
 
@@ -35,7 +34,8 @@ type refusals struct {
 	subjects map[string]refusedSubject
 }
 
-// refusedSubject is remembered for a while, because it takes seconds to learn.
+// refusedSubject is a refused subject. The refusal is remembered for a while, because each
+// detection takes seconds.
 type refusedSubject struct {
 	reason string
 	until  time.Time
@@ -43,8 +43,8 @@ type refusedSubject struct {
 
 const (
 	refusedFor = time.Minute
-	// soloTimeout is how long a single event is waited for before the server is
-	// taken not to permit it, if it also said so.
+	// soloTimeout is the wait for a single event. After this time, and after a permission
+	// error of the server, the subject counts as not permitted.
 	soloTimeout = 2 * time.Second
 )
 
@@ -57,7 +57,7 @@ var lossObject = func() string {
 	return object + "." + verb
 }()
 
-// possible reports whether an error of a batch may be that of one event in it.
+// possible reports whether one event of a batch may have caused the batch's error.
 func (r *refusals) possible(err error, nc *nats.Conn) bool {
 	return err != nil && (tooLargeForServer(err) || errors.Is(err, jetstreamext.ErrBatchPublishIncomplete) || noResponders(err) || timedOut(err) && denied(nc) != nil)
 }
@@ -76,8 +76,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// denied returns what the server said last about permissions, or nil. It says so
-// beside the acknowledgement, which never comes.
+// denied returns the server's last permission error, or nil. The server sends this error
+// separately, and the acknowledgment never arrives.
 func denied(nc *nats.Conn) error {
 	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
 		return err
@@ -85,7 +85,7 @@ func denied(nc *nats.Conn) error {
 	return nil
 }
 
-// reason says why the server refuses m for itself and for ever, or "".
+// reason returns the reason why the server refuses m permanently, or "".
 func (r *refusals) reason(ctx context.Context, js jetstream.JetStream, m *nats.Msg, err error) string {
 	switch {
 	case tooLargeForServer(err):
@@ -95,7 +95,7 @@ func (r *refusals) reason(ctx context.Context, js jetstream.JetStream, m *nats.M
 			return "the server does not permit its subject"
 		}
 	case noResponders(err):
-		// While the server starts nobody answers either; it has started when it
+		// A server that is starting also gives no answer. The server has started when it
 		// knows the stream.
 		if _, err := js.StreamNameBySubject(ctx, subjectScope(m.Subject)+lossObject); err != nil {
 			return ""
@@ -107,8 +107,8 @@ func (r *refusals) reason(ctx context.Context, js jetstream.JetStream, m *nats.M
 	return ""
 }
 
-// replaceKnown puts records in the place of events on subjects that were refused
-// lately, and returns how many.
+// replaceKnown replaces events on recently refused subjects by records of their loss, and
+// returns the number of these events.
 func (r *refusals) replaceKnown(batch []*nats.Msg) (replaced []*nats.Msg, lost int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +132,7 @@ func (r *refusals) replaceKnown(batch []*nats.Msg) (replaced []*nats.Msg, lost i
 	return replaced, lost
 }
 
-// settle publishes the record of the loss of m, which failed with err, or
-// returns err.
+// settle publishes the record of the loss of m, which failed with err, or returns err.
 func (r *refusals) settle(ctx context.Context, s *sender, m *nats.Msg, err error) (*jetstream.PubAck, error) {
 	reason := r.reason(ctx, s.js, m, err)
 	if reason == "" {
@@ -159,7 +158,7 @@ func (r *refusals) settle(ctx context.Context, s *sender, m *nats.Msg, err error
 	return ack, nil
 }
 
-// lossOf is the record that takes the place of an event.
+// lossOf returns the record that takes the place of an event.
 func lossOf(m *nats.Msg, reason string) (*nats.Msg, error) {
 	lost, err := schema.ParseMessage(m.Header, m.Data)
 	if err != nil {
@@ -178,7 +177,7 @@ func lossOf(m *nats.Msg, reason string) (*nats.Msg, error) {
 	return &nats.Msg{Subject: record.Subject, Header: record.Header, Data: record.Data}, nil
 }
 
-// Refused counts what the server refused and the record of the loss replaced.
+// Refused returns the number of refused events with a record of their loss in the stream.
 func (p *Publisher) Refused() int64 {
 	if p.sender.refusals == nil {
 		return 0

@@ -12,19 +12,19 @@ import (
 //
 //	Publisher ──▶ take ──▶ outbox ──▶ one sender ──▶ JetStream
 //
-// A batch is in the outbox, and so fixed, before it is sent for the first time,
-// and the next is sent when it has left. So only the oldest batch can have been
-// sent before, by this process or by the one before it, and is then looked for in
+// A batch is in the outbox before its first attempt, so its events do not change. The next
+// batch is sent after the first has left the outbox. Therefore only the oldest batch may
+// have been sent before, by this process or by an earlier one. This batch is looked up in
 // the stream.
 type relay struct {
 	worker
 	outbox Outbox
 	sender *route
-	room   func() // told when the outbox has more room
+	room   func() // called when the outbox has more room
 
 	newest uint64 // number of the newest batch in the outbox
 	sent   uint64 // number of the newest batch in the stream
-	doubt  bool   // the oldest batch may have been sent before
+	doubt  bool   // an earlier attempt may have sent the oldest batch
 }
 
 func newRelay(s *route, box Outbox, room func()) *relay {
@@ -72,7 +72,7 @@ func (r *relay) forwardAll() time.Duration {
 	return 0
 }
 
-// forward moves the oldest batch, whose number it returns, into the stream.
+// forward moves the oldest batch into the stream and returns its number.
 func (r *relay) forward(again bool) (number uint64, err error) {
 	number, messages, err := r.outbox.Head()
 	if err != nil {
@@ -80,20 +80,20 @@ func (r *relay) forward(again bool) (number uint64, err error) {
 	}
 	if !again && r.sender.locate() {
 		if err := r.outbox.Drop(0, r.sender.acked()); err != nil {
-			return number, fmt.Errorf("note where the stream ends: %w", err)
+			return number, fmt.Errorf("find the end of the stream: %w", err)
 		}
 	}
 	if err := r.sender.try(fromMessages(messages), again); err != nil {
 		return number, fmt.Errorf("publish %d events: %w", len(messages), err)
 	}
 	if err := r.outbox.Drop(number, r.sender.acked()); err != nil {
-		return number, fmt.Errorf("take the stored events out of the outbox: %w", err)
+		return number, fmt.Errorf("remove the stored events from the outbox: %w", err)
 	}
 	r.room()
 	return number, nil
 }
 
-// flush returns once the stream has all that the outbox holds.
+// flush returns when the stream has stored all batches of the outbox.
 func (r *relay) flush(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,8 +101,8 @@ func (r *relay) flush(ctx context.Context) error {
 	return r.until(ctx, func() bool { return r.sent >= target })
 }
 
-// store is flush for those who are content with the outbox: it waits no longer
-// than bound, and not at all while the stream is known to be away.
+// store is flush for callers that accept storage in the outbox. store waits for at most
+// bound, and not at all while the stream is known to be unavailable.
 func (r *relay) store(ctx context.Context, bound time.Duration) Stored {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -124,16 +124,17 @@ func (r *relay) store(ctx context.Context, bound time.Duration) Stored {
 // outboxTransport is a publisher with an outbox.
 type outboxTransport struct {
 	*Publisher
-	wait time.Duration // of a seal for the stream
+	wait time.Duration // longest wait of a seal for the stream
 }
 
-// NewOutboxTransport returns the transport of a client with an outbox, whose Store waits
-// that long for the stream.
+// NewOutboxTransport returns the transport of a client with an outbox. Its Store waits for
+// the stream for at most wait.
 func NewOutboxTransport(p *Publisher, wait time.Duration) Transport {
 	return &outboxTransport{Publisher: p, wait: wait}
 }
 
-// Store returns once all is in the outbox, and waits a while for the stream.
+// Store returns when all events are in the outbox, and waits for a limited time for the
+// stream.
 func (t *outboxTransport) Store(ctx context.Context) (Stored, error) {
 	if err := t.settleQueue(ctx); err != nil {
 		return "", err

@@ -13,25 +13,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// route sends batches to the streams that their messages belong to. A session's
-// events are all in one stream, so its order is that of the batches; what a
-// batch holds for one stream is stored as a whole or not at all. It is for one
-// goroutine at a time.
+// route sends batches to the streams of their messages. All events of a session are in one
+// stream, so they keep the order of the batches. The part of a batch for one stream is
+// stored as a whole or not at all. A route is for one goroutine at a time.
 type route struct {
 	js       jetstream.JetStream
-	refusals *refusals // shared by all senders; nil leaves what is refused to the caller
+	refusals *refusals // shared by all senders; nil returns refused messages to the caller
 	taken    takenIDs
-	senders  []*sender // of the partitions, in order
-	known    bool      // how many there are
+	senders  []*sender // one for each partition, in order
+	known    bool      // the number of partitions is known
 	marked   uint64    // see mark
-	stored   []bool    // by partition: it has its part of the batch that was tried last
+	stored   []bool    // by partition: its part of the last batch is stored
 }
 
 func newRoute(js jetstream.JetStream) *route { return &route{js: js} }
 
-// try is [sender.try] for every stream that the batch has messages for, at the
-// same time. With an error, that of the first stream which failed, others may have
-// taken their part; they are left out when the batch is tried again.
+// try is [sender.try] for every stream of the batch's messages, concurrently. The error is
+// the error of the first failed stream. Other streams may have stored their part, and the
+// next attempt leaves them out.
 func (r *route) try(batch []*nats.Msg, again bool) error {
 	if err := r.find(again); err != nil {
 		return err
@@ -59,8 +58,8 @@ func (r *route) try(batch []*nats.Msg, again bool) error {
 	return cmp.Or(errs...)
 }
 
-// locate notes where the streams end, as [sender.locate] does, and reports
-// whether it did so for any of them.
+// locate records the ends of the streams, as [sender.locate] does, and reports whether it
+// did so for any stream.
 func (r *route) locate() bool {
 	if r.find(false) != nil {
 		return false
@@ -72,11 +71,12 @@ func (r *route) locate() bool {
 	return noted
 }
 
-// mark begins where an earlier process ended: no stream has anything of what is
-// sent next at or below the sequence, 0 where that is not known.
+// mark sets the last sequence of an earlier process. No stream holds later messages of this
+// producer at or below the sequence. 0 means unknown.
 func (r *route) mark(sequence uint64) { r.marked = sequence }
 
-// acked is the sequence to mark: the lowest that a stream acknowledged last.
+// acked returns the sequence to mark: the lowest of the streams' last acknowledged
+// sequences.
 func (r *route) acked() uint64 {
 	lowest := r.marked
 	for i, s := range r.senders {
@@ -87,9 +87,9 @@ func (r *route) acked() uint64 {
 	return lowest
 }
 
-// find learns how many streams there are, once, and again after a failure: they
-// may have been made anew. A server that has none, or does not let this account
-// look, is left to say so to whoever publishes.
+// find finds out the number of streams, once and again after each failure, because the
+// streams may have changed. Without streams, or without the right to read them, find
+// returns no error: publishing gives one.
 func (r *route) find(again bool) error {
 	if r.known && !again {
 		return nil
@@ -122,7 +122,7 @@ func (r *route) find(again bool) error {
 	return nil
 }
 
-// findPartitions asks the server in how many streams the events are.
+// findPartitions asks the server for the number of streams with events.
 func findPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
 	name, err := js.StreamNameBySubject(ctx, schema.AllSubjects)
 	if err != nil || name == schema.EventStream {

@@ -15,23 +15,23 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The tenants of a stream share its message ids, so anybody can store a message under
-// an id that an event of this producer will have. JetStream then acknowledges the
-// event as a duplicate and does not store it. Such an event is published again under a
-// random id. Where it was stored after all, by an earlier try, it is in the stream
-// twice, and the ledger counts it once.
+// The tenants of a stream share its message ids. Another tenant can store a message under
+// an id that an event of this producer will have. JetStream then acknowledges the event as
+// a duplicate and does not store it. The client publishes the event again under a random
+// id. If an earlier attempt stored the event, the stream holds it twice, and the ledger
+// counts it once.
 
-// takenIDs counts events whose message id another message had when they were sent for
-// the first time. Safe for concurrent use.
+// takenIDs counts events whose message id was already in use on their first attempt. Safe
+// for concurrent use.
 type takenIDs struct {
 	count atomic.Int64
 
-	mu   sync.Mutex // guards the next two
+	mu   sync.Mutex // guards the next two fields
 	log  *slog.Logger
 	said time.Time
 }
 
-// sayEvery keeps whoever takes many ids from filling the log.
+// sayEvery limits the number of log lines about taken ids.
 const sayEvery = time.Minute
 
 func (t *takenIDs) add(subject string) {
@@ -45,12 +45,12 @@ func (t *takenIDs) add(subject string) {
 		return
 	}
 	t.said = time.Now()
-	t.log.Warn("another message had the message id of an event, which was sent again under a random one: find out who publishes under this producer's ids",
+	t.log.Warn("another message had the message id of an event, and the event was sent again under a random id: find the program that publishes under this producer's ids",
 		"event", "message_id_taken", "subject", subject, "events", n)
 }
 
-// storeDuplicate makes sure that the stream has an event that was acknowledged as a
-// duplicate of another message.
+// storeDuplicate makes the stream store an event that was acknowledged as a duplicate of
+// another message.
 func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) (*jetstream.PubAck, error) {
 	if s.isStored(ctx, m, ack) {
 		return ack, nil
@@ -67,8 +67,8 @@ func (s *sender) storeDuplicate(ctx context.Context, m *nats.Msg, ack *jetstream
 	return s.js.PublishMsg(ctx, own)
 }
 
-// isStored reports whether an acknowledged message is certainly m. An account that may
-// not read the stream cannot know.
+// isStored reports whether an acknowledged message is certainly m. An account without the
+// right to read the stream cannot know.
 func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAck) bool {
 	if s.blind {
 		return false
@@ -86,8 +86,7 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 	return false
 }
 
-// TakenIDs counts the events that were acknowledged as duplicates of other messages when
-// they were sent for the first time. They were sent again under random ids. Events that
-// an earlier process has published count, too, where the account may not look into the
-// stream.
+// TakenIDs returns the number of events that were acknowledged as duplicates of other
+// messages on their first attempt. They were sent again under random ids. Without the right
+// to read the stream, the number includes events that an earlier process has published.
 func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }

@@ -6,26 +6,25 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Stored says where recorded events are kept. The zero value says nowhere.
+// Stored is the place where recorded events are stored. The zero value means nowhere.
 type Stored string
 
-// Where events are once a wait for them has ended.
+// Places of events after a wait for them.
 const (
 	InStream Stored = "stream" // acknowledged by JetStream
-	InOutbox Stored = "outbox" // on this machine's disk, and sent when the stream is back
+	InOutbox Stored = "outbox" // on this machine's disk, and sent when the stream is available
 )
 
-// Transport takes a client's events and keeps them. It is safe for concurrent
-// use; the order is that of the calls.
+// Transport takes and stores a client's events. A Transport is safe for concurrent use. The
+// order is the order of the calls.
 type Transport interface {
-	// Send takes all of the messages or none, and does not wait until they are
-	// stored.
+	// Send takes all of the messages or none, and does not wait until they are stored.
 	Send(ctx context.Context, messages ...schema.Message) error
-	// Store returns once everything that Send took before the call is stored,
-	// and says where: InStream only if all of it is there.
+	// Store returns when all messages of earlier calls of Send are stored, with their
+	// place. The place is InStream only if all of them are in the stream.
 	Store(ctx context.Context) (Stored, error)
-	// Flush returns once all of that is in the stream.
+	// Flush returns when all messages of earlier calls of Send are in the stream.
 	Flush(ctx context.Context) error
-	// Err says why the oldest events are not in the stream yet, or nil.
+	// Err returns the reason why the oldest events are not yet in the stream, or nil.
 	Err() error
 }

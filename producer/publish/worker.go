@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// worker runs a loop in the background while there is work, one at a time, and
-// tells those who wait how each try went. The zero value needs loop, changed and
-// retry; newWorker sets the latter two.
+// worker runs a loop in the background while there is work, one at a time. After each
+// attempt, it wakes the waiting goroutines. The zero value needs loop, changed and retry;
+// newWorker sets the latter two.
 type worker struct {
-	// loop works until nothing is due or a try fails. It is called with mu held,
-	// lets go of it during I/O, and says when to run again; 0 is not by itself.
+	// loop works until there is no more work or an attempt fails. loop is called with mu
+	// held and releases mu during I/O. The result is the time until the next run; 0 means
+	// no automatic run.
 	loop func() (again time.Duration)
-	due  func() // called before the loop where a timer starts it; may be nil
+	due  func() // called before the loop if a timer starts it; may be nil
 
-	mu       sync.Mutex    // guards what follows and what the owner keeps; never held during I/O
-	running  bool          // the loop runs
-	timer    *time.Timer   // starts the loop; nil when none is set
-	failures uint64        // tries that failed
-	err      error         // of the last try, nil once one succeeds
-	retry    time.Duration // until the next try after a failure
-	changed  chan struct{} // closed after each try
+	mu       sync.Mutex    // guards the fields below and the owner's fields; never held during I/O
+	running  bool          // whether the loop runs
+	timer    *time.Timer   // starts the loop; nil when no timer is set
+	failures uint64        // number of failed attempts
+	err      error         // error of the last attempt, nil after a success
+	retry    time.Duration // time until the next attempt after a failure
+	changed  chan struct{} // closed after each attempt
 }
 
 const (
-	// firstRetry doubles up to lastRetry while tries fail.
+	// firstRetry doubles up to lastRetry while attempts fail.
 	firstRetry, lastRetry = 100 * time.Millisecond, 5 * time.Second
 )
 
 func newWorker() worker { return worker{retry: firstRetry, changed: make(chan struct{})} }
 
-// start lets the loop run unless it does. The caller holds mu, as with all below.
+// start starts the loop if it does not run. The caller holds mu, as for all methods below.
 func (w *worker) start() {
 	if w.running {
 		return
@@ -45,7 +46,7 @@ func (w *worker) start() {
 	go w.run()
 }
 
-// startIn starts the loop later.
+// startIn starts the loop after a delay.
 func (w *worker) startIn(delay time.Duration) {
 	w.timer = time.AfterFunc(delay, func() {
 		w.mu.Lock()
@@ -68,7 +69,7 @@ func (w *worker) run() {
 	}
 }
 
-// settle notes how a try went and wakes those who wait.
+// settle records the result of an attempt and wakes the waiting goroutines.
 func (w *worker) settle(err error) {
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -79,14 +80,14 @@ func (w *worker) settle(err error) {
 	w.retry = firstRetry
 }
 
-// backOff returns how long to wait after a failure.
+// backOff returns the time to wait after a failure.
 func (w *worker) backOff() time.Duration {
 	delay := w.retry
 	w.retry = min(2*w.retry, lastRetry)
 	return delay
 }
 
-// await lets go of mu until a try has ended.
+// await releases mu until an attempt has ended.
 func (w *worker) await(ctx context.Context) error {
 	changed := w.changed
 	w.mu.Unlock()
@@ -99,8 +100,8 @@ func (w *worker) await(ctx context.Context) error {
 	}
 }
 
-// until starts the loop and waits until done says so. It returns the error of a
-// try that failed meanwhile, and ctx's.
+// until starts the loop and waits until done returns true. until returns the error of an
+// attempt that failed during the wait, or ctx's error.
 func (w *worker) until(ctx context.Context, done func() bool) error {
 	for failures := w.failures; !done(); {
 		if w.failures > failures && w.err != nil {

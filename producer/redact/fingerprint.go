@@ -5,9 +5,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// Fingerprinted returns a guard for the values of g whose hits carry the keyed
-// fingerprint of what was found, and so do those of guards made of it by
-// [Guard.With]. A nil guard becomes an empty one.
+// Fingerprinted returns a guard for the values of g whose hits hold keyed fingerprints of
+// the values. Guards that [Guard.With] derives from it do the same. A nil guard becomes an
+// empty one.
 func (g *Guard) Fingerprinted(f fingerprint.Hasher) *Guard {
 	var h held
 	if g != nil && g.get != nil {
@@ -18,8 +18,8 @@ func (g *Guard) Fingerprinted(f fingerprint.Hasher) *Guard {
 	return &Guard{get: func() *held { return &h }}
 }
 
-// fingerprint makes the fingerprints that are missing; a value that is too short
-// for one has nil.
+// fingerprint computes the missing fingerprints. A value that is too short for a
+// fingerprint has nil.
 func (h *held) fingerprint() {
 	if h.fingerprinter == nil {
 		return
@@ -33,7 +33,7 @@ func (h *held) fingerprint() {
 	}
 }
 
-// fingerprintOf returns that of a value, or nil.
+// fingerprintOf returns the fingerprint of a value, or nil.
 func (h *held) fingerprintOf(value int) *schema.Fingerprint {
 	if h.fingerprinter == nil {
 		return nil

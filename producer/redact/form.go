@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Form says in which disguise a value was found.
+// Form is the disguise in which a value was found.
 type Form string
 
-// The forms that are found. A value may wear Escaped, URL and Entity on top of
-// another.
+// The forms that are found. Escaped, URL and Entity may also be around another form.
 const (
 	Verbatim  Form = "verbatim"  // the bytes themselves
 	Folded    Form = "folded"    // another case
@@ -30,29 +29,29 @@ const (
 	Split     Form = "split"     // over strings that follow one another in a document
 )
 
-// shortestEncoded is the length, in characters, from which base64 of a value is
-// looked for. Shorter ones occur by chance: 4 characters about once in 16 MiB.
+// shortestEncoded is the smallest length, in characters, of the base64 that is searched
+// for. Shorter texts occur by chance.
 const shortestEncoded = 6
 
-// shortestSqueezed is the length, in bytes without separators, from which a
-// value is looked for in squeezed text, where a shorter one occurs by chance.
+// shortestSqueezed is the smallest length of a value that is searched for in squeezed text,
+// in bytes without separators. Shorter values occur there by chance.
 const shortestSqueezed = 8
 
-// pattern is one text to look for.
+// pattern is one text to search for.
 type pattern struct {
 	text  string
 	value int // index of the value
 	form  Form
 }
 
-// patterns are what to look for, by the text in which to do so.
+// patterns holds the texts to search for, by the form of the searched text.
 type patterns struct {
-	folded   []pattern // one case
-	encoded  []pattern // as it is
-	squeezed []pattern // letters and digits alone
+	folded   []pattern // for text in one case
+	encoded  []pattern // for unchanged text
+	squeezed []pattern // for letters and digits only
 }
 
-// and returns the patterns with those of one value more. p does not change.
+// and returns the patterns with the patterns of one more value. p does not change.
 func (p patterns) and(value int, secret string) patterns {
 	p.folded = append(p.folded, pattern{fold(secret), value, Verbatim})
 	if len(secret) >= shortestEncoded/2 {
@@ -69,7 +68,7 @@ func (p patterns) and(value int, secret string) patterns {
 	return p
 }
 
-// squeezedPatterns are the forms in which a value can stand in squeezed text.
+// squeezedPatterns returns the forms of a value in squeezed text.
 func squeezedPatterns(value int, secret string) []pattern {
 	var out []pattern
 	seen := make(map[string]bool)
@@ -93,8 +92,8 @@ func squeezedPatterns(value int, secret string) []pattern {
 	return out
 }
 
-// sieve makes the sieve of all patterns: where a text has one of them, its
-// squeezed form has that one's.
+// sieve returns the sieve of all patterns. If a text holds a pattern, its squeezed form
+// holds the squeezed pattern.
 func (p patterns) sieve() *sieve {
 	var all [][]byte
 	for _, one := range slices.Concat(p.folded, p.encoded) {
@@ -139,16 +138,15 @@ func base32Cores(secret string) []string {
 	return out
 }
 
-// base64Cores returns the characters that base64 of any text holding the secret
-// must contain: for each of the three alignments those that depend on the secret
-// alone, in both alphabets.
+// base64Cores returns characters that the base64 of any text with the secret must contain.
+// For each of the three alignments, these characters depend only on the secret. Both
+// alphabets are included.
 func base64Cores(secret string) []string {
 	var out []string
 	buffer := append([]byte{0, 0}, secret...)
 	for shift := range 3 {
 		std := base64.RawStdEncoding.EncodeToString(buffer[2-shift:])
-		// The first character that owes nothing to the bytes in front, and the
-		// last that owes nothing to those behind.
+		// The first and the last character that depend on no other bytes than the secret's.
 		from := (shift*8 + 5) / 6
 		to := (shift + len(secret)) * 8 / 6
 		if from >= to {
@@ -163,13 +161,13 @@ func base64Cores(secret string) []string {
 	return out
 }
 
-// fold maps a text to one case. Bytes that are not UTF-8 stay.
+// fold maps a text to one case. Bytes that are not UTF-8 stay unchanged.
 func fold(s string) string {
 	v := foldView(view{text: s})
 	return v.text
 }
 
-// foldRune returns the same rune for all that differ in case only.
+// foldRune returns the same rune for all runes that differ only in case.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {

@@ -13,9 +13,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// Value is one value to withhold, made by [Withhold]. No way of printing or
-// encoding one shows the secret, also not as a field of another type: it stands
-// behind a function, which fmt and the encoders do not call.
+// Value is one value to withhold, made by [Withhold]. No printed or encoded form shows the
+// secret, even as a field of another type. The secret is inside a function, and fmt and the
+// encoders do not call functions.
 type Value struct{ rule func() rule }
 
 type rule struct {
@@ -24,9 +24,9 @@ type rule struct {
 	reason    string
 }
 
-// Withhold says that the bytes of secret must not appear anywhere. PolicyRef
-// names the policy that withholds them and is shown in their place; reason is
-// the redaction fact's, e.g. "secret" or "privacy". All three are needed, and
+// Withhold returns a Value for a secret whose bytes must not be published. PolicyRef names
+// the policy that withholds the secret and is shown in the placeholder. Reason is the
+// reason in the redaction fact, e.g. "secret" or "privacy". All three are required, and
 // [New] checks them.
 func Withhold(secret, policyRef, reason string) Value {
 	r := rule{secret, policyRef, reason}
@@ -50,42 +50,40 @@ func (Value) MarshalText() ([]byte, error) { return []byte(hiddenValue), nil }
 // LogValue logs a constant.
 func (Value) LogValue() slog.Value { return slog.StringValue(hiddenValue) }
 
-// Guard finds values that must be withheld. It is immutable, so it is safe for
-// concurrent use; [Guard.With] gives a larger one. A nil Guard withholds
-// nothing. The values are held in memory only, and no way of printing or
-// encoding a Guard shows them.
+// Guard finds values that must be withheld. A Guard is immutable and so safe for concurrent
+// use; [Guard.With] returns a larger one. A nil Guard withholds nothing. The values are
+// only in memory, and no printed or encoded form of a Guard shows them.
 type Guard struct{ get func() *held }
 
-// held stands behind a function: where fmt cannot call a method, it follows
-// pointers, but never calls a function.
+// held is inside a function. If fmt cannot call a method, fmt follows pointers, but fmt
+// never calls a function.
 type held struct {
 	values     []rule
 	exact      map[string]int // by secret
 	refs       map[string]bool
-	longestRef int // bytes
+	longestRef int // in bytes
 	patterns   patterns
-	compiled   int // values whose patterns are in patterns
+	compiled   int // number of values whose patterns are in patterns
 	indexes
-	spaces bool // some value has a space, which a form encodes as "+"
+	spaces bool // whether a value has a space, which one form encodes as "+"
 
-	fingerprinter *fingerprint.Hasher   // nil makes none
-	fingerprints  []*schema.Fingerprint // of values
+	fingerprinter *fingerprint.Hasher   // nil computes no fingerprints
+	fingerprints  []*schema.Fingerprint // by value
 }
 
-// indexes find the values in each form of a text.
+// indexes hold the patterns of the values for each form of a text.
 type indexes struct {
 	folded   *index // on case-folded text
-	encoded  *index // on text as it is
+	encoded  *index // on unchanged text
 	squeezed *index // on squeezed text
-	sieve    *sieve // on squeezed text, of all three
+	sieve    *sieve // on squeezed text, for all three
 }
 
-// New returns a guard for the values. A value that is given twice counts once,
-// the first policy wins. The error is a [*ValueError], and says nothing about
-// the secret.
+// New returns a guard for the values. A repeated value counts once, with its first policy.
+// The error is a [*ValueError] and holds no part of the secret.
 func New(values ...Value) (*Guard, error) { return (*Guard)(nil).With(values...) }
 
-// With returns a guard for the values of g and these. g does not change.
+// With returns a guard for the values of g and the new values. g does not change.
 func (g *Guard) With(values ...Value) (*Guard, error) {
 	h := &held{exact: map[string]int{}, refs: map[string]bool{}}
 	if g != nil && g.get != nil {
@@ -107,7 +105,7 @@ func (g *Guard) With(values ...Value) (*Guard, error) {
 	h.values = h.unique()
 	for i, v := range h.values {
 		if at := h.refNaming(v.secret); at != "" {
-			return nil, &ValueError{Index: i, Problem: "is part of a policy ref, which would publish it"}
+			return nil, &ValueError{Index: i, Problem: "is part of a policy ref, which would publish it; use another policy ref"}
 		}
 	}
 	h.compile()
@@ -115,10 +113,10 @@ func (g *Guard) With(values ...Value) (*Guard, error) {
 	return &Guard{get: func() *held { return h }}, nil
 }
 
-// held returns what the guard holds, which must not be nothing.
+// held returns the content of the guard. The guard must not be nil.
 func (g *Guard) held() *held { return g.get() }
 
-// unique drops values that were given before, and fills exact and refs.
+// unique drops repeated values, and fills exact and refs.
 func (h *held) unique() []rule {
 	var out []rule
 	for _, v := range h.values {
@@ -133,8 +131,8 @@ func (h *held) unique() []rule {
 	return out
 }
 
-// shortestNamed is the length from which a value must not stand in a policy ref.
-// A shorter one, such as a PIN of one digit, may do so by chance.
+// shortestNamed is the smallest length of a value that must not be in a policy ref. A
+// shorter value, such as a PIN of one digit, may be in a policy ref by chance.
 const shortestNamed = 4
 
 func (h *held) refNaming(secret string) string {
@@ -150,8 +148,7 @@ func (h *held) refNaming(secret string) string {
 	return ""
 }
 
-// compile makes the indexes. The patterns of the first values may be there
-// already.
+// compile makes the indexes. The patterns of the first values may already exist.
 func (h *held) compile() {
 	for i := h.compiled; i < len(h.values); i++ {
 		h.patterns = h.patterns.and(i, h.values[i].secret)
@@ -171,18 +168,18 @@ func (v rule) validate(i int) error {
 	case v.reason == "":
 		return &ValueError{Index: i, Problem: "has no reason"}
 	case !utf8.ValidString(v.policyRef) || strings.ContainsFunc(v.policyRef, unprintable):
-		return &ValueError{Index: i, Problem: `has a policy ref with a control character, one of "\[]%, or bytes that are not UTF-8`}
+		return &ValueError{Index: i, Problem: `has a policy ref with a control character, one of "\[]%, or bytes that are not UTF-8; use another policy ref`}
 	}
 	return nil
 }
 
-// unprintable reports what a placeholder must not hold, so that it needs no
-// escape in JSON and its end is found.
+// unprintable reports whether a placeholder must not hold r. Other characters need no
+// escape in JSON and do not hide the end of the placeholder.
 func unprintable(r rune) bool {
 	return !unicode.IsPrint(r) || strings.ContainsRune(`"\[]%`, r)
 }
 
-// Len returns how many values the guard holds.
+// Len returns the number of values in the guard.
 func (g *Guard) Len() int {
 	if g == nil || g.get == nil {
 		return 0
@@ -190,10 +187,10 @@ func (g *Guard) Len() int {
 	return len(g.held().values)
 }
 
-// ValueError says which value a guard refused. It holds no part of the value.
+// ValueError names the value that a guard refused. A ValueError holds no part of the value.
 type ValueError struct {
-	Index   int    // among the values given
-	Problem string // the end of a sentence
+	Index   int    // index in the list of given values
+	Problem string // end of the sentence
 }
 
 // Error names the value by its index.
@@ -201,7 +198,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("value %d to withhold %s", e.Index, e.Problem)
 }
 
-// String returns how many values are held.
+// String returns the number of values in the guard.
 func (g *Guard) String() string { return fmt.Sprintf("redact.Guard(%d values)", g.Len()) }
 
 // GoString is String.

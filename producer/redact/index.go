@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// index finds any of many patterns in one pass over a text: the first four bytes
-// at each position are looked up in a bit set, and only where that says "maybe"
-// are patterns compared.
+// index finds any of many patterns in one pass over a text. index looks up the first four
+// bytes at each position in a bit set. If the bit is set, it compares the patterns.
 type index struct {
 	maybe  [1 << 10]uint64      // 65,536 bits, by a hash of four bytes
 	byHead map[uint32][]pattern // by the first four bytes

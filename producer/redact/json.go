@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// ErrJSON says that the document to mask is not one JSON value. It is permanent.
+// ErrJSON means that the document to mask is not one JSON value. The error is permanent.
 var ErrJSON = errors.New("mask JSON: not a JSON value")
 
-// MaskJSON masks every string of a JSON value, names of members included, and
-// every number of at least 8 digits that is a withheld value as it stands. A
-// value that is split over strings which follow one another is masked in each.
-// All other bytes stay as they are, and a document without hits is returned
-// unchanged. The result is JSON again: a masked number becomes a string, and a
-// masked name that would stand in the document twice gets a number
-// ("[redacted:p]#2").
+// MaskJSON masks every string of a JSON value, including names of members. MaskJSON also
+// masks every number of at least 8 digits that is equal to a withheld value. A value that
+// is split over strings in sequence is masked in each of them. All other bytes stay
+// unchanged, and a document without hits is returned unchanged.
 //
-// The error is [ErrJSON], which quotes nothing of the document.
+// The result is valid JSON. A masked number becomes a string. If a masked name would be in
+// one object twice, the name gets a number ("[redacted:p]#2"). The error is [ErrJSON] and
+// quotes no part of the document.
 func (g *Guard) MaskJSON(data []byte) ([]byte, []Hit, error) {
 	if !json.Valid(data) {
 		return nil, nil, ErrJSON
@@ -28,9 +27,9 @@ func (g *Guard) MaskJSON(data []byte) ([]byte, []Hit, error) {
 	return g.MaskEncoded(data)
 }
 
-// MaskEncoded is [Guard.MaskJSON] for what an encoder of JSON just made. Where
-// nothing is found, the nesting and the punctuation of the document are not
-// checked; what it is used on besides, no value passes it.
+// MaskEncoded is [Guard.MaskJSON] for the output of a JSON encoder. For a document without
+// hits, the nesting and the punctuation are not checked. No value passes in any other
+// input.
 func (g *Guard) MaskEncoded(data []byte) ([]byte, []Hit, error) {
 	if g.Len() == 0 || g.held().surelyCleanJSON(data) {
 		return data, nil, nil
@@ -41,7 +40,7 @@ func (g *Guard) MaskEncoded(data []byte) ([]byte, []Hit, error) {
 	return g.held().maskJSON(data)
 }
 
-// maskJSON is MaskJSON by the search proper. The document is known to be valid.
+// maskJSON is MaskJSON by the full search. The document must be valid.
 func (h *held) maskJSON(data []byte) ([]byte, []Hit, error) {
 	w := &walker{held: h, doc: string(data)}
 	w.value("")
@@ -53,22 +52,22 @@ func (h *held) maskJSON(data []byte) ([]byte, []Hit, error) {
 	return out, hits, nil
 }
 
-// walker goes once through a document that is known to be valid.
+// walker reads a valid document once.
 type walker struct {
 	held   *held
 	doc    string
-	pos    int // next byte to read
+	pos    int // position of the next byte
 	places []place
-	names  map[string]bool // masked names so far
+	names  map[string]bool // all masked names
 }
 
-// place is a string, without its quotes, or a number of the document.
+// place is a string of the document, without its quotes, or a number.
 type place struct {
 	start, end int
 	path       string
 	key        bool
-	hits       []Hit  // by offsets in the document
-	with       string // what stands there once masked; of a value only if it is a number
+	hits       []Hit  // with offsets in the document
+	with       string // masked text; for a value, set only if the value is a number
 }
 
 func (w *walker) space() {
@@ -146,7 +145,7 @@ func (w *walker) text(path string) {
 	w.places = append(w.places, p)
 }
 
-// name reads the name of a member and returns what stands for it in a path.
+// name reads the name of a member and returns its form in a path.
 func (w *walker) name(path string) string {
 	p := w.literal()
 	if len(p.hits) == 0 {
@@ -175,11 +174,11 @@ func (w *walker) number(path string) {
 	w.places = append(w.places, p)
 }
 
-// shortestNumber is how many digits a number has at least that is looked for. A
-// shorter one cannot be told from a count.
+// shortestNumber is the smallest number of digits of a number that is checked. A shorter
+// number can be a count.
 const shortestNumber = 8
 
-// number returns which value a JSON number is.
+// number returns the index of the value that a JSON number is equal to.
 func (h *held) number(token []byte) (value int, withheld bool) {
 	if len(token) < shortestNumber || !numeric(token[0]) {
 		return 0, false
@@ -220,7 +219,7 @@ func (w *walker) masked() ([]byte, []Hit) {
 	return out.Bytes(), hits
 }
 
-// moved returns the hits with their offsets moved.
+// moved returns the hits with changed offsets.
 func moved(hits []Hit, by int) []Hit {
 	out := slices.Clone(hits)
 	for i := range out {
@@ -229,7 +228,7 @@ func moved(hits []Hit, by int) []Hit {
 	return out
 }
 
-// unique keeps two members from getting the same name.
+// unique returns a different name for each member.
 func (w *walker) unique(name string) string {
 	out := name
 	for n := 2; w.names[out] || strings.Contains(w.doc, `"`+out+`"`); n++ {

@@ -8,22 +8,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Hit is one place where a withheld value was found. It holds no part of it.
+// Hit is one place where a withheld value was found. A Hit holds no part of the value.
 type Hit struct {
 	PolicyRef string
 	Reason    string
 	Form      Form
-	// Start and End are byte offsets in the text that was checked; in JSON, in
-	// the whole document.
+	// Start and End are byte offsets in the checked text. In JSON, the checked text is the
+	// whole document.
 	Start, End int
-	// Path is the JSON Pointer of the string or number, with what is masked in
-	// names masked there too. A hit in a name has the path of its member. Empty
-	// for plain text and for a document that is a single string.
+	// Path is the JSON Pointer of the string or number; values in names are also masked
+	// there. A hit in a name has the path of its member. Empty for plain text and for a
+	// document that is a single string.
 	Path string
-	// Key is true when the hit is in the name of a member.
+	// Key is true if the hit is in the name of a member.
 	Key bool
-	// Fingerprint is that of the value, which is not to be changed. Nil for one of
-	// fewer than 8 bytes, and where the guard is not [Guard.Fingerprinted].
+	// Fingerprint is the fingerprint of the value; do not change it. Nil for a value of
+	// fewer than 8 bytes, and if the guard is not [Guard.Fingerprinted].
 	Fingerprint *schema.Fingerprint
 
 	value int
@@ -34,11 +34,11 @@ const (
 	placeholderEnd   = "]"
 )
 
-// Placeholder returns what stands in place of a value: [redacted:<policy ref>].
+// Placeholder returns the text that replaces a value: [redacted:<policy ref>].
 func Placeholder(policyRef string) string { return placeholderStart + policyRef + placeholderEnd }
 
-// Check finds the withheld values in a text, in order. A placeholder of one of
-// the guard's policies is not searched, so a masked text has no hits.
+// Check returns the withheld values in a text, in order. Placeholders of the guard's
+// policies are not searched, so a masked text has no hits.
 func (g *Guard) Check(text string) []Hit {
 	if g.Len() == 0 || text == "" || g.held().surelyClean(text) {
 		return nil
@@ -46,10 +46,10 @@ func (g *Guard) Check(text string) []Hit {
 	return g.held().find(text, false)
 }
 
-// Mask replaces every withheld value in a text with its placeholder and reports
-// what it found. Overlapping values become one placeholder, of the one that
-// starts first and is longest. What comes out has no hits. Text without hits is
-// returned as it is.
+// Mask replaces every withheld value in a text by its placeholder and returns the hits.
+// Overlapping values become one placeholder: the placeholder of the first value, and among
+// values with the same start of the longest. The result has no hits. Text without hits is
+// returned unchanged.
 func (g *Guard) Mask(text string) (string, []Hit) {
 	hits := g.Check(text)
 	if len(hits) == 0 {
@@ -58,7 +58,7 @@ func (g *Guard) Mask(text string) (string, []Hit) {
 	return g.held().replace(text, hits, false), hits
 }
 
-// replace puts placeholders in the place of the hits, which must be sorted.
+// replace replaces the hits by placeholders. The hits must be sorted.
 func (h *held) replace(text string, hits []Hit, literal bool) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -76,14 +76,14 @@ func (h *held) replace(text string, hits []Hit, literal bool) string {
 	b.WriteString(text[from:])
 	masked := b.String()
 	if len(h.find(masked, literal)) > 0 {
-		// A placeholder and its surroundings happen to make up a value.
+		// A placeholder and the text around it form a value by chance.
 		return Placeholder(hits[0].PolicyRef)
 	}
 	return masked
 }
 
-// find returns the hits in a text or in the inside of a JSON literal, sorted by
-// start, longest first, each place once for each value.
+// find returns the hits in a text or in the inside of a JSON literal. The hits are sorted
+// by start, longest first. Each place is listed once for each value.
 func (h *held) find(text string, literal bool) []Hit {
 	var hits []Hit
 	for _, v := range h.views(text, literal) {
@@ -99,8 +99,8 @@ func (h *held) find(text string, literal bool) []Hit {
 	return distinct(hits)
 }
 
-// byStart orders hits by where they start, the longest first, and of the same
-// place the form that says most first.
+// byStart orders hits by their start. Among hits with the same start, the longest is first.
+// Among hits in the same place, the most specific form is first.
 func byStart(a, b Hit) int {
 	vague := func(h Hit) int {
 		if h.Form == Separated {
@@ -111,10 +111,10 @@ func byStart(a, b Hit) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.value, b.value), vague(a)-vague(b))
 }
 
-// distinct leaves out a hit that lies within another of the same value. The hits
-// must be sorted.
+// distinct removes hits that are within another hit of the same value. The hits must be
+// sorted.
 func distinct(hits []Hit) []Hit {
-	ends := make(map[int]int) // of the hits so far, by value
+	ends := make(map[int]int) // ends of earlier hits, by value
 	return slices.DeleteFunc(hits, func(hit Hit) bool {
 		within := hit.End <= ends[hit.value]
 		ends[hit.value] = max(ends[hit.value], hit.End)
@@ -132,9 +132,9 @@ func (h *held) search(hits []Hit, text string, v view) []Hit {
 	})
 }
 
-// scan adds the hits of one index in what a reading of the text is searched as;
-// span finds the way back to the text. Overlapping hits of the same pattern grow
-// into one, so that a repetitive text has few.
+// scan adds the hits of one index in the searched form of a reading of the text. Span maps
+// offsets back to the text. Overlapping hits of the same pattern become one, so a
+// repetitive text has few.
 func (h *held) scan(hits []Hit, text string, v view, x *index, searched string, span func(start, end int) (int, int)) []Hit {
 	var last map[pattern]int
 	x.scan(searched, func(p pattern, start int) {
@@ -163,7 +163,7 @@ func (h *held) hit(text string, v view, p pattern, start, end int) Hit {
 	return h.found(p.value, form, start, end)
 }
 
-// found is the hit of a value.
+// found returns the hit of a value.
 func (h *held) found(value int, form Form, start, end int) Hit {
 	v := h.values[value]
 	return Hit{
@@ -172,8 +172,8 @@ func (h *held) found(value int, form Form, start, end int) Hit {
 	}
 }
 
-// placeholders returns where placeholders of the policies stand in a text: what
-// is there is the policy's name, and not searched.
+// placeholders returns the places of the policies' placeholders in a text. Placeholders
+// hold the policy's name and are not searched.
 func (h *held) placeholders(text string) [][2]int {
 	var spans [][2]int
 	for from := 0; ; {
@@ -190,7 +190,7 @@ func (h *held) placeholders(text string) [][2]int {
 	}
 }
 
-// outside drops the hits that lie within one of the spans, which are in order.
+// outside drops the hits within the spans. The spans are in order.
 func outside(hits []Hit, spans [][2]int) []Hit {
 	if len(spans) == 0 {
 		return hits

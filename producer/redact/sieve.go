@@ -9,27 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// sieve says of most texts without hits that they have none, in one pass and
-// without allocating. It squeezes the text and looks for the squeezed patterns in
-// all forms at once: by the last bytes of each in a bit set, and only where that
-// says "maybe" by comparing. Where it is not sure, it says so, and the search
-// proper decides.
+// sieve detects most texts without hits in one pass and without allocating. The sieve
+// squeezes the text and searches for the squeezed patterns in all forms together. sieve
+// looks up the last bytes of each pattern in a bit set and compares only after a match. If
+// the result is not sure, the full search decides.
 //
 //	{"title":"Read a.go","note":"a b","tokens":12345678}
-//	         └──────────────────┬─┘           └── compared as it stands
+//	         └──────────────────┬─┘           └── compared unchanged
 //	                      readagoab           the values of a document are one text,
-//	                                          so what is split over two is there, too
+//	                                          which also holds values that are split over two
 type sieve struct {
-	width  int      // bytes looked at, the shortest pattern's or windowLen; 0 if it cannot tell anything
+	width  int      // window in bytes: the shortest pattern or windowLen; 0 disables the sieve
 	maybe  []uint64 // bits, by a hash of the last bytes
-	shift  int      // makes a hash of len(maybe)*64 values
+	shift  int      // maps a hash to len(maybe)*64 bits
 	byTail map[uint64][][]byte
 }
 
 const (
 	windowLen   = 8
-	bitsAPiece  = 32 // of the bit set, for each pattern
-	leastWindow = 2  // a shorter one is everywhere
+	bitsAPiece  = 32 // bits in the set for each pattern
+	leastWindow = 2  // a shorter window matches everywhere
 )
 
 // newSieve makes a sieve of squeezed patterns.
@@ -52,15 +51,15 @@ func newSieve(patterns [][]byte) *sieve {
 	return s
 }
 
-// window reads the last bytes of a text of at least windowLen.
+// window reads the last bytes of a text of at least windowLen bytes.
 func (s *sieve) window(text []byte) uint64 {
 	return binary.LittleEndian.Uint64(text[len(text)-windowLen:]) >> (8 * (windowLen - s.width))
 }
 
 func hash(window uint64) uint64 { return window * 0x9E3779B97F4A7C15 }
 
-// finds reports whether a pattern stands in the text, which begins with
-// windowLen bytes that are in none.
+// finds reports whether a pattern is in the text. The text begins with windowLen bytes that
+// are in no pattern.
 func (s *sieve) finds(text []byte) bool {
 	drop := 8 * (windowLen - s.width) & 63
 	shift, last := s.shift&63, uint64(len(s.maybe)-1)
@@ -82,8 +81,8 @@ func (s *sieve) finds(text []byte) bool {
 // sieving is the memory of one pass.
 type sieving struct {
 	held   *held
-	values []byte // squeezed, behind windowLen bytes of nothing
-	names  []byte // of members; also squeezed, with a byte between any two
+	values []byte // squeezed, after windowLen bytes of nothing
+	names  []byte // names of members; also squeezed, with a byte between any two
 	plain  []byte // a string without JSON's escapes
 }
 
@@ -99,10 +98,10 @@ func startSieving(h *held, size int) *sieving {
 	return s
 }
 
-// nothing stands in no pattern.
+// nothing is a text that no pattern holds.
 var nothing [windowLen]byte
 
-// largestKept is the memory that a pass leaves for the next.
+// largestKept is the largest memory, in bytes, that a pass keeps for the next.
 const largestKept = 1 << 20
 
 func (s *sieving) done() {
@@ -112,7 +111,7 @@ func (s *sieving) done() {
 	}
 }
 
-// surelyClean reports that a text has no hits; false is "perhaps".
+// surelyClean reports whether a text certainly has no hits; false means "perhaps a hit".
 func (h *held) surelyClean(text string) bool {
 	if h.sieve.width == 0 {
 		return false
@@ -126,8 +125,8 @@ func (h *held) surelyClean(text string) bool {
 	return !h.sieve.finds(s.values)
 }
 
-// surelyCleanJSON reports that no string, name or number of a document has hits,
-// and that nothing else stands in it but punctuation, true, false and null.
+// surelyCleanJSON reports whether no string, name or number of a document has hits.
+// Everything else must be punctuation, true, false or null.
 func (h *held) surelyCleanJSON(doc []byte) bool {
 	if h.sieve.width == 0 {
 		return false
@@ -155,7 +154,7 @@ func (h *held) surelyCleanJSON(doc []byte) bool {
 
 var words = [...][]byte{[]byte("true"), []byte("false"), []byte("null")}
 
-// word returns which of JSON's words doc begins with.
+// word returns the JSON word that doc begins with.
 func word(doc []byte) []byte {
 	for _, w := range words {
 		if bytes.HasPrefix(doc, w) {
@@ -165,8 +164,8 @@ func word(doc []byte) []byte {
 	return nil
 }
 
-// number returns the length of the number at the start of doc, and 0 if it is
-// none or to be withheld.
+// number returns the length of the number at the start of doc. number returns 0 for text
+// that is not a number and for a withheld number.
 func (s *sieving) number(doc []byte) int {
 	n := 0
 	for n < len(doc) && numeric(doc[n]) {
@@ -178,8 +177,8 @@ func (s *sieving) number(doc []byte) int {
 	return n
 }
 
-// literal takes in the JSON string at the start of doc and returns its length
-// with the quotes; 0 is "perhaps a hit".
+// literal adds the JSON string at the start of doc and returns its length with the quotes;
+// 0 means "perhaps a hit".
 func (s *sieving) literal(doc []byte) int {
 	before := len(s.values)
 	end := 1 + s.run(doc[1:], layers|quote)
@@ -206,8 +205,8 @@ func (s *sieving) literal(doc []byte) int {
 	return end + 1
 }
 
-// run takes in the bytes of text in front of the first with one of the traits,
-// and returns how many those are.
+// run adds the bytes of text before the first byte with one of the traits, and returns
+// their number.
 func (s *sieving) run(text []byte, stop traits) int {
 	s.values = slices.Grow(s.values, len(text)+1)
 	to := s.values[len(s.values) : len(s.values)+len(text)+1]
@@ -224,8 +223,8 @@ func (s *sieving) run(text []byte, stop traits) int {
 	return at
 }
 
-// closingQuote returns where the string ends of which doc[at] is a byte or the
-// start of an escape; 0 if it does not.
+// closingQuote returns the end of the string in which doc[at] is a byte or the start of an
+// escape. closingQuote returns 0 without an end.
 func closingQuote(doc []byte, at int) int {
 	for ; at < len(doc); at++ {
 		switch doc[at] {
@@ -238,8 +237,8 @@ func closingQuote(doc []byte, at int) int {
 	return 0
 }
 
-// escaped takes in the inside of a literal without its escapes, and reports
-// whether there are layers below them.
+// escaped adds the inside of a literal without its escapes. escaped reports whether other
+// layers are below the escapes.
 func (s *sieving) escaped(inside []byte) bool {
 	s.plain = s.plain[:0]
 	for at := 0; at < len(inside); {
@@ -259,8 +258,8 @@ func (s *sieving) escaped(inside []byte) bool {
 	return s.text(s.plain)
 }
 
-// text takes in a text, and reports whether layers of encoding can be taken off
-// it, so that the search proper must be asked, too.
+// text adds a text. text reports whether layers of encoding can be decoded, because then
+// the full search is also needed.
 func (s *sieving) text(text []byte) (layered bool) {
 	for at := s.run(text, layers); at < len(text); at += s.run(text[at:], layers) {
 		if text[at] < utf8.RuneSelf {

@@ -2,16 +2,15 @@ package redact
 
 import "slices"
 
-// joined is the text of a document's string values one after another, squeezed.
+// joined is the squeezed text of all string values of a document, in order.
 type joined struct {
 	text []byte
-	from []int32 // where in the document each byte comes from
+	from []int32 // offset in the document of each byte
 	to   []int32
-	of   []int32 // the place that has it
+	of   []int32 // place of each byte
 }
 
-// put appends the text of a place, and a byte that is in no value where a
-// placeholder stands.
+// put appends the text of a place. A placeholder becomes a byte that is in no value.
 func (j *joined) put(h *held, doc string, of int, p place) {
 	inside := doc[p.start:p.end]
 	v := literalView(inside)
@@ -26,7 +25,7 @@ func (j *joined) put(h *held, doc string, of int, p place) {
 	}
 }
 
-// findSplit adds hits for values of which each place has a part.
+// findSplit adds hits for values with parts in several places.
 func (w *walker) findSplit() {
 	var j joined
 	for i, p := range w.places {
@@ -49,7 +48,7 @@ func (w *walker) findSplit() {
 	})
 }
 
-// addSplit adds a hit for the part of a pattern that stands in one place.
+// addSplit adds a hit for the part of a pattern in one place.
 func (w *walker) addSplit(p pattern, j joined, start, end int) {
 	at := &w.places[j.of[start]]
 	at.hits = append(at.hits, w.held.found(p.value, Split, int(j.from[start]), int(j.to[end-1])))

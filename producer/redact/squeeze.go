@@ -5,18 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// Squeezed text is what is left of a text without what can be put between its
-// letters: one case, one width, letters and digits alone. "S-k_1" and "ｓｋ１" are
-// both "sk1". A value that stands in a text in any case and with any separators
-// stands in the squeezed text, as do the letters of its encodings.
+// Squeezed text has one case, one width, and only letters and digits. "S-k_1" and "ｓｋ１" are
+// both "sk1". If a text holds a value in any case and with any separators, its squeezed
+// text holds the squeezed value. The same is true for the letters of the value's encodings.
 
-// A traits value says how a byte of ASCII is squeezed: its one case, and whether
-// it stays. Other bytes cannot be read alone.
+// A traits value describes the squeezing of an ASCII byte: its one case, and whether the
+// byte stays. Other bytes need their whole rune.
 type traits uint16
 
 const (
-	stays  traits = 1 << 8  // the low bits are its one case
-	layers traits = 1 << 9  // may stand for something else, or is not ASCII
+	stays  traits = 1 << 8  // the low bits are the byte in one case
+	layers traits = 1 << 9  // may begin an encoded character, or is not ASCII
 	quote  traits = 1 << 10 // ends a string in JSON
 )
 
@@ -54,7 +53,7 @@ func squeeze(text string) squeezed {
 	return s
 }
 
-// thin is squeeze for who needs not know where the bytes come from.
+// thin is squeeze without the places of the bytes.
 func thin(text string) []byte {
 	out := make([]byte, 0, len(text))
 	for n := 0; len(text) > 0; text = text[n:] {
@@ -63,15 +62,15 @@ func thin(text string) []byte {
 	return out
 }
 
-// span returns the bytes of the text that bytes from start to end come from.
+// span returns the bytes of the text from which the squeezed bytes from start to end come.
 func (s squeezed) span(text string, start, end int) (from, to int) {
 	last := int(s.at[end-1])
 	_, n := utf8.DecodeRuneInString(text[last:])
 	return int(s.at[start]), last + n
 }
 
-// appendSqueezed appends what stays of the first rune of text and returns the
-// rune's length.
+// appendSqueezed appends the squeezed form of the first rune of text and returns the rune's
+// length.
 func appendSqueezed[T string | []byte](to []byte, text T) ([]byte, int) {
 	if t := traitsOf[text[0]]; text[0] < utf8.RuneSelf {
 		if t&stays != 0 {

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// view is a reading of a text: the text itself, or what is left when a layer of
-// encoding is taken off. Byte i of the view comes from byte at[i] of the text,
-// and at has one element more than the view has bytes. A nil at is the identity.
+// view is a reading of a text: the text itself, or the text with a layer of encoding
+// decoded. Byte i of the view comes from byte at[i] of the text. at has one element more
+// than the view has bytes. A nil at is the identity.
 type view struct {
 	text string
 	at   []int32
-	form Form // the layer taken off last; empty for the text itself
+	form Form // last decoded layer; empty for the text itself
 }
 
 func (v view) source(i int) int {
@@ -23,8 +23,8 @@ func (v view) source(i int) int {
 	return int(v.at[i])
 }
 
-// span returns the bytes of the text that bytes from start to end of the view
-// come from. What is encoded as one stays whole.
+// span returns the bytes of the text from which the view's bytes from start to end come. An
+// encoded character stays whole.
 func (v view) span(start, end int) (from, to int) {
 	if v.at == nil {
 		return start, end
@@ -36,11 +36,11 @@ func (v view) span(start, end int) (from, to int) {
 	return int(v.at[start]), int(v.at[end])
 }
 
-// depth is how many layers of encoding are taken off.
+// depth is the largest number of encoding layers that are decoded.
 const depth = 3
 
-// views returns the readings of a text. Inside a JSON literal the first reading
-// is the decoded one, so that no hit begins in the middle of an escape.
+// views returns the readings of a text. For a JSON literal the first reading is the decoded
+// literal, so no hit begins inside of an escape.
 func (h *held) views(text string, literal bool) []view {
 	out := []view{{text: text}}
 	if literal {
@@ -70,7 +70,7 @@ func (h *held) views(text string, literal bool) []view {
 	return out
 }
 
-// literalView is what the inside of a JSON literal says.
+// literalView returns the decoded inside of a JSON literal.
 func literalView(inside string) view {
 	v, ok := unescape(view{text: inside})
 	if !ok {
@@ -104,7 +104,7 @@ func (w *rewriter) done(form Form) view {
 	return view{text: string(w.text), at: w.at, form: form}
 }
 
-// foldView maps the view to one case. Text that has one already costs nothing.
+// foldView maps the view to one case. Text that already has one case needs no copy.
 func foldView(v view) view {
 	i := 0
 	for i < len(v.text) && v.text[i] < utf8.RuneSelf && !('A' <= v.text[i] && v.text[i] <= 'Z') {
@@ -138,8 +138,8 @@ func ascii(s string) bool {
 	return true
 }
 
-// unpercent takes percent-encoding off, and reads "+" as a space where form is
-// set. It returns false where there is nothing to take off.
+// unpercent decodes percent-encoding. If form is set, it also decodes "+" as a space.
+// unpercent returns false if nothing was decoded.
 func unpercent(v view, form bool) (view, bool) {
 	if !strings.Contains(v.text, "%") && !form {
 		return view{}, false
@@ -165,8 +165,8 @@ func unpercent(v view, form bool) (view, bool) {
 	return w.done(URL), changed
 }
 
-// unescape takes backslash escapes off: those of JSON, and \xHH. It returns
-// false where there is nothing to take off.
+// unescape decodes backslash escapes: JSON's escapes and \xHH. unescape returns false if
+// nothing was decoded.
 func unescape(v view) (view, bool) {
 	if !strings.Contains(v.text, `\`) {
 		return view{}, false
@@ -186,8 +186,8 @@ func unescape(v view) (view, bool) {
 	return w.done(Escaped), changed
 }
 
-// appendEscape decodes the escape at the start of s and returns its length; 0
-// where s starts with none.
+// appendEscape decodes the escape at the start of s and returns its length. appendEscape
+// returns 0 if s starts with no escape.
 func appendEscape[T string | []byte](to []byte, s T) ([]byte, int) {
 	if len(s) < 2 || s[0] != '\\' {
 		return to, 0
@@ -217,8 +217,8 @@ func appendEscape[T string | []byte](to []byte, s T) ([]byte, int) {
 	return to, 0
 }
 
-// unentity takes HTML's character references off. It returns false where there
-// is nothing to take off.
+// unentity decodes HTML's character references. unentity returns false if nothing was
+// decoded.
 func unentity(v view) (view, bool) {
 	if !strings.Contains(v.text, "&") {
 		return view{}, false
@@ -237,11 +237,11 @@ func unentity(v view) (view, bool) {
 	return w.done(Entity), changed
 }
 
-// longestEntity is in bytes, from "&" to ";".
+// longestEntity is the largest length in bytes, from "&" to ";".
 const longestEntity = 12
 
-// entity decodes the character reference at the start of s and returns its
-// length; 0 where s starts with none.
+// entity decodes the character reference at the start of s and returns its length. entity
+// returns 0 if s starts with no reference.
 func entity(s string) (decoded string, n int) {
 	if s[0] != '&' {
 		return "", 0
@@ -256,7 +256,7 @@ func entity(s string) (decoded string, n int) {
 	return decoded, n
 }
 
-// startsLayer reports whether a layer of encoding can be taken off the start.
+// startsLayer reports whether an encoding layer can be decoded at the start of text.
 func startsLayer(text []byte) bool {
 	switch text[0] {
 	case '\\':

@@ -1,40 +1,34 @@
-// Package secrets finds secrets that nobody named, such as API keys and private
-// keys, by the rules of gitleaks. A runtime opts into it:
+// Package secrets finds secrets that are not configured, such as API keys and private keys,
+// by the rules of gitleaks. A runtime enables it:
 //
 //	rules, err := secrets.New()
 //	config := producer.DefaultConfig(nc)
 //	config.Detector = rules
 //
-// What a rule finds is masked as [redacted:policy:secret-detection/<rule id>],
-// with a redaction fact, and the guard of package redact finds it from then on,
-// in its disguises, too. What the rules do not know stays: who knows a secret
-// names it to the guard.
+// A secret that a rule finds is masked as [redacted:policy:secret-detection/<rule id>],
+// with a redaction fact. From then on, the guard of package redact finds the secret, also
+// in its disguises. Secrets that no rule matches are not masked. Add known secrets to the
+// guard.
 //
-// # Why gitleaks
+// # The choice of gitleaks
 //
-// It is the widely used set: 222 rules with keywords, entropy and allow lists,
-// kept by its own project, under the MIT licence, and its engine is a Go library
-// that needs no process and no network. The other large set in Go is under the
-// AGPL and asks the issuers whether a secret is live, which would send it away. A
-// set of our own would be neither tested as widely nor kept.
+// The rules of gitleaks are widely used: rules with keywords, entropy and allow lists. A
+// separate project maintains them under the MIT license. The engine is a Go library that
+// needs no process and no network. The other large rule set in Go is under the AGPL and
+// sends found secrets to their issuers to check them. A new rule set would have fewer tests
+// and less maintenance.
 //
-// It is heavy: 46 modules more, mostly for archives and repositories that this
-// package never reads, and 9 MB in a program. Hence the package of its own: what
-// imports producer alone compiles none of it. It logs to standard error from
-// places that are not reached here, and its own constructor reads into viper's
-// global settings, which [New] does not.
+// Gitleaks has many dependencies, mostly for archives and repositories that this package
+// never reads. Therefore this is a separate package: a program that imports only producer
+// compiles none of them. Gitleaks logs to standard error, but this package does not call
+// that code. Its own constructor reads into viper's global settings, but [New] does not.
 //
-// # What it costs
+// # Cost
 //
-// Each fact is looked at before it is queued, by the goroutine that records it;
-// there is no I/O. BenchmarkDetect, on two busy cores: 0.5 ms for 1 KB of text
-// without a word of any rule, 1.5 ms with such words, and 64 times that for
-// 64 KB. The texts of a fact are given once each and without ids, which are most
-// of a large one. A new secret makes a new guard: some 20 ms beside 1,000 values
-// (BenchmarkWith in package redact), and next to nothing beside few.
+// The goroutine that records a fact checks its text before the fact is queued, without I/O.
+// BenchmarkDetect measures the time. Each different text of a fact is checked once, and ids
+// are left out. A new secret makes a new guard (BenchmarkWith in package redact).
 //
-// # What it finds by chance
-//
-// In the real sessions of shared/transcripts, 4.5 MB, and in the golden events:
-// nothing (TestTranscripts, TestGoldenEvents).
+// TestTranscripts and TestGoldenEvents check that real sessions and the golden events give
+// no false finding.
 package secrets

@@ -12,26 +12,26 @@ import (
 	"github.com/ctxledger/ctxledger/producer/redact"
 )
 
-// PolicyPrefix stands in front of the rule's id in the policy ref of a value.
+// PolicyPrefix is the text before the rule's id in the policy ref of a value.
 const PolicyPrefix = "policy:secret-detection/"
 
-// Reason is that of every value.
+// Reason is the reason of every found value.
 const Reason = "secret"
 
-// shortest is how many bytes a secret has at least; to withhold less would mask
-// a lot that is none.
+// shortest is the smallest length of a secret in bytes. Masking shorter texts would mask
+// text that is not secret.
 const shortest = 8
 
-// layers is how many layers of base64, hex and percent encoding are taken off
-// before the rules are asked again.
+// layers is the number of layers of base64, hex and percent encoding that are decoded
+// before the rules run again.
 const layers = 2
 
-// Rules finds secrets by gitleaks' default rules. It is a producer.Detector:
-// immutable, safe for concurrent use, and keeps no text. Make it with [New].
+// Rules finds secrets by gitleaks' default rules. Rules is a producer.Detector: immutable,
+// safe for concurrent use, and without memory of texts. Make Rules with [New].
 type Rules struct{ detector *detect.Detector }
 
-// New compiles the rules, which takes some 50 ms and 20 MB. An error means that
-// this version of gitleaks does not read its own rules.
+// New compiles the rules. An error means that this version of gitleaks does not read its
+// own rules.
 func New() (*Rules, error) {
 	// Gitleaks' own constructor reads its rules into viper's global instance,
 	// which belongs to the host.
@@ -50,12 +50,12 @@ func New() (*Rules, error) {
 	}
 	detector := detect.NewDetector(compiled)
 	detector.MaxDecodeDepth = layers
-	detector.IgnoreGitleaksAllow = true // a text does not decide over itself
+	detector.IgnoreGitleaksAllow = true // a text must not switch off its own check
 	return &Rules{detector}, nil
 }
 
-// Detect returns the secrets in a text, each once, under the policy of the rule
-// that found it. One that ctx cut short may have missed some.
+// Detect returns the secrets in a text, each once, under the policy of the rule that found
+// it. If ctx ends during the call, Detect may miss some.
 func (r *Rules) Detect(ctx context.Context, text string) []redact.Value {
 	var values []redact.Value
 	seen := make(map[string]bool)

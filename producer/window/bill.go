@@ -23,8 +23,8 @@ type Settlement struct {
 }
 
 // Surprise returns the number of tokens that were recomputed beyond the plan. A large
-// positive number means that the cache had expired, or that content before the pass changed
-// as well. A small difference means that the estimator and the provider count differently.
+// positive number means that the cache had expired, or content before the pass changed as
+// well. A small difference means that the estimator and the provider count differently.
 func (s Settlement) Surprise() int { return s.Recomputed - s.Expected }
 
 // Settle repeats the pass's computation with the bill of the first call after the pass.

@@ -63,7 +63,7 @@
 //   - T017 is the fallback without a tokenizer. T020 and T022 estimate a provider's framing
 //     and images; here the caller counts them.
 //
-// One sentence of seed 004 is ambiguous: an injected message is "replaced by a newer
+// Seed 004 is ambiguous about an injected message. The message is "replaced by a newer
 // version on the next user turn" and also stays "until the next elision pass".
 // [ReplaceMode] offers both. The default never keeps two messages of one kind.
 package window

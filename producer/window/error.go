@@ -15,8 +15,8 @@ var ErrInvalid = errors.New("window input invalid")
 var ErrContextLimit = errors.New("context limit")
 
 // ErrNotSmaller means that a summary and its reinjected state are not smaller than the
-// items that they replace. The error is permanent for that summary, and the caller must
-// discard the summary.
+// replaced items. The error is permanent for this summary, and the caller must discard the
+// summary.
 var ErrNotSmaller = errors.New("the summary is not smaller than what it stands for")
 
 // A [Work] returns or wraps these errors to name them in the plan. Any other error is

@@ -47,7 +47,7 @@ type HeadChange struct {
 	Injected []Injection
 }
 
-// ReplaceMode decides what happens to an injection when a newer one of its kind arrives.
+// ReplaceMode selects the handling of an injection when a newer one of its kind arrives.
 type ReplaceMode string
 
 // Seed 004 leaves both modes open. Their costs are opposite.

@@ -50,7 +50,7 @@ type Item struct {
 
 	// Essential keeps a retrieved item from being dropped as retrieved context.
 	Essential bool
-	// Pinned keeps the item as it is through every step and pass.
+	// Pinned keeps the item unchanged in every step and pass.
 	Pinned bool
 	// Ephemeral is true if the content is soon out of date, such as a status or a listing.
 	Ephemeral bool

@@ -29,7 +29,7 @@ type Rung struct {
 	Number       int // 1 to 5, the seed's number
 	Step         Step
 	Outcome      Outcome
-	Note         string // reason, if the outcome alone does not show it; no content
+	Note         string // reason, if the outcome does not show it; no content
 	TokensBefore int
 	TokensAfter  int
 	Dropped      []string      // items that left the window, in the order in which they left

@@ -99,7 +99,7 @@ func (s Style) cut(it Item) (cut Cut, keep bool, err error) {
 	return cut, false, cut.validate(it)
 }
 
-// weighed converts a decision by place into a decision by item alone.
+// weighed converts a decision by place into a decision by item.
 func weighed(items []Item, weigh func(Standing) (Cut, bool)) func(Item) (Cut, bool) {
 	standings := make(map[string]Standing, len(items))
 	total, users := 0, 0

@@ -75,8 +75,8 @@ func LatestReads() ElisionPolicy {
 }
 
 // AfterIdle elides the tool outputs before the last user message after a time d without
-// activity. The cache has expired by then, or will soon expire. AfterIdle never fires if d
-// is not positive.
+// activity. After this time the cache has expired, or will soon expire. AfterIdle never
+// fires if d is not positive.
 func AfterIdle(d time.Duration) ElisionPolicy {
 	return ElisionPolicy{Name: "after_idle", Select: func(h History) ([]int, string) {
 		if d <= 0 || h.Idle < d {

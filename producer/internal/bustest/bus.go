@@ -1,4 +1,4 @@
-// Package bustest is a NATS server with the stream of events, for tests of the producer.
+// Package bustest runs a NATS server with the stream of events, for tests of the producer.
 package bustest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Bus is a NATS server of the test's own with the stream.
+// Bus is a test's own NATS server with the stream.
 type Bus struct {
 	servers *embeddedtest.Servers
 	NC      *nats.Conn
@@ -36,8 +36,8 @@ func Start(t testing.TB, options ...func(*jetstream.StreamConfig)) *Bus {
 	return b
 }
 
-// CreateStream creates a stream. The server is still removing the files of one
-// that was just deleted under this name for a moment, and refuses until then.
+// CreateStream creates a stream. The server refuses the name of a deleted stream until it
+// has removed its files. CreateStream waits for that.
 func (b *Bus) CreateStream(t testing.TB, config jetstream.StreamConfig) {
 	t.Helper()
 	var err error
@@ -116,7 +116,7 @@ func (b *Bus) IDs(t testing.TB) []string {
 	return ids
 }
 
-// Within is a context for a step that should take far less.
+// Within returns a context for a step that should take far less than d.
 func Within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -124,14 +124,14 @@ func Within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Ended is a context that has ended: who waits with it fails.
+// Ended returns a context that has ended: every wait with it fails.
 func Ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// Removed is an event that is valid and small.
+// Removed returns a small valid event.
 func Removed(t testing.TB, id string) *schema.Event {
 	t.Helper()
 	e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: "i-" + id}, id, "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
@@ -150,7 +150,7 @@ func (b *Bus) Messages(t *testing.T) uint64 {
 	return stream.CachedInfo().State.Msgs
 }
 
-// Restartable is a NATS server that comes back on its port with its data.
+// Restartable returns a NATS server that can restart on the same port with its data.
 func Restartable(t *testing.T) (b *Bus, stop, start func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func Numbered(n int) []string {
 func WantIDs(t *testing.T, b *Bus, want []string) {
 	t.Helper()
 	if got := b.IDs(t); !slices.Equal(got, want) {
-		t.Fatalf("the stream holds %d events, not %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
+		t.Fatalf("the stream holds %d events, want %d; first %v, last %v", len(got), len(want), got[:min(5, len(got))], got[max(0, len(got)-5):])
 	}
 }
 
@@ -220,7 +220,7 @@ func Partition(s schema.Stream) jetstream.StreamConfig {
 	}
 }
 
-// Forget waits until the streams have forgotten the message ids so far.
+// Forget waits until the streams have forgotten the current message ids.
 func Forget() { time.Sleep(time.Second) }
 
 func SessionNames(n int) []string {
@@ -231,6 +231,6 @@ func SessionNames(n int) []string {
 	return list
 }
 
-// Forgetful is a stream that forgets message ids at once: nothing but a look
-// into it tells what it holds.
+// Forgetful configures a stream that forgets message ids immediately, so only a lookup
+// shows its messages.
 func Forgetful(c *jetstream.StreamConfig) { c.Duplicates = 100 * time.Millisecond }

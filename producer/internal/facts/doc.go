@@ -1,4 +1,5 @@
-// Package facts makes the facts of a model call from its plan, without effects: the
-// selection in parts that an event can hold, the placements of the blocks, the use of
-// the window by layer, and what calls that share a prompt cache know of each other.
+// Package facts converts the plan of a model call to facts, without effects. The facts are
+// the selection, the placements of the blocks, and the usage of the window by layer. The
+// usage includes the changes since the previous call with the same prompt cache. A fact
+// that is too large for one event has several parts.
 package facts

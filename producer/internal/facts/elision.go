@@ -5,8 +5,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ElisionParts says what a pass shortened; position finds an item in the item
-// log.
+// ElisionParts returns the facts of a pass; position finds an item in the item log.
 func ElisionParts(id, call string, pass window.Pass, position func(id string) *int64) []*schema.ElisionApplied {
 	parts := ElidedParts(schema.Elision{
 		PassID: id, CallID: call, Policy: pass.Policy, Trigger: pass.Trigger, Level: schema.ElisionLevel(pass.Level),
@@ -20,8 +19,8 @@ func ElisionParts(id, call string, pass window.Pass, position func(id string) *i
 	return parts
 }
 
-// ElidedParts are the facts of a pass over items. What was saved stands in each
-// part for its own items.
+// ElidedParts returns the facts of a pass over items. Each part holds the saved tokens of
+// its own items.
 func ElidedParts(shared schema.Elision, elided []window.Elided, position func(id string) *int64) []*schema.ElisionApplied {
 	if len(elided) == 0 {
 		return nil
@@ -41,7 +40,7 @@ func ElidedParts(shared schema.Elision, elided []window.Elided, position func(id
 	return list
 }
 
-// ReloadedParts say that elided items are in the window in full again.
+// ReloadedParts returns the facts of elided items that are in the window in full again.
 func ReloadedParts(shared schema.Elision, items []window.Elided, position func(id string) *int64) []*schema.ElisionReloaded {
 	chunks := elidedChunks(items)
 	list := make([]*schema.ElisionReloaded, len(chunks))
@@ -50,7 +49,7 @@ func ReloadedParts(shared schema.Elision, items []window.Elided, position func(i
 		f.TokensBefore, f.TokensAfter = new(int64(0)), new(int64(0))
 		for _, e := range part {
 			e.Before, e.Stub = e.Stub, e.Before
-			e.Note, e.StubDigest, e.Reason = "", "", "" // of the pass
+			e.Note, e.StubDigest, e.Reason = "", "", "" // fields of the pass
 			f.ElidedItemRefs = append(f.ElidedItemRefs, elidedItem(e, position))
 			*f.TokensBefore, *f.TokensAfter = *f.TokensBefore+int64(e.Before), *f.TokensAfter+int64(e.Stub)
 		}
@@ -59,7 +58,7 @@ func ReloadedParts(shared schema.Elision, items []window.Elided, position func(i
 	return list
 }
 
-// elidedChunks are items in as many parts as events need.
+// elidedChunks divides items into as many parts as events need.
 func elidedChunks(items []window.Elided) [][]window.Elided {
 	return Chunk(items, MaxPartBytes, func(e window.Elided) int {
 		return elidedBytes + TextBytes(e.ID) + TextBytes(e.ReloadRef) + TextBytes(e.CallID) + TextBytes(e.Note) +
@@ -75,7 +74,7 @@ func elidedItem(e window.Elided, position func(id string) *int64) schema.Elided 
 	}
 }
 
-// planned is a pass's cost as it was known before anything was applied.
+// planned returns a pass's planned cost, from before any change.
 func planned(pass window.Pass) map[string]any {
 	cost := map[string]any{
 		"window_tokens_before": pass.TokensBefore, "window_tokens_after": pass.TokensAfter,

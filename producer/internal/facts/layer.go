@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// tokensByUse are the tokens of a window by what they are for. Together with what was
-// retrieved they are the whole window.
+// tokensByUse are the tokens of a window by use. With the retrieved tokens they are the
+// whole window.
 //
 // Source: seed 003 (per-layer usage breakdown).
 type tokensByUse struct{ system, tools, history int64 }
@@ -33,8 +33,8 @@ func tokensByUseOf(items []window.Item) (s tokensByUse) {
 	return s
 }
 
-// layersOf is what each layer adds to a window, in the order in which layers
-// first appear in it.
+// layersOf returns the tokens of each layer of a window, in the order of the layers' first
+// items.
 func layersOf(items []window.Item) (list []schema.LayerUsage) {
 	index := make(map[string]int)
 	for _, item := range items {
@@ -50,7 +50,7 @@ func layersOf(items []window.Item) (list []schema.LayerUsage) {
 	return list
 }
 
-// UsageFact says how the plan's window decomposes.
+// UsageFact returns the tokens of the plan's window by use and by layer.
 func UsageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	s := tokensByUseOf(plan.Window)
 	return &schema.UsageRecorded{
@@ -59,10 +59,10 @@ func UsageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	}
 }
 
-// printSeed keys the prints, which are compared within the process alone.
+// printSeed keys the prints. Prints are compared only within the process.
 var printSeed = maphash.MakeSeed()
 
-// printsOf condenses what each layer holds, so that a change can be told.
+// printsOf returns a hash of each layer's content, to detect changes.
 func printsOf(items []window.Item) map[string]uint64 {
 	type entry struct {
 		before uint64

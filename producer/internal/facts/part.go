@@ -6,17 +6,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A fact whose lists are too long for one event is recorded in parts with one
-// record id, and nothing is cut. A selection numbers them in part and parts, as
-// the contract has it; all others do so in metadata, under the same names, and
-// what is not a list stands in the first part alone, unless it is required.
+// A fact with lists that are too long for one event is recorded in parts with one record
+// id. Nothing is cut. A selection numbers its parts in the fields part and parts, as in the
+// contract. All other facts use the same names in metadata. Only the first part holds the
+// other fields, except required ones.
 
-// MaxPartBytes is how much of an event its lists may fill, as estimated from
-// above; the rest is for the other fields, and for placeholders that are longer
-// than what they stand for.
+// MaxPartBytes is the largest estimated size of the lists in an event. The estimate is an
+// upper bound. The rest of the event is for the other fields, and for placeholders that are
+// longer than the masked text.
 const MaxPartBytes = schema.MaxEventBytes * 3 / 4
 
-// What one element takes besides its texts, names and numbers included.
+// Sizes of one element without its texts, including names and numbers.
 const (
 	candidateBytes  = 96
 	numberBytes     = 32
@@ -44,8 +44,8 @@ func Chunk[E any](list []E, limit int, bytes func(E) int) [][]E {
 	return append(parts, list[from:len(list):len(list)])
 }
 
-// PartOf numbers part i, from 0, of n in a fact's metadata; a whole has no
-// number.
+// PartOf returns the number of part i, from 0, of n for a fact's metadata. A fact with one
+// part has no number.
 func PartOf(i, n int) map[string]any {
 	if n == 1 {
 		return nil
@@ -65,7 +65,7 @@ func truncationBytes(t schema.Truncation) int {
 	return truncatedBytes + RefBytes(t.ItemRef) + TextBytes(t.Reason)
 }
 
-// TextBytes is what a string takes in JSON, with quotes and a comma, or more.
+// TextBytes returns an upper bound of a string's size in JSON, with quotes and a comma.
 func TextBytes(s string) int {
 	n := quotesAndCommas + len(s)
 	for i := range len(s) {

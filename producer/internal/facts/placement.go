@@ -7,19 +7,19 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Receiver is who is to see the blocks of a call: the model, or another target.
+// Receiver is the reader of a call's blocks: the model, or another target.
 type Receiver struct {
 	Call     string
-	Target   string // the standard's word
-	ToolCall string // the tool call that consumes them; empty for other targets
-	// How the blocks' text is put together; empty is unknown.
+	Target   string // word of the standard
+	ToolCall string // tool call that consumes the blocks; empty for other targets
+	// Rules that build the blocks' text; empty is unknown.
 	Wrapping, Separator schema.Ref
 }
 
-// ToModel is the model as the receiver of its call.
+// ToModel returns the model as the receiver of its call.
 func ToModel(call string) Receiver { return Receiver{Call: call, Target: Target} }
 
-// id tells the receivers of one call apart; the model has the call's own.
+// id returns a different id for each receiver of one call; the model has the call's own.
 func (r Receiver) id() string {
 	id := r.Call
 	if r.Target != Target {
@@ -31,7 +31,7 @@ func (r Receiver) id() string {
 	return id
 }
 
-// Blocks are the plan's window as the receiver is to see it, one an item.
+// Blocks returns the plan's window for the receiver, one block per item.
 func Blocks(to Receiver, plan window.Plan) []schema.Block {
 	list := make([]schema.Block, len(plan.Window))
 	for i, item := range plan.Window {
@@ -55,7 +55,7 @@ func AssemblyFact(to Receiver, blocks []schema.Block) *schema.AssemblyCreated {
 	return f
 }
 
-// AssemblyParts are the facts of an assembly. Positions go on from part to part.
+// AssemblyParts returns the facts of an assembly. Positions continue from part to part.
 func AssemblyParts(to Receiver, plan window.Plan) []*schema.AssemblyCreated {
 	chunks := Chunk(Blocks(to, plan), MaxPartBytes, func(b schema.Block) int {
 		return blockBytes + TextBytes(b.Block) + 2*RefBytes(b.ItemRefs[0]) + TextBytes(b.Layer) + TextBytes(b.Role) + TextBytes(b.Wrapper) +
@@ -69,8 +69,8 @@ func AssemblyParts(to Receiver, plan window.Plan) []*schema.AssemblyCreated {
 	return list
 }
 
-// InjectionFact says that an assembly became visible. It repeats the assembly's
-// items where one event holds them, and otherwise says that it does not.
+// InjectionFact returns the fact of an assembly that became visible. InjectionFact repeats
+// the assembly's items if one event can hold them, and otherwise marks their omission.
 func InjectionFact(to Receiver, asm *schema.AssemblyCreated, point schema.InjectionPoint) *schema.InjectionApplied {
 	f := &schema.InjectionApplied{Injection: schema.Injection{
 		InjectionID: "inject:" + to.id(), CallID: to.Call, AssemblyID: asm.AssemblyID, Target: asm.Target, InjectionPoint: point, InjectionKind: "window",
@@ -95,9 +95,9 @@ func InjectionFact(to Receiver, asm *schema.AssemblyCreated, point schema.Inject
 	return f
 }
 
-// asWhole is the redaction state that all blocks share, and the digest where
-// there is one block. States that differ, and a part that is redacted, are no state
-// of the whole: the blocks have them.
+// asWhole returns the redaction state that all blocks share, and the digest of a single
+// block. If the states differ, or a block is partly redacted, there is no common state: the
+// blocks have their own.
 func asWhole(blocks []schema.Block) (state schema.RedactionState, digest string) {
 	if len(blocks) == 0 {
 		return "", ""
@@ -114,7 +114,7 @@ func asWhole(blocks []schema.Block) (state schema.RedactionState, digest string)
 	return state, digest
 }
 
-// AsFacts are the parts of one record.
+// AsFacts returns the parts of one record.
 func AsFacts[F schema.Fact](parts []F) []schema.Fact {
 	list := make([]schema.Fact, len(parts))
 	for i, part := range parts {

@@ -8,27 +8,26 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Target is the standard's word for the model itself as a receiver.
+// Target is the standard's word for the model as a receiver.
 const Target = "model"
 
-// pressurePolicy names the ladder of seed 000 as what decided, where a policy has no
-// name of its own.
+// pressurePolicy is the default policy name: the ladder of seed 000.
 const pressurePolicy = "pressure_ladder"
 
 // Call is the model call that a plan was made for.
 type Call struct {
 	ID, Model string
-	Estimator string // what counted the tokens of the plan
-	// What was looked for, what for, who decided and why; empty is unknown.
+	Estimator string // counter of the plan's tokens
+	// Text that was searched for, its purpose and the reason; empty is unknown.
 	Query, Intent, Rationale string
 	Actor                    schema.Ref
-	Offered                  schema.Surface // beyond the items
+	Offered                  schema.Surface // in addition to the items
 }
 
-// PolicyName is the policy's name in facts.
+// PolicyName returns the policy's name in facts.
 func PolicyName(p window.Policy) string { return cmp.Or(p.Name, pressurePolicy) }
 
-// PressureRules are the rules of a policy, as facts have them (seed 000).
+// PressureRules returns the rules of a policy in the form of facts (seed 000).
 func PressureRules(p window.Policy) *schema.PressureRules {
 	steps := p.Steps
 	if steps == nil {
@@ -51,9 +50,9 @@ func PressureRules(p window.Policy) *schema.PressureRules {
 	return rules
 }
 
-// PlanFacts says what a plan means: the surface that was chosen from, the
-// decision, the rungs that were climbed, and the budget, each in as many parts
-// as its size needs. It is pure: the same plan gives the same facts.
+// PlanFacts returns the facts of a plan: the surface, the selection, the steps of the
+// ladder, and the budget. Each fact has as many parts as its size needs. PlanFacts is pure:
+// the same plan gives the same facts.
 func PlanFacts(call Call, candidates []window.Item, plan window.Plan) []schema.Fact {
 	var facts []schema.Fact
 	chunks := Chunk(ItemRefs(candidates), MaxPartBytes, RefBytes)
@@ -77,8 +76,8 @@ func PlanFacts(call Call, candidates []window.Item, plan window.Plan) []schema.F
 	return append(facts, budgetFacts(call, plan)...)
 }
 
-// selectionFacts puts the decision on each candidate into the part that has the
-// candidate, so that candidates = selected + omitted holds in every part.
+// selectionFacts puts the decision on each candidate into the candidate's part, so
+// candidates = selected + omitted holds in every part.
 func selectionFacts(call Call, candidates []window.Item, plan window.Plan) []schema.Fact {
 	omitted := make(map[string]*window.Omission, len(plan.Omitted))
 	for i, o := range plan.Omitted {
@@ -133,7 +132,7 @@ func ItemRefs(items []window.Item) []schema.Ref {
 
 func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact {
 	refs := schema.Refs(rung.Dropped...)
-	if len(refs) == 0 { // a summary's sources are among the dropped
+	if len(refs) == 0 { // the sources of a summary are among the dropped items
 		for _, r := range rung.Replaced {
 			refs = append(refs, schema.Refs(r.Of...)...)
 		}
@@ -158,9 +157,9 @@ func pressureFacts(call Call, plan window.Plan, rung window.Rung) []schema.Fact 
 	return facts
 }
 
-// budgetFacts lists what is in each segment of the window where one event holds
-// it. Where not, the items are in the assembly, and the segments have their
-// sizes alone; what was shortened comes in parts.
+// budgetFacts lists the items of each segment of the window if one event can hold them.
+// Otherwise the assembly has the items, the segments have only sizes, and the shortened
+// items are in parts.
 func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 	f := &schema.BudgetApplied{
 		BudgetID: "budget:" + call.ID, CallID: call.ID, Target: Target, Model: call.Model, Estimator: call.Estimator,
@@ -201,8 +200,8 @@ func budgetFacts(call Call, plan window.Plan) []schema.Fact {
 	return facts
 }
 
-// segments groups the window by layer, in the order in which layers first
-// appear. A layer in which several speak has no role.
+// segments groups the window by layer, in the order of the layers' first items. A layer
+// with items of several roles has no role.
 func segments(plan window.Plan) []schema.Segment {
 	index := make(map[string]int)
 	var list []schema.Segment

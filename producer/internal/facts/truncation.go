@@ -5,17 +5,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// strategies are the standard's words for what the rungs do. The standard has no
-// word for shorter tool outputs: their records name the rung.
+// strategies are the standard's words for the ladder's steps. The standard has no word for
+// shorter tool outputs. Their records name the step.
 var strategies = map[window.Step]schema.OverflowStrategy{
 	window.DropRetrieved:      schema.OverflowDeferToRetrieval,
-	window.TrimMessages:       schema.OverflowTruncateMiddle, // the first messages and the newest stay
+	window.TrimMessages:       schema.OverflowTruncateMiddle, // the first messages and the newest messages stay
 	window.SummarizeMessages:  schema.OverflowSummarizeOldest,
 	window.CompactToolOutputs: schema.OverflowCustom,
 }
 
-// strategy is that of the last rung that changed the window, and reject where the
-// request does not fit. A plan whose request fitted at once has none.
+// strategy returns the word for the last step that changed the window, or reject if the
+// request does not fit. A plan that fits without the ladder has none.
 func strategy(plan window.Plan) (last schema.OverflowStrategy) {
 	if plan.TokensAfter > plan.Limit {
 		return schema.OverflowReject
@@ -28,9 +28,9 @@ func strategy(plan window.Plan) (last schema.OverflowStrategy) {
 	return last
 }
 
-// Truncations are one record for each item that the rungs took out or shortened,
-// in the order in which they did. An item that was shortened and then taken out
-// has the record of the latter.
+// Truncations returns one record for each item that the steps removed or shortened, in the
+// order of the steps. An item that was shortened and then removed has only the record of
+// its removal.
 //
 // Source: seed 001 (ACTX-AR-BUDGET-001).
 func Truncations(plan window.Plan) (list []schema.Truncation) {

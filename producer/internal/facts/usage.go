@@ -8,15 +8,15 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Lineage is what calls that share a prompt cache know of the call before them.
+// Lineage is the state that calls with the same prompt cache keep of the previous call.
 type Lineage struct {
-	mu     sync.Mutex        // held while a call is recorded, so that order is time
-	last   time.Time         // of the last call; zero before the first
-	prints map[string]uint64 // its layers
+	mu     sync.Mutex        // held while a call is recorded, to record calls in order of time
+	last   time.Time         // time of the last call; zero before the first
+	prints map[string]uint64 // prints of its layers
 }
 
-// LineageKey names the calls that share a prompt cache: root runs share that of
-// their thread, and a nested run, which has a prompt of its own, has its own.
+// LineageKey returns the key of the calls that share a prompt cache. Root runs share the
+// cache of their thread. A nested run has its own prompt and its own cache.
 //
 // Source: shared/vectors/noetic.json, lineage_key.
 func LineageKey(depth int, thread, run string) string {
@@ -26,8 +26,8 @@ func LineageKey(depth int, thread, run string) string {
 	return "x:" + run
 }
 
-// Record fills in what the lineage knows, and goes on from this call if send
-// succeeds. What the first call changed is unknown.
+// Record fills in the changes since the last call, and keeps this call if send succeeds.
+// The changes of the first call are unknown.
 func (l *Lineage) Record(f *schema.UsageRecorded, items []window.Item, now time.Time, send func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
