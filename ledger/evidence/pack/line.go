@@ -141,12 +141,20 @@ func (s *lineScanner) record() *Record {
 	return r
 }
 
+// mostAttributes bounds the attributes of an event, so that a hostile record takes no more
+// memory than its line. A lawful event has some dozens.
+const mostAttributes = 1024
+
 func (s *lineScanner) event(r *Record) {
 	s.expect(`,"attributes":{`)
 	list := make([]schema.Attribute, 0, 24)
 	for s.err == nil && !s.is("}") {
 		if len(list) > 0 {
 			s.expect(",")
+		}
+		if len(list) == mostAttributes {
+			s.fail("more than %d attributes", mostAttributes)
+			return
 		}
 		name := string(s.text())
 		s.expect(":")

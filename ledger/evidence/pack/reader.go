@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Files: 10_000, FileSize: 64 << 30, TotalSize: 128 << 30, Ratio: 200,
-		Directory: 4 << 20, Depth: 8, Line: 64 << 20, Document: 64 << 20,
+		Directory: 4 << 20, Depth: 8, Line: 16 << 20, Document: 64 << 20,
 	}
 }
 
@@ -159,12 +160,18 @@ func (r *Reader) ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
+	var text bytes.Buffer
+	if e, ok := r.find(path); ok {
+		text.Grow(int(e.Size) + bytes.MinRead)
+	}
+	if _, err := text.ReadFrom(f); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
+
+// Limits returns the limits of the reader.
+func (r *Reader) Limits() Limits { return r.limits }
 
 // Close closes the pack.
 func (r *Reader) Close() error { return r.from.Close() }

@@ -90,7 +90,7 @@ func (v *verifier) compareManifest(summary document.Summary) {
 	if err != nil {
 		return
 	}
-	listed, err := pack.ManifestFiles(text)
+	listed, err := pack.ManifestFiles(text, v.pack.Limits().Files)
 	if err != nil {
 		return
 	}

@@ -22,7 +22,7 @@ func (v *verifier) checkFiles() error {
 		v.found.settle(Files, NotChecked, "there is no manifest")
 		return nil // reported by checkSignature
 	}
-	listed, err := pack.ManifestFiles(text)
+	listed, err := pack.ManifestFiles(text, v.pack.Limits().Files)
 	if err != nil {
 		v.found.faultf(Files, pack.ManifestFile, 0, "%v", err)
 		return nil
