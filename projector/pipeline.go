@@ -162,7 +162,7 @@ func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*strea
 		}
 		info, err := l.source.Stream.Info(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("look at the stream: %w", err)
+			return nil, fmt.Errorf("read the stream's state: %w", err)
 		}
 		if info.State.FirstSeq <= next {
 			break // nothing expired in this batch; later holes are deletions, too

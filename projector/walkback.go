@@ -97,7 +97,7 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 	r := c.Range
 	defer rc.withoutLog(c)()
 	if first := rc.source.First(rc.source.Info.State.FirstSeq); first > r.First {
-		return fmt.Errorf("%w, and a table lacks their rows: restore the table, or rebuild", streamio.Expired(r.First, min(r.Last, first-1)))
+		return fmt.Errorf("a table lacks rows whose messages have expired: restore the table, or rebuild: %w", streamio.Expired(r.First, min(r.Last, first-1)))
 	}
 	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package decode makes an [Event] of a message of the stream.
+// Package decode turns a message of the stream into an [Event].
 //
-// It reads the envelope and the fact, validates them, and computes what the ledger knows
-// an event by: its [Identity], the key of that, and its digest. Where the ledger keeps a
-// transparency log, [Leaves] adds the event's salt and leaf. An event with violations is
-// for the quarantine.
+// It reads and validates the envelope and the fact. It computes the [Identity] of the event,
+// the key of the identity, and the digest. If the ledger keeps a transparency log, [Leaves]
+// adds the event's salt and leaf. An event with violations goes to quarantine.
 package decode

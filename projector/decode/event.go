@@ -13,28 +13,28 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An Event is a message after validation. Without violations it is an event to
-// keep: with its fact, or without one where the type is of a newer version.
+// An Event is a message after validation. Without violations it becomes an event of the ledger.
+// An event of a newer type has no fact.
 type Event struct {
 	*streamio.Message
-	Envelope   *schema.Event // nil when not even the envelope could be read
-	Tenant     string        // whose message it is, by the rules of its place
+	Envelope   *schema.Event // nil if the envelope could not be read
+	Tenant     string        // the owner of the message, by the rules of its place
 	Fact       schema.Fact
 	Violations schema.Violations
-	Key        [32]byte // the hash of its Identity, which repeats of the event share
+	Key        [32]byte // the hash of its Identity; repeats of the event have the same key
 	Hash       uint64   // of source and id, as the ledger stores it
 	Digest     [32]byte
-	// Logged says that it has a leaf in the log if it becomes an event.
+	// Logged is true if the event has a leaf in the transparency log once it is accepted.
 	Logged bool
 	Salt   proof.Salt
 	Leaf   tlog.Hash
-	// Reintroduced says that the message held a withheld value, of which this is
-	// what may be kept: it is to be deleted from the stream.
+	// Reintroduced is true if the message held a withheld value. The Event holds only the
+	// masked remains, and the message is deleted from the stream.
 	Reintroduced bool
 }
 
-// All decodes messages on all processors. Those that may become events get
-// their leaves in the transparency log; nil makes none.
+// All decodes messages on all processors. Possible events get their leaves in the transparency
+// log. Nil leaves make none.
 func All(messages []*streamio.Message, leaves *Leaves) []Event {
 	all := make([]Event, len(messages))
 	inParallel(len(messages), func(first, last int) {
@@ -49,8 +49,7 @@ func All(messages []*streamio.Message, leaves *Leaves) []Event {
 	return all
 }
 
-// inParallel calls do with shares of n on all processors, and returns once all are
-// done.
+// inParallel calls do with parts of n on all processors, and returns after all calls.
 func inParallel(n int, do func(first, last int)) {
 	var work sync.WaitGroup
 	share := max(minParallel, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
@@ -60,20 +59,20 @@ func inParallel(n int, do func(first, last int)) {
 	work.Wait()
 }
 
-// minParallel is how many messages are worth a goroutine.
+// minParallel is the smallest number of messages for a goroutine.
 const minParallel = 64
 
-// One decodes a message. Its event gets no leaf.
+// One decodes a message without a leaf.
 func One(m *streamio.Message) Event {
 	e, _ := decodeIn(nil, m, nil, 0)
 	return e
 }
 
-// decodeIn decodes a message in room that is used again, and returns that.
+// decodeIn decodes a message with the buffer room, and returns the buffer for reuse.
 func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint64) (Event, []byte) {
 	e := Event{Message: m, Tenant: m.SubjectTenant()}
 	if m.Erased != nil {
-		e.Violations = schema.Violations{{Code: "erased"}} // it is nothing but its leaf
+		e.Violations = schema.Violations{{Code: "erased"}} // only its leaf is left
 		return e, room
 	}
 	if m.Kept != nil {
@@ -107,18 +106,18 @@ func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint6
 	return e, room
 }
 
-// Refused is what quarantine gets of a message, under the tenant of its subject.
+// Refused returns the quarantine input of a message, under the tenant of its subject.
 func (e *Event) Refused() ledger.Refused {
 	return ledger.Refused{
 		Tenant: e.SubjectTenant(), Subject: e.Subject, Header: e.Header, Data: e.Data, Event: e.Envelope, Violations: e.Violations,
 	}
 }
 
-// Refusal is what quarantine says of a quarantined message.
+// Refusal returns the quarantine row of a quarantined message.
 func (e *Event) Refusal() ledger.Refusal { return ledger.RefusalOf(e.Refused(), e.Position) }
 
-// ReplayTenant is whose replay e is. By [ledger.EnvelopeRules] the envelope says so
-// where it can be read, and the subject elsewhere.
+// ReplayTenant returns the tenant of the replay e. By [ledger.EnvelopeRules] it is the tenant
+// of the envelope, or of the subject if the envelope has none.
 func (e *Event) ReplayTenant() string {
 	if e.Rules < ledger.SubjectRules && e.Envelope != nil && e.Envelope.Tenant != "" {
 		return e.Envelope.Tenant

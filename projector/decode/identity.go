@@ -7,11 +7,11 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Identity is the identity of an event in full. By [ledger.EnvelopeRules] it has
-// no tenant: all tenants share them.
+// Identity is the full identity of an event. By [ledger.EnvelopeRules] it has no tenant, and
+// all tenants share the identities.
 type Identity struct{ Tenant, Source, ID string }
 
-// Identity is that of e's event, by the rules of its place.
+// Identity returns the identity of e, by the rules of its place.
 func (e *Event) Identity() Identity {
 	if e.Rules < ledger.SubjectRules {
 		return Identity{"", e.Envelope.Source, e.Envelope.ID}
@@ -19,7 +19,7 @@ func (e *Event) Identity() Identity {
 	return Identity{e.Tenant, e.Envelope.Source, e.Envelope.ID}
 }
 
-// OwnedKey is the hash of an identity that is a tenant's, of the hash of (source, id).
+// OwnedKey returns the hash of an identity with a tenant. sum is the hash of (source, id).
 func OwnedKey(sum [32]byte, tenant string) [32]byte {
 	room := make([]byte, 0, 128)
 	return sha256.Sum256(append(append(room, sum[:]...), schema.TenantOf(tenant)...))

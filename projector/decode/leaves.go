@@ -7,20 +7,20 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 )
 
-// ErrNoSecret means that the ledger has a transparency log and this projector has
-// not the secret that its salts derive from. Nothing is written, because the log
-// would have a hole: give it the ring of the ledger.
-var ErrNoSecret = errors.New("no_ledger_secret: the ledger has a transparency log, and its ring is not at hand: give --data the folder that has it, or copy the file keys/ledger.proof there")
+// ErrNoSecret means that the ledger has a transparency log and this projector lacks the secret
+// for its salts. Nothing is written, because the transparency log would have a hole. Give the
+// projector the key ring of the ledger.
+var ErrNoSecret = errors.New("no_ledger_secret: this ledger has a transparency log but its key file was not found: set --data to the folder that contains keys/ledger.proof, or copy the file there")
 
-// Leaves make the leaves of a transparency log: those of the messages that may become
-// events. The zero value makes none, and so does nil.
+// Leaves make the leaves of a transparency log, for messages that may become events. The zero
+// value and nil make none.
 type Leaves struct {
 	secret  proof.Secret
 	First   uint64 // events before this sequence have no leaf
 	salters sync.Pool
 }
 
-// Use takes the secret of a ring for the events to come.
+// Use takes the secret of a ring for later events.
 func (l *Leaves) Use(ring proof.Ring) {
 	if !l.secret.Same(ring.Secret) {
 		l.secret, l.salters = ring.Secret, sync.Pool{}
@@ -30,7 +30,7 @@ func (l *Leaves) Use(ring proof.Ring) {
 // None reports whether no leaves are made.
 func (l *Leaves) None() bool { return l == nil || l.secret.IsZero() }
 
-// from is the first sequence that has a leaf.
+// from returns the first sequence that has a leaf.
 func (l *Leaves) from() uint64 {
 	if l.None() {
 		return 0
@@ -38,8 +38,8 @@ func (l *Leaves) from() uint64 {
 	return l.First
 }
 
-// salter returns what makes the leaves in one goroutine, nil where none are made; done
-// takes it back.
+// salter returns the maker of leaves for one goroutine, or nil if none are made. done returns
+// it to the pool.
 func (l *Leaves) salter() *proof.Salter {
 	if l.None() {
 		return nil

@@ -20,26 +20,25 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An erasure deletes messages from the stream and leaves a fact that says where
-// they stood and what their leaves in the log are. Whoever reads the stream again, from
-// the start or a part of it, takes the leaves from there, so that the log comes out
-// the same.
+// An erasure deletes messages from the stream and leaves a fact with their places and their
+// leaves in the transparency log. A process that reads the stream again takes the leaves from
+// the fact. The transparency log then has the same leaves.
 //
-// A fact is believed only where it cannot do harm: the message must be gone, the leaf
-// must be the one in the log of the live tables, and it must be a leaf of the fact's
-// tenant. Of several such facts the first counts. Where the tables have lost that part
-// of the log, the first fact counts. A message that is gone and that only other facts
-// name keeps the leaf that the log has: no fact can change the log.
+// A fact counts only if it cannot do harm. The message must be gone. The leaf must be the one
+// in the transparency log of the live tables, and must belong to the fact's tenant. The first
+// of several such facts counts. If the tables have lost that part of the transparency log, the
+// first fact counts. If only other facts name a missing message, it keeps the leaf in the
+// transparency log. No fact can therefore change the transparency log.
 
-// A claim is what a fact says of one message that it erased.
+// A claim is the entry of a fact for one erased message.
 type claim struct {
 	streamio.ErasedLeaf
-	at time.Time // when the stream stored the fact
+	at time.Time // the time at which the stream stored the fact
 }
 
-// counting returns the claim that counts for a message, of several in the order in
-// which they came. logged says that the log has the leaf for it; lost, that nobody
-// knows whether it has one.
+// counting returns the claim that counts for a message. claims are in the order of arrival.
+// logged means that the transparency log has the leaf. lost means that this part of the
+// transparency log is lost.
 func counting(claims []claim, leaf translog.Leaf, logged, lost bool) (claim, bool) {
 	for _, c := range claims {
 		owned := leaf.Tenant == "" || leaf.Tenant == schema.TenantOf(c.Tenant)
@@ -51,7 +50,7 @@ func counting(claims []claim, leaf translog.Leaf, logged, lost bool) (claim, boo
 	return claim{}, false
 }
 
-// LiveTables is what a projector, also that of a rebuild, asks of the live tables.
+// LiveTables are the methods of the live tables that every projector needs.
 type LiveTables interface {
 	streamio.CommittedRules
 	Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]translog.Leaf, error)
@@ -64,8 +63,8 @@ var erasureSubject = func() string {
 	return "ctx.v1.*.*.*." + object + "." + verb
 }()
 
-// ReadAbsent reads which messages of a stream were erased, as the facts in all streams of
-// events have it. With gone, which are absent for another reason, they become s.Absent.
+// ReadAbsent reads the erased messages of a stream, from the facts in all streams of events. It
+// sets s.Absent to these messages and gone, which are absent for another reason.
 func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source, gone []*streamio.Message, live LiveTables, log *slog.Logger) error {
 	claims, err := readClaims(ctx, js, *s, live, log)
 	if err != nil {
@@ -104,14 +103,14 @@ func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source,
 	}
 	slices.SortStableFunc(s.Absent, streamio.BySequence)
 	if unfounded > 0 {
-		log.Warn("facts of erasures name messages with a leaf that is not theirs, or another tenant's messages: they do not count for these",
+		log.Warn("facts of erasures were ignored for messages of another tenant or with another leaf",
 			"event", "erasure_unfounded", "messages", unfounded)
 	}
 	return nil
 }
 
-// readClaims reads what facts of erasures say of messages that a stream no longer
-// has, by sequence and in the order in which they came.
+// readClaims reads the claims on missing messages of a stream, by sequence and in the order of
+// arrival.
 func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
 	config, last := s.Info.Config, s.Info.State.LastSeq
@@ -147,12 +146,12 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 	return claims, nil
 }
 
-// readErasures calls visit with each fact of an erasure that a stream has, whose it is,
-// and when the stream stored it. Facts that are not valid are passed over.
+// readErasures calls visit with each fact of an erasure in a stream, the fact's tenant, and its
+// time in the stream. It skips invalid facts.
 func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.ErasureApplied, string, time.Time)) error {
 	info, err := s.Stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
 	if err != nil {
-		return fmt.Errorf("look for erasures: %w", err)
+		return fmt.Errorf("count the facts of erasures: %w", err)
 	}
 	if len(info.State.Subjects) == 0 {
 		return nil
@@ -165,7 +164,7 @@ func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.Era
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read erasures: %w", err)
+		return fmt.Errorf("read the facts of erasures: %w", err)
 	}
 	return nil
 }

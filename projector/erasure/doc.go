@@ -1,7 +1,7 @@
-// Package erasure takes the content of a data subject out of the streams and the tables.
+// Package erasure removes the content of a data subject from the streams and the tables.
 //
-// An [Erasure] publishes facts that name the messages, waits until the facts are in the
-// tables, deletes the messages, and deletes their rows. It may be cut off anywhere and run
-// again. [ReadAbsent] reads the facts again: they say where an erased message stood, and
-// which leaf the transparency log has for it.
+// An [Erasure] publishes facts that name the messages, and waits until the tables have the
+// facts. It then deletes the messages and their rows. An Erasure may be interrupted at any step
+// and run again. [ReadAbsent] reads the facts again. They give the place of an erased message,
+// and its leaf in the transparency log.
 package erasure

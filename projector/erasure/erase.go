@@ -17,56 +17,55 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Erasure erases the content of a subject: from the streams, where the messages are
-// overwritten, from every table, and the copies in CTX_QUARANTINE. What it leaves is
-// what the log needs: the leaves, which without their salts say nothing. See the package
-// comment. Run may be repeated, and must be where it was cut off, until it has returned
-// without an error; two at once do no harm.
+// Erasure erases the content of a data subject. It overwrites the messages in the streams and
+// their copies in CTX_QUARANTINE, and deletes the rows. It leaves the leaves of the
+// transparency log, which reveal nothing without their salts. See the comment of package
+// projector. Run may be repeated. It must be repeated after an interruption, until it returns
+// without an error. Two runs at the same time do no harm.
 type Erasure struct {
 	JetStream jetstream.JetStream // required
 	Ledger    *ledger.Ledger      // required
 	Subject   ledger.Subject      // required
-	// Tenant is whose events these are. Empty is any tenant's.
+	// Tenant is the tenant of the events. Empty means every tenant.
 	Tenant string
-	// Reason and PolicyRefs are for the fact, and stay for ever: they should not name
-	// what is erased. Both are required by Run.
+	// Reason and PolicyRefs are recorded in the fact permanently. They should not name the
+	// erased content. Run requires both.
 	Reason     string
 	PolicyRefs []string
-	// Log is as in Config.
+	// Log receives the messages for the operator. Nil discards them.
 	Log *slog.Logger
 
-	// Patience is how long the ledger may make no progress before nobody seems to
-	// project. Defaults to 15 s.
+	// Patience is the wait for progress of the ledger before Run returns [ErrNotProjected].
+	// Defaults to 15 s.
 	Patience time.Duration
-	// Steps takes the steps of the erasure. Nil takes them in their order.
+	// Steps runs the steps of the erasure. Nil runs them in order.
 	Steps steps.Walker
 }
 
-// ErrNotProjected means that the facts of an erasure are in the stream and do not get
-// into the tables, and that nothing was erased yet: run a projector, and then the
-// erasure again.
-var ErrNotProjected = errors.New("nothing is erased yet: its fact is in the stream, and no projector brings it into the tables; start one (`ctxledger project`) and run the erasure again")
+// ErrNotProjected means that the facts of an erasure are in the stream but not in the tables.
+// Nothing was erased. Run a projector, and then the erasure again.
+var ErrNotProjected = errors.New("nothing is erased yet: no projector writes the fact of the erasure to the tables. Start one with `ctxledger project`, then run the erasure again")
 
-// ErrRebuilding means that there is a second set of the tables, which has what is to be
-// erased: let the rebuild that makes it end, or run one that goes on with it.
-var ErrRebuilding = errors.New("a rebuild is going on, or one was cut off and left its tables: let it end with `ctxledger rebuild`, then run the erasure again")
+// ErrRebuilding means that there is a second set of tables, which also holds the data. Wait for
+// the rebuild, or resume it.
+var ErrRebuilding = errors.New("a rebuild is running, or an interrupted one has left its tables: finish it with `ctxledger rebuild`, then run the erasure again")
 
-// Erased is what an erasure has done.
+// Erased is the result of an erasure.
 type Erased struct {
 	Erasable
-	ErasureIDs []string `json:"erasure_ids"` // of the facts, one a tenant; empty where an earlier run has told all
+	ErasureIDs []string `json:"erasure_ids"` // of the facts, one for each tenant; empty if an earlier run published all facts
 }
 
-// Run erases. It returns once nothing of the subject is left of what was committed when
-// it began; what producers send after that is for another erasure. Errors: [ErrNotProjected],
-// [ErrRebuilding], or one of the servers, after all of which it is to be run again.
+// Run erases. It returns after it has erased everything of the data subject that was committed
+// at its start. Later events need another erasure. Errors: [ErrNotProjected], [ErrRebuilding],
+// or an error of a server. Run it again after each of them.
 func (e Erasure) Run(ctx context.Context) (done Erased, err error) {
 	if e.Subject.IsZero() || e.Reason == "" || len(e.PolicyRefs) == 0 {
-		return done, errors.New("projector: an erasure needs a subject, a reason and a policy ref")
+		return done, errors.New("erasure: Subject, Reason and PolicyRefs are required")
 	}
 	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
-	// Once is enough, unless a producer repeats an event at the same time or a projector
-	// was just mending a table.
+	// A second pass is needed if a producer repeats an event or a projector repairs a table at
+	// the same time.
 	for {
 		d, err := e.find(ctx)
 		if err != nil {
@@ -84,8 +83,8 @@ func (e Erasure) Run(ctx context.Context) (done Erased, err error) {
 	}
 }
 
-// erase takes the steps of an erasure, each of which a crash may follow, and returns the
-// ids of the facts.
+// erase runs the steps of an erasure, and returns the ids of the facts. A crash may follow each
+// step.
 func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) {
 	walker := e.Steps
 	if walker == nil {
@@ -136,22 +135,22 @@ func (e Erasure) unlist(ctx context.Context, d doomed) error {
 
 const patience = 15 * time.Second
 
-// deleteMessages takes the messages out of the streams, and overwrites them there. It
-// returns no error only once the streams say that they have none of them.
+// deleteMessages deletes the messages from the streams, and overwrites them there. It returns
+// nil only after the streams list all of them as deleted.
 func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	for _, m := range d.list {
 		stream := d.streams[m.Incarnation]
 		if stream == nil {
-			continue // it is no more
+			continue // the stream no longer exists
 		}
 		msg, err := stream.GetMsg(ctx, m.StreamSeq)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
-			continue // deleted already, which is proven below
+			continue // already deleted; checked below
 		case err != nil:
 			return fmt.Errorf("look up message %d: %w", m.StreamSeq, err)
 		case !msg.Time.Equal(m.RecordedAt):
-			return fmt.Errorf("%w: message %d is another one", streamio.ErrStreamForked, m.StreamSeq)
+			return fmt.Errorf("%w: message %d was replaced", streamio.ErrStreamForked, m.StreamSeq)
 		}
 		if err := overwrite(ctx, stream, m.StreamSeq); err != nil {
 			return err
@@ -179,7 +178,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	return streamio.ProveDeleted(ctx, quarantine, d.copies)
 }
 
-// overwrite deletes a message that another may be deleting, too.
+// overwrite deletes a message. Another process may delete it at the same time.
 func overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) error {
 	err := stream.SecureDeleteMsg(ctx, sequence)
 	if err == nil {

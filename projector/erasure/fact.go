@@ -15,15 +15,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Source is the source of the facts of erasures. They have no sequence.
+// Source is the source of the facts of erasures. These facts have no sequence.
 const Source = "urn:ctxledger:erase"
 
-// factBytes is how much the records of one fact take, so that with its reason it stays
-// within [schema.MaxEventBytes]: mostly some 170 records.
+// factBytes limits the records of one fact, so that the whole fact stays within
+// [schema.MaxEventBytes].
 const factBytes = 3 * schema.MaxEventBytes / 4
 
-// tell publishes the facts of what no fact tells of yet, and returns the ids of the
-// erasures.
+// tell publishes facts for messages without one, and returns the ids of the erasures.
 func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 	facts, err := e.facts(d, time.Now())
 	if err != nil {
@@ -42,9 +41,9 @@ func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 	return ids, nil
 }
 
-// facts returns the facts of what no fact tells of yet: for each owner one erasure, in as
-// many parts as its records need. Its id follows from what it says, so that two who tell
-// of the same at the same time tell it once.
+// facts returns facts for messages without one. Each owner has one erasure, with as many parts
+// as its records need. The id is a digest of the contents, so that two runs at the same time
+// publish the same fact once.
 func (e Erasure) facts(d doomed, at time.Time) (facts []*schema.Event, err error) {
 	records := make(map[owner][]schema.ErasedRecord)
 	var owners []owner
@@ -101,7 +100,7 @@ func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, at time.Time) 
 	return facts, nil
 }
 
-// factParts cuts records into those of one fact each.
+// factParts splits records into the parts of one fact each.
 func factParts(records []schema.ErasedRecord) (parts [][]schema.ErasedRecord, err error) {
 	size, from := 0, 0
 	for i := range records {

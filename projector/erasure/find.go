@@ -20,16 +20,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Erasable counts what an erasure would take.
+// Erasable counts the messages of an erasure.
 type Erasable struct {
 	Events  uint64 `json:"events"`
-	Repeats uint64 `json:"repeats"` // messages that brought one of the events again
+	Repeats uint64 `json:"repeats"` // messages that repeated one of the events
 	Refused uint64 `json:"refused"` // messages in quarantine
 	Copies  uint64 `json:"copies"`  // messages of CTX_QUARANTINE
-	Kept    uint64 `json:"kept"`    // redactions and exports of the subject, which stay
+	Kept    uint64 `json:"kept"`    // redactions and exports of the data subject, which stay
 }
 
-// Messages is how many messages of the streams of events that are.
+// Messages returns the number of messages in the streams of events.
 func (e Erasable) Messages() uint64 { return e.Events + e.Repeats + e.Refused }
 
 // IsZero reports whether there is nothing to erase.
@@ -50,27 +50,27 @@ func (e *Erasable) add(o Erasable) {
 	e.Kept = o.Kept
 }
 
-// doomed is what is to be erased.
+// doomed are the messages to erase.
 type doomed struct {
 	Erasable
 	streams map[uuid.UUID]jetstream.Stream // of events, by incarnation
 	list    []doomedMessage                // in the order of each stream
-	copies  []uint64                       // sequences of the quarantine stream
+	copies  []uint64                       // sequences of copies in the quarantine stream
 }
 
-// doomedMessage is one message that is to be erased.
+// doomedMessage is one message to erase.
 type doomedMessage struct {
 	ledger.Position
 	owner owner
-	left  schema.ErasedRecord // what its fact says, but for its place
-	told  bool                // a fact has it
+	left  schema.ErasedRecord // its record in the fact, without its place
+	told  bool                // a fact names the message
 }
 
-// An owner is whose fact tells of a message. The session is named for items only, whose
-// sessions stay.
+// An owner is the tenant and session of a message's fact. The session is set only for items,
+// because their sessions remain.
 type owner struct{ tenant, session string }
 
-// find looks for what is to be erased.
+// find finds the messages to erase.
 func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	if err := e.notRebuilding(ctx); err != nil {
 		return d, err
@@ -87,7 +87,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
 		of.tenant = schema.TenantOf(of.tenant)
 		if at.StreamSeq > committed[at.Incarnation] {
-			return // of a projector that is just writing, or has died of it
+			return // a running projector writes the message, or died during the write
 		}
 		*count++
 		d.list = append(d.list, doomedMessage{at, of, left, told.has(d.recordAt(at), of.tenant, left.Leaf)})
@@ -124,8 +124,8 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	return d, e.findCopies(ctx, &d)
 }
 
-// A recordPlace is where a message stands, as facts say it: the name of its stream, or
-// the incarnation of one that is no more.
+// A recordPlace is the place of a message in a fact: the name of its stream, or the incarnation
+// of a stream that no longer exists.
 type recordPlace struct {
 	stream   string
 	sequence uint64
@@ -138,7 +138,7 @@ func (d *doomed) recordAt(at ledger.Position) recordPlace {
 	return recordPlace{at.Incarnation.String(), at.StreamSeq}
 }
 
-// notRebuilding makes sure that there is one set of tables.
+// notRebuilding returns an error if there is a second set of tables.
 func (e Erasure) notRebuilding(ctx context.Context) error {
 	if _, err := shadow.Of(e.Ledger).FinishSwap(ctx); err != nil {
 		return err
@@ -154,8 +154,8 @@ func (e Erasure) notRebuilding(ctx context.Context) error {
 	return err
 }
 
-// toldLeaves are the leaves that the facts in the streams name, in hex, by message. A
-// fact tells of its own tenant's messages only.
+// toldLeaves are the leaves in the facts of the streams, in hex, by message. A fact names only
+// messages of its own tenant.
 type toldLeaves map[recordPlace][]toldLeaf
 
 type toldLeaf struct{ tenant, leaf string }
@@ -164,12 +164,12 @@ func (t toldLeaves) has(at recordPlace, tenant, leaf string) bool {
 	return slices.Contains(t[at], toldLeaf{tenant, leaf})
 }
 
-// any reports whether a fact of the tenant names the message, whatever its leaf.
+// any reports whether a fact of the tenant names the message with any leaf.
 func (t toldLeaves) any(at recordPlace, tenant string) bool {
 	return slices.ContainsFunc(t[at], func(l toldLeaf) bool { return l.tenant == tenant })
 }
 
-// open finds the streams of events, and which messages the facts in them tell of.
+// open opens the streams of events, and reads which messages their facts name.
 func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err error) {
 	n, err := streamio.ReadPartitions(ctx, e.JetStream)
 	if err != nil {
@@ -195,8 +195,8 @@ func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err erro
 	return told, nil
 }
 
-// findCopies looks in the quarantine stream for copies of what is to be erased, and for
-// those that are of the subject and have no row.
+// findCopies finds the copies of the messages in the quarantine stream. It also finds copies of
+// the data subject without a row.
 func (e Erasure) findCopies(ctx context.Context, d *doomed) error {
 	doomed := make(map[recordPlace]bool, len(d.list))
 	for _, m := range d.list {

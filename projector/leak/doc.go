@@ -1,7 +1,7 @@
-// Package leak finds the values that redactions withhold, where they come back.
+// Package leak finds withheld values that come back after their redaction.
 //
-// [Values] holds the keyed fingerprints of what each tenant withholds, and never a value.
-// [Values.Find] looks for them in the payload, the subject and the headers of messages,
-// also below escapes, percent encoding and base64. What holds such a value comes back as
-// a refused event, in which the value is masked.
+// [Values] holds the keyed fingerprints of the values that each tenant withholds, and never a
+// value. [Values.Find] looks for the values in the payload, the subject and the headers of
+// messages. It also decodes escapes, percent encoding and base64. A message with such a value
+// becomes a refused event, in which the value is masked.
 package leak

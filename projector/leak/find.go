@@ -10,21 +10,20 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Find goes through messages in the order of the stream and finds those that
-// hold a value which an earlier redaction withholds, of the ledger or of the
-// messages themselves. They come back quarantined, with the value masked and without
-// what could give it away; the rest as they were. It changes neither w nor the
-// messages: the same arguments give the same result.
+// Find finds messages that hold a value which an earlier redaction withholds. The redaction is
+// in the ledger or among the messages, which are in the order of the stream. A found message
+// becomes a quarantined event with the value masked, without other traces of the value. The
+// other events are unchanged. Find changes neither w nor the messages.
 //
-// A redaction counts from its own place on. What is before it, and it itself, is
-// not looked at for its sake: that is the re-check's work.
+// A redaction applies to later messages only. A re-check finds its values in itself and in
+// earlier messages.
 func (w *Values) Find(all []decode.Event) []decode.Event {
 	return w.FindAfter(NewValues(w.Keys), all, func([]decode.Event, decode.Event) bool { return true })
 }
 
-// FindAfter is Find for messages that come after others of the same batch, of
-// which fresh has learnt what they withhold. It learns on, from the redactions
-// that count: that is asked of each, with what came before it.
+// FindAfter is Find for a part of a batch. fresh holds the values that redactions in earlier
+// parts withhold. FindAfter adds the values of new redactions that count. It calls counts for
+// each redaction, with the events before it.
 func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, e decode.Event) bool) []decode.Event {
 	events := make([]decode.Event, len(all))
 	var s finder
@@ -55,23 +54,22 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 	return events
 }
 
-// A finder tells quickly of most messages that nothing withheld stands in them, in
-// room that it uses again.
+// A finder quickly recognises most messages without a withheld value. It uses its buffers
+// again.
 type finder struct {
 	set     Set
 	tenants []string
 	words   []byte
 }
 
-// lookFor makes the finder look for what is withheld from a message.
+// lookFor sets the values that are withheld from a message.
 func (s *finder) lookFor(e *decode.Event, w, fresh *Values) {
 	s.tenants = appendTenants(s.tenants[:0], e)
 	s.set = fresh.Of(w.Of(s.set[:0], s.tenants), s.tenants)
 }
 
-// appendTenants names whose event a message may be: the subject's tenant, which
-// permissions go by. By [ledger.EnvelopeRules] it may also be the tenant's that the
-// event names.
+// appendTenants appends the possible tenants of a message. Permissions apply to the tenant of
+// the subject. By [ledger.EnvelopeRules] the tenant in the event is possible, too.
 func appendTenants(list []string, e *decode.Event) []string {
 	if e.Rules >= ledger.SubjectRules {
 		if tenant := e.SubjectTenant(); tenant != "" {
@@ -88,9 +86,8 @@ func appendTenants(list []string, e *decode.Event) []string {
 	return list
 }
 
-// maybeIn reports whether a withheld value stands in a message, or across the
-// words next to its payload: those that are long enough for one are gone through
-// together.
+// maybeIn reports whether a message may hold a withheld value. It searches the payload, and all
+// long enough words of subject and headers together. A match may cross two words.
 func (s *finder) maybeIn(m *streamio.Message) bool {
 	if len(s.set) == 0 {
 		return false
@@ -107,7 +104,7 @@ func (s *finder) maybeIn(m *streamio.Message) bool {
 	}
 	add(m.Subject)
 	for name, values := range m.Header {
-		if 2*len(name) >= shortest { // some letters are longer as small ones
+		if 2*len(name) >= shortest { // some letters have more bytes in lower case
 			add(name)
 			if lower := strings.ToLower(name); lower != name {
 				add(lower)

@@ -32,7 +32,7 @@ func ReadKeys(keys func() ([]schema.KeyRing, error)) (Keys, error) {
 	return all, nil
 }
 
-// Has reports whether a key is there.
+// Has reports whether a key exists.
 func (f Keys) Has(tenant, id string) bool {
 	_, ok := f[schema.TenantOf(tenant)][id]
 	return ok
@@ -57,5 +57,5 @@ func OfAll(all []decode.Event) []privacy.Withheld {
 	return list
 }
 
-// UnknownKey is a key that a redaction names and that is not there.
+// UnknownKey is a missing key that a redaction names.
 type UnknownKey struct{ Tenant, ID string }

@@ -14,9 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// masked looks for withheld values in everything that a message is, and returns
-// true with what may be kept of it if there is one: a quarantined message whose
-// bytes, names and reason do not hold it.
+// masked looks for withheld values in all parts of a message. If there is one, it returns true
+// and the masked event, whose bytes, names and reason do not hold the value.
 func masked(e decode.Event, w Set) (decode.Event, bool) {
 	k := masker{set: w}
 	kept := streamio.Message{Subject: k.word("/subject", e.Subject), Data: k.payload(e.Data), Header: k.header(e.Header), Position: e.Position, Rules: e.Rules}
@@ -31,14 +30,13 @@ func masked(e decode.Event, w Set) (decode.Event, bool) {
 	return refused, true
 }
 
-// digests finds what looks like a bare digest. One of content from which a value
-// was masked would tell, by trying, what the value was.
+// digests finds text that looks like a bare digest. A digest of the unmasked content would let
+// a reader test guesses of the value.
 var digests = regexp.MustCompile(`(?i)(?:md5|sha-?[0-9]+)["':=\s-]{1,5}[a-z0-9+/_=-]{16,}|\b[0-9a-f]{40,}\b`)
 
 const digestMask = "[digest]"
 
-// A masker makes of a message what may be kept of it, and notes the first value
-// that it took out.
+// A masker masks the parts of a message, and records the first value that it found.
 type masker struct {
 	set       Set
 	violation *schema.Violation
@@ -56,7 +54,7 @@ func (k *masker) payload(data []byte) []byte {
 		return data
 	}
 	masked := k.mask("/data", data, found)
-	if len(k.set.InPayload(masked)) > 0 { // what was around a value makes another
+	if len(k.set.InPayload(masked)) > 0 { // the text around a mask forms another value
 		return []byte(bareMask)
 	}
 	return masked
@@ -74,15 +72,15 @@ func (k *masker) word(pointer, word string) string {
 	return masked
 }
 
-// header masks names, which become one, and values. The message id is left out:
-// it is a digest of two attributes.
+// header masks names and values. All masked names become one. The message id is left out,
+// because it is a digest of two attributes.
 func (k *masker) header(header map[string][]string) map[string][]string {
 	kept := make(map[string][]string, len(header))
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if strings.EqualFold(name, schema.MsgIDHeader) {
 			continue
 		}
-		// A header that is not known becomes an attribute in lower case.
+		// An unknown header becomes an attribute in lower case.
 		keptName := name
 		if lower := strings.ToLower(name); k.word("/header", name) != name || k.word("/header", lower) != lower {
 			keptName = maskedName
@@ -96,16 +94,15 @@ func (k *masker) header(header map[string][]string) map[string][]string {
 	return kept
 }
 
-// What stands for a withheld value where its policy cannot be named: in the name
-// of a header, which has no room for it, and where the policy's name would bring
-// the value back.
+// The masks without a policy name. A header name has no room for one, and a policy's name may
+// hold the value.
 const (
 	maskedName = "redacted"
 	bareMask   = "[redacted]"
 )
 
-// mask puts the name of its policy in the place of every value. Values that
-// touch or overlap are one.
+// mask replaces every value by the name of its policy. Values that touch or overlap count as
+// one.
 func (k *masker) mask(pointer string, b []byte, found []span) []byte {
 	var out []byte
 	end := 0
@@ -125,8 +122,8 @@ func (k *masker) mask(pointer string, b []byte, found []span) []byte {
 	return append(out, b[end:]...)
 }
 
-// placeholder is what the guard of the SDK writes, with the policy escaped as in
-// JSON, so that neither a document nor a header breaks.
+// placeholder returns the mask that the guard of the SDK writes. The policy is escaped as in
+// JSON, so that documents and headers stay valid.
 func (k *masker) placeholder(s span) string {
 	policy := s.Value.PolicyRef
 	quoted, err := jsontext.AppendQuote(nil, policy)

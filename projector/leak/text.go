@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// A text is bytes as somebody may read them: as they came, or decoded. It knows
-// for every byte where that one came from.
+// A text is bytes as received or as decoded. It knows the origin of every byte.
 type text struct {
 	bytes []byte
-	// cuts says where decoding changed lengths: from at on, byte i came from
-	// i - at + from. Without cuts every byte stands where it came from.
+	// cuts lists the places where decoding changed lengths. From at on, byte i came from i - at
+	// + from. Without cuts every byte is at its origin.
 	cuts  []cut
-	outer *text // what it was decoded from; nil for bytes as they came
+	outer *text // the text before decoding; nil for bytes as received
 }
 
 type cut struct{ at, from int }
 
-// origin returns where in the bytes as they came byte i of t began.
+// origin returns the place of byte i of t in the received bytes.
 func (t *text) origin(i int) int {
 	for ; t.outer != nil; t = t.outer {
 		if n := sort.Search(len(t.cuts), func(n int) bool { return t.cuts[n].at > i }); n > 0 {
@@ -32,8 +31,8 @@ func (t *text) origin(i int) int {
 	return i
 }
 
-// A decoding reads one escape at the start of b: what it stands for, appended to
-// dst, and its length; 0 where there is none.
+// A decoding reads one escape at the start of b. It returns dst with the decoded bytes, and the
+// length of the escape, or 0 without an escape.
 type decoding struct {
 	mark   byte
 	escape func(dst, b []byte) ([]byte, int)
@@ -44,8 +43,8 @@ var (
 	percent   = decoding{'%', decodePercent}
 )
 
-// decode takes the escapes off, and returns nil where there are none. It takes
-// malformed text as it comes: what is refused is kept, and read by people.
+// decode removes the escapes, and returns nil if there are none. It accepts malformed text,
+// because refused messages are kept and read by people.
 func (t *text) decode(d decoding) *text {
 	if bytes.IndexByte(t.bytes, d.mark) < 0 {
 		return nil
@@ -71,8 +70,8 @@ func (t *text) decode(d decoding) *text {
 	}
 }
 
-// decodeBackslash reads the escapes of JSON; a backslash before anything else
-// stands for that, as in a quoted header.
+// decodeBackslash reads the escapes of JSON. A backslash before another character stands for
+// that character, as in a quoted header.
 func decodeBackslash(dst, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return dst, 0
@@ -118,18 +117,16 @@ func decodePercent(dst, b []byte) ([]byte, int) {
 	return append(dst, byte(n)), 3
 }
 
-// binaryData finds the member of a structured event that has its data in base64.
+// binaryData matches the base64 data of a structured event.
 var binaryData = regexp.MustCompile(`"data_base64"\s*:\s*"([A-Za-z0-9+/_=\r\n-]*)"`)
 
-// binaryMember is in whatever binaryData finds, and is looked for in a tenth of
-// the time.
+// binaryMember is a part of every match of binaryData. A search for it is faster.
 var binaryMember = []byte(`"data_base64"`)
 
-// eachPayload calls visit for a payload as it came and with the escapes of JSON
-// taken off, up to three layers deep: a value may stand in JSON text that is
-// within a string. Where it is a structured event with data in base64, that data
-// is visited like a payload; where says for these which bytes of the payload
-// they came from as a whole.
+// eachPayload calls visit for a payload as received and with the escapes of JSON removed, up to
+// three layers deep, because JSON text may be nested in strings. It also visits the base64 data
+// of a structured event like a payload. For that data, whole is the stretch of the payload that
+// the data came from.
 func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: payload}, []decoding{backslash}, 3, func(t *text) {
 		visit(t, nil)
@@ -144,8 +141,8 @@ func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	})
 }
 
-// eachWord calls visit for a subject, or the name or value of a header, as it
-// came and as it is read: percent-encoded, quoted, or both.
+// eachWord calls visit for a subject, or the name or value of a header. It visits the word as
+// received, and with percent encoding and quotes removed.
 func eachWord(word []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: word}, []decoding{percent, backslash}, 2, func(t *text) { visit(t, nil) })
 }
@@ -162,7 +159,7 @@ func eachLayer(t *text, decodings []decoding, deep int, visit func(*text)) {
 	}
 }
 
-// decodeBase64 reads either alphabet, padded or not, as far as it goes.
+// decodeBase64 reads both alphabets, with or without padding, up to the first error.
 func decodeBase64(b []byte) []byte {
 	plain := make([]byte, 0, len(b))
 	for _, c := range b {

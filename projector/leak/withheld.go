@@ -13,38 +13,38 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// Values recognises the values that redactions withhold, by tenant: it holds
-// their fingerprints and never a value. What came first of a value names the
-// policy. Reading is safe for concurrent use; learn is not.
+// Values recognises the values that redactions withhold, by tenant. It holds their fingerprints
+// and never a value. The first redaction of a value names the policy. Reading is safe for
+// concurrent use. Learn and LearnOf are not.
 type Values struct {
 	Keys    Keys
 	tenants map[string]*tenantValues
-	since   []Withholding // learnt of batches of this stream since it was loaded
+	since   []Withholding // values learnt from batches of this stream since the load
 }
 
 // Keys are the fingerprinters of the tenants' keys, by tenant and key id.
 type Keys map[string]map[string]fingerprint.Hasher
 
-// tenantValues are what one tenant withholds.
+// tenantValues are the values that one tenant withholds.
 type tenantValues struct {
 	known    map[schema.Fingerprint]bool
 	entries  map[string]*fingerprints // by key id
-	shortest int                      // bytes of the shortest value that is recognised
+	shortest int                      // bytes of the shortest recognised value
 }
 
-// fingerprints are those under one key, in the order of the scanner's.
+// fingerprints are the fingerprints of one key, in the scanner's order.
 type fingerprints struct {
 	scanner *fingerprint.Scanner
 	list    []privacy.Withheld
 }
 
-// NewValues returns values that recognise nothing yet.
+// NewValues returns Values without fingerprints.
 func NewValues(keys Keys) *Values {
 	return &Values{Keys: keys, tenants: make(map[string]*tenantValues)}
 }
 
-// Learn adds a fingerprint, and reports whether it is a new one. One whose key is
-// not there, or that cannot be read, recognises nothing.
+// Learn adds a fingerprint, and reports whether it is new. A fingerprint with a missing key, or
+// one that cannot be read, recognises nothing.
 func (w *Values) Learn(value privacy.Withheld) bool {
 	fp := value.Fingerprint
 	f, ok := w.Keys[schema.TenantOf(value.Tenant)][fp.KeyID]
@@ -62,7 +62,7 @@ func (w *Values) Learn(value privacy.Withheld) bool {
 	tenant.known[fp] = true
 	e := tenant.entries[fp.KeyID]
 	if e == nil {
-		scanner, _ := f.Scanner(nil) // nothing to read, nothing to fail
+		scanner, _ := f.Scanner(nil) // no fingerprint is read, so there is no error
 		e = &fingerprints{scanner: scanner}
 		tenant.entries[fp.KeyID] = e
 	}
@@ -73,15 +73,15 @@ func (w *Values) Learn(value privacy.Withheld) bool {
 	return true
 }
 
-// LearnOf learns what a redaction of this stream withholds. See asOf.
+// LearnOf adds a value that a redaction of this stream withholds. See AsOf.
 func (w *Values) LearnOf(r Withholding) {
 	if w.Learn(r.Value) {
 		w.since = append(w.since, r)
 	}
 }
 
-// AsOf returns what w withholds without what it has learnt of batches that end
-// beyond a sequence. It may be w itself.
+// AsOf returns w without the values from redactions after a sequence. The result may be w
+// itself.
 func (w *Values) AsOf(sequence uint64) *Values {
 	later := make(map[tenantFingerprint]bool)
 	earlier := slices.DeleteFunc(w.since, func(l Withholding) bool {
@@ -114,13 +114,13 @@ type tenantFingerprint struct {
 	fingerprint schema.Fingerprint
 }
 
-// knows reports whether a fingerprint has been learnt.
+// knows reports whether a fingerprint was added.
 func (w *Values) knows(value privacy.Withheld) bool {
 	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	return tenant != nil && tenant.known[value.Fingerprint]
 }
 
-// Of lists the fingerprints of an event, none unless it is a redaction.
+// Of returns the fingerprints of a redaction, and none for other events.
 func Of(e *schema.Event, fact schema.Fact) []privacy.Withheld {
 	r, ok := fact.(*schema.RedactionApplied)
 	if !ok {
@@ -136,17 +136,17 @@ func Of(e *schema.Event, fact schema.Fact) []privacy.Withheld {
 	return list
 }
 
-// A span is a stretch of bytes in which a withheld value stands.
+// A span is a stretch of bytes with a withheld value.
 type span struct {
 	start, end int
 	Value      privacy.Withheld
 }
 
-// A Set is what is withheld from one message.
+// A Set holds the values that are withheld from one message.
 type Set []*tenantValues
 
-// Of appends what the tenants withhold, and what all do when none is named: a
-// message of nobody may be anybody's.
+// Of appends the values of the tenants. Without tenants it appends the values of all tenants,
+// because the message may belong to any of them.
 func (w *Values) Of(list Set, tenants []string) Set {
 	if len(tenants) == 0 {
 		return slices.AppendSeq(list, maps.Values(w.tenants))
@@ -159,7 +159,7 @@ func (w *Values) Of(list Set, tenants []string) Set {
 	return list
 }
 
-// shortest is the least length of a value, in bytes.
+// shortest returns the length of the shortest value, in bytes.
 func (w Set) shortest() int {
 	least := math.MaxInt
 	for _, each := range w {
@@ -168,7 +168,7 @@ func (w Set) shortest() int {
 	return least
 }
 
-// InPayload finds the withheld values in a payload, in its order.
+// InPayload finds the withheld values in a payload, in order.
 func (w Set) InPayload(payload []byte) []span {
 	var found []span
 	eachPayload(payload, func(t *text, whole *span) { found = w.scan(found, t, whole) })
@@ -176,9 +176,8 @@ func (w Set) InPayload(payload []byte) []span {
 	return found
 }
 
-// InWord finds the withheld values in a subject, or the name or value of a
-// header, in its order. One that is shorter than every value is not looked at:
-// taking escapes off makes nothing longer.
+// InWord finds the withheld values in a subject, or in the name or value of a header, in order.
+// It skips words that are shorter than every value, because decoding never makes a word longer.
 func (w Set) InWord(word []byte) []span {
 	if len(word) < w.shortest() {
 		return nil
@@ -189,8 +188,8 @@ func (w Set) InWord(word []byte) []span {
 	return found
 }
 
-// standIn reports whether a withheld value stands in a payload. Most have nothing to
-// take off, and are only read.
+// standIn reports whether a payload holds a withheld value. A payload without escapes and
+// base64 is only scanned.
 func (w Set) standIn(payload []byte) bool {
 	if bytes.IndexByte(payload, backslash.mark) >= 0 || bytes.Contains(payload, binaryMember) {
 		return len(w.InPayload(payload)) > 0
@@ -198,7 +197,7 @@ func (w Set) standIn(payload []byte) bool {
 	return w.standBare(payload)
 }
 
-// standInWord is standIn for what is read as a word.
+// standInWord is standIn for a word.
 func (w Set) standInWord(word []byte) bool {
 	if bytes.IndexByte(word, backslash.mark) >= 0 || bytes.IndexByte(word, percent.mark) >= 0 {
 		return len(w.InWord(word)) > 0
@@ -217,8 +216,8 @@ func (w Set) standBare(b []byte) bool {
 	return false
 }
 
-// scan appends what stands in t: at its place in the bytes as they came, or as
-// whole where that is given.
+// scan appends the values in t. A value has its place in the received bytes, or whole if that
+// is not nil.
 func (w Set) scan(found []span, t *text, whole *span) []span {
 	for _, values := range w {
 		for _, e := range values.entries {
@@ -238,7 +237,7 @@ func (s span) compare(o span) int {
 	return cmp.Or(s.start-o.start, o.end-s.end, strings.Compare(s.Value.PolicyRef, o.Value.PolicyRef), strings.Compare(s.Value.RedactionID, o.Value.RedactionID))
 }
 
-// Withholding is what a redaction withholds, and where it stands.
+// Withholding is a value that a redaction withholds, with the sequence of the redaction.
 type Withholding struct {
 	Sequence uint64
 	Value    privacy.Withheld

@@ -1,6 +1,6 @@
-// Package metrics counts what projectors do, for Prometheus.
+// Package metrics counts the work of projectors, for Prometheus.
 //
-// [Metrics] is for a process; its [Meter] is for one stream. [LagMeter] measures how far
-// the ledger is behind a stream, also while another process writes. A [Failure] says which
-// server failed, and its code.
+// [Metrics] covers a process, and a [Meter] one stream. A [LagMeter] measures the lag of the
+// ledger behind a stream, also while another process writes. A [Failure] names the server that
+// failed, and its code.
 package metrics

@@ -13,8 +13,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// A Failure says who failed: clickhouse, nats, lease or other. The code is the
-// server's, and empty where no server answered.
+// A Failure names the failed part: clickhouse, nats, lease or other. The code is the server's.
+// It is empty if no server answered.
 type Failure struct{ Who, Code string }
 
 func (f Failure) String() string {
@@ -24,7 +24,7 @@ func (f Failure) String() string {
 	return f.Who + " " + f.Code
 }
 
-// FailureOf returns who failed, by the error.
+// FailureOf returns the failed part for an error.
 func FailureOf(err error) Failure {
 	if code, ok := ledger.Failure(err); ok {
 		return Failure{"clickhouse", codeText(int(code))}
@@ -42,13 +42,13 @@ func FailureOf(err error) Failure {
 	return Failure{"other", ""}
 }
 
-// LeaseFailure is a failure to keep or to get the lease.
+// LeaseFailure returns a failure to get or to keep the lease.
 func LeaseFailure(err error) Failure {
 	return Failure{"lease", FailureOf(err).Code}
 }
 
-// natsFailures are the client's own errors. A request that nobody answers ends
-// with its deadline.
+// natsFailures are the errors of the NATS client. A request without an answer ends with its
+// deadline.
 var natsFailures = []error{
 	streamio.ErrUndelivered, context.DeadlineExceeded,
 	nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting,

@@ -12,34 +12,34 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// Lag is how far the ledger is behind the stream.
+// Lag is the distance of the ledger behind the stream.
 type Lag struct {
-	Events    uint64        // sequences that are not in the ledger; deleted ones among them count
-	Age       time.Duration // of the oldest event among them; 0 when level
+	Events    uint64        // sequences that are not in the ledger, with deleted ones
+	Age       time.Duration // of the oldest event that is not in the ledger; 0 when level
 	Committed uint64        // last sequence that is in the ledger
 }
 
-// LagMeter measures the lag apart from the work: by asking the stream, and the
-// ledger where this process is not the writer. So it goes on while the ledger
-// is down and while another holds the lease. Only measure writes; the rest is
-// safe for concurrent use.
+// LagMeter measures the lag independently of the projector. It asks the stream, and it asks the
+// ledger if another process writes. It therefore also measures while the ledger is down and
+// while another process holds the lease. Only Measure writes. The other methods are safe for
+// concurrent use.
 type LagMeter struct {
 	latest atomic.Pointer[measurement]
 
-	// What the ledger said last, which it can only have grown from.
+	// The last known commit, which only grows.
 	incarnation uuid.UUID
 	committed   uint64
 }
 
-// A LagSource says what is measured.
+// A LagSource names the stream and the ledger to measure.
 type LagSource struct {
 	JetStream jetstream.JetStream
 	Stream    string
 	Ledger    interface {
 		LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
 	}
-	// Committed returns the last committed sequence, and false where another process
-	// writes, so that the ledger is asked.
+	// Committed returns the last committed sequence. It returns false if another process
+	// writes, and the ledger is asked instead.
 	Committed func() (uint64, bool)
 }
 
@@ -48,15 +48,15 @@ type measurement struct {
 	at time.Time
 }
 
-// ledgerPatience bounds the question to the ledger; that to the stream has the
-// client's own limit.
+// ledgerPatience is the time limit of the query to the ledger. The client limits the request to
+// the stream.
 const ledgerPatience = 2 * time.Second
 
-// Now returns the lag as it was measured last, with the time since added to
-// the age of what was behind then. It returns false where it is not known.
+// Now returns the last measured lag. If the ledger was behind, it adds the time since the
+// measurement to the age. It returns false if the lag is unknown.
 //
-// Both times of an age are the NATS server's: the projector's own clock only
-// counts what has passed since.
+// Both times of an age come from the NATS server. The projector's clock only measures the time
+// since.
 func (l *LagMeter) Now() (Lag, bool) {
 	m := l.latest.Load()
 	if m == nil {
@@ -69,13 +69,13 @@ func (l *LagMeter) Now() (Lag, bool) {
 	return lag, true
 }
 
-// Behind reports whether something was to do at the last measurement.
+// Behind reports whether the ledger was behind at the last measurement.
 func (l *LagMeter) Behind() bool {
 	m := l.latest.Load()
 	return m != nil && m.Events > 0
 }
 
-// Follow measures every so often until ctx ends.
+// Follow measures at an interval until ctx ends.
 func (l *LagMeter) Follow(ctx context.Context, from LagSource, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -89,8 +89,8 @@ func (l *LagMeter) Follow(ctx context.Context, from LagSource, every time.Durati
 	}
 }
 
-// note keeps a measurement. One that failed leaves a ledger that was behind
-// behind, and one that was level unknown.
+// note stores a measurement. After a failed measurement, a ledger that was behind stays behind.
+// A level ledger becomes unknown.
 func (l *LagMeter) note(lag Lag, err error) {
 	switch {
 	case err == nil:
@@ -100,7 +100,7 @@ func (l *LagMeter) note(lag Lag, err error) {
 	}
 }
 
-// Measure asks the stream, and the ledger where another process writes.
+// Measure asks the stream, and the ledger if another process writes.
 func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
 	stream, incarnation, err := streamio.OpenStream(ctx, from.JetStream, from.Stream)
 	if err != nil {
@@ -119,14 +119,14 @@ func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
 		return Lag{}, err
 	}
 	if oldest == nil {
-		return Lag{Committed: l.committed}, nil // deleted messages, up to the end
+		return Lag{Committed: l.committed}, nil // all remaining messages are deleted
 	}
 	lag.Age = max(0, info.TimeStamp.Sub(oldest.Time))
 	return lag, nil
 }
 
-// learnCommitted finds out the last committed sequence. The writer knows;
-// others ask the ledger, and where it does not answer nobody commits either.
+// learnCommitted gets the last committed sequence. The writer knows it, and other processes ask
+// the ledger. If the ledger does not answer, nothing is committed either.
 func (l *LagMeter) learnCommitted(ctx context.Context, from LagSource, incarnation uuid.UUID) error {
 	if committed, writer := from.Committed(); writer {
 		l.incarnation, l.committed = incarnation, committed

@@ -10,16 +10,14 @@ import (
 	"github.com/ctxledger/ctxledger/projector/decode"
 )
 
-// Metrics are what the projectors of a process have done, and how far they are
-// behind, for Prometheus, with the stream as a label. Give one to the Config of
-// all of them and register it:
+// Metrics count the work of the projectors of a process, and their lag, for Prometheus. Each
+// has the stream as a label. Use one Metrics in the Config of all projectors and register it:
 //
 //	m := metrics.New()
 //	registry.MustRegister(m)
 //
-// A projector that follows another on the same stream goes on with its counts.
-// Every metric is described in deploy/grafana/README.md. Safe for concurrent
-// use. A nil Metrics counts nothing and costs nothing.
+// A later projector of the same stream continues the counts. deploy/grafana/README.md describes
+// every metric. Safe for concurrent use. A nil Metrics counts nothing.
 type Metrics struct {
 	messages, duplicates, deleted, gaps  *prometheus.CounterVec
 	lost, heads, headFailures            *prometheus.CounterVec
@@ -28,12 +26,12 @@ type Metrics struct {
 	steps                                *prometheus.HistogramVec
 
 	mu   sync.Mutex
-	live map[string]func() Gauges // by stream, of the projector that runs or ran last
+	live map[string]func() Gauges // by stream, of the current or last projector
 }
 
 const metricPrefix = "ctxledger_projector_"
 
-// What is read from the projector when it is asked for.
+// The gauges that are read from the projector at each collection.
 var (
 	lagEventsDesc    = liveDesc("lag_events", "Sequences of the stream that are not in the ledger yet.")
 	lagSecondsDesc   = liveDesc("lag_seconds", "Age of the oldest event that is not in the ledger yet, by the stream's time; 0 when level.")
@@ -41,17 +39,17 @@ var (
 	leaseHeldDesc    = liveDesc("lease_held", "1 while this process holds the stream's lease.")
 	leaseEpochDesc   = liveDesc("lease_epoch", "Epoch of the lease that this process holds.")
 	heartbeatAgeDesc = liveDesc("lease_heartbeat_age_seconds", "Time since the lease that this process holds was last renewed.")
-	unknownKeysDesc  = liveDesc("unknown_keys", "Keys that redactions name and that are not there.")
+	unknownKeysDesc  = liveDesc("unknown_keys", "Missing keys that redactions name.")
 	readyDesc        = liveDesc("ready", "1 while this process holds the lease and has recovered.")
 	stuckDesc        = liveDesc("stuck", "1 while the projector has work and makes no step.")
-	stoppedDesc      = liveDesc("stopped", "1 from when the projector has given up until one projects again, by why.", "reason")
+	stoppedDesc      = liveDesc("stopped", "1 after the projector gave up, until one projects again, by reason.", "reason")
 )
 
 func liveDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(metricPrefix+name, help, withStream(labels), nil)
 }
 
-// New returns metrics that have counted nothing yet.
+// New returns metrics with all counts at zero.
 func New() *Metrics {
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, withStream(labels))
@@ -60,20 +58,20 @@ func New() *Metrics {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: metricPrefix + name, Help: help, Buckets: buckets}, withStream(labels))
 	}
 	return &Metrics{
-		messages:      counters("messages_total", "Messages of the stream that were committed, whatever became of them."),
+		messages:      counters("messages_total", "Messages of the stream that were committed, with duplicates and quarantined messages."),
 		rows:          counters("rows_total", "Rows committed, by table.", "table"),
-		duplicates:    counters("duplicates_total", "Messages that repeated an event which the ledger had."),
+		duplicates:    counters("duplicates_total", "Messages that repeated an event of the ledger."),
 		quarantined:   counters("quarantined_total", "Messages that went to quarantine, by their first code.", "code"),
 		deleted:       counters("reintroduced_deleted_total", "Messages deleted from the stream because they held a withheld value."),
 		gaps:          counters("sequence_gaps_total", "Sequences that the stream no longer had when they were read."),
-		lost:          counters("lost_facts_total", "Facts that producers have numbered and that did not come within five minutes."),
-		heads:         counters("heads_total", "Signed heads of the transparency log that were taken somewhere, by where.", "to"),
-		headFailures:  counters("head_failures_total", "Attempts to sign a head of the transparency log (to is sign) or to take it somewhere that failed.", "to"),
-		retries:       counters("retries_total", "Attempts that failed and are made again, by who failed and the server's error code.", "cause", "code"),
+		lost:          counters("lost_facts_total", "Numbered facts of producers that did not arrive within five minutes."),
+		heads:         counters("heads_total", "Signed heads of the transparency log that were delivered, by destination.", "to"),
+		headFailures:  counters("head_failures_total", "Failed attempts to sign a head of the transparency log (to is sign) or to deliver it.", "to"),
+		retries:       counters("retries_total", "Failed attempts that are repeated, by the failed part and the server's error code.", "cause", "code"),
 		batchMessages: histograms("batch_messages", "Messages of a batch.", prometheus.ExponentialBuckets(1, 4, 9)),
-		batchBytes:    histograms("batch_bytes", "Bytes of a batch as they came.", prometheus.ExponentialBuckets(1<<10, 4, 9)),
+		batchBytes:    histograms("batch_bytes", "Bytes of a batch as received.", prometheus.ExponentialBuckets(1<<10, 4, 9)),
 		batchRows:     histograms("batch_rows", "Rows of a batch, all tables.", prometheus.ExponentialBuckets(1, 4, 10)),
-		steps: histograms("step_duration_seconds", "How long a step of a batch took, its retries included.",
+		steps: histograms("step_duration_seconds", "Duration of a step of a batch, with its retries.",
 			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
 		live: make(map[string]func() Gauges),
 	}
@@ -88,7 +86,7 @@ func (m *Metrics) counted() []prometheus.Collector {
 	}
 }
 
-// Describe sends what Collect may send.
+// Describe sends the descriptions of all metrics.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, c := range m.counted() {
 		c.Describe(ch)
@@ -100,9 +98,9 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the metrics as they are now, without asking a server. What is
-// not known is left out and not 0: the lag until it has been measured, and the
-// epoch and the heartbeat while another holds the lease.
+// Collect sends the current metrics without asking a server. It leaves out unknown values: the
+// lag before the first measurement, and the epoch and the heartbeat while another process holds
+// the lease.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.counted() {
 		c.Collect(ch)
@@ -117,13 +115,13 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Gauges are how a projector is.
+// Gauges are the current state of a projector.
 type Gauges struct {
-	Lag         *Lag          // nil while it is not known
+	Lag         *Lag          // nil while it is unknown
 	LeaseHeld   bool          // by this process
 	LeaseEpoch  uint64        // of the lease that is held
 	LeaseAge    time.Duration // since the lease that is held was renewed
-	UnknownKeys uint64        // keys that redactions name and that are not there
+	UnknownKeys uint64        // missing keys that redactions name
 	Ready       bool
 	Stuck       bool
 	Reason      string // why the projector gave up; empty otherwise
@@ -155,10 +153,10 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// The reasons for which a projector stops until a person has come.
+// The reasons for a stop that needs a person.
 var StopReasons = []string{"stream_forked", "events_expired", "newer_rules", "failed"}
 
-// A Meter counts what happens to one stream; without Metrics it does nothing.
+// A Meter counts the events of one stream. Without Metrics it does nothing.
 type Meter struct {
 	counts *Metrics
 	stream string
@@ -167,7 +165,7 @@ type Meter struct {
 // Of returns the meter of a stream. The metrics may be nil.
 func (m *Metrics) Of(stream string) Meter { return Meter{m, stream} }
 
-// Reason is why the projector gave up that was attached before, empty where it did not.
+// Reason returns the reason why the last attached projector gave up, or "".
 func (m Meter) Reason() string {
 	m.counts.mu.Lock()
 	before := m.counts.live[m.stream]
@@ -178,20 +176,20 @@ func (m Meter) Reason() string {
 	return before().Reason
 }
 
-// Attach makes the projector with these gauges the one whose state is shown.
+// Attach sets the projector whose state is shown.
 func (m Meter) Attach(gauges func() Gauges) {
 	m.counts.mu.Lock()
 	m.counts.live[m.stream] = gauges
 	m.counts.mu.Unlock()
 	for _, c := range []*prometheus.CounterVec{m.counts.messages, m.counts.duplicates, m.counts.deleted, m.counts.gaps, m.counts.lost} {
-		c.WithLabelValues(m.stream) // 0, so that the first increase is seen
+		c.WithLabelValues(m.stream) // shows 0, so that the first increase is visible
 	}
 }
 
 // Commit is a batch that is committed.
 type Commit struct {
 	Messages    uint64
-	Bytes       int // of the messages as they came
+	Bytes       int // of the messages as received
 	Rows        map[string]uint64
 	Holes       uint64 // sequences of the batch that the stream does not have
 	Quarantined []decode.Event
@@ -218,14 +216,14 @@ func (m Meter) Commit(c Commit) {
 	m.counts.batchRows.WithLabelValues(m.stream).Observe(float64(total))
 }
 
-// Step notes how long a step of a batch took.
+// Step records the duration of a step of a batch.
 func (m Meter) Step(name string, took time.Duration) {
 	if m.counts != nil {
 		m.counts.steps.WithLabelValues(m.stream, name).Observe(took.Seconds())
 	}
 }
 
-// Retry counts an attempt that failed and is made again.
+// Retry counts a failed attempt that is repeated.
 func (m Meter) Retry(cause Failure) {
 	if m.counts != nil {
 		m.counts.retries.WithLabelValues(m.stream, cause.Who, cause.Code).Inc()
@@ -239,14 +237,14 @@ func (m Meter) Deletion() {
 	}
 }
 
-// Loss counts facts that did not come.
+// Loss counts facts that did not arrive.
 func (m Meter) Loss(facts uint64) {
 	if m.counts != nil {
 		m.counts.lost.WithLabelValues(m.stream).Add(float64(facts))
 	}
 }
 
-// Head counts a signed head that was taken somewhere, or failed to be.
+// Head counts a delivered head, or a failed attempt.
 func (m Meter) Head(to string, err error) {
 	switch {
 	case m.counts == nil:

@@ -19,9 +19,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A copy in the quarantine stream is the quarantined message, bytes and headers, on
-// the subject ctx.quarantine.<code>, with one more header that says where it stood
-// and why it was refused.
+// A copy in the quarantine stream has the bytes and headers of the quarantined message, on the
+// subject ctx.quarantine.<code>. One more header holds its place and the reason for its
+// refusal.
 const (
 	quarantineSubject = "ctx.quarantine."
 	refusalHeader     = "Ctxledger-Refusal"
@@ -30,17 +30,16 @@ const (
 // copied is the value of refusalHeader, as JSON.
 type copied struct {
 	ledger.Refusal
-	// Orders are the headers that a server would take for its orders (message ids,
-	// expected sequences, batches, rollups, lifetimes) and that the copy itself
-	// must not have.
+	// Orders are headers that a server would obey: message ids, expected sequences, batches,
+	// rollups and lifetimes. The copy must not have them as headers.
 	Orders map[string][]string `json:"orders,omitempty"`
-	// Whole is false for a copy that did not fit: it has only the place.
+	// Whole is false for a copy that was too large: it has only the place.
 	Whole bool `json:"whole"`
 }
 
-// Publish copies quarantined messages to the quarantine stream, from where they
-// can be replayed. The message id makes a repeat harmless. A message that does not fit
-// there is in the table all the same; its copy names only the place.
+// Publish copies quarantined messages to the quarantine stream, from where they can be
+// replayed. The message id removes repeats. A copy that is too large names only the place. The
+// table still has the message.
 func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Event) error {
 	for _, e := range messages {
 		r := e.Refusal()
@@ -73,7 +72,7 @@ func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Even
 	return nil
 }
 
-// clipped keeps a reason short where there is no room for it.
+// clipped shortens a reason for a copy that is too large.
 func clipped(reason string) string {
 	const most = 1000
 	if len(reason) <= most {
@@ -85,19 +84,19 @@ func clipped(reason string) string {
 func setRefusal(msg *nats.Msg, c copied) error {
 	text, err := json.Marshal(c, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {
-		return fmt.Errorf("describe a refused message: %w", err)
+		return fmt.Errorf("encode the refusal of a message: %w", err)
 	}
 	msg.Header[refusalHeader] = []string{string(text)}
 	return nil
 }
 
-// isOrder reports whether a server would take a header for its orders.
+// isOrder reports whether a server would obey a header.
 func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
 
-// Read calls visit for the copies in the quarantine stream that have this
-// code, any if it is empty, and that were made at or after since, in the order of
-// the stream, with their sequences there. It stops at the first error of visit. Copies
-// that did not fit have neither bytes nor headers.
+// Read calls visit for the copies in the quarantine stream, in order, with their sequences
+// there. It selects copies with this code, or all if code is empty, that were made at or after
+// since. It stops at the first error of visit. Copies that were too large have no bytes and no
+// headers.
 func Read(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
 	stream, err := js.Stream(ctx, schema.QuarantineStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -113,7 +112,7 @@ func Read(ctx context.Context, js jetstream.JetStream, code string, since time.T
 	err = streamio.Each(ctx, stream, subject, since, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, whole, ok := ReadCopy(msg.Headers(), msg.Data())
 		if !ok {
-			return nil // not one of ours
+			return nil // a message of another origin
 		}
 		return visit(meta.Sequence.Stream, r, whole)
 	})
@@ -123,7 +122,7 @@ func Read(ctx context.Context, js jetstream.JetStream, code string, since time.T
 	return nil
 }
 
-// ReadCopy takes a copy apart again.
+// ReadCopy decodes a copy.
 func ReadCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole, ok bool) {
 	values := header[refusalHeader]
 	if len(values) != 1 {
@@ -145,9 +144,9 @@ func ReadCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole,
 	return c.Refusal, c.Whole, true
 }
 
-// FindCopies gives quarantined messages the exact bytes and headers of their copies in
-// the quarantine stream. One that has no copy there stays as the table has it,
-// which is the same but for headers that are not UTF-8.
+// FindCopies gives quarantined messages the exact bytes and headers of their copies in the
+// quarantine stream. A message without a copy stays as in the table, which differs only in
+// headers that are not UTF-8.
 func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refusal) error {
 	type place struct {
 		incarnation uuid.UUID
@@ -155,7 +154,7 @@ func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refus
 	}
 	at := make(map[place]*ledger.Refusal, len(list))
 	var code string
-	var since time.Time // copies are made after the stream has stored the message
+	var since time.Time // the copy of a message is newer than the message
 	for i, r := range list {
 		at[place{r.Incarnation, r.StreamSeq}] = &list[i]
 		if i == 0 {
@@ -187,9 +186,9 @@ func FindCopies(ctx context.Context, js jetstream.JetStream, list []ledger.Refus
 	return err
 }
 
-// errAllFound ends a search.
+// errAllFound stops a search early.
 var errAllFound = errors.New("all are found")
 
-// Masked reports whether the bytes of a quarantined message are not those that came,
-// because a redaction withholds a value of it.
+// Masked reports whether the bytes of a quarantined message are masked, because a redaction
+// withholds a value in them.
 func Masked(r ledger.Refusal) bool { return r.Code == string(schema.CodeReintroduced) }

@@ -1,7 +1,7 @@
 // Package quarantine keeps the messages that the projector quarantines.
 //
-// Each message has a row in the table quarantine, and a copy with its exact bytes and
-// headers in the quarantine stream, see [Publish]. [Replay] publishes such a message
-// again, and [ReplayFixed] an event in its place. [Preview] lists the messages that
-// today's rules would quarantine and older rules did not.
+// Each message has a row in the table quarantine, and a copy in the quarantine stream with its
+// exact bytes and headers; see [Publish]. [Replay] publishes a copy again, and [ReplayFixed]
+// publishes a corrected event. [Preview] lists the messages that the newest rules would
+// quarantine and older rules accepted.
 package quarantine

@@ -12,12 +12,11 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// Preview calls visit for each message of the streams that older rules took for an
-// event and that today's rules would quarantine, in the order of each stream, and
-// stops at its first error. It looks at each message by itself: what another message
-// decides, such as a conflict of ids or a withheld value, is not looked at. It
-// changes nothing. A refusal has the tenant of the subject; the event of the message
-// is in its bytes. Nil discards the log; told is as in [streamio.AwaitCommit].
+// Preview calls visit for each message that older rules accepted and the newest rules would
+// quarantine. It visits the messages in the order of each stream and stops at the first error.
+// It checks each message alone, and does not detect conflicts of ids and withheld values. It
+// changes nothing. A refusal has the tenant of the subject. A nil log discards the messages.
+// told is as in [streamio.AwaitCommit].
 func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -41,7 +40,7 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 	}
 	first, last := max(s.Info.State.FirstSeq, 1), s.Info.State.LastSeq
 	if newest := s.Rules.Newest(); newest == ledger.NewestRules {
-		last = min(last, s.Rules[len(s.Rules)-1].From-1) // the rest was projected by today's rules
+		last = min(last, s.Rules[len(s.Rules)-1].From-1) // later messages were projected by the newest rules
 	}
 	if first > last {
 		return nil
@@ -61,7 +60,7 @@ func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger
 	})
 }
 
-// previewed decodes a message by today's rules, where the rules of its place took it.
+// previewed decodes a message by the newest rules, if the rules of its place accept it.
 func previewed(m *streamio.Message) (ledger.Refusal, bool) {
 	if len(decode.One(m).Violations) > 0 {
 		return ledger.Refusal{}, false

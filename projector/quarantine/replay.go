@@ -18,26 +18,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ReplayHeader names, on a message of the stream, the quarantined message that it
-// replays: <incarnation>:<sequence>. It links the two in the table replays,
-// whatever becomes of the replay.
+// ReplayHeader names, on a message of the stream, the quarantined message that it replays:
+// <incarnation>:<sequence>. The table replays links the two, also if the replay is quarantined.
 const ReplayHeader = "Ctxledger-Replay-Of"
 
 var (
-	// ErrMasked means that a quarantined message cannot be replayed as it is: its bytes
-	// are masked. Send the event under a new id and without the value.
-	ErrMasked = errors.New("the bytes are masked, because a redaction withholds a value of them: replay a fixed event with a new id and without the value")
-	// ErrNotReplayable means that a message was never one of the stream's subjects.
-	ErrNotReplayable = errors.New("the message has no subject of the stream of events: replay a fixed event")
-	// ErrOtherTenant means that a fixed event names another tenant than the one whose
-	// message it replaces. A replay never changes whose an event is.
+	// ErrMasked means that a quarantined message cannot be replayed unchanged, because its
+	// bytes are masked. Send the event under a new id and without the value.
+	ErrMasked = errors.New("the message's bytes are masked, because a redaction withholds a value in them: replay a fixed event with a new id and without the value")
+	// ErrNotReplayable means that the message has no subject of the stream.
+	ErrNotReplayable = errors.New("the message's subject does not belong to the stream of events: replay a fixed event")
+	// ErrOtherTenant means that a fixed event names another tenant than the message that it
+	// replaces. A replay never changes the tenant.
 	ErrOtherTenant = errors.New("a replay keeps the tenant of the quarantined message")
 )
 
-// Replay publishes a quarantined message again, as it was, and returns its sequence
-// in the stream. Its identity is that of the first time, so that it counts once
-// whatever else is sent. Doing it twice within the duplicate window of the stream
-// gives the same sequence; afterwards the second is a repeated event. The error is
+// Replay publishes a quarantined message again, unchanged, and returns its sequence in the
+// stream. Its identity is unchanged, so it counts once. A second replay within the duplicate
+// window of the stream returns the same sequence. A later one is a duplicate. The error is
 // [ErrMasked], [ErrNotReplayable] or one of the stream.
 func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint64, error) {
 	if Masked(r) {
@@ -59,26 +57,25 @@ func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint
 	return publishReplay(ctx, js, m, id, sha256.Sum256(m.Data), r)
 }
 
-// ReplayFixed publishes an event in the place of a quarantined message and returns
-// its sequence in the stream. The event must be valid: the caller has said so to
-// whoever fixed it. An event that names no tenant gets that of the message. Doing it
-// twice is as harmless as with [Replay]. The error is [ErrOtherTenant] or one of the
-// stream.
+// ReplayFixed publishes an event in the place of a quarantined message and returns its sequence
+// in the stream. The caller must have validated the event. An event without a tenant gets the
+// tenant of the message. A repeat is as harmless as with [Replay]. The error is
+// [ErrOtherTenant] or one of the stream.
 func ReplayFixed(ctx context.Context, js jetstream.JetStream, r ledger.Refusal, e *schema.Event) (uint64, error) {
-	if r.Tenant != "" { // a message whose subject has none is nobody's
+	if r.Tenant != "" { // a message without a subject's tenant belongs to no tenant
 		if e.Tenant == "" && r.Tenant != schema.DefaultTenant {
 			e.Tenant = r.Tenant
 		}
 		if schema.TenantOf(e.Tenant) != r.Tenant {
-			return 0, fmt.Errorf("%w: the event is of %q, the message was of %q: set the event's tenant to that", ErrOtherTenant, schema.TenantOf(e.Tenant), r.Tenant)
+			return 0, fmt.Errorf("%w: the event has the tenant %q, the message has %q: set the event's tenant to the message's", ErrOtherTenant, schema.TenantOf(e.Tenant), r.Tenant)
 		}
 	}
 	return publishReplay(ctx, js, e.Binary(), e.MessageID(), e.Digest(), r)
 }
 
-// publishReplay sends a replay. The message id has the quarantined sequence
-// appended, or the duplicate window would swallow it, and a digest of what is
-// sent: a second, better attempt is another message.
+// publishReplay sends a replay. The message id gets the quarantined sequence, because the
+// duplicate window would drop the old id. It also gets a digest of the content, so that a
+// corrected second replay is another message.
 func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message, id string, digest [32]byte, of ledger.Refusal) (uint64, error) {
 	msg := &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}
 	delete(msg.Header, schema.MsgIDHeader)
@@ -91,7 +88,7 @@ func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message
 	return ack.Sequence, nil
 }
 
-// ReplayOf returns which quarantined message m replays.
+// ReplayOf returns the place of the quarantined message that m replays.
 func ReplayOf(m *streamio.Message) (of ledger.Position, ok bool) {
 	values := m.Header[ReplayHeader]
 	if len(values) != 1 {

@@ -1,6 +1,6 @@
-// Package rebuild projects the streams again into a second set of tables, and puts that
-// set in the place of the live one. See [Rebuild] for its steps.
+// Package rebuild projects the streams again into a second set of tables, and replaces the live
+// set by it. See [Rebuild] for its steps.
 //
-// The package does not import the projector: [Rebuild] is given a constructor of the
-// projectors that fill the tables. So tests of the projector can rebuild, too.
+// The package does not import the projector. [Rebuild] receives a constructor of the projectors
+// that fill the tables, so that tests of the projector can also rebuild.
 package rebuild

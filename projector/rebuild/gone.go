@@ -14,8 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// readGone returns the messages that were deleted from the streams for a withheld
-// value, by stream, as the quarantine stream has them.
+// readGone returns the messages that were deleted from the streams for a withheld value, by
+// stream. It reads their copies in the quarantine stream.
 func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*streamio.Message, error) {
 	gone := make(map[uuid.UUID][]*streamio.Message)
 	err := quarantine.Read(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
@@ -25,7 +25,7 @@ func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*str
 	})
 	for id, list := range gone {
 		slices.SortStableFunc(list, func(a, b *streamio.Message) int { return int(a.Position.StreamSeq) - int(b.Position.StreamSeq) })
-		// A crash before the commit may have had a message copied twice.
+		// After a crash before the commit, a message may have two copies.
 		gone[id] = slices.CompactFunc(list, func(a, b *streamio.Message) bool { return a.Position.StreamSeq == b.Position.StreamSeq })
 	}
 	return gone, err

@@ -19,99 +19,94 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Rebuild projects the streams again into a second set of tables,
-// holds the two against each other and puts the new set in the place of the live
-// one. The live tables answer throughout, and the live projector goes on until the
-// moment of the swap, for which it hands over its lease.
+// Rebuild projects the streams again into a second set of tables, compares both sets, and
+// replaces the live set by the new one. The live tables remain readable. The live projector
+// runs until the swap, for which it hands over its lease. A crash in a state leaves the set to
+// the process on the right:
 //
-//	made       tables, with what no stream brings again   dropped by the next rebuild
-//	projected  like any projector, lease and journal too  gone on with by the next
-//	compared   nothing is written                         gone on with by the next
-//	held       the leases are the rebuild's: no writer    they expire; gone on with
-//	swapping   tables are exchanged one by one            finished by the next who
-//	                                                      writes, projector or rebuild
-//	swapped    the replaced tables are dropped            dropped by the same
+//	made       tables with the rows of expired messages   the next rebuild drops it
+//	projected  with a separate lease and journal          the next rebuild resumes it
+//	compared   nothing is written                         the next rebuild resumes it
+//	held       the rebuild has the leases                 they expire; the next rebuild resumes it
+//	swapping   tables are exchanged one by one            the next writer, a projector or a
+//	                                                      rebuild, finishes the swap
+//	swapped    the replaced tables are dropped            the next writer drops them
 //
-// A crash leaves what stands on the right.
-//
-// A stream that begins later than the tables keeps their older rows. Messages that
-// are gone for a withheld value are refused again by their copies in the quarantine
-// stream; one that was too large for a copy has its row without its bytes. What
-// somebody deleted from the stream is in no rebuilt table, whatever the live ones
-// say.
+// A stream that begins after the first rows of the tables keeps these rows. Messages that were
+// deleted for a withheld value are quarantined again from their copies in the quarantine
+// stream. A message that was too large for a copy has a row without its bytes. A message that
+// somebody deleted from the stream is in no rebuilt table.
 type Rebuild struct {
-	// JetStream is where the events are. Required.
+	// JetStream holds the streams of events. Required.
 	JetStream jetstream.JetStream
-	// Ledger is the live tables. Required.
+	// Ledger is the ledger with the live tables. Required.
 	Ledger *ledger.Ledger
-	// Keys is as in Config.
+	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
-	// Ring is as in Config. A ledger that has a log is rebuilt with it, from the same
-	// event on; where it has none, one of all events is made, and the tables differ.
-	// With the secret of another ring every salt and leaf is another.
+	// Ring returns the ledger's key ring. The rebuilt transparency log begins with the same
+	// event as the live one. If the ledger has none, the rebuilt one covers all events, and the
+	// tables differ. With the secret of another ring all salts and leaves differ.
 	Ring func() (proof.Ring, error)
-	// CompareOnly drops the rebuilt tables once they were compared, and changes
-	// nothing else.
+	// CompareOnly drops the rebuilt tables after the comparison, and changes nothing else.
 	CompareOnly bool
-	// Accept swaps although the tables differ: the streams are the truth.
+	// Accept swaps even if the tables differ, because the streams count.
 	Accept bool
-	// Progress is told how many of the messages are done, some times a second. Nil
-	// is not told.
+	// Progress receives the number of finished messages, several times a second. May be nil.
 	Progress func(done, total uint64)
-	// Log gets what a person would want to know. Nil discards it.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 
 	// Projector makes the projectors that fill the second set of tables. Required.
 	Projector func(Target) (Projector, error)
-	// BatchMessages closes a batch. 0 is the projector's own limit.
+	// BatchMessages closes a batch. 0 means the projector's default.
 	BatchMessages int
-	// Timing is that of the leases. Defaults to [lease.DefaultTiming].
+	// Timing is the timing of the leases. Defaults to [lease.DefaultTiming].
 	Timing lease.Timing
-	// Steps takes the steps of the rebuild. Nil takes them in their order.
+	// Steps runs the steps of the rebuild. Nil runs them in order.
 	Steps steps.Walker
 }
 
-// A Target is what one projector of a rebuild reads and fills.
+// A Target names the stream and the tables of one projector of a rebuild.
 type Target struct {
 	Rebuild
 	Stream    string
 	Set       *ledger.Ledger // the second set of tables
 	Owner     string
-	FirstLeaf uint64              // the first event with a leaf in the live transparency log
-	Gone      []*streamio.Message // deleted from the stream for a withheld value, in order
+	FirstLeaf uint64              // the sequence of the first event with a leaf in the live transparency log
+	Gone      []*streamio.Message // messages that were deleted from the stream for a withheld value, in order
 }
 
 // A Projector fills the second set of tables from one stream.
 type Projector interface {
-	// Run projects until the tables are level with the stream. It may be called again.
+	// Run projects until the tables are level with the stream. It may be repeated.
 	Run(ctx context.Context) error
-	// Progress returns the last committed sequence, and how many messages have become
-	// rows; safe to call at any time from any goroutine.
+	// Progress returns the last committed sequence, and the number of messages that have become
+	// rows. It is safe for concurrent use.
 	Progress() (committed, messages uint64)
 }
 
-// ErrDiffer means that the rebuilt tables are not the live ones. They stay, for
-// the next rebuild to go on with.
+// ErrDiffer means that the rebuilt tables differ from the live ones. They remain, and the next
+// rebuild resumes with them.
 var ErrDiffer = errors.New("the rebuilt tables differ from the live ones")
 
-// Rebuilt is what a rebuild has done.
+// Rebuilt is the result of a rebuild.
 type Rebuilt struct {
-	Finished bool            // only the swap of an earlier one, which was cut off
-	Resumed  bool            // went on with what an earlier one had left
-	Swapped  bool            // the rebuilt tables are the live ones
-	From     []shadow.Start  // where the streams begin: older rows were kept
-	Compared shadow.Compared // up to what the live tables had
-	Messages uint64          // projected
+	Finished bool            // only finished the interrupted swap of an earlier rebuild
+	Resumed  bool            // resumed an earlier rebuild
+	Swapped  bool            // the rebuilt tables are now the live ones
+	From     []shadow.Start  // where the streams begin; older rows were kept
+	Compared shadow.Compared // up to the last commit of the live tables
+	Messages uint64          // projected messages
 
-	// How long it took: in all, to project, and from when it had the leases, so
-	// that nothing was projected into the live tables. Compared has its own.
+	// The durations of the rebuild, of projecting, and of the swap. During the swap nothing is
+	// projected into the live tables. Compared has a separate duration.
 	Took, Projecting, Swapping time.Duration
 }
 
-// Run rebuilds. Only one runs at a time; another waits. It may be run again after
-// whatever end. Errors: [ErrDiffer]; [streamio.ErrEventsExpired] and
-// [streamio.ErrStreamForked] where
-// a stream changed meanwhile, then what was rebuilt is dropped.
+// Run rebuilds. Only one rebuild runs at a time, and another one waits. Run may be repeated
+// after every error. Errors: [ErrDiffer], and [streamio.ErrEventsExpired] and
+// [streamio.ErrStreamForked] if a stream changed during the rebuild. After a change of a stream
+// the rebuilt tables are dropped.
 func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	began := time.Now()
 	defer func() { done.Took = time.Since(began) }()
@@ -155,12 +150,12 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	done.From, done.Resumed = w.starts, w.resumed
 	err = w.work(held, &done)
 	if errors.Is(err, streamio.ErrEventsExpired) || errors.Is(err, streamio.ErrStreamForked) {
-		return done, fmt.Errorf("a stream changed during the rebuild, which is dropped, run it again: %w", errors.Join(err, w.set.Drop(ctx)))
+		return done, fmt.Errorf("a stream changed during the rebuild, so the rebuilt tables were dropped: run the rebuild again: %w", errors.Join(err, w.set.Drop(ctx)))
 	}
 	return done, err
 }
 
-// walk takes steps in their order.
+// walk runs steps in order.
 func (r Rebuild) walk(ctx context.Context, list ...steps.Step) error {
 	return r.Steps.Walk(ctx, list, steps.Take)
 }
@@ -169,6 +164,6 @@ func (r Rebuild) release(ctx context.Context, l *lease.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := l.Release(ctx); err != nil {
-		r.Log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
+		r.Log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
 	}
 }

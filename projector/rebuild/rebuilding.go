@@ -21,13 +21,13 @@ type rebuilding struct {
 	owner      string
 	set        *shadow.Set
 	starts     []shadow.Start
-	projectors []Projector    // one a stream
-	leases     []*lease.Lease // of the streams, once they are held
+	projectors []Projector    // one for each stream
+	leases     []*lease.Lease // of the streams, once the rebuild holds them
 	resumed    bool
 }
 
-// prepare opens the set that an earlier rebuild has left, or makes one, and the
-// projectors that fill it.
+// prepare opens the set of an interrupted rebuild, or makes one. It also makes the projectors
+// that fill the set.
 func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
 	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}
 	partitions, err := streamio.ReadPartitions(ctx, r.JetStream)
@@ -100,14 +100,15 @@ func (w *rebuilding) work(ctx context.Context, done *Rebuilt) error {
 	if w.CompareOnly {
 		return nil
 	}
-	// What came during the comparison is projected before anybody is stopped.
+	// Messages that arrived during the comparison are projected before the projectors are
+	// stopped.
 	if err := w.catchUp(ctx, done); err != nil {
 		return err
 	}
 	return w.swap(ctx, levels, done)
 }
 
-// levels returns what the live tables have of each stream.
+// levels returns the last commit of each stream in the live tables.
 func (w *rebuilding) levels(ctx context.Context) ([]shadow.Stretch, error) {
 	var list []shadow.Stretch
 	for _, s := range w.starts {
@@ -140,7 +141,7 @@ func (w *rebuilding) catchUp(ctx context.Context, done *Rebuilt) error {
 	return nil
 }
 
-// watch tells of the progress until stop is called.
+// watch reports the progress until stop is called.
 func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 	if w.Progress == nil {
 		return func() {}
@@ -176,8 +177,8 @@ func (w *rebuilding) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// swap stops the writers by taking their leases, brings the set level, holds what
-// came since the comparison against the live tables as well, and swaps.
+// swap stops the writers by taking their leases, projects the last messages, compares the rows
+// since the comparison, and swaps.
 func (w *rebuilding) swap(ctx context.Context, compared []shadow.Stretch, done *Rebuilt) error {
 	held := ctx
 	err := w.walk(ctx, steps.Step{Verb: "hold the leases", Do: func(context.Context) error {
@@ -219,7 +220,7 @@ func (w *rebuilding) swap(ctx context.Context, compared []shadow.Stretch, done *
 		came = came || tail[i].Through > tail[i].After
 	}
 	var more shadow.Compared
-	if came { // each question reads whole tables, while nobody projects
+	if came { // each query reads whole tables, and nothing is projected during it
 		if more, err = w.set.Compare(held, tail, false); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package recheck finds withheld values in events that the ledger already has.
+// Package recheck finds withheld values in events of the ledger.
 //
-// The projector looks for such values from the redaction on. A [Rechecker] finds those in
-// events that were recorded before, or while a key was missing.
+// The projector finds withheld values only in messages after the redaction. A [Rechecker] finds
+// withheld values in events that were recorded earlier, or while a key was missing.
 package recheck

@@ -15,36 +15,35 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Rechecker finds withheld values in events that are in the ledger already: those
-// that were recorded before their redaction, or while a key was not there. It
-// needs no lease and no stream, and may run at the same time as a projector.
+// Rechecker finds withheld values in events of the ledger that were recorded before their
+// redaction, or while a key was missing. It needs no lease and no stream, and may run at the
+// same time as a projector.
 type Rechecker struct {
-	// Ledger is where the events are and what was found is kept. Required.
+	// Ledger holds the events and receives the results. Required.
 	Ledger *ledger.Ledger
-	// Keys returns the tenants' key rings. Nil has none.
+	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
-	// Every is after how many events the pass can be resumed. Defaults to 10,000.
+	// Every is the number of events after which Run saves its place. Defaults to 10,000.
 	Every uint64
-	// Log gets what a person would want to know. Nil discards it.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
-	// Found is called for each event that holds a withheld value. Nil is not called.
+	// Found is called for each event that holds a withheld value. May be nil.
 	Found func(privacy.Reintroduction)
 }
 
-// Rechecked is what a re-check has done.
+// Rechecked is the result of a re-check.
 type Rechecked struct {
-	Events      uint64 // read, by the pass as a whole where one was resumed
-	Found       uint64 // of them that hold a withheld value
-	UnknownKeys uint64 // keys that redactions name and that are not there
+	Events      uint64 // events that were read, including those of a resumed pass
+	Found       uint64 // events that hold a withheld value
+	UnknownKeys uint64 // missing keys that redactions name
 }
 
-// Run goes once through the events of every tenant that withholds something. A
-// pass that was cut off with the same fingerprints goes on where it was; memory
-// does not grow with the events. What is found is a row of the view
-// check_redaction_reintroduced, for as long as the event is there.
+// Run reads the events of every tenant with withheld values once. It resumes an interrupted
+// pass with the same fingerprints. Memory does not grow with the number of events. The view
+// check_redaction_reintroduced lists the found events while they exist.
 func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	if r.Ledger == nil {
-		return Rechecked{}, errors.New("projector: Ledger is required")
+		return Rechecked{}, errors.New("recheck: Ledger is required")
 	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
@@ -93,7 +92,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	return done, nil
 }
 
-// tenant goes through the events that are stored under one name of a tenant.
+// tenant checks the events that are stored under one name of a tenant.
 func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.Withheld, w leak.Set) (privacy.Recheck, error) {
 	pass, err := privacy.Of(r.Ledger).LastRecheck(ctx, tenant, privacy.FingerprintSet(values))
 	if err != nil {
@@ -102,7 +101,7 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 	if pass.Pass == 0 || pass.Finished {
 		pass = privacy.Recheck{Tenant: tenant, Fingerprints: pass.Fingerprints, Pass: pass.Pass + 1}
 	} else {
-		r.Log.Info("going on with a re-check that was cut off", "events", pass.Events)
+		r.Log.Info("resuming an interrupted re-check", "events", pass.Events)
 	}
 	var found []privacy.Reintroduction
 	saved := pass.Events
@@ -116,7 +115,7 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 			}
 		}
 		pass.Place = e.Place
-		// A place whose session is a withheld value is not to be written down.
+		// A place whose session is a withheld value must not be saved.
 		if pass.Events-saved < r.Every || len(w.InWord([]byte(e.Place.Session))) > 0 {
 			return nil
 		}
@@ -131,7 +130,7 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 	return pass, privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
 }
 
-// look says what an event brings back, by the first value that is found in it.
+// look returns the reintroduction for the first withheld value that is found in an event.
 func look(w leak.Set, tenant string, e privacy.EventText) (privacy.Reintroduction, bool) {
 	found := w.InPayload([]byte(e.Data))
 	for _, attribute := range e.Attributes {

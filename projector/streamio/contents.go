@@ -10,23 +10,23 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrNotFound means that the server did not find a message that it has. It says "not
-// found" whatever kept its store from reading one, so that alone proves no deletion: the
-// list of what was deleted does, which is kept apart from the messages.
-var ErrNotFound = errors.New("the server does not find a message that was not deleted")
+// ErrNotFound means that the server reports an existing message as not found. It answers so
+// after every failure to read a message, so the answer does not prove a deletion. The list of
+// deleted messages is kept separately and proves deletions.
+var ErrNotFound = errors.New("the server did not find a message that was never deleted: check the server's storage")
 
-// contents are the sequences that a stream has.
+// contents are the sequences in a stream.
 type contents struct {
 	state   jetstream.StreamState
 	deleted map[uint64]bool
 }
 
-// readContents asks for the whole list of deleted messages, which may be long: ask where
-// a message was not found, and once for many.
+// readContents reads the whole list of deleted messages, which may be long. Call it only after
+// a message was not found, and once for many messages.
 func readContents(ctx context.Context, stream jetstream.Stream) (contents, error) {
 	info, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
 	if err != nil {
-		return contents{}, fmt.Errorf("look at the stream: %w", err)
+		return contents{}, fmt.Errorf("read the stream's state: %w", err)
 	}
 	c := contents{info.State, make(map[uint64]bool, len(info.State.Deleted))}
 	for _, sequence := range c.state.Deleted {
@@ -49,7 +49,7 @@ func (c contents) hasAfter(sequence uint64) bool {
 	return false
 }
 
-// NextMessage returns the first message after a sequence, and nil where all the rest is
+// NextMessage returns the first message after a sequence, or nil if all later messages are
 // deleted.
 func NextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) (*jetstream.RawStreamMsg, error) {
 	msg, err := stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(schema.AllSubjects))
@@ -57,7 +57,7 @@ func NextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) 
 		return msg, nil
 	}
 	if !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, fmt.Errorf("look at the stream: %w", err)
+		return nil, fmt.Errorf("read the stream's next message: %w", err)
 	}
 	c, err := readContents(ctx, stream)
 	if err == nil && c.hasAfter(sequence) {
@@ -66,7 +66,7 @@ func NextMessage(ctx context.Context, stream jetstream.Stream, sequence uint64) 
 	return nil, err
 }
 
-// ProveDeleted makes sure that a stream has none of the messages.
+// ProveDeleted returns an error if the stream has one of the messages.
 func ProveDeleted(ctx context.Context, stream jetstream.Stream, sequences []uint64) error {
 	if len(sequences) == 0 {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Sum is the SHA-256 of all that rows are derived from: sequence, time, subject,
-// headers in one order, and data, with the lengths and numbers of these, so
-// that no two messages read the same. It is reckoned once.
+// Sum returns the SHA-256 of all inputs of the rows: sequence, time, subject, headers in a
+// fixed order, and data. It includes their lengths and numbers, so that no two messages have
+// the same encoding. Sum computes the digest once.
 func (m *Message) Sum() []byte {
 	if !m.summed {
 		room := canonicalRoom.Get().(*canonical)
@@ -22,25 +22,25 @@ func (m *Message) Sum() []byte {
 	return m.digest[:]
 }
 
-// canonical is the room in which a message is written for its digest.
+// canonical holds the buffers for the encoding of a message.
 type canonical struct {
 	bytes   []byte
 	headers []header
 	orders  [][]string // names of earlier messages in their order; see order
 }
 
-// keptOrders bounds what is kept of the names of headers. What comes from one
-// kind of producer has few sets of them.
+// keptOrders limits the number of sets of header names that are kept. Messages of one kind of
+// producer have few such sets.
 const keptOrders = 8
 
 type header struct {
-	key    uint64 // what the name has behind "ce-", which tells nearly all apart
+	key    uint64 // the bytes of the name after "ce-", which tell nearly all names apart
 	name   string
 	values []string
 }
 
-// compare orders headers by key and then by name: any order will do that two
-// readers agree on, and numbers compare faster than text.
+// compare orders headers by key and then by name. Any fixed order is correct, and numbers
+// compare faster than text.
 func (h header) compare(o header) int {
 	return cmp.Or(cmp.Compare(h.key, o.key), strings.Compare(h.name, o.name))
 }
@@ -51,7 +51,7 @@ func headerKey(name string) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// canonicalRoom spares an allocation a message.
+// canonicalRoom avoids an allocation for each message.
 var canonicalRoom = sync.Pool{New: func() any { return new(canonical) }}
 
 func (c *canonical) append(b []byte, m *Message) []byte {
@@ -71,12 +71,12 @@ func (c *canonical) append(b []byte, m *Message) []byte {
 	return appendText(b, m.Data)
 }
 
-// order fills c.headers with headers in their order. Where an earlier message had
-// the same names, its order is taken, which costs a fraction of sorting them.
+// order fills c.headers with headers in their order. If an earlier message had the same names,
+// order uses its order instead of sorting.
 func (c *canonical) order(headers map[string][]string) {
 	for i, names := range c.orders {
 		if len(names) == len(headers) && c.take(names, headers) {
-			if i > 0 { // what is frequent comes to the front
+			if i > 0 { // frequent orders move to the front
 				c.orders[i], c.orders[i-1] = c.orders[i-1], c.orders[i]
 			}
 			return
@@ -97,8 +97,8 @@ func (c *canonical) order(headers map[string][]string) {
 	c.orders = append(c.orders, names)
 }
 
-// take puts headers, of which there are as many as names, in the order of these, and
-// reports whether they have the same names.
+// take orders headers by names, and reports whether both have the same names. Their numbers
+// must be equal.
 func (c *canonical) take(names []string, headers map[string][]string) bool {
 	c.headers = slices.Grow(c.headers[:0], len(names))[:len(names)]
 	for i, name := range names {

@@ -1,14 +1,14 @@
-// Package streamio reads the streams of events, and sets them up.
+// Package streamio reads the streams of events, and creates them.
 //
-// A stream has an incarnation and rules in its metadata. [EnsureStreams] creates the
-// streams; [EnsureRules] makes the newest rules hold from a sequence on. A [Source] is a
-// stream that was opened. Its [Reader] returns each [Message] in the order of the stream,
-// and never acknowledges one.
+// A stream has an incarnation and rules in its metadata. [EnsureStreams] creates the streams.
+// [EnsureRules] sets the sequence from which the newest rules apply. A [Source] is an open
+// stream. Its [Reader] returns each [Message] in the order of the stream, and never
+// acknowledges one.
 //
-// A message has a digest over all that rows derive from, see [Message.Sum]. The digest of
-// a range is over the digests of its messages, see [RangeOf]: the journal and the commits
-// recognise a range by it.
+// The digest of a message covers all inputs of its rows; see [Message.Sum]. The digest of a
+// range covers the digests of its messages; see [RangeOf]. The journal and the commits
+// recognise a range by its digest.
 //
-// The server says that a message is not found whatever kept it from reading one. So
-// [ProveDeleted] asks for the list of deleted messages instead.
+// The server also reports a message as not found after a failure to read it. [ProveDeleted]
+// therefore reads the list of deleted messages.
 package streamio

@@ -7,9 +7,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Each calls visit for the messages of a stream that are there now, that have the subject
-// and that were stored at or after since, in the order of the stream. It stops at the
-// first error of visit.
+// Each calls visit for the current messages of a stream that have the subject and were stored
+// at or after since. It visits them in the order of the stream and stops at the first error of
+// visit.
 func Each(ctx context.Context, stream jetstream.Stream, subject string, since time.Time, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	config := jetstream.ConsumerConfig{
 		FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter,
@@ -25,7 +25,7 @@ func Each(ctx context.Context, stream jetstream.Stream, subject string, since ti
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // or the server forgets it
+		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) // after an error the server removes it later
 	}()
 	for left := consumer.CachedInfo().NumPending; left > 0; left-- {
 		msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))

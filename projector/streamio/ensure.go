@@ -13,19 +13,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// EnsureStreams creates the streams and the lease bucket where they are
-// missing, and gives a stream of events that has none an incarnation: that of its
-// journal, or a new one. It changes
-// nothing else of a stream that exists: its limits belong to the operator. It
-// returns the names of what it created. An installation that has no events yet
-// gets one partition; see [EnsurePartitions].
+// EnsureStreams creates missing streams and the lease bucket. It sets the incarnation of a
+// stream of events without one: the incarnation of its journal, or a new one. It changes
+// nothing else of an existing stream, because the limits belong to the operator. It returns the
+// names of the created streams and bucket. A new installation gets one partition; see
+// [EnsurePartitions].
 func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
 	return EnsurePartitions(ctx, js, 0)
 }
 
-// EnsurePartitions is [EnsureStreams] with the events in n streams; 0 leaves it
-// at as many as there are. It may be called again, also after it was interrupted.
-// Errors: [ErrPartitions] where there are streams of another number.
+// EnsurePartitions is [EnsureStreams] with the events in n streams. 0 keeps the existing
+// number. EnsurePartitions may be repeated, also after an interruption. Errors: [ErrPartitions]
+// if the existing streams have another number.
 func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Partitions) ([]string, error) {
 	have, _, err := readPartitions(ctx, js)
 	switch {
@@ -67,7 +66,7 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 	return created, fenceOff(ctx, js, have)
 }
 
-// streamConfig turns the contract's words into the server's.
+// streamConfig converts a stream of the contract into the server's configuration.
 func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name: s.Name, Subjects: s.Subjects, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
@@ -79,7 +78,7 @@ func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	return c
 }
 
-// fenceOff keeps older projectors from streams that no projector has read yet.
+// fenceOff excludes older projectors from streams that no projector has read yet.
 func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) error {
 	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
@@ -91,7 +90,7 @@ func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) 
 			return fmt.Errorf("look up stream %s: %w", s.Name, err)
 		}
 		if stream.CachedInfo().Config.Metadata[RulesKey] == "" {
-			continue // EnsureRules takes the lease of its projector first
+			continue // EnsureRules first takes the lease of its projector
 		}
 		if err := lease.EnsureFence(ctx, kv, s.Name); err != nil {
 			return err
@@ -100,8 +99,7 @@ func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) 
 	return nil
 }
 
-// withOrigin gives the stream of c, which is to be created, an incarnation of its own
-// and the newest rules.
+// withOrigin adds a new incarnation and the newest rules to the configuration of a new stream.
 func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.Metadata = maps.Clone(c.Metadata)
 	if c.Metadata == nil {
@@ -131,8 +129,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	if have.Metadata == nil {
 		have.Metadata = make(map[string]string)
 	}
-	// A stream whose metadata was lost is the one that was projected. If it is not, the
-	// projector finds that it forked, where a new id would have every event twice.
+	// A stream without metadata counts as the stream that was projected. If it is another
+	// stream, the projector reports a fork. A new incarnation would project every event twice.
 	if journalled, err := lease.JournalledIncarnation(ctx, js, want.Name); err != nil {
 		return false, err
 	} else if journalled != "" {

@@ -16,11 +16,11 @@ import (
 type Level struct {
 	Stream      string
 	Incarnation uuid.UUID
-	Last        uint64 // last sequence of the stream, deleted messages at its end left out
+	Last        uint64 // last sequence of the stream, without deleted messages at its end
 	Committed   uint64 // last sequence that is in the ledger
 }
 
-// Behind is how many sequences are not in the ledger yet.
+// Behind returns the number of sequences that are not in the ledger yet.
 func (l Level) Behind() uint64 { return l.Last - min(l.Last, l.Committed) }
 
 // ReadLevels asks both servers once for each stream of events.
@@ -46,7 +46,7 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
-		return Level{}, fmt.Errorf("look at the stream: %w", err)
+		return Level{}, fmt.Errorf("read the stream's state: %w", err)
 	}
 	commit, _, err := l.LastCommit(ctx, incarnation)
 	level := Level{name, incarnation, info.State.LastSeq, commit.Last}
@@ -55,7 +55,7 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	}
 	next, err := NextMessage(ctx, stream, commit.Last)
 	if errors.Is(err, ErrNotFound) {
-		return level, nil // it is there
+		return level, nil // the message exists
 	}
 	if err == nil && next == nil {
 		level.Last = commit.Last
@@ -63,11 +63,11 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	return level, err
 }
 
-// LastSequences are sequences by stream: where the streams of events end, or something of
-// interest does. A stream that is not named is of none.
+// LastSequences holds a sequence for each stream, such as its last one. A missing stream has
+// none.
 type LastSequences map[string]uint64
 
-// Total is how many sequences that is.
+// Total returns the sum of the sequences.
 func (h LastSequences) Total() (n uint64) {
 	for _, last := range h {
 		n += last
@@ -75,7 +75,7 @@ func (h LastSequences) Total() (n uint64) {
 	return n
 }
 
-// ReadLastSequences asks the server where the streams of events end.
+// ReadLastSequences reads the last sequence of each stream of events.
 func ReadLastSequences(ctx context.Context, js jetstream.JetStream) (LastSequences, error) {
 	n, err := ReadPartitions(ctx, js)
 	if err != nil {
@@ -85,17 +85,17 @@ func ReadLastSequences(ctx context.Context, js jetstream.JetStream) (LastSequenc
 	for _, s := range n.EventStreams() {
 		stream, err := js.Stream(ctx, s.Name)
 		if err != nil {
-			return nil, fmt.Errorf("look at the stream %s: %w", s.Name, err)
+			return nil, fmt.Errorf("read the state of stream %s: %w", s.Name, err)
 		}
 		heads[s.Name] = stream.CachedInfo().State.LastSeq
 	}
 	return heads, nil
 }
 
-// AwaitCommit waits until the ledger holds everything up to heads. It returns
-// false when the ledger made no progress with that for patience: no projector is
-// running. told is called now and then with how many of the messages that were
-// missing at first are in the ledger; nil is not.
+// AwaitCommit waits until the ledger holds all messages up to heads. It returns false after the
+// ledger has made no progress for patience, because no projector is running. It calls told
+// periodically with the number of committed messages, and the number that was missing at first.
+// told may be nil.
 func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads LastSequences, patience time.Duration, told func(done, total int64)) (bool, error) {
 	var committed, total uint64
 	progress := time.Now()

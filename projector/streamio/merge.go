@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// merge returns the next of what the server sends and of what is gone. When
-// nothing comes, what is gone is at the end of the stream.
+// merge returns the next message from the server or from the absent messages. If the server
+// sends nothing, the next absent message is at the end of the stream.
 func (r *Reader) merge(ctx context.Context) (*Message, error) {
 	if r.held == nil {
 		m, err := r.receive(ctx)
@@ -30,7 +30,7 @@ func (r *Reader) merge(ctx context.Context) (*Message, error) {
 	m := r.gone[0].stood(r.held.Position.RecordedAt)
 	r.gone = r.gone[1:]
 	if m.Position.StreamSeq == r.held.Position.StreamSeq {
-		// It was refused or erased, and whoever did it did not get to the deletion.
+		// The message was refused or erased, and the deletion failed or is still to come.
 		if m.Erased != nil || !m.Position.RecordedAt.Equal(r.held.Position.RecordedAt) {
 			m = r.held
 		}
@@ -39,7 +39,7 @@ func (r *Reader) merge(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// mergeEnd returns the first that is gone, if nothing is on its way from the server.
+// mergeEnd returns the first absent message, if no message is in transit from the server.
 func (r *Reader) mergeEnd(ctx context.Context) (*Message, error) {
 	info, err := r.consumer.Info(context.WithoutCancel(ctx))
 	if err != nil || !r.received(info) {
@@ -50,15 +50,15 @@ func (r *Reader) mergeEnd(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// received reports whether all that the server has has come.
+// received reports whether all messages of the server have arrived.
 func (r *Reader) received(info *jetstream.ConsumerInfo) bool {
 	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
 }
 
 func BySequence(a, b *Message) int { return cmp.Compare(a.Position.StreamSeq, b.Position.StreamSeq) }
 
-// stood returns what is absent and erased with a time of its place: that of a
-// message next to it, of which the log knows the month.
+// stood returns an erased message with a time for its place. The time is that of a neighbouring
+// message, whose month the transparency log also has.
 func (m *Message) stood(at time.Time) *Message {
 	if m.Erased == nil || at.IsZero() {
 		return m

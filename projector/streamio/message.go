@@ -9,18 +9,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Message is one message of the stream with its place.
+// Message is a message of the stream with its place.
 type Message struct {
 	Subject  string
 	Header   map[string][]string
 	Data     []byte
 	Position ledger.Position
-	Arrived  time.Time // of the first of a batch
+	Arrived  time.Time // set for the first message of a batch
 	digest   [32]byte  // see sum
 	summed   bool
-	Kept     *ledger.Refusal // what quarantine has of it, where the stream no longer does
-	Erased   *ErasedLeaf     // it was erased and the stream no longer has it
-	Rules    ledger.Rules    // that hold at its place
+	Kept     *ledger.Refusal // the row of quarantine, if the message is gone from the stream
+	Erased   *ErasedLeaf     // set if the message was erased and is gone from the stream
+	Rules    ledger.Rules    // the rules that apply at its place
 }
 
 func (m *Message) Size() int { return len(m.Subject) + len(m.Data) + 64*len(m.Header) }
@@ -30,14 +30,14 @@ func month(m *Message) int {
 	return t.Year()*12 + int(t.Month())
 }
 
-// ErasedLeaf is the leaf of an erased message, and its tenant. The zero hash is no leaf.
+// ErasedLeaf is the leaf of an erased message, and its tenant. The zero hash means no leaf.
 type ErasedLeaf struct {
 	Hash   tlog.Hash
 	Tenant string
 }
 
-// SubjectTenant is the tenant of the message's subject, "" where it has none. By
-// [ledger.EnvelopeRules] a subject that is none of the contract's has none.
+// SubjectTenant returns the tenant of the message's subject, or "" if it has none. By
+// [ledger.EnvelopeRules] a subject outside the contract has no tenant.
 func (m *Message) SubjectTenant() string {
 	if m.Rules >= ledger.SubjectRules {
 		return schema.SubjectTenant(m.Subject)

@@ -11,12 +11,12 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrPartitions means that the events are in another number of streams than was
-// asked for. That number is fixed when the streams are created.
+// ErrPartitions means that the number of streams of events differs from the requested number.
+// The number is fixed when the streams are created.
 var ErrPartitions = errors.New("the number of partitions cannot be changed")
 
-// ReadPartitions asks the server in how many streams the events are. Errors:
-// [ErrNoStream] where there is none, or where some of several are missing.
+// ReadPartitions reads the number of streams of events from the server. Errors: [ErrNoStream]
+// if there is none, or if some of several are missing.
 func ReadPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
 	n, names, err := readPartitions(ctx, js)
 	if err != nil {
@@ -30,8 +30,8 @@ func ReadPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partiti
 	return n, nil
 }
 
-// readPartitions returns what the metadata of the streams of events says, and
-// the names of those that are there.
+// readPartitions returns the number of partitions in the streams' metadata, and the names of
+// the existing streams.
 func readPartitions(ctx context.Context, js jetstream.JetStream) (n schema.Partitions, names []string, err error) {
 	list := js.ListStreams(ctx, jetstream.WithStreamListSubject(schema.AllSubjects))
 	var found []*jetstream.StreamInfo

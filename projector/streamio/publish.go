@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// PublishOnce publishes a message under a message id, so that doing it twice within
-// the duplicate window stores it once. The tenants of a stream share message ids. Where
-// another message has taken the id, it publishes under a random one.
+// PublishOnce publishes a message under a message id. A repeat within the duplicate window
+// stores the message once. The tenants of a stream share message ids. If another message has
+// taken the id, PublishOnce publishes under a random id.
 func PublishOnce(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, id string) (*jetstream.PubAck, error) {
 	ack, err := js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
 	if err != nil || !ack.Duplicate {

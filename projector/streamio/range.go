@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// RangeOf names a batch: its sequences, and a digest over the digests of its
-// messages, so that the range can be recognised when it is read again.
+// RangeOf returns the range of a batch: its sequences, and a digest over the digests of its
+// messages. The digest identifies the range when it is read again.
 func RangeOf(batch []*Message) ledger.Range {
 	first, last := batch[0].Position, batch[len(batch)-1].Position
 	r := ledger.Range{
@@ -24,12 +24,12 @@ func RangeOf(batch []*Message) ledger.Range {
 	return r
 }
 
-// PlaceOf stands for a message of which nothing but its place is to be known.
+// PlaceOf returns a message that holds only its place.
 func PlaceOf(at ledger.Position) *Message { return &Message{Position: at} }
 
-// WithPlaces puts places in the stead of the messages that stand there, or stood
-// there, in a slice of its own: the messages may still be wanted as they are. One
-// that was recorded at another time is another message, and stays.
+// WithPlaces returns a copy of messages with places in it. A place replaces the message with
+// its sequence and time, or is inserted if there is no message with its sequence. A message
+// with another time is another message, and stays.
 func WithPlaces(messages []*Message, places []ledger.Position) []*Message {
 	if len(places) == 0 {
 		return messages

@@ -13,36 +13,36 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// A Reader yields the messages of a stream in order, from a sequence on. After
-// an error it is of no more use: make another one. Not safe for concurrent use.
+// A Reader returns the messages of a stream in order, from a sequence on. After an error, make
+// a new Reader. Not safe for concurrent use.
 //
-// It is a consumer of its own making and not the client's ordered one, which
-// after a reconnect goes on by itself where it was, even if the stream has been
-// made anew or was restored from an older copy meanwhile.
+// A Reader makes a consumer and does not use the client's ordered consumer. After a reconnect
+// the ordered consumer continues by itself, even if the stream was created again or restored
+// from an older copy.
 type Reader struct {
 	source    *Source
 	consumer  jetstream.Consumer
 	messages  jetstream.MessagesContext
-	next      *Message   // read, but left for the next batch
-	gone      []*Message // to be put in where they stood
-	held      *Message   // received, to come after those of gone
+	next      *Message   // read, but kept for the next batch
+	gone      []*Message // absent messages, to be inserted at their places
+	held      *Message   // received, to be returned after earlier messages of gone
 	delivered uint64     // messages that this consumer has delivered
-	last      uint64     // sequence of the latest
-	at        time.Time  // of the latest
-	pending   uint64     // messages that the stream had behind it
-	stalls    int        // checks in a row that found more on the server
+	last      uint64     // sequence of the latest message
+	at        time.Time  // time of the latest message
+	pending   uint64     // messages in the stream after the latest
+	stalls    int        // consecutive checks that found more messages on the server
 }
 
 const (
-	// prefetch is how many messages the client asks the server for at a time.
+	// prefetch is the number of messages that the client requests from the server at a time.
 	prefetch = 1000
-	// forgetAfter is when the server drops a consumer that nobody reads.
+	// forgetAfter is the time after which the server removes an unused consumer.
 	forgetAfter = 5 * time.Minute
 )
 
-// NewReader reads the stream from a sequence on, with what is absent in its old
-// place: what was erased, which has its leaf in the transparency log, and for a rebuild
-// what is gone for a withheld value, so that it is in quarantine again.
+// NewReader reads the stream from a sequence on, with the absent messages at their old places.
+// Erased messages have their leaf in the transparency log. A rebuild also reads the messages
+// that were deleted for a withheld value, to quarantine them again.
 func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 	consumer, err := s.Stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
@@ -52,7 +52,7 @@ func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 		return nil, fmt.Errorf("read stream from %d: %w", from, err)
 	}
 	if _, err := s.StillThere(ctx); err != nil {
-		return nil, err // the server forgets the consumer
+		return nil, err // the server removes the consumer later
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(prefetch))
 	if err != nil {
@@ -67,26 +67,26 @@ func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 	return &Reader{source: s, consumer: consumer, messages: messages, gone: s.Absent[at:], last: max(from, 1) - 1}, nil
 }
 
-// More is how many messages the stream had behind the latest.
+// More returns the number of messages in the stream after the latest.
 func (r *Reader) More() uint64 { return r.pending }
 
-// Cut reports whether the next message is to begin another batch.
+// Cut reports whether the next message must begin another batch.
 func (r *Reader) Cut() bool { return r.next != nil }
 
 func (r *Reader) Close() {
 	r.messages.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = r.source.Stream.DeleteConsumer(ctx, r.consumer.CachedInfo().Name) // or the server forgets it
+	_ = r.source.Stream.DeleteConsumer(ctx, r.consumer.CachedInfo().Name) // after an error the server removes it later
 }
 
 var (
-	// errNoMessage means that none came within the wait.
+	// errNoMessage means that no message arrived within the wait.
 	errNoMessage = errors.New("no message")
-	// ErrUndelivered means that messages were lost on the way from the server.
+	// ErrUndelivered means that messages were lost in transit from the server.
 	ErrUndelivered = errors.New("the server delivered messages that did not arrive")
-	// errReplaced means that the stream is another one than when it was opened.
-	errReplaced = errors.New("the stream was made anew")
+	// errReplaced means that the stream was replaced after it was opened.
+	errReplaced = errors.New("the stream was created again")
 )
 
 func (r *Reader) read(ctx context.Context) (*Message, error) {
@@ -100,7 +100,7 @@ func (r *Reader) read(ctx context.Context) (*Message, error) {
 	return r.receive(ctx)
 }
 
-// receive returns the next message that the server sends.
+// receive returns the next message from the server.
 func (r *Reader) receive(ctx context.Context) (*Message, error) {
 	msg, err := r.messages.Next(jetstream.NextContext(ctx))
 	switch {
@@ -125,17 +125,18 @@ func (r *Reader) receive(ctx context.Context) (*Message, error) {
 	}, nil
 }
 
-// Level reports whether everything that the stream holds has been read.
+// Level reports whether all messages of the stream have been read.
 func (r *Reader) Level(ctx context.Context) (bool, error) {
 	info, err := r.consumer.Info(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look at the reader: %w", err)
+		return false, fmt.Errorf("read the consumer's state: %w", err)
 	}
 	return r.next == nil && r.held == nil && len(r.gone) == 0 && r.received(info), nil
 }
 
-// Check is for when nothing has come for a while: the server may have lost the
-// consumer, or the messages their way. The client alone would wait for ever.
+// Check returns an error after repeated calls without a message. The server may have lost the
+// consumer, or the messages may be lost in transit. Without Check the client would wait for
+// ever.
 func (r *Reader) Check(ctx context.Context) error {
 	level, err := r.Level(ctx)
 	if err != nil || level {
@@ -148,17 +149,17 @@ func (r *Reader) Check(ctx context.Context) error {
 	return nil
 }
 
-// Limits say when a batch is full.
+// Limits bound a batch.
 type Limits struct {
 	Messages int
 	Bytes    int
 	Linger   time.Duration
-	Last     uint64 // the last sequence to read; 0 is no end
+	Last     uint64 // the last sequence to read; 0 means no limit
 }
 
-// ReadBatch collects messages until a limit is reached, nothing came for the
-// linger after the first, or the month of the stream's time or the rules change. With
-// nothing to read it waits for at most idle and returns no messages.
+// ReadBatch collects messages until one of these ends the batch: a limit, a pause of the linger
+// after the first message, a new month of the stream's time, or new rules. Without messages it
+// waits at most idle and returns none.
 func (r *Reader) ReadBatch(ctx context.Context, limits Limits, idle time.Duration) ([]*Message, error) {
 	first, err := r.readFirst(ctx, idle)
 	if errors.Is(err, errNoMessage) {

@@ -16,40 +16,39 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// A stream's metadata has, under rulesKey, from which sequence on which version of
-// the rules holds, such as
+// The metadata of a stream lists, under RulesKey, the versions of its rules. Each entry holds a
+// version and the first sequence of that version, such as
 //
 //	4@1        a stream that was created with version 4
-//	4@18231    an older one: version 4 holds from sequence 18231 on
+//	4@18231    an older stream: version 4 applies from sequence 18231 on
 //
-// with a space between several. Below the first of them [ledger.EnvelopeRules] hold.
-// Only [EnsureRules] writes an entry, under the lease and above the last commit, so
-// that no sequence is ever projected by two versions.
+// Spaces separate several entries. Before the first entry [ledger.EnvelopeRules] apply. Only
+// [EnsureRules] writes an entry, under the lease and above the last commit. No sequence is
+// therefore ever projected by two versions.
 //
-// The metadata can be edited or lost. The table commits says by which rules each
-// range was projected. Where the two contradict each other, commits is right.
+// The metadata can be edited or lost. The table commits records the rules of each projected
+// range. If the two contradict each other, commits is right.
 const RulesKey = "ctxledger_rules"
 
 var (
-	// ErrNewerRules means that a newer ctxledger has changed the rules of a stream.
-	// Nothing is projected, because this program would project it otherwise.
+	// ErrNewerRules means that a newer ctxledger has changed the rules of a stream. Nothing is
+	// projected, because this program would project by older rules.
 	ErrNewerRules = errors.New("newer_rules: a newer ctxledger has changed the rules of the projection: run that version")
 
-	ErrNoRules = errors.New("nothing says by which rules the stream is projected: run `ctxledger migrate`")
+	ErrNoRules = errors.New("the stream's metadata and commits name no rules of the projection: run `ctxledger migrate`")
 )
 
-// rules say by which version of the rules each sequence of a stream is projected.
-// They are in the order of the stream. The zero value has [ledger.EnvelopeRules] for
-// all of it.
+// rules are the versions of a stream's rules, in the order of the stream. With the zero value
+// [ledger.EnvelopeRules] apply to the whole stream.
 type rules []rulesFrom
 
-// rulesFrom is a version of the rules with the first sequence that it holds for.
+// rulesFrom is a version of the rules with its first sequence.
 type rulesFrom struct {
 	version ledger.Rules
 	From    uint64
 }
 
-// At returns the version that holds at a sequence.
+// At returns the version that applies at a sequence.
 func (r rules) At(sequence uint64) ledger.Rules {
 	for _, of := range slices.Backward(r) {
 		if of.From <= sequence {
@@ -59,7 +58,7 @@ func (r rules) At(sequence uint64) ledger.Rules {
 	return ledger.EnvelopeRules
 }
 
-// Newest returns the version that holds from the last entry on.
+// Newest returns the version of the last entry.
 func (r rules) Newest() ledger.Rules {
 	if len(r) == 0 {
 		return ledger.EnvelopeRules
@@ -75,7 +74,7 @@ func (r rules) String() string {
 	return strings.Join(entries, " ")
 }
 
-// parseRules undoes String. Versions and sequences must ascend.
+// parseRules parses the format of String. Versions and sequences must ascend.
 func parseRules(text string) (rules, error) {
 	var r rules
 	for entry := range strings.FieldsSeq(text) {
@@ -91,10 +90,10 @@ func parseRules(text string) (rules, error) {
 	return r, nil
 }
 
-// NewRules are those of a stream that is created now.
+// NewRules returns the rules of a new stream.
 func NewRules() rules { return rules{{ledger.NewestRules, 1}} }
 
-// contradiction says what of the commits was not projected by r, or "".
+// contradiction describes a commit that was not projected by r, or returns "".
 func (r rules) contradiction(recorded []ledger.RecordedRules) string {
 	for _, c := range recorded {
 		for _, sequence := range []uint64{c.Projected, c.Last} {
@@ -106,7 +105,7 @@ func (r rules) contradiction(recorded []ledger.RecordedRules) string {
 	return ""
 }
 
-// rulesOfCommits are the rules that the commits of a stream were made by.
+// rulesOfCommits returns the rules by which the commits of a stream were made.
 func rulesOfCommits(recorded []ledger.RecordedRules) rules {
 	var r rules
 	for _, c := range recorded {
@@ -118,13 +117,13 @@ func rulesOfCommits(recorded []ledger.RecordedRules) rules {
 	return r
 }
 
-// CommittedRules says by which rules the commits of a stream were made.
+// CommittedRules reads the rules by which the commits of a stream were made.
 type CommittedRules interface {
 	RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error)
 }
 
-// readRules returns the rules of a stream, by its metadata and by its commits. The
-// error is ErrNewerRules, errNoRules, or one of the server.
+// readRules returns the rules of a stream, from its metadata and its commits. The error is
+// ErrNewerRules, ErrNoRules, or an error of a server.
 func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation uuid.UUID, live CommittedRules, log *slog.Logger) (rules, error) {
 	recorded, err := live.RecordedRules(ctx, incarnation)
 	if err != nil {
@@ -148,7 +147,7 @@ func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation u
 	case fault != "" && len(said) == 0:
 		return nil, fmt.Errorf("stream %s: %w", config.Name, ErrNoRules)
 	case fault != "":
-		log.Warn("the stream's metadata does not say by which rules the stream was projected; the commits do, and they count: run `ctxledger migrate` to repair the metadata",
+		log.Warn("the stream's metadata does not match the rules in the commits, so the commits count: run `ctxledger migrate` to repair the metadata",
 			"event", "rules_contradicted", "stream", config.Name, "key", RulesKey, "found", fault, "rules", said.String())
 	}
 	return said, nil

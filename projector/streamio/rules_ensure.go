@@ -15,16 +15,16 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
-// EnsureRules makes the newest rules hold for every stream of events, from the
-// sequence after its last commit on, and repairs metadata that the commits
-// contradict. What was projected before stays as it is. It returns what it changed,
-// for people.
+// EnsureRules applies the newest rules to every stream of events, from the sequence after its
+// last commit. It also repairs metadata that the commits contradict. Projected events stay
+// unchanged. EnsureRules returns a description of each change.
 //
-// It takes the lease of each stream that it changes, which a running projector hands
-// over, so two that run at once change a stream one after the other. It may be run
-// again after any end. The tables must be migrated. Errors: [ErrNewerRules] where a
-// newer ctxledger has changed the rules, or one of the servers. The owner is as in
-// Config; nil discards the log.
+// EnsureRules takes the lease of each stream that it changes, and a running projector hands the
+// lease over. Two concurrent calls therefore change a stream one after the other. EnsureRules
+// may be repeated after an interruption. The tables must be migrated. The owner is a name as in
+// projector.Config. A nil log discards the messages.
+//
+// Errors: [ErrNewerRules] if a newer ctxledger has changed the rules, or an error of a server.
 func EnsureRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, owner string, log *slog.Logger) (changed []string, err error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -51,7 +51,7 @@ func EnsureRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, 
 	return changed, nil
 }
 
-// rulesEnsurer makes the newest rules hold for one stream.
+// rulesEnsurer applies the newest rules to one stream.
 type rulesEnsurer struct {
 	js     jetstream.JetStream
 	kv     jetstream.KeyValue
@@ -77,14 +77,14 @@ func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
 	}
 	defer func() {
 		if err := own.Release(context.WithoutCancel(ctx)); err != nil {
-			e.log.Warn("the lease was not released and has to expire", "event", "lease_not_released", "error", err)
+			e.log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
 		}
 	}()
 	return e.change(held, own.Pending())
 }
 
-// acquire takes the lease from whoever holds it, also from a projector that knows
-// only the key of older versions.
+// acquire takes the lease from its holder, which may be a projector of an older version with
+// the old key.
 func (e rulesEnsurer) acquire(ctx context.Context) (*lease.Lease, context.Context, error) {
 	claim := lease.Claim{KV: e.kv, Key: lease.KeyOf(e.stream), Owner: e.owner, Timing: e.timing, Log: e.log}
 	if err := claim.Inherit(ctx, e.stream); err != nil {
@@ -93,8 +93,8 @@ func (e rulesEnsurer) acquire(ctx context.Context) (*lease.Lease, context.Contex
 	return claim.Request(ctx)
 }
 
-// change writes the metadata. The caller holds the lease, so that nothing is
-// projected meanwhile.
+// change writes the metadata. The caller holds the lease, so nothing is projected during the
+// change.
 func (e rulesEnsurer) change(ctx context.Context, pending *ledger.Range) (string, error) {
 	wanted, text, config, err := e.wanted(ctx, pending)
 	if err != nil || wanted.String() == text {
@@ -109,15 +109,15 @@ func (e rulesEnsurer) change(ctx context.Context, pending *ledger.Range) (string
 	return fmt.Sprintf("stream %s: version %d of the rules holds from sequence %d on", e.stream, last.version, last.From), nil
 }
 
-// wanted returns the rules that are to hold, the text that the metadata has, and the
-// configuration of the stream.
+// wanted returns the rules to apply, the rules in the metadata as text, and the configuration
+// of the stream.
 func (e rulesEnsurer) wanted(ctx context.Context, pending *ledger.Range) (rules, string, jetstream.StreamConfig, error) {
 	stream, incarnation, err := OpenStream(ctx, e.js, e.stream)
 	if err != nil {
 		return nil, "", jetstream.StreamConfig{}, err
 	}
 	config := stream.CachedInfo().Config
-	// A contradiction is not logged: it is repaired, and the caller says so.
+	// A contradiction is not logged, because it is repaired and the caller reports the repair.
 	have, err := readRules(ctx, config, incarnation, e.ledger, slog.New(slog.DiscardHandler))
 	if err != nil && !errors.Is(err, ErrNoRules) {
 		return nil, "", config, err

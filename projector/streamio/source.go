@@ -13,17 +13,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Source is a stream of events as it was opened: by which rules its messages are read,
-// and which messages are absent from it.
+// A Source is an open stream of events, with the rules by which its messages are read, and its
+// absent messages.
 type Source struct {
 	Stream      jetstream.Stream
 	Incarnation uuid.UUID
-	Info        *jetstream.StreamInfo // of when it was opened
+	Info        *jetstream.StreamInfo // from the time of the opening
 	Rules       rules
-	Absent      []*Message // gone from the stream, and what is known of them, in order
+	Absent      []*Message // messages that are gone from the stream, in order
 }
 
-// OpenSource opens a stream. Absent is empty. The rules are those of readRules.
+// OpenSource opens a stream. Absent is empty. The errors include those of readRules.
 func OpenSource(ctx context.Context, js jetstream.JetStream, name string, live CommittedRules, log *slog.Logger) (Source, error) {
 	stream, incarnation, err := OpenStream(ctx, js, name)
 	if err != nil {
@@ -34,12 +34,12 @@ func OpenSource(ctx context.Context, js jetstream.JetStream, name string, live C
 	return s, err
 }
 
-// StillThere makes sure that the stream is the incarnation that was opened: one of the
-// same name may have taken its place meanwhile.
+// StillThere returns an error if the stream is not the incarnation that was opened. Another
+// stream may have taken its name since.
 func (s *Source) StillThere(ctx context.Context) (*jetstream.StreamInfo, error) {
 	info, err := s.Stream.Info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look at the stream: %w", err)
+		return nil, fmt.Errorf("read the stream's state: %w", err)
 	}
 	if info.Config.Metadata[IncarnationKey] != s.Incarnation.String() {
 		return nil, errReplaced
@@ -47,8 +47,8 @@ func (s *Source) StillThere(ctx context.Context) (*jetstream.StreamInfo, error) 
 	return info, nil
 }
 
-// First returns the first sequence that the stream has, or had before an erasure
-// of its first messages, when sequence is what its server says.
+// First returns the first sequence of the stream, including erased messages before it. The
+// argument is the first sequence that the server reports.
 func (s *Source) First(sequence uint64) uint64 {
 	for _, m := range slices.Backward(s.Absent) {
 		if m.Erased != nil && m.Position.StreamSeq == sequence-1 {
@@ -58,11 +58,11 @@ func (s *Source) First(sequence uint64) uint64 {
 	return sequence
 }
 
-// errEnough ends a reading.
-var errEnough = errors.New("enough was read")
+// errEnough stops a read early.
+var errEnough = errors.New("the limit of the read was reached")
 
-// ReadRange reads the messages that the stream holds from first to last, and
-// stops early once it has seen more than limit.
+// ReadRange reads the messages of the stream from first to last. It stops early after more than
+// limit messages.
 func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) (all []*Message, err error) {
 	err = s.Each(ctx, first, last, func(messages []*Message) error {
 		if all = append(all, messages...); uint64(len(all)) > limit {
@@ -76,8 +76,8 @@ func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) (all 
 	return all, err
 }
 
-// Each calls visit for the messages that the stream holds from first to last, some at a
-// time, and stops at its first error.
+// Each calls visit for the messages of the stream from first to last, in parts. It stops at the
+// first error of visit.
 func (s *Source) Each(ctx context.Context, first, last uint64, visit func([]*Message) error) error {
 	in, err := s.NewReader(ctx, first)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// IncarnationKey is the stream metadata that tells this stream from one that
-// had the same name before.
+// IncarnationKey is the key of the stream metadata that tells this stream from an earlier one
+// with the same name.
 const IncarnationKey = "ctxledger_incarnation"
 
-// ErrNoStream means that a stream of events does not exist: run migrate.
+// ErrNoStream means that a stream of events does not exist.
 var ErrNoStream = errors.New("the stream of events does not exist: run `ctxledger migrate`")
 
 var ErrNoIncarnation = errors.New("the stream of events has no incarnation in its metadata: run `ctxledger migrate`")
@@ -34,15 +34,13 @@ func OpenStream(ctx context.Context, js jetstream.JetStream, name string) (jetst
 	return stream, incarnation, nil
 }
 
-// ErrStreamForked means that the stream no longer holds what was committed
-// from it: it was restored from an older copy, or changed. Nothing is written;
-// rebuild, or restore the right stream.
-var ErrStreamForked = errors.New("stream_forked: the stream does not hold what the ledger was projected from: restore the right stream, or take this one for the truth with `ctxledger rebuild --accept`")
+// ErrStreamForked means that the stream no longer holds the committed messages. It was restored
+// from an older copy, or changed. Nothing is written. Rebuild, or restore the right stream.
+var ErrStreamForked = errors.New("stream_forked: the stream does not hold the messages that the ledger was projected from: restore the right stream, or run `ctxledger rebuild --accept` to use this one")
 
-// ErrEventsExpired means that the stream has dropped events that were never
-// projected.
+// ErrEventsExpired means that the stream has dropped events that were never projected.
 var ErrEventsExpired = errors.New("events expired before they were projected")
 
 func Expired(first, last uint64) error {
-	return fmt.Errorf("%w: sequences %d to %d are gone from the stream for good, so they are in no table; let the stream keep events for longer, then run `ctxledger rebuild`, which keeps the older rows and goes on from %d", ErrEventsExpired, first, last, last+1)
+	return fmt.Errorf("%w: the stream no longer has sequences %d to %d, and no table has them. Raise the stream's limits, then run `ctxledger rebuild`, which keeps the older rows and continues from %d", ErrEventsExpired, first, last, last+1)
 }
