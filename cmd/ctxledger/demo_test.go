@@ -32,12 +32,12 @@ func TestDemo(t *testing.T) {
 		"elided ", "do not fit into 22000", "drop_retrieved", "summarize_messages", "superseded_by_summary",
 		"contents of deploy.env holds a secret: masked under policy:no-credentials",                                           // a secret
 		"docs/exit-codes.md is missing",                                                                                       // a missing file
-		"helper-1  a child run with the grant app/repo/internal/demo alone",                                                   // narrowed grants
+		"helper-1  a child run with only the grant app/repo/internal/demo",                                                   // narrowed grants
 		"helper-1  may not read app/repo/internal/cli/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
 		"the task is tried again", "attempt-1/turn-1  user: ", // two attempts at a task
 		"read from the scratchpad team/handover", "wrote the answer to the scratchpad", "the persona changes from coder to reviewer",
-		"  persona    reviewer", "memory: deployment, as it was offered", "a tool was given 3 items of the window",
-		"with an image by reference: artifact:demo/error.png", "put 1 item back as it was, as the model asked",
+		"  persona    reviewer", "memory: deployment, offered to the model", "a tool was given 3 items of the window",
+		"with an image by reference: artifact:demo/error.png", "restored 1 item, as the model asked",
 		"a summary keeps goal:know-the-exit-codes and goal:review-error-texts",
 		"What fills the window?", "What was left out, and why?", "What did each rung of the pressure ladder do?",
 		"The session as an evidence pack", "inclusion", "completeness",

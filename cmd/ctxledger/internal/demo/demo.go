@@ -1,6 +1,5 @@
-// Package demo is what `ctxledger demo` does: the example agent works over real
-// files with a window of 24,000 tokens and a scripted model, and everything that
-// happens to that window is recorded.
+// Package demo runs `ctxledger demo`. The example agent reads real files with a window of
+// 24,000 tokens and a scripted model. Every change of that window is recorded.
 package demo
 
 import (
@@ -23,7 +22,7 @@ const (
 	model   = "gpt-4o"
 )
 
-// policy is how the window is kept: it holds on to the newest parts.
+// policy defines how the window is kept below its limit: the newest parts stay.
 var policy = window.Policy{Name: "newest-parts", TrimKeepLast: 38, SummarizeKeepLast: 6, CompactKeepLast: 1}
 
 // Guard withholds the planted secret.
@@ -31,16 +30,15 @@ func Guard() (*redact.Guard, error) {
 	return redact.New(redact.Withhold(secret, "policy:no-credentials", "secret"))
 }
 
-// Secret is the planted value, to check that it is nowhere.
+// Secret returns the planted value, for a check that no event holds it.
 func Secret() string { return secret }
 
-// Shown is the window that the demo shows.
+// Shown names the window that the demo shows.
 type Shown struct{ Session, Turn, Call string }
 
-// Record lets the agent work through its script and returns the call whose window
-// has the most layers, and of those the fullest. Sources are the files that it
-// reads; say gets a line for people now and then, made of the facts that go to the
-// transport. Config needs a counter.
+// Record runs the agent through its script. It returns the call whose window has the most
+// layers, and of several the fullest. Sources are the files that the agent reads. say receives
+// lines for people, made from the facts that go to the transport. Config needs a counter.
 func Record(ctx context.Context, config producer.Config, transport publish.Transport, sources fs.FS, say func(string, ...any)) (Shown, error) {
 	narrated := &narrator{Transport: transport, say: say}
 	client, err := producer.NewClient(config, narrated)
@@ -76,14 +74,14 @@ func Record(ctx context.Context, config producer.Config, transport publish.Trans
 	return narrated.shown, nil
 }
 
-// work is what every attempt at the task has.
+// work holds the common parts of every attempt at the task.
 type work struct {
 	client *producer.Client
 	config producer.Config
 	files  fs.FS
 }
 
-// attempt begins one attempt at the task, with a run and a window of its own.
+// attempt begins one attempt at the task, with a separate run and window.
 func (w work) attempt(ctx context.Context, n int, answers exampleagent.Model) (*exampleagent.Agent, error) {
 	name := fmt.Sprint("attempt-", n)
 	run, err := w.client.Open(ctx, producer.Run{
@@ -108,7 +106,7 @@ func (w work) attempt(ctx context.Context, n int, answers exampleagent.Model) (*
 	})
 }
 
-// errOverloaded is what the model says to the first attempt.
+// errOverloaded is the model's answer to the first attempt.
 var errOverloaded = errors.New("the model is overloaded")
 
 type overloaded struct{}

@@ -11,18 +11,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// narrator is a transport that tells people of the facts that go over it: the
-// agent itself prints nothing.
+// narrator is a transport that describes the facts that pass through it, because the agent
+// prints nothing.
 type narrator struct {
 	publish.Transport
 	say    func(string, ...any)
-	shown  Shown // the window that has most to show so far: the most layers, then tokens
+	shown  Shown // the window to show so far: the most layers, then the most tokens
 	layers int
 	tokens int64
-	goals  bool // whether it was told that a summary keeps them
+	goals  bool // whether a line about goals in a summary was printed
 }
 
-// Send passes the messages on, and tells of them once they are taken.
+// Send sends the messages, and describes them after they are accepted.
 func (n *narrator) Send(ctx context.Context, messages ...schema.Message) error {
 	if err := n.Transport.Send(ctx, messages...); err != nil {
 		return err
@@ -53,13 +53,13 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 	case *schema.ElisionApplied:
 		planned, isPass := f.Metadata["planned"].(map[string]any)
 		if !isPass {
-			return // the ladder shortened them, and its own fact says so
+			return // the fact of the ladder step describes these items
 		}
 		say("elided %s of earlier turns: %d tokens saved on each call, %v computed again once",
 			items(len(f.ElidedItemRefs)), *f.TokensSaved, planned["recomputed_tokens"])
 	case *schema.ElisionReloaded:
 		if f.Trigger == "model_request" {
-			say("put %s back as it was, as the model asked", items(len(f.ElidedItemRefs)))
+			say("restored %s, as the model asked", items(len(f.ElidedItemRefs)))
 		}
 	case *schema.CompactionCompleted:
 		if len(f.GoalRefs) > 0 && !n.goals {
@@ -70,14 +70,14 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 		if f.Outcome == schema.OutcomeSkipped || len(f.ItemRefs) == 0 {
 			return
 		}
-		did := "took out"
+		did := "removed"
 		if f.Name == string(window.SummarizeMessages) {
-			did = "put a summary in the place of"
+			did = "summarised"
 		}
 		say("%s: %d tokens do not fit into %d: %s %s %s (%d left)",
 			f.CallID, *f.TokensBefore, *f.LimitTokens, f.Name, did, items(len(f.ItemRefs)), *f.TokensAfter)
 	case *schema.CompactionFailed, *schema.CompactionDiscarded:
-		say("a compaction came to nothing")
+		say("a compaction failed or was discarded")
 	case *schema.ScratchpadLoaded:
 		say("read from the scratchpad %s", strings.Join(f.ContextIDs, ", "))
 	case *schema.ScratchpadWritten:
@@ -93,12 +93,12 @@ func (n *narrator) tell(e *schema.Event, fact schema.Fact) {
 	case *schema.MissingRequested:
 		say("a gap: %s The %s is asked to %s.", f.UserSummary, f.RequestedFrom, f.RequestedAction)
 	case *schema.GrantNarrowed:
-		say("a child run with the grant %s alone", strings.Join(f.Effective, ", "))
+		say("a child run with only the grant %s", strings.Join(f.Effective, ", "))
 	case *schema.GrantDenied:
 		say("a child run asked for %q and was denied", strings.Join(*f.Requested, ", "))
 	case *schema.ResourceAccessed:
 		if !f.Allowed {
-			say("may not %s %s: no grant reaches it", f.Operation, f.Path)
+			say("may not %s %s: no grant covers it", f.Operation, f.Path)
 		}
 	case *schema.BudgetApplied:
 		layers, tokens := len(f.WindowSegments), *f.ActualTokens
@@ -123,7 +123,7 @@ func items(n int) string {
 	return fmt.Sprint(n, " items")
 }
 
-// item tells of what is said, and of what is withheld.
+// item describes messages, and withheld content.
 func (n *narrator) item(e *schema.Event, f *schema.ItemAdded, say func(string, ...any)) {
 	switch {
 	case f.Layer == "user" && e.ParentRunID == "":
@@ -136,7 +136,7 @@ func (n *narrator) item(e *schema.Event, f *schema.ItemAdded, say func(string, .
 	case f.Layer == "user", f.Layer == "assistant":
 		say("%s", f.Title)
 	case f.OfferedBy != "":
-		say("%s, as it was offered to the model", f.Title)
+		say("%s, offered to the model", f.Title)
 	case f.RedactionState == schema.RedactionMasked:
 		say("%s holds a %s: masked under %s before anything is recorded", f.Title, f.RedactionReason, f.PolicyRefs[0])
 	}

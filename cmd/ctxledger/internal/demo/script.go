@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// prompts are what the user says, a turn each. The script has the replies.
+// prompts are the user's prompts, one for each turn. The script holds the replies.
 var prompts = []struct {
 	text    string
 	persona exampleagent.Persona
@@ -26,44 +26,45 @@ var prompts = []struct {
 	{"Have a helper check the demo itself, and nothing else.", reviewer, nil},
 }
 
-// screenshot comes with a prompt: known by reference, with what the provider counts for it.
+// screenshot is attached to a prompt. It is known by reference, with the token count of the
+// provider.
 var screenshot = []producer.Part{{
 	Kind: schema.PartImage, Name: "an error on a terminal", MimeType: "image/png", Ref: "artifact:demo/error.png", Detail: "low",
 	Bytes: new(int64(48_213)), Tokens: new(int64(85)), Estimator: "provider",
 }}
 
-// goals are what the agent is after, whatever is summarised.
+// goals are the agent's goals, which every summary keeps.
 var goals = []string{"goal:know-the-exit-codes", "goal:review-error-texts"}
 
-// What the agent is told to be.
+// The personas of the agent.
 var (
 	coder    = exampleagent.Persona{Name: "coder", Text: "You write and explain code."}
 	reviewer = exampleagent.Persona{Name: "reviewer", Text: "You look for what a user would stumble over."}
 )
 
-// topics are what it remembers and the model may ask for.
+// topics are the agent's memories, which the model may ask for.
 var topics = map[string]string{
 	"deployment": "It is deployed from one binary; the settings are in deploy.env.",
 	"style":      "Errors say the place, what was expected and what to do.",
 }
 
-// scratchpad is what another agent left for it.
+// scratchpad is an entry that another agent left for this one.
 var scratchpad = []producer.ScratchpadEntry{{ContextID: "team/handover", Text: "The planner says: the user is new to this repository."}}
 
 const (
 	envFile = "deploy.env"
-	// secret is planted in a file that the agent reads. It belongs to nobody.
+	// secret is planted in a file that the agent reads. It is not a real credential.
 	secret = "ctxl-demo-7f3a9c51e0b84d26"
 )
 
-// mostRead is how many files the agent reads in one turn, so that it comes to an
-// answer before its calls are up, however many there are.
+// mostRead is the number of files that the agent reads in one turn. It leaves enough calls for
+// an answer.
 const mostRead = 80
 
-// memory is in the window from the beginning, and goes first when it is full.
+// memory is in the window from the beginning, and is removed first when the window is full.
 var memory = []string{"internal/cli/connect.go", "internal/cli/operate/migrate.go", "internal/cli/operate/keys.go"}
 
-// script is what the model says to the prompts, over these files.
+// script returns the model's replies to the prompts, for these files.
 func script(files fs.FS) (*exampleagent.Script, error) {
 	all, err := largestFirst(files)
 	if err != nil {
@@ -71,20 +72,20 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 	}
 	all = all[:min(mostRead, len(all))]
 	return &exampleagent.Script{Replies: slices.Concat(
-		// A file is not there.
+		// A file is missing.
 		reading("internal/cli/exit.go", "root.go", "docs/exit-codes.md"),
 		saying("exit.go has them: 0 done, 1 failed, 2 usage, 3 refused, 4 a verification said no, 5 unreachable; root.go prints them in the help."),
 
-		// A file holds a secret, and the model is careless enough to repeat it. It
-		// never saw it, so this one is as if it had known it from elsewhere.
+		// A file holds a secret, and the model repeats it. The model never saw the secret, so
+		// this reply simulates knowledge from elsewhere.
 		recalling("deployment"), restoring("internal/cli/exit.go"), reading("internal/cli/serve/up.go", envFile),
 		saying("up.go waits until the projector is ready; "+envFile+" sets API_TOKEN to "+secret+" in eu-west-1."),
 
-		// A tool consumes what the window holds. The window fills.
+		// A tool reads items of the window. The window fills.
 		listing("."), reading(all[:2]...), linting(), reading(all[2:]...),
 		saying(fmt.Sprintf("I read %d files. The texts name the flag, what was found and what to do; publish.go even names line, code and field.", len(all))),
 
-		// A child run gets less, and may not get more.
+		// A child run gets fewer grants, and is denied more.
 		delegating("Check internal/demo.", root+"/internal/demo"),
 		reading("internal/demo/script.go", "internal/cli/flags.go"), saying("script.go reads well; I may not open flags.go."),
 		delegating("Check everything that there is.", "app"),
@@ -126,7 +127,7 @@ func delegating(task, grant string) []exampleagent.Reply {
 
 func saying(text string) []exampleagent.Reply { return []exampleagent.Reply{{Text: text}} }
 
-// largestFirst lists the Go files but for tests, the largest first.
+// largestFirst lists the Go files without tests, the largest first.
 func largestFirst(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "*.go")
 	more, moreErr := fs.Glob(files, "internal/*/*.go")
@@ -163,6 +164,5 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
-// ReadDir lists what is under, so that the planted file is not found by looking
-// around.
+// ReadDir lists only the sources, so that a listing does not show the planted file.
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.under, name) }

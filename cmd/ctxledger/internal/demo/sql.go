@@ -9,16 +9,15 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// LeakSQL counts the events, and those that hold the value of the parameter
-// secret.
+// LeakSQL counts the events, and the events that hold the value of the parameter secret.
 //
 //go:embed sql_leak.sql
 var LeakSQL string
 
-// An Analysis is one question with the statement that answers it.
+// An Analysis is a question with the statement that answers it.
 type Analysis struct{ Question, SQL string }
 
-// Analyses returns the questions that the demo asks, in order.
+// Analyses returns the questions of the demo, in order.
 func Analyses() ([]Analysis, error) {
 	names, err := fs.Glob(sqlFiles, "sql/*.sql")
 	if err != nil {

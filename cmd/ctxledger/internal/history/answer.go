@@ -9,11 +9,11 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// because says an omission reason in words.
+// because describes each omission reason.
 var because = map[schema.OmissionReason]string{
 	schema.OmitBudgetLimit:         "the budget had no room for it",
 	schema.OmitLowRelevance:        "it was not relevant enough",
-	schema.OmitDuplicate:           "it says what another item says",
+	schema.OmitDuplicate:           "it repeats another item",
 	schema.OmitStale:               "it was out of date",
 	schema.OmitPolicyBlocked:       "a policy forbids it",
 	schema.OmitPermissionMissing:   "the run has no permission for it",
@@ -21,11 +21,11 @@ var because = map[schema.OmissionReason]string{
 	schema.OmitTooLarge:            "it is too large",
 	schema.OmitSensitive:           "it is sensitive",
 	schema.OmitNotVisibleToTarget:  "it is not visible to the target",
-	schema.OmitSupersededBySummary: "a summary stands for it",
+	schema.OmitSupersededBySummary: "a summary replaces it",
 }
 
-// Reply says in one sentence what became of the item in the turn, or in the call
-// of it, that is asked about, and in a second one whether it was missed.
+// Reply describes in one sentence the result for the item in the turn, or in the call, of the
+// question. A second sentence names a gap that the item could fill.
 func (w Item) Reply() string {
 	text := w.fate()
 	if gap := w.missed(); gap != "" {
@@ -46,15 +46,15 @@ func (w Item) fate() string {
 		return w.leftOut(omitted)
 	}
 	if i := w.last("assembled"); i >= 0 {
-		return fmt.Sprintf("%s was assembled for %s as part of %s, but nothing records that this was made visible to the model.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
+		return fmt.Sprintf("%s was assembled for %s as part of %s, but no record shows that the model saw it.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
 	}
 	if i := w.last("selected"); i >= 0 {
-		return fmt.Sprintf("%s was selected for %s by %s, but no assembly holds it: nothing records that the model saw it.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
+		return fmt.Sprintf("%s was selected for %s by %s, but no assembly holds it, and no record shows that the model saw it.", w.Item, w.Steps[i].of(), w.Steps[i].Record)
 	}
 	return w.absent()
 }
 
-// saw says where the model saw the item last, and in what shape.
+// saw names the last call in which the model saw the item, and the item's shape.
 func (w Item) saw(at int) string {
 	s := w.Steps[at]
 	calls := make(map[string]bool)
@@ -77,11 +77,11 @@ func (w Item) saw(at int) string {
 	return text + w.shape(at)
 }
 
-// shape says how much of the item was there.
+// shape describes how much of the item was in the window.
 func (w Item) shape(at int) string {
 	var parts []string
 	if s := w.before(at, "elided", "reloaded"); s != nil && s.Step == "elided" {
-		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s had elided it", cmp.Or(s.Note, "level not recorded"), ui.Known(s.Before), ui.Known(s.After), s.Record)
+		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s elided it", cmp.Or(s.Note, "level not recorded"), ui.Known(s.Before), ui.Known(s.After), s.Record)
 		if s.StandIn != "" {
 			part += "; it can be read again from " + s.StandIn
 		}
@@ -95,9 +95,9 @@ func (w Item) shape(at int) string {
 	}
 	if len(parts) == 0 {
 		if s := w.before(at, "assembled"); s != nil && s.Call == w.Steps[at].Call && s.After != nil {
-			return fmt.Sprintf(", as it was (%s)", ui.Plural(*s.After, "token"))
+			return fmt.Sprintf(", unchanged (%s)", ui.Plural(*s.After, "token"))
 		}
-		return ", as it was"
+		return ", unchanged"
 	}
 	return ", " + strings.Join(parts, ", and ")
 }
@@ -114,7 +114,7 @@ func (w Item) leftOut(at int) string {
 	return text + "."
 }
 
-// absent answers where no call of the turn decided about the item.
+// absent answers for a turn in which no call decided about the item.
 func (w Item) absent() string {
 	first, end := -1, len(w.Steps)
 	for i, s := range w.Steps {
@@ -130,23 +130,23 @@ func (w Item) absent() string {
 	}
 	if c := w.before(end, "compacted", "removed"); c != nil {
 		if c.Step == "removed" {
-			return fmt.Sprintf("The model did not see %s in %s: it had been removed in %s.", w.Item, w.where(), c.time())
+			return fmt.Sprintf("The model did not see %s in %s: it was removed in %s.", w.Item, w.where(), c.time())
 		}
-		return fmt.Sprintf("The model did not see %s itself in %s: %s had put the summary %s in its place in %s.", w.Item, w.where(), c.Record, cmp.Or(c.StandIn, "(not named)"), c.time())
+		return fmt.Sprintf("The model did not see %s itself in %s: %s replaced it by the summary %s in %s.", w.Item, w.where(), c.Record, cmp.Or(c.StandIn, "(not named)"), c.time())
 	}
 	if i := w.last("available", "considered"); i >= 0 {
-		return fmt.Sprintf("%s was %s in %s, but no selection is recorded that decided about it, and no window holds it.", w.Item, w.Steps[i].Step, w.where())
+		return fmt.Sprintf("%s was %s in %s, but no recorded selection decided about it, and no window holds it.", w.Item, w.Steps[i].Step, w.where())
 	}
 	if first >= 0 {
-		return fmt.Sprintf("No window of %s holds %s, and nothing records why: it was only %s there.", w.where(), w.Item, w.Steps[first].Step)
+		return fmt.Sprintf("No window of %s holds %s, and no record gives the reason: it was only %s there.", w.where(), w.Item, w.Steps[first].Step)
 	}
 	if len(w.Steps) > 0 && end == 0 {
-		return fmt.Sprintf("%s does not deal with %s, which came only later, in %s.", upper(w.where()), w.Item, w.Steps[0].time())
+		return fmt.Sprintf("%s does not involve %s, which first appears later, in %s.", upper(w.where()), w.Item, w.Steps[0].time())
 	}
 	if s := w.before(end, "injected", "seen"); s != nil {
-		return fmt.Sprintf("%s does not deal with %s, which the model saw last in %s of %s.", upper(w.where()), w.Item, s.of(), s.time())
+		return fmt.Sprintf("%s does not involve %s, which the model saw last in %s of %s.", upper(w.where()), w.Item, s.of(), s.time())
 	}
-	return fmt.Sprintf("%s does not deal with %s, which no window before it holds.", upper(w.where()), w.Item)
+	return fmt.Sprintf("%s does not involve %s, and no earlier window holds it.", upper(w.where()), w.Item)
 }
 
 // later returns the index of the first step that happened after the turn.
@@ -159,13 +159,13 @@ func (w Item) later() int {
 	return len(w.Steps)
 }
 
-// missed says whether a gap named the item.
+// missed names the gap that the item could fill, if there is one.
 func (w Item) missed() string {
 	s := w.before(len(w.Steps), "missing detected", "missing requested", "missing resolved")
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("It was named as what could fill the gap %s", s.Record)
+	text := fmt.Sprintf("It was named to fill the gap %s", s.Record)
 	if s.Note != "" {
 		text += fmt.Sprintf(" (%q)", s.Note)
 	}
@@ -183,15 +183,15 @@ func (w Item) where() string {
 	return "turn " + w.Turn
 }
 
-// of names the call of a step.
+// of returns the call of a step.
 func (s Step) of() string {
 	if s.Call == "" {
-		return "a call that is not named"
+		return "an unnamed call"
 	}
 	return "call " + s.Call
 }
 
-// time names the turn of a step.
+// time returns the turn of a step.
 func (s Step) time() string {
 	if s.Turn == "" {
 		return "no turn"
@@ -199,7 +199,7 @@ func (s Step) time() string {
 	return "turn " + s.Turn
 }
 
-// cause says why a candidate was left out.
+// cause returns the reason why a candidate was left out.
 func (s Step) cause() string {
 	text, known := because[schema.OmissionReason(s.Reason)]
 	switch {

@@ -11,12 +11,11 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// often are the steps that every call repeats. Those of other turns are counted,
-// not listed.
+// often are the steps that every call repeats. In other turns they are counted and not listed.
 var often = []string{"available", "considered", "selected", "omitted", "shortened", "assembled", "injected", "seen"}
 
-// Draw writes the steps as a table of lines of at most width characters, and the
-// answer below.
+// Draw writes the steps as a table, with lines of at most width characters, and the answer
+// below.
 func (w Item) Draw(out io.Writer, width int) error {
 	title := fmt.Sprintf("item %s", w.Item)
 	if w.Title != "" && w.Title != w.Item {
@@ -45,8 +44,8 @@ func (w Item) Draw(out io.Writer, width int) error {
 	return err
 }
 
-// drawProofs lists the facts behind the steps with their places in the log, where
-// they were looked up.
+// drawProofs lists the facts of the steps with their places in the transparency log, if the
+// proofs were looked up.
 func (w Item) drawProofs(out io.Writer, width int) error {
 	t := ui.Table{Columns: []ui.Column{{Name: "SEQUENCE", Right: true}, {Name: "LOG INDEX", Right: true}, {Name: "STEP"}, {Name: "PROOF", Least: 30, Wrap: true}}}
 	seen := make(map[[2]string]bool)
@@ -75,8 +74,8 @@ func (w Item) drawProofs(out io.Writer, width int) error {
 	return err
 }
 
-// split tells the steps that are listed from those of other turns and calls that
-// are counted by turn.
+// split separates the listed steps from the steps of other turns and calls, which are counted
+// by turn.
 func (w Item) split() (listed []Step, elsewhere []*tally) {
 	index := make(map[string]*tally)
 	for _, s := range w.Steps {
@@ -93,8 +92,7 @@ func (w Item) split() (listed []Step, elsewhere []*tally) {
 	return listed, elsewhere
 }
 
-// table has a row for each step. Calls that say the same as the call before them
-// share one.
+// table has a row for each step. A call with the same steps as the call before shares its row.
 func table(steps []Step) ui.Table {
 	t := ui.Table{Columns: []ui.Column{
 		{Name: "WHEN", Right: true}, {Name: "TURN", Least: 6}, {Name: "CALL", Least: 6}, {Name: "STEP"}, {Name: "WHAT", Least: 30, Wrap: true},
@@ -131,8 +129,8 @@ func table(steps []Step) ui.Table {
 	return t
 }
 
-// signature is what a call says about the item, without the records that say it;
-// empty for steps that are of no call or of a kind that matters each time.
+// signature is the text of a call's steps without their records. It is empty for steps without
+// a call, and for steps that are always listed.
 func signature(group []Step) string {
 	var said []string
 	for _, s := range group {
@@ -160,7 +158,7 @@ func (t *tally) add(s Step) {
 	t.calls[s.Step][cmp.Or(s.Call, s.Record)] = true
 }
 
-// String says it in the order in which a call does it.
+// String lists the counts in the order of the steps of a call.
 func (t *tally) String() string {
 	var parts []string
 	for _, step := range often {
@@ -175,7 +173,7 @@ func (t *tally) String() string {
 	return where + ": " + strings.Join(parts, ", ")
 }
 
-// what says the details of a step.
+// what returns the details of a step.
 func (s Step) what() string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -223,7 +221,7 @@ func (s Step) what() string {
 	return strings.Join(parts, "; ")
 }
 
-// figures are the numbers of a step.
+// figures returns the numbers of a step.
 func (s Step) figures() (parts []string) {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if s.Position != nil {

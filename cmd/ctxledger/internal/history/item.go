@@ -1,9 +1,9 @@
-// Package history tells the history of one item through a session: its steps in the
-// order of the stream, and one sentence that says what became of it in a turn.
+// Package history shows the history of one item in a session. It lists the item's steps in the
+// order of the stream, and answers in one sentence whether the model saw the item in a turn.
 //
-// A step is what an event says, and nothing is inferred: selected is not injected,
-// and an item is in a window only where an injection, or the item log that the
-// window was projected from, says so. Everything here is pure.
+// A step is a recorded event, without inference: a selected item is not yet injected. An item
+// is in a window only if an injection or the window's item log records it. The package asks no
+// server.
 package history
 
 import (
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Step is one row of the query why: what happened to the item, when, and why.
+// Step is one row of the query why: a change of the item, with its time and reason.
 type Step struct {
 	Recorded time.Time          `json:"recorded_at"` // by the stream
 	Happened time.Time          `json:"event_time"`
 	Turn     string             `json:"turn_id"`
-	InTurn   bool               `json:"in_turn"` // whether it is the turn that was asked about
+	InTurn   bool               `json:"in_turn"` // whether the step belongs to the turn of the question
 	Call     string             `json:"call_id"`
 	Step     string             `json:"step"`
 	Record   string             `json:"record_id"`
-	Position *int64             `json:"position"` // in the surface, the window or the log
+	Position *int64             `json:"position"` // in the surface, the window or the item log
 	Rank     *int64             `json:"rank"`
 	Score    *float64           `json:"score"`
 	Before   *int64             `json:"tokens_before"`
@@ -30,21 +30,20 @@ type Step struct {
 	Policy   string             `json:"policy"`
 	StandIn  string             `json:"stand_in"`
 	Signals  map[string]float64 `json:"signals"`
-	Stream   string             `json:"incarnation"` // that the fact is in
-	Sequence uint64             `json:"stream_seq"`  // its place there
+	Stream   string             `json:"incarnation"` // the stream of the fact
+	Sequence uint64             `json:"stream_seq"`  // the fact's place in the stream
 	Proof    *Proof             `json:"proof,omitzero"`
 }
 
-// Proof says whether the fact of a step is in the transparency log.
+// Proof is the proof that the fact of a step is in the transparency log.
 type Proof struct {
-	Index   int64  `json:"log_index"` // -1 where it has no leaf
+	Index   int64  `json:"log_index"` // -1 if it has no leaf
 	Size    int64  `json:"log_size"`  // leaves under the signed head
 	Proved  bool   `json:"proved"`
-	Problem string `json:"problem,omitzero"` // why not
+	Problem string `json:"problem,omitzero"` // the reason if not proved
 }
 
-// Way is all that is known about an item in a session, and the turn, or the call
-// of it, that is asked about.
+// Item is the known history of an item in a session, and the turn or call of the question.
 type Item struct {
 	Session string `json:"session_id"`
 	Turn    string `json:"turn_id"`
@@ -53,19 +52,18 @@ type Item struct {
 	Title   string `json:"title"`
 	Answer  string `json:"answer"`
 	Steps   []Step `json:"steps"` // in the order of the stream
-	// Ended is when the last fact of the turn happened. It tells what came later
-	// where the turn has no step of the item.
+	// Ended is the time of the turn's last fact. Steps after Ended are later than the turn.
 	Ended time.Time `json:"-"`
 }
 
-// asked reports whether a step belongs to what is asked about. A step of the turn
-// that names no call belongs to each of its calls.
+// asked reports whether a step belongs to the question. A step of the turn without a call
+// belongs to each of its calls.
 func (w Item) asked(s Step) bool {
 	return s.InTurn && (w.Call == "" || s.Call == "" || s.Call == w.Call)
 }
 
-// Settle gives a step that names no call the call that it was made for, where
-// another one says it: a surface is named by the selection from it.
+// Settle adds the call to a step without one, where a later step names it: a selection names
+// the surface that it selected from.
 func (w *Item) Settle() {
 	chosen := make(map[string]string)
 	for _, s := range w.Steps {
@@ -80,11 +78,10 @@ func (w *Item) Settle() {
 	}
 }
 
-// isSight reports whether the step says that the model had the item before it.
+// isSight reports whether the step records that the model saw the item.
 func isSight(s Step) bool { return s.Step == "injected" || s.Step == "seen" }
 
-// last returns the index of the last step that is asked about and is one of the
-// given kinds, or -1.
+// last returns the index of the last step of the question of the given kinds, or -1.
 func (w Item) last(kinds ...string) int {
 	for i := len(w.Steps) - 1; i >= 0; i-- {
 		if w.asked(w.Steps[i]) && slices.Contains(kinds, w.Steps[i].Step) {
@@ -94,8 +91,7 @@ func (w Item) last(kinds ...string) int {
 	return -1
 }
 
-// before returns the last step of a kind at an index below end, in any turn, or
-// nil.
+// before returns the last step of the given kinds before the index end, in any turn, or nil.
 func (w Item) before(end int, kinds ...string) *Step {
 	for i := end - 1; i >= 0; i-- {
 		if slices.Contains(kinds, w.Steps[i].Step) {
@@ -105,7 +101,7 @@ func (w Item) before(end int, kinds ...string) *Step {
 	return nil
 }
 
-// Named returns the title that an item fact gave last.
+// Named returns the title from the last item fact.
 func Named(steps []Step) string {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if s := steps[i]; s.Step == "added" || s.Step == "updated" {

@@ -48,30 +48,30 @@ func TestAnswer(t *testing.T) {
 		way  history.Item
 		want string
 	}{
-		"seen":         {way("", added, assembled, injected), "The model saw big.go in call c1 at position 3, as it was (900 tokens)."},
-		"seen twice":   {way("", assembled, injected, in(injected, "t2", "c2")), "The model saw big.go in 2 calls of turn t2, last in call c2 at position 3, as it was."},
-		"one call":     {way("c1", assembled, injected, in(injected, "t2", "c2")), "The model saw big.go in call c1 at position 3, as it was (900 tokens)."},
-		"log":          {way("", history.Step{Step: "seen", Call: "c1", Position: n(7)}), "The model saw big.go in call c1 at position 7 of the item log, as it was."},
-		"then omitted": {way("", injected, omitted), "The model saw big.go in call c1 at position 3, as it was, but call c2 left it out because the budget had no room for it (budget_limit): does not fit."},
+		"seen":         {way("", added, assembled, injected), "The model saw big.go in call c1 at position 3, unchanged (900 tokens)."},
+		"seen twice":   {way("", assembled, injected, in(injected, "t2", "c2")), "The model saw big.go in 2 calls of turn t2, last in call c2 at position 3, unchanged."},
+		"one call":     {way("c1", assembled, injected, in(injected, "t2", "c2")), "The model saw big.go in call c1 at position 3, unchanged (900 tokens)."},
+		"log":          {way("", history.Step{Step: "seen", Call: "c1", Position: n(7)}), "The model saw big.go in call c1 at position 7 of the item log, unchanged."},
+		"then omitted": {way("", injected, omitted), "The model saw big.go in call c1 at position 3, unchanged, but call c2 left it out because the budget had no room for it (budget_limit): does not fit."},
 		"omitted":      {way("", added, omitted), "The model did not see big.go in turn t2: call c2 left it out because the budget had no room for it (budget_limit): does not fit, as the policy ladder decided."},
 		"other call":   {way("c2", assembled, injected, omitted), "The model did not see big.go in call c2 of turn t2: call c2 left it out because the budget had no room for it (budget_limit): does not fit, as the policy ladder decided."},
 		"custom":       {way("", history.Step{Step: "omitted", Call: "c2", Reason: "mood"}), "The model did not see big.go in turn t2: call c2 left it out because of mood."},
-		"stub":         {way("", elided, injected), "The model saw big.go in call c1 at position 3, only as a stub (offloaded), 900 → 12 tokens, because pass-1 had elided it; it can be read again from file:big.go."},
-		"whole again":  {way("", elided, reloaded, injected), "The model saw big.go in call c1 at position 3, as it was."},
-		"elided later": {way("", injected, in(elided, "t3", "")), "The model saw big.go in call c1 at position 3, as it was."},
+		"stub":         {way("", elided, injected), "The model saw big.go in call c1 at position 3, only as a stub (offloaded), 900 → 12 tokens, because pass-1 elided it; it can be read again from file:big.go."},
+		"whole again":  {way("", elided, reloaded, injected), "The model saw big.go in call c1 at position 3, unchanged."},
+		"elided later": {way("", injected, in(elided, "t3", "")), "The model saw big.go in call c1 at position 3, unchanged."},
 		"redacted":     {way("", history.Step{Step: "redacted", Turn: "t1", Note: "masked by pattern", Policy: "no-secrets", Reason: "secret"}, injected), `The model saw big.go in call c1 at position 3, redacted (masked by pattern) under no-secrets because of "secret".`},
 		"cut":          {way("", history.Step{Step: "shortened", Call: "c1", Before: n(900), After: n(500)}, injected), "The model saw big.go in call c1 at position 3, cut from 900 to 500 tokens to fit the budget."},
-		"summary":      {way("", compacted, history.Step{Step: "omitted", Call: "c2", Reason: "superseded_by_summary"}), "The model did not see big.go in turn t2: call c2 left it out because a summary stands for it (superseded_by_summary); the summary is summary-1, made by compact-1."},
-		"compacted":    {way("", added, compacted), "The model did not see big.go itself in turn t2: compact-1 had put the summary summary-1 in its place in turn t1."},
-		"removed":      {way("", added, history.Step{Step: "removed", Turn: "t1"}), "The model did not see big.go in turn t2: it had been removed in turn t1."},
-		"assembled":    {way("", added, assembled), "big.go was assembled for call c1 as part of a1, but nothing records that this was made visible to the model."},
-		"selected":     {way("", history.Step{Step: "selected", Call: "c1", Record: "s1"}), "big.go was selected for call c1 by s1, but no assembly holds it: nothing records that the model saw it."},
-		"available":    {way("", history.Step{Step: "available"}), "big.go was available in turn t2, but no selection is recorded that decided about it, and no window holds it."},
-		"logged":       {way("", history.Step{Step: "logged"}), "No window of turn t2 holds big.go, and nothing records why: it was only logged there."},
-		"earlier":      {way("", in(injected, "t1", "c0")), "Turn t2 does not deal with big.go, which the model saw last in call c0 of turn t1."},
-		"never seen":   {way("", added), "Turn t2 does not deal with big.go, which no window before it holds."},
+		"summary":      {way("", compacted, history.Step{Step: "omitted", Call: "c2", Reason: "superseded_by_summary"}), "The model did not see big.go in turn t2: call c2 left it out because a summary replaces it (superseded_by_summary); the summary is summary-1, made by compact-1."},
+		"compacted":    {way("", added, compacted), "The model did not see big.go itself in turn t2: compact-1 replaced it by the summary summary-1 in turn t1."},
+		"removed":      {way("", added, history.Step{Step: "removed", Turn: "t1"}), "The model did not see big.go in turn t2: it was removed in turn t1."},
+		"assembled":    {way("", added, assembled), "big.go was assembled for call c1 as part of a1, but no record shows that the model saw it."},
+		"selected":     {way("", history.Step{Step: "selected", Call: "c1", Record: "s1"}), "big.go was selected for call c1 by s1, but no assembly holds it, and no record shows that the model saw it."},
+		"available":    {way("", history.Step{Step: "available"}), "big.go was available in turn t2, but no recorded selection decided about it, and no window holds it."},
+		"logged":       {way("", history.Step{Step: "logged"}), "No window of turn t2 holds big.go, and no record gives the reason: it was only logged there."},
+		"earlier":      {way("", in(injected, "t1", "c0")), "Turn t2 does not involve big.go, which the model saw last in call c0 of turn t1."},
+		"never seen":   {way("", added), "Turn t2 does not involve big.go, and no earlier window holds it."},
 		"gap": {way("", omitted, history.Step{Step: "missing requested", Turn: "t3", Record: "gap-1", Reason: "requested", Note: "what is in it?", StandIn: "alice"}),
-			`The model did not see big.go in turn t2: call c2 left it out because the budget had no room for it (budget_limit): does not fit, as the policy ladder decided. It was named as what could fill the gap gap-1 ("what is in it?"), which is requested with alice.`},
+			`The model did not see big.go in turn t2: call c2 left it out because the budget had no room for it (budget_limit): does not fit, as the policy ladder decided. It was named to fill the gap gap-1 ("what is in it?"), which is requested with alice.`},
 	} {
 		if test.way.Answer != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, test.way.Answer, test.want)
@@ -79,7 +79,7 @@ func TestAnswer(t *testing.T) {
 	}
 	later := way("", in(injected, "t3", "c9"))
 	later.Ended = start.Add(-time.Second)
-	if got, want := later.Reply(), "Turn t2 does not deal with big.go, which came only later, in turn t3."; got != want {
+	if got, want := later.Reply(), "Turn t2 does not involve big.go, which first appears later, in turn t3."; got != want {
 		t.Errorf("later:\n got %s\nwant %s", got, want)
 	}
 }

@@ -1,5 +1,5 @@
-// Package keyfile keeps tenants' key rings in a data folder, one file a
-// tenant, readable by their owner only.
+// Package keyfile keeps the key rings of tenants in a data folder. Each tenant has one file,
+// which only its owner can read.
 package keyfile
 
 import (
@@ -26,8 +26,8 @@ func path(data, tenant string) string {
 	return filepath.Join(data, folder, url.PathEscape(tenant)+extension)
 }
 
-// Open returns the tenant's ring and makes one with a first key where there is
-// none. Processes that open at once get the same ring.
+// Open returns the tenant's ring. A missing ring is created with a first key. Processes that
+// open a ring at the same time get the same one.
 func Open(data, tenant string) (schema.KeyRing, error) {
 	return change(data, tenant, func(ring schema.KeyRing) (schema.KeyRing, error) {
 		if len(ring.Keys) > 0 {
@@ -37,8 +37,8 @@ func Open(data, tenant string) (schema.KeyRing, error) {
 	})
 }
 
-// Rotate adds a key to the tenant's ring and makes it the current one. Old keys
-// stay, because digests name them.
+// Rotate adds a key to the tenant's ring and makes it the current key. Old keys remain, because
+// digests name them.
 func Rotate(data, tenant string) (schema.KeyRing, error) {
 	return change(data, tenant, func(ring schema.KeyRing) (schema.KeyRing, error) { return ring.Rotate(time.Now()) })
 }
@@ -53,7 +53,7 @@ func List(data string) ([]schema.KeyRing, error) {
 	for _, file := range files {
 		tenant, err := url.PathUnescape(strings.TrimSuffix(filepath.Base(file), extension))
 		if err != nil {
-			return nil, fmt.Errorf("key file %s: the name is not an escaped tenant", file)
+			return nil, fmt.Errorf("key file %s: the file name is not an escaped tenant: rename or move the file", file)
 		}
 		ring, err := read(data, tenant)
 		if err != nil {
@@ -74,19 +74,19 @@ func read(data, tenant string) (schema.KeyRing, error) {
 		return schema.KeyRing{}, fmt.Errorf("read keys: %w", err)
 	}
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return schema.KeyRing{}, fmt.Errorf("key file %s can be read by others: run chmod 600 on it", file)
+		return schema.KeyRing{}, fmt.Errorf("key file %s can be read by other users: run chmod 600 on it", file)
 	}
 	ring, err := schema.ParseKeyRing(text)
 	if err != nil {
 		return ring, fmt.Errorf("key file %s: %w", file, err)
 	}
 	if ring.Tenant != tenant {
-		return ring, fmt.Errorf("key file %s holds the keys of tenant %q: give it its own name back", file, ring.Tenant)
+		return ring, fmt.Errorf("key file %s holds the keys of tenant %q: rename it to that tenant's name", file, ring.Tenant)
 	}
 	return ring, nil
 }
 
-// change edits a ring under a lock and replaces its file whole.
+// change edits a ring under a lock and replaces its file atomically.
 func change(data, tenant string, edit func(schema.KeyRing) (schema.KeyRing, error)) (schema.KeyRing, error) {
 	file := path(data, tenant)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

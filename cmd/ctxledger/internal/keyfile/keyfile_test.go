@@ -67,7 +67,7 @@ func TestRefuses(t *testing.T) {
 		do   func(file string) error
 		says string
 	}{
-		"a file for everyone":   {func(file string) error { return os.Chmod(file, 0o644) }, "can be read by others"},
+		"a file for everyone":   {func(file string) error { return os.Chmod(file, 0o644) }, "can be read by other users"},
 		"another tenant's file": {func(file string) error { return os.Rename(file, filepath.Join(filepath.Dir(file), "b.keys")) }, `holds the keys of tenant "a"`},
 		"a damaged file":        {func(file string) error { return os.WriteFile(file, []byte("nonsense\n"), 0o600) }, "key file "},
 	} {

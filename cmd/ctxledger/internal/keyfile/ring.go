@@ -13,10 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 )
 
-// ringFile is where a data folder has the ring of its ledger.
+// ringFile returns the path of the ledger's key ring in a data folder.
 func ringFile(data string) string { return filepath.Join(data, folder, "ledger.proof") }
 
-// ErrNoRing means that a data folder has no ring.
+// ErrNoRing means that a data folder has no ring of the ledger.
 var ErrNoRing = errors.New("the ledger has no key for its transparency log: run `ctxledger proof keygen`")
 
 // ReadRing returns the ring of the ledger. Errors: [ErrNoRing].
@@ -27,10 +27,10 @@ func ReadRing(data string) (proof.Ring, error) {
 		return proof.Ring{}, ErrNoRing
 	}
 	if err != nil {
-		return proof.Ring{}, fmt.Errorf("read the ring: %w", err)
+		return proof.Ring{}, fmt.Errorf("read the ledger's key ring: %w", err)
 	}
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return proof.Ring{}, fmt.Errorf("key file %s can be read by others: run chmod 600 on it", file)
+		return proof.Ring{}, fmt.Errorf("key file %s can be read by other users: run chmod 600 on it", file)
 	}
 	ring, err := proof.ParseRing(text)
 	if err != nil {
@@ -39,8 +39,8 @@ func ReadRing(data string) (proof.Ring, error) {
 	return ring, nil
 }
 
-// OpenRing returns the ring of the ledger and makes it where there is none.
-// Processes that open at once get the same ring.
+// OpenRing returns the ring of the ledger. A missing ring is created. Processes that open the
+// ring at the same time get the same one.
 func OpenRing(data string) (proof.Ring, error) {
 	return changeRing(data, func(ring proof.Ring) (proof.Ring, error) {
 		if !ring.IsZero() {
@@ -50,8 +50,8 @@ func OpenRing(data string) (proof.Ring, error) {
 	})
 }
 
-// RotateRing gives the ring another key to sign with. Of the one before only the
-// public half stays. Errors: [ErrNoRing].
+// RotateRing adds a new signing key to the ring. Only the public half of the old key remains.
+// Errors: [ErrNoRing].
 func RotateRing(data string) (proof.Ring, error) {
 	return changeRing(data, func(ring proof.Ring) (proof.Ring, error) {
 		if ring.IsZero() {
@@ -61,7 +61,7 @@ func RotateRing(data string) (proof.Ring, error) {
 	})
 }
 
-// changeRing edits the ring under a lock and replaces its file whole.
+// changeRing edits the ring under a lock and replaces its file atomically.
 func changeRing(data string, edit func(proof.Ring) (proof.Ring, error)) (proof.Ring, error) {
 	file := ringFile(data)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Build is what was built of what.
+// Build is the version and the revision of the program.
 type Build struct{ Version, Revision string }
 
-// ReadBuild returns what the Go tools noted in this program.
+// ReadBuild returns the build information in this program.
 func ReadBuild() Build {
 	b := Build{Version: "(devel)"}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -41,7 +41,7 @@ func NewRegistry(m *metrics.Metrics) *prometheus.Registry {
 func buildInfo() prometheus.Collector {
 	b := ReadBuild()
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "ctxledger_build_info", Help: "1; the labels say which build this is, and of which contract and projection.",
+		Name: "ctxledger_build_info", Help: "1; the labels hold the versions of the build, the contract and the projection.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": runtime.Version(),
 			"contract": schema.Version, "projection": strconv.Itoa(int(ledger.NewestRules)),

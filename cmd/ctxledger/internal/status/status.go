@@ -14,41 +14,41 @@ import (
 	"github.com/ctxledger/ctxledger/projector"
 )
 
-// A Projector is one of the projectors of the process.
+// A Projector is one projector of the process.
 type Projector interface {
 	Stream() string
 	Health() projector.Health
 	Status() projector.Status
 }
 
-// Process is what is asked about.
+// Process gives access to the parts of the process whose state is reported.
 type Process struct {
 	Projectors func() []Projector
-	NATS       func() bool                 // is connected
-	ClickHouse func(context.Context) error // answers
+	NATS       func() bool                 // reports whether NATS is connected
+	ClickHouse func(context.Context) error // returns an error if ClickHouse does not answer
 	Metrics    prometheus.Gatherer
 }
 
 // Readiness is the body of /readyz.
 type Readiness struct {
-	Ready       bool                `json:"ready"`             // all of the three
-	NATS        bool                `json:"nats"`              // connected
-	ClickHouse  bool                `json:"clickhouse"`        // answers
-	Projector   bool                `json:"projector"`         // every stream is projected or stood by for
-	Reasons     []string            `json:"reasons,omitempty"` // why it is not ready
+	Ready       bool                `json:"ready"`             // all of the next three
+	NATS        bool                `json:"nats"`              // NATS is connected
+	ClickHouse  bool                `json:"clickhouse"`        // ClickHouse answers
+	Projector   bool                `json:"projector"`         // every stream is projected here or awaited as standby
+	Reasons     []string            `json:"reasons,omitempty"` // why the process is not ready
 	Streams     map[string]Progress `json:"streams"`
 	Events      uint64              `json:"events"` // projected since the start, like the next two
 	Duplicates  uint64              `json:"duplicates"`
 	Quarantined uint64              `json:"quarantined"`
-	LostFacts   uint64              `json:"lost_facts"`   // that producers have numbered and that did not come; see check_sequence_gaps
-	UnknownKeys uint64              `json:"unknown_keys"` // keys that redactions name and that are not there: their values are not recognised
+	LostFacts   uint64              `json:"lost_facts"`   // numbered facts of producers that did not arrive; see check_sequence_gaps
+	UnknownKeys uint64              `json:"unknown_keys"` // missing keys that redactions name: their values are not recognised
 }
 
-// Progress is where the projector of one stream is.
+// Progress is the state of the projector of one stream.
 type Progress struct {
 	State     projector.State `json:"state"`
-	Committed uint64          `json:"committed"`         // last stream sequence that it has committed
-	Waiting   string          `json:"waiting,omitempty"` // the step that is tried again, and for whom
+	Committed uint64          `json:"committed"`         // the last committed sequence of the stream
+	Waiting   string          `json:"waiting,omitempty"` // the step that is repeated, with the failed server
 }
 
 // liveness is the body of /healthz.
@@ -94,7 +94,7 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Reasons = append(r.Reasons, reason)
 }
 
-// alive asks no server.
+// alive asks the projectors and no server.
 func (p Process) alive() liveness {
 	var l liveness
 	for _, one := range p.Projectors() {
@@ -106,7 +106,7 @@ func (p Process) alive() liveness {
 	return l
 }
 
-// handler serves the three.
+// handler serves the three paths.
 func handler(p Process) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -121,10 +121,10 @@ func handler(p Process) http.Handler {
 	return mux
 }
 
-// Serve answers on a listener until the returned server is closed.
+// Serve answers requests on a listener until the returned server is closed.
 func Serve(l net.Listener, p Process) *http.Server {
 	server := &http.Server{Handler: handler(p), ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(l) // its only end is Close
+	go server.Serve(l) // it ends only with Close
 	return server
 }
 
@@ -133,5 +133,5 @@ func answer(w http.ResponseWriter, well bool, body any) {
 	if !well {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.MarshalWrite(w, body, json.Deterministic(true)) // the client may have gone
+	_ = json.MarshalWrite(w, body, json.Deterministic(true)) // the client may be gone
 }

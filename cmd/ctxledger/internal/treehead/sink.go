@@ -1,5 +1,4 @@
-// Package treehead takes signed heads of the transparency log out of the ledger: to
-// files and to commands.
+// Package treehead exports signed heads of the transparency log to files and to commands.
 package treehead
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// Sinks returns what takes heads to a folder, to a command, or to both; empty is
-// none.
+// Sinks returns the sinks for a folder and a command. An empty argument makes no sink.
 func Sinks(folder, command string) []signing.Sink {
 	var sinks []signing.Sink
 	if folder != "" {
@@ -33,7 +31,7 @@ func Sinks(folder, command string) []signing.Sink {
 	return sinks
 }
 
-// Write replaces a file whole: a reader sees the old head or the new one.
+// Write replaces a file atomically: a reader sees the old head or the new one.
 func Write(file string, note []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
@@ -54,12 +52,12 @@ func Write(file string, note []byte) error {
 	return nil
 }
 
-// letGo is how long a command that ran out of time has to let go of its output. What it
-// started may hold on to that, and is not waited for.
+// letGo is the time in which a timed-out command must close its output. Its child processes may
+// keep the output open, and run does not wait for them.
 const letGo = time.Second
 
-// run gives a head to a command of the shell on its standard input. The error has
-// the end of what the command said.
+// run sends a head to the standard input of a shell command. The error holds the end of the
+// command's output.
 func run(ctx context.Context, command, stream string, note []byte) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.WaitDelay = letGo

@@ -6,7 +6,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// layer sums the blocks of one layer.
+// layer is the sum over the blocks of one layer.
 type layer struct {
 	name    string
 	tokens  int64
@@ -14,17 +14,16 @@ type layer struct {
 	unknown int // items of unknown size
 }
 
-// widestBar is the most cells that a bar has; a narrower terminal has fewer.
+// widestBar is the largest number of cells of a bar. A narrow terminal has fewer.
 const widestBar = 72
 
-// fills tell the layers apart where there is no colour, and colours where
-// there is.
+// fills distinguish the layers without colour, and colours with it.
 var (
 	fills   = []rune("█▓▒░▞▚▙▜abcdefghijklmnopqrstuvwxyz")
 	colours = []int{ui.Yellow, ui.Cyan, ui.Green, ui.Magenta, ui.Blue, ui.Red, ui.LightYellow, ui.LightCyan}
 )
 
-// layers sums the blocks by layer, in order of each layer's first block.
+// layers returns the sums by layer, in the order of each layer's first block.
 func (w Window) layers() (layers []layer) {
 	index := make(map[string]int)
 	for _, b := range w.Blocks {
@@ -43,9 +42,9 @@ func (w Window) layers() (layers []layer) {
 	return layers
 }
 
-// bar draws each layer in proportion, what is kept for the answer as dots and
-// the rest as spaces. A layer with any tokens has at least one cell, which the
-// largest one gives where there are too few.
+// bar draws each layer in proportion. Dots are the tokens reserved for the answer, and spaces
+// are the rest. A layer with tokens has at least one cell. If there are too few cells, the
+// largest layer gives one up.
 func (w Window) bar(layers []layer, size int64, s Style) string {
 	width := max(8, min(widestBar, s.Width-4)) // the indent and the two ends
 	cells := make([]int, len(layers))

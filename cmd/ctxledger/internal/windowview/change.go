@@ -2,8 +2,8 @@ package windowview
 
 import "slices"
 
-// list fills the changes in the order of After. What left stands before what
-// entered between the same two blocks that kept their place.
+// list fills the changes in the order of After. Between two blocks that kept their place,
+// blocks that left precede blocks that entered.
 func (d *Difference) list(pairs []int, stays []bool) {
 	before, after := d.Before.Blocks, d.After.Blocks
 	matched := make([]bool, len(before))
@@ -12,7 +12,7 @@ func (d *Difference) list(pairs []int, stays []bool) {
 			matched[j] = true
 		}
 	}
-	next := 0 // of before, whose fate is not told yet
+	next := 0 // the next block of before to list
 	for i := range after {
 		for upto := anchor(pairs, stays, i, len(before)); next < upto; next++ {
 			if !matched[next] {
@@ -28,8 +28,7 @@ func (d *Difference) list(pairs []int, stays []bool) {
 	}
 }
 
-// anchor returns the place in before of the first block from i on that kept its
-// place, or the end.
+// anchor returns the place in before of the first block from i on that kept its place, or end.
 func anchor(pairs []int, stays []bool, i, end int) int {
 	for ; i < len(pairs); i++ {
 		if stays[i] {
@@ -39,8 +38,8 @@ func anchor(pairs []int, stays []bool, i, end int) int {
 	return end
 }
 
-// change says what became of the block at i of after, which was at j of before,
-// or nowhere.
+// change returns the change of the block at i in after. The block was at j in before. A
+// negative j means that it entered.
 func change(before, after []Block, j, i int, stayed bool) Change {
 	if j < 0 {
 		return Change{Kind: Entered, After: &after[i]}
@@ -52,10 +51,9 @@ func change(before, after []Block, j, i int, stayed bool) Change {
 	return c
 }
 
-// became says what happened to the content of a block that is in both windows. The
-// view cache_bill knows it by digest, or else items, and size, and no more; where
-// those are recorded, the two agree. A later elision pass that names a stub again
-// leaves it as it is, unless its size is not known.
+// became returns the change of a block that is in both windows. The view cache_bill compares
+// only digest (or items) and size. If these are recorded, both results agree. A later elision
+// pass that names a stub again does not change it, unless its size is unknown.
 func became(a, b Block) string {
 	known := a.Tokens != nil && b.Tokens != nil
 	switch {
@@ -75,8 +73,8 @@ func became(a, b Block) string {
 	return Kept
 }
 
-// cacheCost does the arithmetic of the prompt cache, which holds for a window of one
-// target: the provider sees one prompt.
+// cacheCost computes the cost for the prompt cache. It applies to windows of one target,
+// because the provider sees one prompt.
 func (d *Difference) cacheCost(pairs []int) {
 	common := 0
 	for common < len(pairs) && pairs[common] == common && became(d.Before.Blocks[common], d.After.Blocks[common]) == Kept {
@@ -101,15 +99,15 @@ func (d *Difference) cacheCost(pairs []int) {
 	}
 }
 
-// heldIn reports whether any item of b was in w: what is made of items that were
-// there, such as a stub, is not new.
+// heldIn reports whether any item of b was in w. A block made of items from w, such as a stub,
+// is not new.
 func heldIn(w Window, b Block) bool {
 	return slices.ContainsFunc(w.Blocks, func(o Block) bool {
 		return slices.ContainsFunc(b.Items, func(item string) bool { return slices.Contains(o.Items, item) })
 	})
 }
 
-// sum returns nil where the size of a block is not known.
+// sum returns nil if the size of a block is unknown.
 func sum(blocks []Block) *int64 {
 	var total int64
 	for _, b := range blocks {

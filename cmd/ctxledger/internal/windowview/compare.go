@@ -2,40 +2,43 @@ package windowview
 
 import "slices"
 
-// The kinds of change. A block that moved and was shortened is shortened, and
-// its Moved is true.
+// The kinds of change. A block that moved and was shortened has the kind Shortened, and its
+// Moved is true.
 const (
 	Kept      = "kept"
 	Entered   = "entered"
 	Left      = "left"
 	Moved     = "moved"
-	Shortened = "shortened" // fewer tokens, or a stub where there was none
-	Grown     = "grown"     // more tokens, or the whole where there was a stub
+	Shortened = "shortened" // fewer tokens, or a stub instead of the whole
+	Grown     = "grown"     // more tokens, or the whole instead of a stub
 	Changed   = "changed"   // other content of the same or an unknown size
 )
 
-// Change is what became of one block between two windows.
+// Change is the change of one block between two windows.
 type Change struct {
 	Kind   string `json:"change"`
 	Moved  bool   `json:"moved"`
-	Before *Block `json:"before"` // nil where it entered
-	After  *Block `json:"after"`  // nil where it left
+	Before *Block `json:"before"` // nil if the block entered
+	After  *Block `json:"after"`  // nil if the block left
 }
 
 // Difference compares two windows.
 type Difference struct {
 	Before  Window   `json:"before"`
 	After   Window   `json:"after"`
-	Changes []Change `json:"changes"` // in the order of After; what left stands where it was
+	Changes []Change `json:"changes"` // in the order of After; blocks that left are at their old places
 
-	// The arithmetic of the prompt cache. Common is p, the tokens of the longest
-	// common prefix; FirstChanged is the position behind it, nil where nothing
-	// changed. Expected is n − p, what has to be computed again; New is the part of
-	// it that the window before did not hold; Penalty is the rest. All are by the
-	// estimator, and nil where a size is not known. Recomputed is beside them what
-	// the provider billed: the window of After − what was read from the cache. It
-	// answers the question of these two windows only where Adjacent, which says
-	// that Before is the call before After in its lineage.
+	// The cost for the prompt cache, in tokens by the estimator. A value is nil if a size is
+	// unknown.
+	//
+	// Common is p, the tokens of the longest common prefix. FirstChanged is the position after
+	// the prefix, nil without a change. Expected is n − p, the tokens to compute again. New is
+	// the part of Expected that the window before did not hold. Penalty is the rest of
+	// Expected.
+	//
+	// Recomputed is the billed value: the window of After − the tokens read from the cache. It
+	// belongs to these two windows only if Adjacent is true: Before is then the call before
+	// After in its lineage.
 	FirstChanged *int64 `json:"first_changed_position"`
 	Common       *int64 `json:"common_prefix_tokens"`
 	Expected     *int64 `json:"recomputed_expected"`
@@ -45,8 +48,8 @@ type Difference struct {
 	Adjacent     bool   `json:"adjacent"`
 }
 
-// Compare says what changed from before to after. Two blocks are the same one
-// where they have the same digest, else the same items, else the same name.
+// Compare returns the changes from before to after. Two blocks are the same if they have the
+// same digest, or else the same items, or else the same name.
 func Compare(before, after Window) Difference {
 	d := Difference{Before: before, After: after, Adjacent: after.Previous != "" && after.Previous == before.Call}
 	pairs := match(before.Blocks, after.Blocks)
@@ -55,7 +58,7 @@ func Compare(before, after Window) Difference {
 	return d
 }
 
-// match returns for each block of after its place in before, or -1.
+// match returns the place in before for each block of after, or -1.
 func match(before, after []Block) []int {
 	pairs := make([]int, len(after))
 	for i := range pairs {
@@ -70,7 +73,7 @@ func match(before, after []Block) []int {
 		func(a, b *Block) bool { return a.Digest != "" && a.Digest == b.Digest },
 		func(a, b *Block) bool { return len(a.Items)+len(b.Items) == 0 && a.Name != "" && a.Name == b.Name },
 	} {
-		from := 0 // blocks mostly keep their order, so the next match is near
+		from := 0 // most blocks keep their order, so the next match is near
 		for i := range after {
 			if pairs[i] >= 0 {
 				continue
@@ -86,9 +89,8 @@ func match(before, after []Block) []int {
 	return pairs
 }
 
-// stay returns which of the matched blocks kept their place among the others:
-// the longest stretch of them, not necessarily adjacent, in the order of before.
-// The rest moved.
+// stay reports which of the matched blocks kept their order: the longest subsequence in the
+// order of before. The other blocks moved.
 func stay(pairs []int) []bool {
 	var tails []int // of the best run of each length, as places in pairs
 	previous := make([]int, len(pairs))

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// marks and colours of the changes, as people know them from diff.
+// marks are the signs and colours of the changes, similar to those of diff.
 var marks = map[string]struct {
 	sign   string
 	colour int
@@ -17,8 +17,8 @@ var marks = map[string]struct {
 	Entered: {"+", ui.Green}, Left: {"-", ui.Red}, Moved: {">", ui.Cyan}, Shortened: {"<", ui.Yellow}, Grown: {"^", ui.Yellow}, Changed: {"~", ui.Yellow},
 }
 
-// Draw writes the two windows, what changed between them in the order of the
-// second, and what the first change costs. Blocks that did not change are counted.
+// Draw writes the two windows, their differences in the order of the second, and the cost of
+// the first change. Unchanged blocks are only counted.
 func (d Difference) Draw(out io.Writer, s Style) error {
 	for i, w := range []Window{d.Before, d.After} {
 		mark, colour := "---", ui.Red
@@ -49,8 +49,7 @@ func (w Window) heading() string {
 	return text
 }
 
-// drawChanges writes the table of changes, with a line for each run of blocks
-// that did not change.
+// drawChanges writes the table of changes, with one line for each run of unchanged blocks.
 func (d Difference) drawChanges(out io.Writer, s Style) error {
 	t := ui.Table{Columns: []ui.Column{
 		{}, {Name: "WAS", Right: true}, {Name: "IS", Right: true}, {Name: "LAYER", Least: 8}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
@@ -58,7 +57,7 @@ func (d Difference) drawChanges(out io.Writer, s Style) error {
 	var quiet []Block
 	rest := func() {
 		if len(quiet) > 0 {
-			t.Rows = append(t.Rows, []string{"", "", "", "…", ui.Known(sum(quiet)), ui.Plural(len(quiet), "block") + " as before"})
+			t.Rows = append(t.Rows, []string{"", "", "", "…", ui.Known(sum(quiet)), ui.Plural(len(quiet), "block") + " unchanged"})
 			t.Paint = append(t.Paint, nil)
 		}
 		quiet = nil
@@ -104,7 +103,7 @@ func (c Change) row() []string {
 	return []string{marks[c.Kind].sign, was, is, shown.Layer, tokens, withNote(shown.what(), strings.Join(notes, "; "))}
 }
 
-// cost says what the first change costs.
+// cost describes the cost of the first change.
 func (d Difference) cost() []string {
 	var lines []string
 	if counts := d.counts(); counts != "" {
@@ -115,34 +114,34 @@ func (d Difference) cost() []string {
 	}
 	first := fmt.Sprintf("The first change is at position %d", *d.FirstChanged)
 	if d.Common != nil {
-		first += fmt.Sprintf(", behind %s tokens that both windows begin with", ui.Thousands(*d.Common))
+		first += fmt.Sprintf(", after %s tokens at the start of both windows", ui.Thousands(*d.Common))
 	}
 	lines = append(lines, first+".")
 	if d.Expected == nil {
-		lines = append(lines, "Expected to be computed again: not known, a block behind it is of unknown size.")
+		lines = append(lines, "Expected to be computed again: unknown, because a later block has an unknown size.")
 	} else {
 		n := deref(d.Common) + *d.Expected
 		text := fmt.Sprintf("Expected to be computed again: %s tokens", ui.Thousands(*d.Expected))
 		if d.Common != nil {
 			text += fmt.Sprintf(" (%s − %s)", ui.Thousands(n), ui.Thousands(*d.Common))
 		}
-		lines = append(lines, text+fmt.Sprintf(", of which %s are new and %s had been there.", ui.Thousands(*d.New), ui.Thousands(*d.Penalty)))
+		lines = append(lines, text+fmt.Sprintf(", of which %s are new and %s were in the window before.", ui.Thousands(*d.New), ui.Thousands(*d.Penalty)))
 	}
 	return append(lines, d.bill())
 }
 
 func (d Difference) bill() string {
 	if d.Recomputed == nil {
-		return "Billed as computed again: not known, the provider's bill for the second call is not recorded."
+		return "Billed as computed again: unknown, because no bill of the provider is recorded for the second call."
 	}
 	text := fmt.Sprintf("Billed as computed again: %s tokens (window %s − %s read from the cache)", ui.Thousands(*d.Recomputed), ui.Thousands(*d.After.Billed), ui.Thousands(*d.After.CacheRead))
 	if !d.Adjacent {
-		text += ", which is against " + cmp.Or(d.After.Previous, "a call that is not known") + ", the call before it, and not against " + cmp.Or(d.Before.Call, "the first window")
+		text += ", compared with the call before it, " + cmp.Or(d.After.Previous, "which is unknown") + ", and not with " + cmp.Or(d.Before.Call, "the first window")
 	}
 	return text + "."
 }
 
-// counts says how many blocks changed, by kind.
+// counts returns the number of changed blocks, by kind.
 func (d Difference) counts() string {
 	count, tokens := make(map[string]int), make(map[string]int64)
 	for _, c := range d.Changes {

@@ -9,17 +9,16 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// Style is how something is drawn.
+// Style holds the settings of a drawing.
 type Style struct {
 	Width  int // characters of a line
 	Colour bool
 }
 
-// accountIndent is where the sentences of the account begin.
+// accountIndent is the column in which the sentences of the account begin.
 const accountIndent = 13
 
-// Draw writes the bar, the layers, what the window was made of and what not, and
-// the table of blocks.
+// Draw writes the bar, the layers, the account of the window, and the table of blocks.
 func (w Window) Draw(out io.Writer, s Style) error {
 	title := fmt.Sprintf("turn %s, call %s of session %s", w.Turn, cmp.Or(w.Call, "(unnamed)"), w.Session)
 	if w.Model != "" {
@@ -75,8 +74,8 @@ func (s Style) paint(code int, text string) string {
 	return ui.Paint(code, text)
 }
 
-// account says in lines of a word and a sentence what the window holds, what it
-// cost and what it lacks.
+// account returns lines of a word and a sentence: the contents of the window, its cost, and the
+// omitted items.
 func (w Window) account() (lines [][2]string) {
 	add := func(name, format string, args ...any) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
@@ -109,7 +108,7 @@ func (w Window) account() (lines [][2]string) {
 
 func (w Window) bill() string {
 	if w.Billed == nil {
-		return "not known: no bill of the provider is recorded"
+		return "unknown: no bill of the provider is recorded"
 	}
 	text := "the provider billed " + ui.Thousands(*w.Billed)
 	if w.CacheRead != nil {
@@ -125,7 +124,7 @@ func (w Window) bill() string {
 	return text
 }
 
-// fresh counts the blocks that the call before lacked.
+// fresh counts the blocks that the call before did not have.
 func (w Window) fresh() (blocks int, tokens int64, known bool) {
 	for _, b := range w.Blocks {
 		known = known || b.New != nil
@@ -137,7 +136,7 @@ func (w Window) fresh() (blocks int, tokens int64, known bool) {
 	return blocks, tokens, known
 }
 
-// shortened counts what is in the window only in part.
+// shortened counts the blocks of which the window holds only a part.
 func (w Window) shortened() (lines [][2]string) {
 	var elided, cut, redacted int
 	var elidedFrom, elidedTo, cutFrom, cutTo int64
@@ -189,7 +188,7 @@ func deref(n *int64) int64 {
 	return *n
 }
 
-// table lists the blocks, each with what is to be said about it below its name.
+// table lists the blocks, with notes below the names.
 func (w Window) table() ui.Table {
 	t := ui.Table{Columns: []ui.Column{
 		{Name: "#", Right: true}, {}, {Name: "LAYER", Least: 8}, {Name: "ROLE", Least: 6}, {Name: "TOKENS", Right: true}, {Name: "WHAT", Least: 24, Wrap: true, Title: true},
@@ -204,10 +203,10 @@ func (w Window) table() ui.Table {
 	return t
 }
 
-// widestName is how many characters of a block's name are shown.
+// widestName is the number of characters of a block's name that are shown.
 const widestName = 100
 
-// withNote puts a note below a name, which is one line.
+// withNote puts a note below a name, which takes one line.
 func withNote(name, note string) string {
 	name = ui.Shorten(name, widestName)
 	if note == "" {
@@ -230,12 +229,12 @@ func (b Block) note() string {
 			note += " under " + b.Policies
 		}
 		if b.StandIn != "" {
-			note += ", " + b.StandIn + " stands there"
+			note += ", " + "replaced by " + b.StandIn
 		}
 		notes = append(notes, note)
 	}
 	if b.Injected != nil && !*b.Injected {
-		notes = append(notes, "assembled, never injected")
+		notes = append(notes, "assembled but not injected")
 	}
 	if b.Content != "" {
 		notes = append(notes, b.Content)

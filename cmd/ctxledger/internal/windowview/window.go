@@ -1,9 +1,9 @@
-// Package windowview shows context windows to a person: one drawn, with a bar by
-// layer, its blocks in order and what is not in it; two compared, with what
-// entered, left, moved or was shortened between them, and what that cost.
+// Package windowview draws context windows for people. One window is drawn with a bar by layer,
+// its blocks in order, and its omitted items. Two windows are compared: the blocks that
+// entered, left, moved or were shortened, and their cost.
 //
-// Everything here is pure. Lines keep within the width that they are given, as
-// far as numbers and ids allow.
+// The package asks no server. Lines keep within the given width, except for long numbers and
+// ids.
 package windowview
 
 import (
@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// Block is one part of a window as the model saw it.
+// Block is one part of a window in the form that the model saw.
 type Block struct {
 	Position  int64    `json:"position"` // 0 is first
 	Layer     string   `json:"layer"`
 	Role      string   `json:"role"`
 	Title     string   `json:"title"`
-	Tokens    *int64   `json:"tokens"`      // as sent; nil is unknown
-	Full      *int64   `json:"tokens_full"` // before it was shortened; nil is unknown
+	Tokens    *int64   `json:"tokens"`      // as sent; nil if unknown
+	Full      *int64   `json:"tokens_full"` // before it was shortened; nil if unknown
 	Elided    bool     `json:"elided"`
 	ElidedBy  string   `json:"elided_by"`
-	Level     string   `json:"elided_level"` // how much an elision left
-	Stub      string   `json:"reload_ref"`   // where an elided item can be read again
-	Shortened string   `json:"shortened"`    // how it was cut to fit the budget; empty if it was not
+	Level     string   `json:"elided_level"` // the remaining form after an elision
+	Stub      string   `json:"reload_ref"`   // the place from which an elided item can be read again
+	Shortened string   `json:"shortened"`    // the way in which it was cut to fit the budget; empty if it was not
 	Redaction string   `json:"redaction_state"`
 	Policies  string   `json:"redacted_under"` // the policies, with commas between
 	StandIn   string   `json:"replacement_ref"`
-	New       *bool    `json:"is_new"` // since the call before; nil where none is known
+	New       *bool    `json:"is_new"` // since the call before; nil if that call is unknown
 	Items     []string `json:"item_refs"`
-	Name      string   `json:"block"` // of the block, or of the function that was called
+	Name      string   `json:"block"` // the name of the block, or of the called function
 	Digest    string   `json:"digest"`
 	Origin    string   `json:"origin"`
 	Injected  *bool    `json:"injected"`
 	Target    string   `json:"target"`
 	Assembly  string   `json:"-"`
 	Block     string   `json:"-"`                // its name in the assembly
-	Persona   string   `json:"persona,omitzero"` // that the block gives; empty for none
-	Content   string   `json:"content,omitzero"` // whether content that is recorded has its digest
+	Persona   string   `json:"persona,omitzero"` // the persona that the block sets; empty for none
+	Content   string   `json:"content,omitzero"` // whether recorded content has its digest
 }
 
 // Omitted counts the candidates of a call that were left out for one reason.
@@ -46,29 +46,29 @@ type Omitted struct {
 	Items  int64  `json:"items"`
 }
 
-// Window is what one model call had before it. A nil number is not known.
+// Window is the input of one model call. A nil number is unknown.
 type Window struct {
 	Session         string    `json:"session_id"`
 	Turn            string    `json:"turn_id"`
 	Call            string    `json:"call_id"`
-	Previous        string    `json:"previous_call_id"` // of the lineage; empty where none is known
+	Previous        string    `json:"previous_call_id"` // in the lineage; empty if unknown
 	PreviousTurn    string    `json:"previous_turn_id"` // the turn of that call
 	Model           string    `json:"model"`
 	AsOf            string    `json:"as_of,omitzero"`
 	Max             *int64    `json:"max_tokens"`        // prompt and output
 	Reserved        *int64    `json:"reserved_tokens"`   // kept free for the output
-	Estimated       *int64    `json:"estimated_tokens"`  // of all blocks; nil where one is not known
+	Estimated       *int64    `json:"estimated_tokens"`  // of all blocks; nil if one is unknown
 	Billed          *int64    `json:"billed_tokens"`     // the prompt, as the provider billed it
-	CacheRead       *int64    `json:"cache_read_tokens"` // of the billed
+	CacheRead       *int64    `json:"cache_read_tokens"` // part of the billed tokens
 	Unattributed    *int64    `json:"unattributed"`      // billed − estimated
 	OmittedItems    int64     `json:"omitted"`
-	OmittedTokens   *int64    `json:"omitted_tokens"`  // of those whose size is known
-	OmittedUnknown  int64     `json:"omitted_unknown"` // of those whose size is not
+	OmittedTokens   *int64    `json:"omitted_tokens"`  // of items with a known size
+	OmittedUnknown  int64     `json:"omitted_unknown"` // items with an unknown size
 	OmissionReasons []Omitted `json:"omission_reasons"`
 	Blocks          []Block   `json:"blocks"` // in order
 }
 
-// total adds up what the blocks hold, and counts those of unknown size.
+// total returns the tokens of the blocks, and the number of blocks of unknown size.
 func (w Window) total() (tokens int64, unknown int) {
 	for _, b := range w.Blocks {
 		if b.Tokens == nil {
@@ -80,7 +80,7 @@ func (w Window) total() (tokens int64, unknown int) {
 	return tokens, unknown
 }
 
-// persona is the one in force: that of the last block that gives one.
+// persona returns the persona of the last block that sets one.
 func (w Window) persona() (name string) {
 	for _, b := range w.Blocks {
 		name = cmp.Or(b.Persona, name)
@@ -101,7 +101,7 @@ func WithTotals(w Window) Window {
 	return w
 }
 
-// what names a block for a person.
+// what returns a name of the block for people.
 func (b Block) what() string {
 	for _, name := range []string{b.Title, strings.Join(b.Items, ", "), b.Name} {
 		if name != "" {
@@ -111,5 +111,5 @@ func (b Block) what() string {
 	return b.Layer
 }
 
-// isRedacted reports whether anything of the block is withheld.
+// isRedacted reports whether a part of the block is withheld.
 func (b Block) isRedacted() bool { return b.Redaction != "" && b.Redaction != "none" }
