@@ -14,10 +14,10 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// assembly is a batch under construction. It takes messages part by part, in the order of the
-// stream. Messages become rows on arrival and are then released. Only messages whose identity
-// may be known wait for the end of the batch. The cut into calls of add does not affect the
-// tables.
+// assembly is a batch under construction. An assembly takes messages part by part, in the order
+// of the stream. Messages become rows on arrival and are then released. Only messages whose
+// identity may be known wait for the end of the batch. The cut into calls of add does not
+// affect the tables.
 type assembly struct {
 	batch
 	sums        hash.Hash // over the digests of the messages
@@ -30,7 +30,7 @@ type assembly struct {
 	decoding    time.Duration
 }
 
-// begin returns an empty assembly. It uses the buffers of a committed batch where there is one.
+// begin returns an empty assembly. begin uses the buffers of a committed batch where there is one.
 func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	if b.seen.Full() {
 		if err := b.awaitCommits(ctx); err != nil {
@@ -111,7 +111,7 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 	return nil
 }
 
-// mask masks the withheld values in events. It also returns the sequences of redactions that
+// mask masks the withheld values in events. mask also returns the sequences of redactions that
 // withhold nothing, because they are refused for their id.
 func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) (masked []decode.Event, void map[uint64]bool, err error) {
 	first := events[0].Position.StreamSeq

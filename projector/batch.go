@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/leak"
 )
 
-// batch is a batch that is ready to be written. It holds its rows, its quarantined messages and
-// the remaining work, and no other message.
+// batch is a batch that is ready to be written. A batch holds its rows, its quarantined
+// messages and the remaining work, and no other message.
 type batch struct {
 	ledger.Range
 	outcome
@@ -29,7 +29,7 @@ func (b batch) land() {
 	}
 }
 
-// flight is a batch that is built but not yet committed. Its events already count, and the
+// flight is a batch that is built but not yet committed. The flight's events already count, and the
 // ledger may not show them yet.
 type flight struct {
 	first  uint64 // sequence

@@ -11,8 +11,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A builder makes batches of messages, in the order of the stream. It knows the contents of the
-// ledger up to the last commit and the batches in flight. One goroutine owns a builder.
+// A builder makes batches of messages, in the order of the stream. The builder knows the
+// contents of the ledger up to the last commit and the batches in flight. One goroutine owns a
+// builder.
 type builder struct {
 	*shared
 	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
@@ -62,8 +63,8 @@ func (b *builder) depart(made batch) batch {
 // known looks up the identities of messages, in the ledger and in the batches in flight. The
 // messages belong to a batch that begins at the sequence first. Where several streams hold an
 // event, the first message of this stream counts, as in the first derivation. Rows of this
-// stream above the last commit do not count. Their messages are in flight, are in the batch, or
-// are gone from the stream.
+// stream above the last commit do not count. The messages of these rows are in flight, are in
+// the batch, or are gone from the stream.
 func (b *builder) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil

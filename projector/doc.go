@@ -85,7 +85,7 @@
 //
 // The tables and the views depend on the contents of the events. The order of arrival does not
 // matter: late events, several producers or another cut into batches give the same answers.
-// Views order by the producer's sequence. They order by event_time where several producers
+// Views order by the producer's sequence. Views order by event_time where several producers
 // report on one object. Only these depend on the order of the stream:
 //
 //   - stream_seq, recorded_at, and the thread_order of a producer without sequences.
@@ -119,9 +119,9 @@
 // The erase command deletes the rows; the projector does not. A projector writes rows at or
 // below its last commit only where a table lacks rows of messages that the stream still has.
 // The two therefore never write the same rows. A commit with erased messages is recognised by
-// the remaining messages, as after any deletion. Its digest becomes zero, because the digest of
-// a single message would let a reader guess its content. Its counts become those of the
-// remaining rows.
+// the remaining messages, as after any deletion. The commit's digest becomes zero, because the
+// digest of a single message would let a reader guess its content. The commit's counts become
+// the counts of the remaining rows.
 //
 // The leaf of an erased record remains in log_hashes and in the fact. A leaf reveals nothing
 // without the salt, and only the ledger's secret gives the salt. Two other digests remain for a
@@ -192,8 +192,9 @@
 // without a leaf would leave a hole.
 //
 // An erased record keeps its place in the transparency log. A rebuild or a repair takes the
-// leaf from the fact of the erasure. A message that was deleted by other means has no leaf in
-// a rebuilt transparency log. Its root then differs, and the comparison reports the difference.
+// leaf from the fact of the erasure. A message that was deleted by other means has no leaf in a
+// rebuilt transparency log. The root of that log then differs, and the comparison reports the
+// difference.
 //
 // Tree heads are signed in parallel with the commits, which do not wait; see [signing.Config].
 //

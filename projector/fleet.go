@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Fleet projects the streams of all partitions. It projects as many of them at a time as this
+// Fleet projects the streams of all partitions. A Fleet projects as many of them at a time as this
 // process's share. Several processes with a Fleet share the streams and take over the streams
 // of a process that ends. After a regular stop the takeover is immediate. After a crash it
 // follows the expiry of the leases, 10 s. No process coordinates the others; see roster. With

@@ -39,7 +39,7 @@ type Health struct {
 	Reason string
 }
 
-// Health returns the health of the projector. It is safe for concurrent use and asks no server.
+// Health returns the health of the projector. Health is safe for concurrent use and asks no server.
 func (p *Projector) Health() Health {
 	h := Health{State: Starting, Stuck: p.pulse.stuck()}
 	if state := p.state.Load(); state != nil {
@@ -203,7 +203,7 @@ func (s *shared) counted(b batch, rows map[string]uint64) {
 	s.meter().Commit(metrics.Commit{Messages: b.Messages, Bytes: b.bytes, Rows: rows, Holes: holes, Quarantined: b.quarantined})
 }
 
-// pulse detects a projector that is stuck. It counts steps and does not use the clock: each
+// pulse detects a projector that is stuck. pulse counts steps and does not use the clock: each
 // look checks for work without a beat since the last look. A process that was suspended has not
 // looked in the meantime, so its pause does not count. Safe for concurrent use, except look.
 type pulse struct {

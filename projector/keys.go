@@ -49,7 +49,7 @@ func (b *builder) loadWithheld(ctx context.Context) error {
 }
 
 // findKeys reads keys and fingerprints again when redactions name a key that was missing and
-// now exists. It then returns true.
+// now exists. findKeys then returns true.
 func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
 	missing := slices.DeleteFunc(leak.OfAll(all), func(v privacy.Withheld) bool {
 		return b.withheld.Keys.Has(v.Tenant, v.Fingerprint.KeyID)

@@ -98,8 +98,9 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
 // limit of messages, of bytes or of time. The time limit does not apply while the stream has
-// more messages than the batch has taken. It does not apply while an earlier batch is written,
-// because a finished batch would only wait. Without messages readBatch waits for a second.
+// more messages than the batch has taken. The limit does not apply while an earlier batch is
+// written, because a finished batch would only wait. Without messages readBatch waits for a
+// second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	limits := streamio.Limits{
 		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),

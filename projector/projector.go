@@ -26,7 +26,7 @@ import (
 type Config struct {
 	// JetStream holds the streams of events. Required.
 	JetStream jetstream.JetStream
-	// Ledger receives the rows. Its tables must be migrated. Required.
+	// Ledger receives the rows. The ledger's tables must be migrated. Required.
 	Ledger *ledger.Ledger
 	// Stream names the stream to project; see [schema.Partitions]. Defaults to
 	// schema.EventStream, the stream of an unpartitioned ledger. A Fleet projects all streams.
@@ -137,7 +137,7 @@ type Status struct {
 	Lost        uint64 // sequences that producers used and whose facts did not arrive
 }
 
-// Status returns the counters. It is safe for concurrent use.
+// Status returns the counters. Status is safe for concurrent use.
 func (p *Projector) Status() Status {
 	return Status{p.ready.Load(), p.committed.Load(), p.counts.events.Load(), p.counts.quarantined.Load(), p.counts.duplicates.Load(), p.counts.unknownKeys.Load(), p.counts.lost.Load()}
 }

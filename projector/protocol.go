@@ -47,9 +47,9 @@ import (
 //
 //   - The journal is lost. The rows are written again under other tokens, and the keys of the
 //     tables collapse them.
-//   - A writer wakes after it lost its lease. Its inserts were killed or have reached their
-//     time limit. A new insert is a block of a journalled range, which has the same rows and
-//     tokens for every holder. It cannot journal another range.
+//   - A writer wakes after it lost its lease. The writer's inserts were killed or have reached
+//     their time limit. A new insert is a block of a journalled range, which has the same rows
+//     and tokens for every holder. The writer cannot journal another range.
 //   - A table was restored from an older copy. Walk back finds the missing rows.
 
 // store lists the methods of the ledger that the protocol needs. [tables] implements it. The
@@ -87,7 +87,7 @@ func (s *shared) walk(ctx context.Context, list []steps.Step) error {
 }
 
 // recover brings ledger and stream to agreement. Afterwards the ledger holds every message of
-// the stream up to shared.committed. It holds rows beyond that only of messages that will
+// the stream up to shared.committed. The ledger holds rows beyond that only of messages that will
 // arrive again.
 func (rc *recovery) recover(ctx context.Context) error {
 	return rc.walk(ctx, []steps.Step{

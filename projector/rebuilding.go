@@ -13,7 +13,7 @@ import (
 )
 
 // rebuilding is the state of a projector that belongs to a rebuild. Such a projector has a
-// separate lease and journal, and it changes no stream, with one exception. It deletes a
+// separate lease and journal, and it changes no stream, with one exception. The projector deletes a
 // message whose withheld value the live projector missed for lack of a key. With harmless it
 // does not delete.
 type rebuilding struct {

@@ -97,7 +97,7 @@ func (w *writer) uncommitted(b *ledger.Batch) bool { return b.First > w.last.Las
 // reports whether there were any. The message of such a row was replaced or deleted. Or it now
 // has another result: another stream withheld a value or was made again, or an earlier message
 // is gone. Nothing confirms these rows, because their journal is lost or newer. evict keeps the
-// rows of a committed range, because their messages may have been deleted since. It also keeps
+// rows of a committed range, because their messages may have been deleted since. evict also keeps
 // the rows of messages that a projector deleted for a withheld value.
 func (w *writer) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.Lack) (bool, error) {
 	if !w.uncommitted(b) || !slices.ContainsFunc(lacking, func(l ledger.Lack) bool { return len(l.Strange) > 0 }) {

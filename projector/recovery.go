@@ -59,7 +59,7 @@ func (rc *recovery) kill(ctx context.Context) error {
 	return nil
 }
 
-// load reads the identities and the withheld values as of the last commit. It skips values that
+// load reads the identities and the withheld values as of the last commit. load skips values that
 // this holder still has in memory, so that repeated failures do not cause repeated reads of all
 // identities.
 func (rc *recovery) load(ctx context.Context) error {

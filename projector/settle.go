@@ -15,8 +15,8 @@ import (
 // no stream will have these messages again. Messages that a projector deleted for a withheld
 // value count as present: the range was committed, and commits is an older copy.
 //
-// A range further above means that commits is older than the journal. Its rows stay, and the
-// projector reaches the range in order.
+// A range further above means that commits is older than the journal. The rows of that range
+// stay, and the projector reaches the range in order.
 func (rc *recovery) settle(ctx context.Context) error {
 	pending := rc.lease.Pending()
 	if pending == nil {
@@ -57,7 +57,7 @@ func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) erro
 }
 
 // derive makes the batch of a journalled range again, and reports whether the range is the
-// same. It compares twice: with the messages as they are, and with places instead of removed
+// same. derive compares twice: with the messages as they are, and with places instead of removed
 // messages and messages that hold a withheld value.
 func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages []*streamio.Message, removed []ledger.Position) (b batch, same bool, err error) {
 	if len(messages)+len(removed) == 0 {
@@ -94,9 +94,9 @@ func (rc *recovery) discard(ctx context.Context, pending ledger.Range, removed [
 }
 
 // removedFrom returns the places of messages that a projector deleted from the range r for a
-// withheld value. Their rows in quarantine are all that is left of them. messages are the
-// messages that the stream still has. A place beyond the stream's end, or with another message,
-// is left out: the stream is an older copy.
+// withheld value. The rows of these messages in quarantine are all that is left of them.
+// messages are the messages that the stream still has. A place beyond the stream's end, or with
+// another message, is left out: the stream is an older copy.
 func (rc *recovery) removedFrom(ctx context.Context, r ledger.Range, messages []*streamio.Message) ([]ledger.Position, error) {
 	list, err := rc.reintroducedIn(ctx, r)
 	return slices.DeleteFunc(list, func(at ledger.Position) bool {

@@ -30,7 +30,7 @@ type siblings struct {
 const listenEvery = time.Second
 
 // redactionsKey is a key of the lease bucket, used where there are several streams. Every
-// commit of a redaction changes the entry. Its value is empty.
+// commit of a redaction changes the entry. The value of the entry is empty.
 const redactionsKey = "redactions"
 
 // open finds the siblings of a stream, and reports whether they have changed.
@@ -115,7 +115,7 @@ func (b *builder) hearSiblings(ctx context.Context) error {
 	return err
 }
 
-// tellSiblings runs after a commit of redactions. It also runs at every start, because an
+// tellSiblings runs after a commit of redactions. tellSiblings also runs at every start, because an
 // earlier projector may have ended between the two steps.
 func (s *shared) tellSiblings(ctx context.Context) error {
 	return s.persist(ctx, "tell of redactions", func() error { return s.siblings.tell(ctx) })

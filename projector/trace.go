@@ -41,8 +41,8 @@ func (s *shared) traced(ctx context.Context, b batch) (context.Context, func(err
 	}
 }
 
-// batchSpan links to the sampled spans in which the events were recorded. It makes one link for
-// each trace, and at most maxLinks.
+// batchSpan links to the sampled spans in which the events were recorded. batchSpan makes one
+// link for each trace, and at most maxLinks.
 func (s *shared) batchSpan(ctx context.Context, b batch) (context.Context, trace.Span) {
 	began := time.Now()
 	if len(b.stages) > 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// A streamLog is the transparency log of a stream, in the builder of batches. Its leaves are
-// those of the accepted events, in the order of the stream. It continues from the state in the
-// last commit. The zero value keeps no transparency log.
+// A streamLog is the transparency log of a stream, in the builder of batches. The leaves are
+// those of the accepted events, in the order of the stream. The streamLog continues from the
+// state in the last commit. The zero value keeps no transparency log.
 type streamLog struct {
 	decode.Leaves
 	log *ledger.Log // includes all batches that are built; nil until it is read
@@ -90,7 +90,7 @@ func (b *builder) withoutLog(c ledger.Commit) (again func()) {
 	return func() { b.translog.First, b.translog.log = first, nil }
 }
 
-// keepLog keeps the leaves of a commit that was derived again. It applies where a message of
+// keepLog keeps the leaves of a commit that was derived again. keepLog applies where a message of
 // the commit was deleted, so that the remaining messages give other leaves.
 func (b *builder) keepLog(c ledger.Commit, rows *ledger.Batch) {
 	if c.Rows["log_hashes"] == 0 || rows.Log.Root == c.Root {

@@ -39,9 +39,9 @@ func (rc *recovery) walkBack(ctx context.Context) (err error) {
 // of these commits with rows in the table shows whether the table is complete.
 const shortPage = 64
 
-// short lists, oldest first, the commits of which a table holds too few rows. It starts at the
+// short lists, oldest first, the commits of which a table holds too few rows. short starts at the
 // newest commit. For each table it stops at the first commit that the table holds, because the
-// older rows are then there, too, unless somebody removed rows by hand. It does not check a
+// older rows are then there, too, unless somebody removed rows by hand. short does not check a
 // table without rows in the newest commits.
 func (rc *recovery) short(ctx context.Context) ([]ledger.Commit, error) {
 	var short []ledger.Commit

@@ -25,9 +25,9 @@ func reintroduced(refused []decode.Event) []ledger.Position {
 	return list
 }
 
-// deleteWithheld deletes messages from the stream, and overwrites them there. It runs after the
-// commit, since a restart reads the journalled range until then. The next start deletes the
-// messages that remain; see deleteLeft.
+// deleteWithheld deletes messages from the stream, and overwrites them there. deleteWithheld
+// runs after the commit, since a restart reads the journalled range until then. The next start
+// deletes the messages that remain; see deleteLeft.
 func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.rebuild != nil && s.rebuild.harmless {

@@ -32,7 +32,7 @@ func TestDemo(t *testing.T) {
 		"elided ", "do not fit into 22000", "drop_retrieved", "summarize_messages", "superseded_by_summary",
 		"contents of deploy.env holds a secret: masked under policy:no-credentials",                                           // a secret
 		"docs/exit-codes.md is missing",                                                                                       // a missing file
-		"helper-1  a child run with only the grant app/repo/internal/demo",                                                   // narrowed grants
+		"helper-1  a child run with only the grant app/repo/internal/demo",                                                    // narrowed grants
 		"helper-1  may not read app/repo/internal/cli/flags.go", `a child run asked for "app" and was denied`, "sealed with ", // and what they are for
 		"the task is tried again", "attempt-1/turn-1  user: ", // two attempts at a task
 		"read from the scratchpad team/handover", "wrote the answer to the scratchpad", "the persona changes from coder to reviewer",

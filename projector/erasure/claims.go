@@ -147,7 +147,7 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 }
 
 // readErasures calls visit with each fact of an erasure in a stream, the fact's tenant, and its
-// time in the stream. It skips invalid facts.
+// time in the stream. readErasures skips invalid facts.
 func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.ErasureApplied, string, time.Time)) error {
 	info, err := s.Stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Erasure erases the content of a data subject. It overwrites the messages in the streams and
-// their copies in CTX_QUARANTINE, and deletes the rows. It leaves the leaves of the
+// Erasure erases the content of a data subject. Erasure overwrites the messages in the streams and
+// their copies in CTX_QUARANTINE, and deletes the rows. Erasure leaves the leaves of the
 // transparency log, which reveal nothing without their salts. See the comment of package
-// projector. Run may be repeated. It must be repeated after an interruption, until it returns
+// projector. Run may be repeated. Run must be repeated after an interruption, until it returns
 // without an error. Two runs at the same time do no harm.
 type Erasure struct {
 	JetStream jetstream.JetStream // required
@@ -28,7 +28,7 @@ type Erasure struct {
 	Subject   ledger.Subject      // required
 	// Tenant is the tenant of the events. Empty means every tenant.
 	Tenant string
-	// Reason and PolicyRefs are recorded in the fact permanently. They should not name the
+	// Reason and PolicyRefs are recorded in the fact permanently. Both should not name the
 	// erased content. Run requires both.
 	Reason     string
 	PolicyRefs []string
@@ -56,7 +56,7 @@ type Erased struct {
 	ErasureIDs []string `json:"erasure_ids"` // of the facts, one for each tenant; empty if an earlier run published all facts
 }
 
-// Run erases. It returns after it has erased everything of the data subject that was committed
+// Run erases. Run returns after it has erased everything of the data subject that was committed
 // at its start. Later events need another erasure. Errors: [ErrNotProjected], [ErrRebuilding],
 // or an error of a server. Run it again after each of them.
 func (e Erasure) Run(ctx context.Context) (done Erased, err error) {

@@ -35,7 +35,7 @@ func (e Erasable) Messages() uint64 { return e.Events + e.Repeats + e.Refused }
 // IsZero reports whether there is nothing to erase.
 func (e Erasable) IsZero() bool { return e.Messages()+e.Copies == 0 }
 
-// Find counts what Run would erase. It changes nothing.
+// Find counts what Run would erase. Find changes nothing.
 func (e Erasure) Find(ctx context.Context) (Erasable, error) {
 	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 	d, err := e.find(ctx)
@@ -195,8 +195,8 @@ func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err erro
 	return told, nil
 }
 
-// findCopies finds the copies of the messages in the quarantine stream. It also finds copies of
-// the data subject without a row.
+// findCopies finds the copies of the messages in the quarantine stream. findCopies also finds
+// copies of the data subject without a row.
 func (e Erasure) findCopies(ctx context.Context, d *doomed) error {
 	doomed := make(map[recordPlace]bool, len(d.list))
 	for _, m := range d.list {

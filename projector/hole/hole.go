@@ -21,7 +21,7 @@ type Finder struct {
 	Found    uint64       // sequences that were lost and arrived later
 }
 
-// openedHole is the time of the stream at which a session missed sequences. They may have
+// openedHole is the time of the stream at which a session missed sequences. The sequences may have
 // arrived since.
 type openedHole struct {
 	producerSession

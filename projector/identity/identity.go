@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// A Filter tells quickly which identities are certainly new. It is a Bloom filter over all
+// A Filter tells quickly which identities are certainly new. The Filter is a Bloom filter over all
 // identities in the ledger. A hit may be false and needs a look-up. Not safe for concurrent
 // use.
 //
@@ -13,7 +13,7 @@ import (
 // filter is sized at 1.5 places for each identity, with 16 bits for each place.
 //
 // A look-up in the ledger reads the hashes of all events, because no index fits their order.
-// Its cost does not depend on the number of identities in it.
+// The cost of a look-up does not depend on the number of identities in it.
 type Filter struct {
 	blocks   [][8]uint64
 	capacity uint64

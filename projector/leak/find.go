@@ -22,8 +22,8 @@ func (w *Values) Find(all []decode.Event) []decode.Event {
 }
 
 // FindAfter is Find for a part of a batch. fresh holds the values that redactions in earlier
-// parts withhold. FindAfter adds the values of new redactions that count. It calls counts for
-// each redaction, with the events before it.
+// parts withhold. FindAfter adds the values of new redactions that count. FindAfter calls
+// counts for each redaction, with the events before it.
 func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, e decode.Event) bool) []decode.Event {
 	events := make([]decode.Event, len(all))
 	var s finder
@@ -54,7 +54,7 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 	return events
 }
 
-// A finder quickly recognises most messages without a withheld value. It uses its buffers
+// A finder quickly recognises most messages without a withheld value. A finder uses its buffers
 // again.
 type finder struct {
 	set     Set
@@ -86,8 +86,8 @@ func appendTenants(list []string, e *decode.Event) []string {
 	return list
 }
 
-// maybeIn reports whether a message may hold a withheld value. It searches the payload, and all
-// long enough words of subject and headers together. A match may cross two words.
+// maybeIn reports whether a message may hold a withheld value. maybeIn searches the payload,
+// and all long enough words of subject and headers together. A match may cross two words.
 func (s *finder) maybeIn(m *streamio.Message) bool {
 	if len(s.set) == 0 {
 		return false

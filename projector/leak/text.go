@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A text is bytes as received or as decoded. It knows the origin of every byte.
+// A text is bytes as received or as decoded. A text knows the origin of every byte.
 type text struct {
 	bytes []byte
 	// cuts lists the places where decoding changed lengths. From at on, byte i came from i - at
@@ -31,8 +31,8 @@ func (t *text) origin(i int) int {
 	return i
 }
 
-// A decoding reads one escape at the start of b. It returns dst with the decoded bytes, and the
-// length of the escape, or 0 without an escape.
+// A decoding reads one escape at the start of b. The decoding returns dst with the decoded
+// bytes, and the length of the escape, or 0 without an escape.
 type decoding struct {
 	mark   byte
 	escape func(dst, b []byte) ([]byte, int)
@@ -43,7 +43,7 @@ var (
 	percent   = decoding{'%', decodePercent}
 )
 
-// decode removes the escapes, and returns nil if there are none. It accepts malformed text,
+// decode removes the escapes, and returns nil if there are none. decode accepts malformed text,
 // because refused messages are kept and read by people.
 func (t *text) decode(d decoding) *text {
 	if bytes.IndexByte(t.bytes, d.mark) < 0 {
@@ -124,9 +124,9 @@ var binaryData = regexp.MustCompile(`"data_base64"\s*:\s*"([A-Za-z0-9+/_=\r\n-]*
 var binaryMember = []byte(`"data_base64"`)
 
 // eachPayload calls visit for a payload as received and with the escapes of JSON removed, up to
-// three layers deep, because JSON text may be nested in strings. It also visits the base64 data
-// of a structured event like a payload. For that data, whole is the stretch of the payload that
-// the data came from.
+// three layers deep, because JSON text may be nested in strings. eachPayload also visits the
+// base64 data of a structured event like a payload. For that data, whole is the stretch of the
+// payload that the data came from.
 func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: payload}, []decoding{backslash}, 3, func(t *text) {
 		visit(t, nil)
@@ -141,7 +141,7 @@ func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	})
 }
 
-// eachWord calls visit for a subject, or the name or value of a header. It visits the word as
+// eachWord calls visit for a subject, or the name or value of a header. eachWord visits the word as
 // received, and with percent encoding and quotes removed.
 func eachWord(word []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: word}, []decoding{percent, backslash}, 2, func(t *text) { visit(t, nil) })

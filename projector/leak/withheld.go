@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// Values recognises the values that redactions withhold, by tenant. It holds their fingerprints
+// Values recognises the values that redactions withhold, by tenant. Values holds their fingerprints
 // and never a value. The first redaction of a value names the policy. Reading is safe for
 // concurrent use. Learn and LearnOf are not.
 type Values struct {
@@ -177,7 +177,7 @@ func (w Set) InPayload(payload []byte) []span {
 }
 
 // InWord finds the withheld values in a subject, or in the name or value of a header, in order.
-// It skips words that are shorter than every value, because decoding never makes a word longer.
+// InWord skips words that are shorter than every value, because decoding never makes a word longer.
 func (w Set) InWord(word []byte) []span {
 	if len(word) < w.shortest() {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A rebuild that is ready to swap asks the projector for its lease. It writes its name under
-// the lease's key with RequestSuffix. The projector finishes its current batch, leaves the
-// lease to that name, and waits for the lease again. A request counts once. The requester
+// A rebuild that is ready to swap asks the projector for its lease. The rebuild writes its name
+// under the lease's key with RequestSuffix. The projector finishes its current batch, leaves
+// the lease to that name, and waits for the lease again. A request counts once. The requester
 // repeats it until it has the lease, because the holder may fail after it withdrew the request.
 // A requester that does not take the lease loses it by expiry.
 const RequestSuffix = ".request"
@@ -77,9 +77,9 @@ func awaitRequest(ctx context.Context, kv jetstream.KeyValue, key string) (owner
 	}
 }
 
-// withdraw deletes a request. It returns false if the server refuses: the request was withdrawn
-// or repeated. If the reply is lost, the request may be deleted. withdraw then returns true,
-// and the requester gets the lease.
+// withdraw deletes a request. withdraw returns false if the server refuses: the request was
+// withdrawn or repeated. If the reply is lost, the request may be deleted. withdraw then
+// returns true, and the requester gets the lease.
 func withdraw(ctx context.Context, kv jetstream.KeyValue, request jetstream.KeyValueEntry) bool {
 	err := kv.Delete(ctx, request.Key(), jetstream.LastRevision(request.Revision()))
 	var refused *jetstream.APIError

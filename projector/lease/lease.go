@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// Entry is the value of a stream's key in the lease bucket. It is also the journal: Pending is
-// the range that its owner writes or has written last.
+// Entry is the value of a stream's key in the lease bucket. The entry is also the journal:
+// Pending is the range that its owner writes or has written last.
 type Entry struct {
 	Epoch   uint64        `json:"epoch"`
 	Owner   string        `json:"owner"`  // empty when released
@@ -34,7 +34,7 @@ var (
 )
 
 // Timing holds three intervals. A holder renews its lease every Heartbeat. An observer takes a
-// lease that is unchanged for Expiry. It reads the entry every Poll.
+// lease that is unchanged for Expiry. An observer reads the entry every Poll.
 type Timing struct{ Heartbeat, Expiry, Poll time.Duration }
 
 var DefaultTiming = Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
@@ -57,8 +57,9 @@ type Lease struct {
 	done   chan struct{}
 }
 
-// slowMutex is a mutex that may be held while a server answers. It is a channel, because tests
-// in virtual time recognise a goroutine that waits for a channel. Make it with capacity 1.
+// slowMutex is a mutex that may be held while a server answers. slowMutex is a channel, because
+// tests in virtual time recognise a goroutine that waits for a channel. Make it with capacity
+// 1.
 type slowMutex chan struct{}
 
 func (m slowMutex) Lock()   { m <- struct{}{} }

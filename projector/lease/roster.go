@@ -176,7 +176,7 @@ func quotaOf(streams int, me string, others []string) int {
 	return share
 }
 
-// Follow signs every heartbeat and looks at every poll, until ctx ends. It calls changed after
+// Follow signs every heartbeat and looks at every poll, until ctx ends. Follow calls changed after
 // each look.
 func (r *Roster) Follow(ctx context.Context, failed func(step string, err error), changed func()) {
 	var signed time.Time

@@ -14,7 +14,7 @@ import (
 )
 
 // A Failure names the failed part: clickhouse, nats, lease or other. The code is the server's.
-// It is empty if no server answered.
+// The code is empty if no server answered.
 type Failure struct{ Who, Code string }
 
 func (f Failure) String() string {

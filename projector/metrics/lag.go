@@ -19,10 +19,10 @@ type Lag struct {
 	Committed uint64        // last sequence that is in the ledger
 }
 
-// LagMeter measures the lag independently of the projector. It asks the stream, and it asks the
-// ledger if another process writes. It therefore also measures while the ledger is down and
-// while another process holds the lease. Only Measure writes. The other methods are safe for
-// concurrent use.
+// LagMeter measures the lag independently of the projector. LagMeter asks the stream, and it
+// asks the ledger if another process writes. LagMeter therefore also measures while the ledger
+// is down and while another process holds the lease. Only Measure writes. The other methods are
+// safe for concurrent use.
 type LagMeter struct {
 	latest atomic.Pointer[measurement]
 
@@ -38,7 +38,7 @@ type LagSource struct {
 	Ledger    interface {
 		LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
 	}
-	// Committed returns the last committed sequence. It returns false if another process
+	// Committed returns the last committed sequence. Committed returns false if another process
 	// writes, and the ledger is asked instead.
 	Committed func() (uint64, bool)
 }
@@ -53,7 +53,7 @@ type measurement struct {
 const ledgerPatience = 2 * time.Second
 
 // Now returns the last measured lag. If the ledger was behind, it adds the time since the
-// measurement to the age. It returns false if the lag is unknown.
+// measurement to the age. Now returns false if the lag is unknown.
 //
 // Both times of an age come from the NATS server. The projector's clock only measures the time
 // since.

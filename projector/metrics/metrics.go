@@ -98,7 +98,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the current metrics without asking a server. It leaves out unknown values: the
+// Collect sends the current metrics without asking a server. Collect leaves out unknown values: the
 // lag before the first measurement, and the epoch and the heartbeat while another process holds
 // the lease.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {

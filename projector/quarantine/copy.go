@@ -94,8 +94,8 @@ func setRefusal(msg *nats.Msg, c copied) error {
 func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
 
 // Read calls visit for the copies in the quarantine stream, in order, with their sequences
-// there. It selects copies with this code, or all if code is empty, that were made at or after
-// since. It stops at the first error of visit. Copies that were too large have no bytes and no
+// there. Read selects copies with this code, or all if code is empty, that were made at or after
+// since. Read stops at the first error of visit. Copies that were too large have no bytes and no
 // headers.
 func Read(ctx context.Context, js jetstream.JetStream, code string, since time.Time, visit func(uint64, ledger.Refusal, bool) error) error {
 	stream, err := js.Stream(ctx, schema.QuarantineStream)

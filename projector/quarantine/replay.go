@@ -34,9 +34,9 @@ var (
 )
 
 // Replay publishes a quarantined message again, unchanged, and returns its sequence in the
-// stream. Its identity is unchanged, so it counts once. A second replay within the duplicate
-// window of the stream returns the same sequence. A later one is a duplicate. The error is
-// [ErrMasked], [ErrNotReplayable] or one of the stream.
+// stream. The event's identity is unchanged, so it counts once. A second replay within the
+// duplicate window of the stream returns the same sequence. A later one is a duplicate. The
+// error is [ErrMasked], [ErrNotReplayable] or one of the stream.
 func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint64, error) {
 	if Masked(r) {
 		return 0, ErrMasked
@@ -74,7 +74,7 @@ func ReplayFixed(ctx context.Context, js jetstream.JetStream, r ledger.Refusal, 
 }
 
 // publishReplay sends a replay. The message id gets the quarantined sequence, because the
-// duplicate window would drop the old id. It also gets a digest of the content, so that a
+// duplicate window would drop the old id. The id also gets a digest of the content, so that a
 // corrected second replay is another message.
 func publishReplay(ctx context.Context, js jetstream.JetStream, m schema.Message, id string, digest [32]byte, of ledger.Refusal) (uint64, error) {
 	msg := &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}

@@ -15,7 +15,7 @@ import (
 )
 
 // readGone returns the messages that were deleted from the streams for a withheld value, by
-// stream. It reads their copies in the quarantine stream.
+// stream. readGone reads their copies in the quarantine stream.
 func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*streamio.Message, error) {
 	gone := make(map[uuid.UUID][]*streamio.Message)
 	err := quarantine.Read(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {

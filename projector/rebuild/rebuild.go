@@ -78,10 +78,10 @@ type Target struct {
 
 // A Projector fills the second set of tables from one stream.
 type Projector interface {
-	// Run projects until the tables are level with the stream. It may be repeated.
+	// Run projects until the tables are level with the stream. Run may be repeated.
 	Run(ctx context.Context) error
 	// Progress returns the last committed sequence, and the number of messages that have become
-	// rows. It is safe for concurrent use.
+	// rows. Progress is safe for concurrent use.
 	Progress() (committed, messages uint64)
 }
 

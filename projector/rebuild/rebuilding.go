@@ -26,7 +26,7 @@ type rebuilding struct {
 	resumed    bool
 }
 
-// prepare opens the set of an interrupted rebuild, or makes one. It also makes the projectors
+// prepare opens the set of an interrupted rebuild, or makes one. prepare also makes the projectors
 // that fill the set.
 func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
 	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}

@@ -16,8 +16,8 @@ import (
 )
 
 // Rechecker finds withheld values in events of the ledger that were recorded before their
-// redaction, or while a key was missing. It needs no lease and no stream, and may run at the
-// same time as a projector.
+// redaction, or while a key was missing. A Rechecker needs no lease and no stream, and may run
+// at the same time as a projector.
 type Rechecker struct {
 	// Ledger holds the events and receives the results. Required.
 	Ledger *ledger.Ledger
@@ -38,7 +38,7 @@ type Rechecked struct {
 	UnknownKeys uint64 // missing keys that redactions name
 }
 
-// Run reads the events of every tenant with withheld values once. It resumes an interrupted
+// Run reads the events of every tenant with withheld values once. Run resumes an interrupted
 // pass with the same fingerprints. Memory does not grow with the number of events. The view
 // check_redaction_reintroduced lists the found events while they exist.
 func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {

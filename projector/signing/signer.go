@@ -67,8 +67,8 @@ type Target struct {
 }
 
 // A Signer signs the tree heads of a stream's transparency log and sends them to the
-// destinations. It has a separate goroutine, so no commit waits for it. A newer head replaces
-// one that is still unsigned. A nil Signer signs nothing.
+// destinations. The Signer has a separate goroutine, so no commit waits for it. A newer head
+// replaces one that is still unsigned. A nil Signer signs nothing.
 type Signer struct {
 	Target
 	sinks  []Sink

@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErrNotFound means that the server reports an existing message as not found. It answers so
+// ErrNotFound means that the server reports an existing message as not found. The server answers so
 // after every failure to read a message, so the answer does not prove a deletion. The list of
 // deleted messages is kept separately and proves deletions.
 var ErrNotFound = errors.New("the server did not find a message that was never deleted: check the server's storage")

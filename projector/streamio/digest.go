@@ -10,7 +10,7 @@ import (
 )
 
 // Sum returns the SHA-256 of all inputs of the rows: sequence, time, subject, headers in a
-// fixed order, and data. It includes their lengths and numbers, so that no two messages have
+// fixed order, and data. Sum includes their lengths and numbers, so that no two messages have
 // the same encoding. Sum computes the digest once.
 func (m *Message) Sum() []byte {
 	if !m.summed {

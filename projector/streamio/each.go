@@ -8,7 +8,7 @@ import (
 )
 
 // Each calls visit for the current messages of a stream that have the subject and were stored
-// at or after since. It visits them in the order of the stream and stops at the first error of
+// at or after since. Each visits them in the order of the stream and stops at the first error of
 // visit.
 func Each(ctx context.Context, stream jetstream.Stream, subject string, since time.Time, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	config := jetstream.ConsumerConfig{

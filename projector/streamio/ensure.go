@@ -13,11 +13,11 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// EnsureStreams creates missing streams and the lease bucket. It sets the incarnation of a
-// stream of events without one: the incarnation of its journal, or a new one. It changes
-// nothing else of an existing stream, because the limits belong to the operator. It returns the
-// names of the created streams and bucket. A new installation gets one partition; see
-// [EnsurePartitions].
+// EnsureStreams creates missing streams and the lease bucket. EnsureStreams sets the
+// incarnation of a stream of events without one: the incarnation of its journal, or a new one.
+// EnsureStreams changes nothing else of an existing stream, because the limits belong to the operator.
+// EnsureStreams returns the names of the created streams and bucket. A new installation gets
+// one partition; see [EnsurePartitions].
 func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
 	return EnsurePartitions(ctx, js, 0)
 }

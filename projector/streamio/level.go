@@ -92,10 +92,10 @@ func ReadLastSequences(ctx context.Context, js jetstream.JetStream) (LastSequenc
 	return heads, nil
 }
 
-// AwaitCommit waits until the ledger holds all messages up to heads. It returns false after the
-// ledger has made no progress for patience, because no projector is running. It calls told
-// periodically with the number of committed messages, and the number that was missing at first.
-// told may be nil.
+// AwaitCommit waits until the ledger holds all messages up to heads. AwaitCommit returns false
+// after the ledger has made no progress for patience, because no projector is running.
+// AwaitCommit calls told periodically with the number of committed messages, and the number
+// that was missing at first. told may be nil.
 func AwaitCommit(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, heads LastSequences, patience time.Duration, told func(done, total int64)) (bool, error) {
 	var committed, total uint64
 	progress := time.Now()

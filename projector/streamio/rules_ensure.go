@@ -16,7 +16,7 @@ import (
 )
 
 // EnsureRules applies the newest rules to every stream of events, from the sequence after its
-// last commit. It also repairs metadata that the commits contradict. Projected events stay
+// last commit. EnsureRules also repairs metadata that the commits contradict. Projected events stay
 // unchanged. EnsureRules returns a description of each change.
 //
 // EnsureRules takes the lease of each stream that it changes, and a running projector hands the

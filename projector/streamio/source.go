@@ -61,8 +61,8 @@ func (s *Source) First(sequence uint64) uint64 {
 // errEnough stops a read early.
 var errEnough = errors.New("the limit of the read was reached")
 
-// ReadRange reads the messages of the stream from first to last. It stops early after more than
-// limit messages.
+// ReadRange reads the messages of the stream from first to last. ReadRange stops early after
+// more than limit messages.
 func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) (all []*Message, err error) {
 	err = s.Each(ctx, first, last, func(messages []*Message) error {
 		if all = append(all, messages...); uint64(len(all)) > limit {
@@ -76,7 +76,7 @@ func (s *Source) ReadRange(ctx context.Context, first, last, limit uint64) (all 
 	return all, err
 }
 
-// Each calls visit for the messages of the stream from first to last, in parts. It stops at the
+// Each calls visit for the messages of the stream from first to last, in parts. Each stops at the
 // first error of visit.
 func (s *Source) Each(ctx context.Context, first, last uint64, visit func([]*Message) error) error {
 	in, err := s.NewReader(ctx, first)

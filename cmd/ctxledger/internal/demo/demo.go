@@ -36,7 +36,7 @@ func Secret() string { return secret }
 // Shown names the window that the demo shows.
 type Shown struct{ Session, Turn, Call string }
 
-// Record runs the agent through its script. It returns the call whose window has the most
+// Record runs the agent through its script. Record returns the call whose window has the most
 // layers, and of several the fullest. Sources are the files that the agent reads. say receives
 // lines for people, made from the facts that go to the transport. Config needs a counter.
 func Record(ctx context.Context, config producer.Config, transport publish.Transport, sources fs.FS, say func(string, ...any)) (Shown, error) {

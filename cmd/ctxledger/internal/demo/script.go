@@ -26,8 +26,8 @@ var prompts = []struct {
 	{"Have a helper check the demo itself, and nothing else.", reviewer, nil},
 }
 
-// screenshot is attached to a prompt. It is known by reference, with the token count of the
-// provider.
+// screenshot is attached to a prompt. The screenshot is known by reference, with the token
+// count of the provider.
 var screenshot = []producer.Part{{
 	Kind: schema.PartImage, Name: "an error on a terminal", MimeType: "image/png", Ref: "artifact:demo/error.png", Detail: "low",
 	Bytes: new(int64(48_213)), Tokens: new(int64(85)), Estimator: "provider",
@@ -53,12 +53,12 @@ var scratchpad = []producer.ScratchpadEntry{{ContextID: "team/handover", Text: "
 
 const (
 	envFile = "deploy.env"
-	// secret is planted in a file that the agent reads. It is not a real credential.
+	// secret is planted in a file that the agent reads. The secret is not a real credential.
 	secret = "ctxl-demo-7f3a9c51e0b84d26"
 )
 
-// mostRead is the number of files that the agent reads in one turn. It leaves enough calls for
-// an answer.
+// mostRead is the number of files that the agent reads in one turn. This limit leaves enough
+// calls for an answer.
 const mostRead = 80
 
 // memory is in the window from the beginning, and is removed first when the window is full.

@@ -129,8 +129,8 @@ func table(steps []Step) ui.Table {
 	return t
 }
 
-// signature is the text of a call's steps without their records. It is empty for steps without
-// a call, and for steps that are always listed.
+// signature is the text of a call's steps without their records. A signature is empty for steps
+// without a call, and for steps that are always listed.
 func signature(group []Step) string {
 	var said []string
 	for _, s := range group {

@@ -52,8 +52,8 @@ func Write(file string, note []byte) error {
 	return nil
 }
 
-// letGo is the time in which a timed-out command must close its output. Its child processes may
-// keep the output open, and run does not wait for them.
+// letGo is the time in which a timed-out command must close its output. The command's child
+// processes may keep the output open, and run does not wait for them.
 const letGo = time.Second
 
 // run sends a head to the standard input of a shell command. The error holds the end of the

@@ -73,7 +73,7 @@ func became(a, b Block) string {
 	return Kept
 }
 
-// cacheCost computes the cost for the prompt cache. It applies to windows of one target,
+// cacheCost computes the cost for the prompt cache. The cost applies to windows of one target,
 // because the provider sees one prompt.
 func (d *Difference) cacheCost(pairs []int) {
 	common := 0
