@@ -120,11 +120,10 @@ func (b *builder) loadIdentities(ctx context.Context) (err error) {
 // holder. Four cases need it: the lease was lost, the last commit is unknown to this holder,
 // the streams changed, or the tables changed.
 //
-// In all other cases these values are complete. The filter holds every identity of the batches
-// that were built, including batches that were not written. An extra identity costs a look-up.
-// An older copy of a table holds fewer identities. The withheld values must be those of the
-// redactions up to the last commit. With more of them, a message before its redaction would be
-// refused.
+// In all other cases these values are complete. The filter holds the identities of all built
+// batches, including unwritten ones. An extra identity costs a look-up. An older copy of a
+// table holds fewer identities. The withheld values must come from the redactions up to the
+// last commit. With more of them, a message before its redaction would be refused.
 func (b *builder) forget() { b.seen, b.withheld = nil, nil }
 
 // noteHoles logs and counts lost sequences.

@@ -157,10 +157,10 @@
 // stream.
 //
 // The search covers the payload, the subject, and the names and values of headers. Each text is
-// searched as received, and with these encodings removed: the escapes of JSON (three layers),
-// percent encoding, and the base64 of a structured event. Values below [fingerprint.Prefix]
-// bytes have no fingerprint and are not found. The search also misses values in other
-// encodings, in other cases or split over two fields.
+// searched as received and decoded. Decoding covers the escapes of JSON (three layers), percent
+// encoding, and the base64 of a structured event. Values below [fingerprint.Prefix] bytes have
+// no fingerprint and are not found. The search also misses values in other encodings, in other
+// cases or split over two fields.
 //
 // The remains of such a message must not reveal the value. The message id and text that looks
 // like a bare digest are removed, and other faults are not named. The digest of the range in

@@ -232,9 +232,9 @@ func purgedAhead(t *testing.T) {
 	r.project()
 	r.publishMix(100, 30)
 	r.purge(45)
-	r.refuses(streamio.ErrEventsExpired, "sequences 31 to 44 are gone")
+	r.refuses(streamio.ErrEventsExpired, "the stream no longer has sequences 31 to 44")
 	r.must(r.stream().Purge(t.Context()))
-	r.refuses(streamio.ErrEventsExpired, "sequences 31 to 60 are gone")
+	r.refuses(streamio.ErrEventsExpired, "the stream no longer has sequences 31 to 60")
 	if n := r.count("SELECT count() FROM recorded_events") + r.count("SELECT count() FROM repeated_events") + r.count("SELECT count() FROM refused_events"); n != 30 {
 		t.Errorf("%d messages have an outcome, want the 30 that were projected", n)
 	}

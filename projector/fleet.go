@@ -93,7 +93,7 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 	return p, nil
 }
 
-// Run projects until ctx ends, or, with UntilCaughtUp, until every stream is caught up. It
+// Run projects until ctx ends, or, with UntilCaughtUp, until every stream is caught up. Run
 // returns nil in both cases. When a projector fails for a reason that needs a person, the fleet
 // gives its stream up and continues with the other streams. The log and Projectors show the
 // failure. Run returns the error at the end, or immediately when no stream is left.
@@ -158,8 +158,8 @@ func (f *Fleet) yield(n int) {
 	}
 }
 
-// follow runs the projectors of a stream, one after the other. A projector that loses or
-// releases the lease is replaced by a new one that waits for the lease.
+// follow runs the projectors of a stream, one after the other. When a projector has lost or
+// released the lease, a new one waits for the lease.
 func (f *Fleet) follow(ctx context.Context, i int, shared *lease.Roster) error {
 	for {
 		p, running, err := f.begin(ctx, i, shared)
@@ -205,7 +205,7 @@ func (f *Fleet) end(i int, err error) {
 	m.stop, m.yields, m.err = nil, false, err
 }
 
-// Projectors returns, for each partition, the projector that runs or that ran last.
+// Projectors returns the current or last projector of each partition.
 func (f *Fleet) Projectors() []*Projector {
 	f.mu.Lock()
 	defer f.mu.Unlock()

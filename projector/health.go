@@ -192,8 +192,8 @@ func (s *shared) succeeded() {
 	s.waiting.Store(nil)
 }
 
-// counted records a batch that is committed. A hole in its sequences is a message that somebody
-// deleted or that the stream lost.
+// counted records a batch that is committed. A hole in its sequences is a deleted or lost
+// message.
 func (s *shared) counted(b batch, rows map[string]uint64) {
 	next := s.committed.Load() + 1
 	holes := b.Last + 1 - min(next, b.First) - b.Messages

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// recall sets withheld to the values that the redactions up to the last commit withhold. It
-// uses the values in memory if they are complete and the keys have not changed.
+// recall sets withheld to the values that the redactions up to the last commit withhold. recall
+// uses the values in memory if these are complete and the keys have not changed.
 func (b *builder) recall(ctx context.Context, last uint64) error {
 	if b.withheld != nil {
 		keys, err := leak.ReadKeys(b.config.Keys)

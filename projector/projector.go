@@ -142,7 +142,7 @@ func (p *Projector) Status() Status {
 	return Status{p.ready.Load(), p.committed.Load(), p.counts.events.Load(), p.counts.quarantined.Load(), p.counts.duplicates.Load(), p.counts.unknownKeys.Load(), p.counts.lost.Load()}
 }
 
-// Run projects until ctx ends, or, with UntilCaughtUp, until the ledger is level. It returns
+// Run projects until ctx ends, or, with UntilCaughtUp, until the ledger is level. Run returns
 // nil in both cases. When ctx ends, Run finishes the current write and releases the lease. Run
 // waits out errors that a retry may resolve. A returned error needs a person, except
 // [lease.ErrLost]: after that error, call Run on a new Projector.

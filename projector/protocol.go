@@ -87,8 +87,8 @@ func (s *shared) walk(ctx context.Context, list []steps.Step) error {
 }
 
 // recover brings ledger and stream to agreement. Afterwards the ledger holds every message of
-// the stream up to shared.committed. The ledger holds rows beyond that only of messages that will
-// arrive again.
+// the stream up to shared.committed. Rows beyond that belong only to messages that will arrive
+// again.
 func (rc *recovery) recover(ctx context.Context) error {
 	return rc.walk(ctx, []steps.Step{
 		{Verb: "open the stream", Do: rc.open},

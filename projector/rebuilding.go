@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// rebuilding is the state of a projector that belongs to a rebuild. Such a projector has a
-// separate lease and journal, and it changes no stream, with one exception. The projector deletes a
+// rebuilding is the state of a projector that belongs to a rebuild. This projector has a
+// separate lease and journal. It changes no stream, with one exception. The projector deletes a
 // message whose withheld value the live projector missed for lack of a key. With harmless it
 // does not delete.
 type rebuilding struct {

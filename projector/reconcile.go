@@ -14,8 +14,8 @@ import (
 // deletes them at the same time.
 var errNotTaken = errors.New("rows are missing right after they were written, so another client deletes them: stop that client")
 
-// reconcile makes the tables hold every row of a range whose rows may be partly written. It
-// compares the rows, and writes the missing ones.
+// reconcile makes the tables hold every row of a range whose rows may be partly written.
+// reconcile compares the rows, and writes the missing ones.
 //
 // A table without any of the rows gets its block under the tokens of the range. If an insert is
 // still running, the server accepts only one of the two. If the rows are missing even then, the
@@ -134,7 +134,7 @@ func (w *writer) evict(ctx context.Context, b *ledger.Batch, lacking []ledger.La
 	return true, w.store.Evict(ctx, b.Range, strange)
 }
 
-// namesOf returns the tables that lack some rows, and the tables that lack all of them.
+// namesOf returns the tables without some of the rows, and the tables without any of them.
 func namesOf(lacking []ledger.Lack) (all, whole []string) {
 	for _, l := range lacking {
 		all = append(all, l.Table)

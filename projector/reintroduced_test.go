@@ -297,7 +297,7 @@ func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 	f.publish(projectortest.Event(2, 0).Binary())
 	log := new(logbook)
 	f.must(f.run(f.guarded(log)))
-	if !strings.Contains(log.String(), "delete it by hand") || strings.Contains(log.String(), projectortest.Secret) {
+	if !strings.Contains(log.String(), "delete the message by hand") || strings.Contains(log.String(), projectortest.Secret) {
 		t.Errorf("the log says\n%s", log)
 	}
 }

@@ -92,9 +92,8 @@ func (o *outcome) quarantine(e decode.Event) {
 }
 
 // before reports whether the message at first precedes the message at m. Within one stream the
-// lowest sequence precedes. A message of another stream that is in the ledger precedes,
-// whatever its sequence. A message does not precede itself: its row was written but not
-// committed.
+// lowest sequence precedes. A message of another stream always precedes, because it is already
+// in the ledger. A message does not precede itself: its row was written but not committed.
 func before(first, m ledger.Position) bool {
 	return first.Incarnation != m.Incarnation || first.StreamSeq < m.StreamSeq
 }

@@ -47,7 +47,7 @@ func (rc *recovery) settle(ctx context.Context) error {
 	return rc.discard(ctx, *pending, removed)
 }
 
-// settleFormer undoes the work that was begun for a stream that this stream has replaced.
+// settleFormer undoes unfinished work for a stream that this stream has replaced.
 func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) error {
 	last, _, err := rc.store.LastCommit(ctx, pending.Incarnation)
 	if err != nil || pending.First != last.Last+1 {
@@ -57,8 +57,8 @@ func (rc *recovery) settleFormer(ctx context.Context, pending ledger.Range) erro
 }
 
 // derive makes the batch of a journalled range again, and reports whether the range is the
-// same. derive compares twice: with the messages as they are, and with places instead of removed
-// messages and messages that hold a withheld value.
+// same. derive compares twice. The second comparison has places instead of removed messages,
+// and instead of messages with a withheld value.
 func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages []*streamio.Message, removed []ledger.Position) (b batch, same bool, err error) {
 	if len(messages)+len(removed) == 0 {
 		return b, false, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
-// A streamLog is the transparency log of a stream, in the builder of batches. The leaves are
-// those of the accepted events, in the order of the stream. The streamLog continues from the
-// state in the last commit. The zero value keeps no transparency log.
+// A streamLog is the transparency log of a stream, in the builder of batches. The leaves belong
+// to the accepted events, in the order of the stream. The streamLog continues from the state in
+// the last commit. The zero value keeps no transparency log.
 type streamLog struct {
 	decode.Leaves
 	log *ledger.Log // includes all batches that are built; nil until it is read
@@ -96,7 +96,7 @@ func (b *builder) keepLog(c ledger.Commit, rows *ledger.Batch) {
 	if c.Rows["log_hashes"] == 0 || rows.Log.Root == c.Root {
 		return
 	}
-	b.config.Log.Warn("messages of events are gone from the stream, so the leaves of their commit cannot be derived again: if the table log_hashes lacks these leaves, restore the table, or rebuild",
+	b.config.Log.Warn("messages were deleted from the stream, so the leaves of their commit cannot be derived again: if table log_hashes lacks these leaves, restore it, or rebuild",
 		"event", "log_not_derivable", "first", c.First, "last", c.Last)
 	rows.WithoutLog()
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // verify compares the stream with the last commit. The stream must still have the committed
-// messages and the next one. verify also deletes messages with withheld values that the last
-// writer did not delete from that range.
+// messages and the next one. verify also deletes the remaining messages with withheld values
+// from that range.
 func (rc *recovery) verify(ctx context.Context) error {
 	next := rc.last.Last + 1
 	switch state := rc.source.Info.State; {

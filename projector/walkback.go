@@ -24,7 +24,7 @@ func (rc *recovery) walkBack(ctx context.Context) (err error) {
 		}
 	}()
 	last := rc.committed.Load()
-	rc.config.Log.Warn("tables hold fewer rows than the table commits counts, because they were restored from an older copy or lost rows: writing the rows again from the stream",
+	rc.config.Log.Warn("tables have fewer rows than commits records, because they were restored from an older copy or lost rows: writing the rows again from the stream",
 		"event", "tables_behind", "first", short[0].First, "last", short[len(short)-1].Last, "commits", len(short))
 	for _, c := range short {
 		if err := rc.mend(ctx, c); err != nil {
@@ -39,10 +39,10 @@ func (rc *recovery) walkBack(ctx context.Context) (err error) {
 // of these commits with rows in the table shows whether the table is complete.
 const shortPage = 64
 
-// short lists, oldest first, the commits of which a table holds too few rows. short starts at the
-// newest commit. For each table it stops at the first commit that the table holds, because the
-// older rows are then there, too, unless somebody removed rows by hand. short does not check a
-// table without rows in the newest commits.
+// short lists, oldest first, the commits of which a table holds too few rows. short starts at
+// the newest commit. For each table it stops at the first complete commit. Older rows are then
+// complete, too, unless somebody removed rows by hand. short does not check a table without
+// rows in the newest commits.
 func (rc *recovery) short(ctx context.Context) ([]ledger.Commit, error) {
 	var short []ledger.Commit
 	whole := make(map[string]bool)

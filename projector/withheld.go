@@ -61,8 +61,8 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 	return streamio.ProveDeleted(ctx, s.source.Stream, unfound)
 }
 
-// quarantine copies quarantined messages to the quarantine stream. A rebuild copies only the
-// messages that it alone has recognised, because the other copies exist.
+// quarantine copies quarantined messages to the quarantine stream. A rebuild copies only newly
+// recognised messages, because the other copies exist.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {
 		refused = slices.DeleteFunc(slices.Clone(refused), func(e decode.Event) bool { return !s.rebuild.finds(e) })

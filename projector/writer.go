@@ -18,7 +18,7 @@ type writer struct {
 	*shared
 	lease      *lease.Lease
 	signer     *signing.Signer // of the tree heads; nil signs none
-	last       ledger.Range    // the last commit; the zero Range where there is none
+	last       ledger.Range    // the last commit; the zero Range without a commit
 	offered    ledger.Range    // the range of the last attempt to commit, successful or not
 	checked    time.Time       // when the ledger was last seen to end with last
 	doubtful   uint64          // up to this sequence there may be rows or tokens without a commit
@@ -55,8 +55,8 @@ func (w *writer) commit(ctx context.Context, b batch) error {
 	return nil
 }
 
-// mayBeHeld reports whether an earlier holder may have written rows of the next range. It also
-// counts rows of deleted messages before that range.
+// mayBeHeld reports whether an earlier holder may have written rows of the next range. Rows of
+// deleted messages before that range count, too.
 func (w *writer) mayBeHeld() bool { return w.committed.Load() < w.doubtful }
 
 // insert stores the rows of a journalled range.

@@ -10,7 +10,7 @@ import (
 // ErrNoSecret means that the ledger has a transparency log and this projector lacks the secret
 // for its salts. Nothing is written, because the transparency log would have a hole. Give the
 // projector the key ring of the ledger.
-var ErrNoSecret = errors.New("no_ledger_secret: this ledger has a transparency log but its key file was not found: set --data to the folder that contains keys/ledger.proof, or copy the file there")
+var ErrNoSecret = errors.New("no_ledger_secret: this ledger has a transparency log but its key file was not found: set --data to the folder that contains keys/ledger.proof")
 
 // Leaves make the leaves of a transparency log, for messages that may become events. The zero
 // value and nil make none.

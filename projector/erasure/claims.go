@@ -63,8 +63,8 @@ var erasureSubject = func() string {
 	return "ctx.v1.*.*.*." + object + "." + verb
 }()
 
-// ReadAbsent reads the erased messages of a stream, from the facts in all streams of events. It
-// sets s.Absent to these messages and gone, which are absent for another reason.
+// ReadAbsent reads the erased messages of a stream, from the facts in all streams of events.
+// ReadAbsent sets s.Absent to these messages and the messages in gone.
 func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source, gone []*streamio.Message, live LiveTables, log *slog.Logger) error {
 	claims, err := readClaims(ctx, js, *s, live, log)
 	if err != nil {
@@ -73,7 +73,7 @@ func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source,
 	s.Absent = slices.Clone(gone)
 	for _, m := range s.Absent {
 		m.Rules = s.Rules.At(m.Position.StreamSeq)
-		delete(claims, m.Position.StreamSeq) // it was refused, so it had no leaf
+		delete(claims, m.Position.StreamSeq) // a refused message has no leaf
 	}
 	leaves, err := live.Leaves(ctx, s.Incarnation, slices.Sorted(maps.Keys(claims)))
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Erasure erases the content of a data subject. Erasure overwrites the messages in the streams and
-// their copies in CTX_QUARANTINE, and deletes the rows. Erasure leaves the leaves of the
-// transparency log, which reveal nothing without their salts. See the comment of package
-// projector. Run may be repeated. Run must be repeated after an interruption, until it returns
-// without an error. Two runs at the same time do no harm.
+// Erasure erases the content of a data subject. Erasure overwrites the messages in the streams
+// and their copies in CTX_QUARANTINE, and deletes the rows. The leaves of the transparency log
+// remain, and reveal nothing without their salts. See the comment of package projector. Run may
+// be repeated. Run must be repeated after an interruption, until it returns without an error.
+// Two runs at the same time do no harm.
 type Erasure struct {
 	JetStream jetstream.JetStream // required
 	Ledger    *ledger.Ledger      // required
@@ -135,8 +135,8 @@ func (e Erasure) unlist(ctx context.Context, d doomed) error {
 
 const patience = 15 * time.Second
 
-// deleteMessages deletes the messages from the streams, and overwrites them there. It returns
-// nil only after the streams list all of them as deleted.
+// deleteMessages deletes the messages from the streams, and overwrites them there.
+// deleteMessages returns nil only after the streams list all messages as deleted.
 func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 	for _, m := range d.list {
 		stream := d.streams[m.Incarnation]

@@ -35,7 +35,7 @@ func (e Erasable) Messages() uint64 { return e.Events + e.Repeats + e.Refused }
 // IsZero reports whether there is nothing to erase.
 func (e Erasable) IsZero() bool { return e.Messages()+e.Copies == 0 }
 
-// Find counts what Run would erase. Find changes nothing.
+// Find counts the messages that Run would erase. Find changes nothing.
 func (e Erasure) Find(ctx context.Context) (Erasable, error) {
 	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 	d, err := e.find(ctx)
@@ -124,8 +124,8 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	return d, e.findCopies(ctx, &d)
 }
 
-// A recordPlace is the place of a message in a fact: the name of its stream, or the incarnation
-// of a stream that no longer exists.
+// A recordPlace is the place of a message in a fact. For a stream that no longer exists, stream
+// is the incarnation instead of the name.
 type recordPlace struct {
 	stream   string
 	sequence uint64
@@ -155,7 +155,7 @@ func (e Erasure) notRebuilding(ctx context.Context) error {
 }
 
 // toldLeaves are the leaves in the facts of the streams, in hex, by message. A fact names only
-// messages of its own tenant.
+// messages of the fact's tenant.
 type toldLeaves map[recordPlace][]toldLeaf
 
 type toldLeaf struct{ tenant, leaf string }

@@ -15,8 +15,8 @@ import (
 // becomes a quarantined event with the value masked, without other traces of the value. The
 // other events are unchanged. Find changes neither w nor the messages.
 //
-// A redaction applies to later messages only. A re-check finds its values in itself and in
-// earlier messages.
+// A redaction applies to later messages only. A re-check finds its values in earlier messages
+// and in the redaction.
 func (w *Values) Find(all []decode.Event) []decode.Event {
 	return w.FindAfter(NewValues(w.Keys), all, func([]decode.Event, decode.Event) bool { return true })
 }

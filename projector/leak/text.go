@@ -43,8 +43,8 @@ var (
 	percent   = decoding{'%', decodePercent}
 )
 
-// decode removes the escapes, and returns nil if there are none. decode accepts malformed text,
-// because refused messages are kept and read by people.
+// decode removes the escapes, and returns nil for text without escapes. decode accepts
+// malformed text, because refused messages are kept and read by people.
 func (t *text) decode(d decoding) *text {
 	if bytes.IndexByte(t.bytes, d.mark) < 0 {
 		return nil
@@ -70,8 +70,8 @@ func (t *text) decode(d decoding) *text {
 	}
 }
 
-// decodeBackslash reads the escapes of JSON. A backslash before another character stands for
-// that character, as in a quoted header.
+// decodeBackslash reads the escapes of JSON. A backslash before another character gives that
+// character, as in a quoted header.
 func decodeBackslash(dst, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return dst, 0
@@ -123,10 +123,10 @@ var binaryData = regexp.MustCompile(`"data_base64"\s*:\s*"([A-Za-z0-9+/_=\r\n-]*
 // binaryMember is a part of every match of binaryData. A search for it is faster.
 var binaryMember = []byte(`"data_base64"`)
 
-// eachPayload calls visit for a payload as received and with the escapes of JSON removed, up to
-// three layers deep, because JSON text may be nested in strings. eachPayload also visits the
-// base64 data of a structured event like a payload. For that data, whole is the stretch of the
-// payload that the data came from.
+// eachPayload calls visit for a payload as received, and with the escapes of JSON removed. It
+// removes three layers, because JSON text may be nested in strings. eachPayload also visits the
+// base64 data of a structured event like a payload. For base64 data, whole is the stretch of
+// the payload with the data.
 func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: payload}, []decoding{backslash}, 3, func(t *text) {
 		visit(t, nil)

@@ -45,10 +45,11 @@ func EnsureFence(ctx context.Context, kv jetstream.KeyValue, stream string) erro
 	return nil
 }
 
-// Inherit takes the lease of older projectors of a stream permanently. Inherit waits until the old
-// lease is free, copies its epoch and its journal to the key of the claim, and replaces the old
-// entry by the fence. If the fence exists, Inherit returns immediately. Inherit may be repeated
-// after an interruption: nothing is projected under the new key before the fence exists.
+// Inherit takes the lease of older projectors of a stream permanently. Inherit waits until the
+// old lease is free, and copies its epoch and journal to the key of the claim. The fence then
+// replaces the old entry. If the fence exists, Inherit returns immediately. Inherit may be
+// repeated after an interruption: nothing is projected under the new key before the fence
+// exists.
 func (c Claim) Inherit(ctx context.Context, stream string) error {
 	fenced, err := IsFenced(ctx, c.KV, stream)
 	if err != nil || fenced {

@@ -76,10 +76,10 @@ type Claim struct {
 	Failed func(step string, err error) // receives failed attempts that will be repeated
 }
 
-// Acquire waits until the lease is released or expired, and takes it with the next epoch. It
-// takes an entry of the same owner immediately, because only one process can hold an owner's
-// data folder. Acquire waits for a server that does not answer. The returned context ends with
-// [ErrLost] when the lease is lost.
+// Acquire waits until the lease is released or expired, and takes it with the next epoch.
+// Acquire takes an entry of the same owner immediately, because only one process can hold an
+// owner's data folder. Acquire waits for a server that does not answer. The returned context
+// ends with [ErrLost] when the lease is lost.
 func (c Claim) Acquire(ctx context.Context) (*Lease, context.Context, error) {
 	l := &Lease{Claim: c, mu: make(slowMutex, 1), done: make(chan struct{})}
 	if err := l.await(ctx); err != nil {

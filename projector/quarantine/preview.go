@@ -13,10 +13,10 @@ import (
 )
 
 // Preview calls visit for each message that older rules accepted and the newest rules would
-// quarantine. Preview visits the messages in the order of each stream and stops at the first error.
-// Preview checks each message alone, and does not detect conflicts of ids and withheld values. It
-// changes nothing. A refusal has the tenant of the subject. A nil log discards the messages.
-// told is as in [streamio.AwaitCommit].
+// quarantine. Preview visits the messages in the order of each stream and stops at the first
+// error. Preview checks each message separately, and does not detect conflicts of ids and
+// withheld values. Preview changes nothing. A refusal has the tenant of the subject. A nil log
+// discards the messages. told is as in [streamio.AwaitCommit].
 func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

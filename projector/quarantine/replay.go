@@ -28,8 +28,8 @@ var (
 	ErrMasked = errors.New("the message's bytes are masked, because a redaction withholds a value in them: replay a fixed event with a new id and without the value")
 	// ErrNotReplayable means that the message has no subject of the stream.
 	ErrNotReplayable = errors.New("the message's subject does not belong to the stream of events: replay a fixed event")
-	// ErrOtherTenant means that a fixed event names another tenant than the message that it
-	// replaces. A replay never changes the tenant.
+	// ErrOtherTenant means that a fixed event and the replaced message have different tenants. A
+	// replay never changes the tenant.
 	ErrOtherTenant = errors.New("a replay keeps the tenant of the quarantined message")
 )
 

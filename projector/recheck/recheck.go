@@ -33,7 +33,7 @@ type Rechecker struct {
 
 // Rechecked is the result of a re-check.
 type Rechecked struct {
-	Events      uint64 // events that were read, including those of a resumed pass
+	Events      uint64 // events that were read, including events before a resumed pass
 	Found       uint64 // events that hold a withheld value
 	UnknownKeys uint64 // missing keys that redactions name
 }

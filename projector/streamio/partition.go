@@ -16,7 +16,7 @@ import (
 var ErrPartitions = errors.New("the number of partitions cannot be changed")
 
 // ReadPartitions reads the number of streams of events from the server. Errors: [ErrNoStream]
-// if there is none, or if some of several are missing.
+// if all or some of the streams are missing.
 func ReadPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
 	n, names, err := readPartitions(ctx, js)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // a new Reader. Not safe for concurrent use.
 //
 // A Reader makes a consumer and does not use the client's ordered consumer. After a reconnect
-// the ordered consumer continues by itself, even if the stream was created again or restored
-// from an older copy.
+// the ordered consumer continues, even if the stream was created again or restored from an
+// older copy.
 type Reader struct {
 	source    *Source
 	consumer  jetstream.Consumer
@@ -157,9 +157,9 @@ type Limits struct {
 	Last     uint64 // the last sequence to read; 0 means no limit
 }
 
-// ReadBatch collects messages until one of these ends the batch: a limit, a pause of the linger
-// after the first message, a new month of the stream's time, or new rules. Without messages it
-// waits at most idle and returns none.
+// ReadBatch collects messages until a limit is reached or the linger after the first message
+// has passed. A batch also ends at a new month of the stream's time and at new rules. Without
+// messages it waits at most idle and returns none.
 func (r *Reader) ReadBatch(ctx context.Context, limits Limits, idle time.Duration) ([]*Message, error) {
 	first, err := r.readFirst(ctx, idle)
 	if errors.Is(err, errNoMessage) {

@@ -23,7 +23,7 @@ type Source struct {
 	Absent      []*Message // messages that are gone from the stream, in order
 }
 
-// OpenSource opens a stream. Absent is empty. The errors include those of readRules.
+// OpenSource opens a stream. Absent is empty. The errors include the errors of readRules.
 func OpenSource(ctx context.Context, js jetstream.JetStream, name string, live CommittedRules, log *slog.Logger) (Source, error) {
 	stream, incarnation, err := OpenStream(ctx, js, name)
 	if err != nil {

@@ -37,9 +37,9 @@ func OpenStream(ctx context.Context, js jetstream.JetStream, name string) (jetst
 // ErrStreamForked means that the stream no longer holds the committed messages. The stream was
 // restored from an older copy, or changed. Nothing is written. Rebuild, or restore the right
 // stream.
-var ErrStreamForked = errors.New("stream_forked: the stream does not hold the messages that the ledger was projected from: restore the right stream, or run `ctxledger rebuild --accept` to use this one")
+var ErrStreamForked = errors.New("stream_forked: the stream lacks messages that the ledger was projected from: restore the right stream, or run `ctxledger rebuild --accept` to use this one")
 
-// ErrEventsExpired means that the stream has dropped events that were never projected.
+// ErrEventsExpired means that the stream has dropped unprojected events.
 var ErrEventsExpired = errors.New("events expired before they were projected")
 
 func Expired(first, last uint64) error {

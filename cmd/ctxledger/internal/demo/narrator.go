@@ -11,8 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// narrator is a transport that describes the facts that pass through it, because the agent
-// prints nothing.
+// narrator is a transport that describes each passing fact, because the agent prints nothing.
 type narrator struct {
 	publish.Transport
 	say    func(string, ...any)

@@ -145,7 +145,7 @@ func signature(group []Step) string {
 
 func (s Step) when() string { return s.Happened.UTC().Format("15:04:05") }
 
-// tally counts the calls of a turn by what they did with the item.
+// tally counts the calls of a turn by their step for the item.
 type tally struct {
 	turn  string
 	calls map[string]map[string]bool // by step

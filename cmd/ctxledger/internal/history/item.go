@@ -1,6 +1,6 @@
 // Package history shows the history of one item in a session. The history lists the item's
-// steps in the order of the stream, and answers in one sentence whether the model saw the item
-// in a turn.
+// steps in the order of the stream. One sentence answers whether the model saw the item in a
+// turn.
 //
 // A step is a recorded event, without inference: a selected item is not yet injected. An item
 // is in a window only if an injection or the window's item log records it. The package asks no

@@ -124,7 +124,7 @@ func handler(p Process) http.Handler {
 // Serve answers requests on a listener until the returned server is closed.
 func Serve(l net.Listener, p Process) *http.Server {
 	server := &http.Server{Handler: handler(p), ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(l) // it ends only with Close
+	go server.Serve(l) // Serve ends only with Close
 	return server
 }
 

@@ -2,8 +2,8 @@ package windowview
 
 import "slices"
 
-// list fills the changes in the order of After. Between two blocks that kept their place,
-// blocks that left precede blocks that entered.
+// list fills the changes in the order of After. Between two unmoved blocks, removed blocks
+// precede new ones.
 func (d *Difference) list(pairs []int, stays []bool) {
 	before, after := d.Before.Blocks, d.After.Blocks
 	matched := make([]bool, len(before))

@@ -36,9 +36,9 @@ type Difference struct {
 	// the part of Expected that the window before did not hold. Penalty is the rest of
 	// Expected.
 	//
-	// Recomputed is the billed value: the window of After − the tokens read from the cache. It
-	// belongs to these two windows only if Adjacent is true: Before is then the call before
-	// After in its lineage.
+	// Recomputed is the billed value: the window of After − the tokens read from the cache.
+	// Recomputed belongs to these two windows only if Adjacent is true: Before is then the call
+	// before After in the lineage.
 	FirstChanged *int64 `json:"first_changed_position"`
 	Common       *int64 `json:"common_prefix_tokens"`
 	Expected     *int64 `json:"recomputed_expected"`

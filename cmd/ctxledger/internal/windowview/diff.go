@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// marks are the signs and colours of the changes, similar to those of diff.
+// marks are the signs and colours of the changes, similar to the output of diff.
 var marks = map[string]struct {
 	sign   string
 	colour int
