@@ -13,14 +13,14 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// How the messages of a batch come makes no difference to its range and rows, and
-// what a redaction withholds counts across the cuts.
+// The order in which a batch receives its messages does not change its range and rows. A
+// redaction's values are withheld across the parts.
 func TestPartsOfABatchAreOneBatch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var messages []*streamio.Message
 	for i := range 30 {
-		e := projectortest.Event(i/2, i%3/2) // each comes twice, some with another digest
+		e := projectortest.Event(i/2, i%3/2) // each is sent twice, some with another digest
 		messages = append(messages, projectortest.At(uint64(i+1), e.Binary()))
 		if i%7 == 0 {
 			messages[i].Data = messages[i].Data[1:]
@@ -62,8 +62,8 @@ type nothingKnown struct{ store }
 
 func (nothingKnown) Lookup(context.Context, []uint64) ([]ledger.Known, error) { return nil, nil }
 
-// A redaction that is refused for its id withholds nothing, wherever the batch that
-// it is in ends: else the messages behind it would be deleted.
+// A redaction that is refused for its id withholds nothing, independently of the end of its
+// batch. Otherwise later messages would be deleted.
 func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 	t.Parallel()
 	const other = "another value"

@@ -14,15 +14,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// unreadable is a stream whose server fails to read any message, and says what it then
-// says: that there is none.
+// unreadable is a stream whose server fails to read every message and reports each as missing.
 type unreadable struct{ jetstream.Stream }
 
 func (unreadable) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
 	return nil, jetstream.ErrMsgNotFound
 }
 
-// unreadableStreams has only such streams.
+// unreadableStreams contains only unreadable streams.
 type unreadableStreams struct{ jetstream.JetStream }
 
 func (j unreadableStreams) Stream(ctx context.Context, name string) (jetstream.Stream, error) {

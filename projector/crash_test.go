@@ -19,7 +19,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// killed runs a child until it kills itself.
+// killed runs a child process until it kills itself.
 func (f *fixture) killed(env ...string) {
 	f.t.Helper()
 	if err := f.child(env...).Run(); exitCode(err) != -1 {
@@ -32,7 +32,7 @@ var (
 	pointsOfABatch   = []string{pointBuilt, pointUnmoved, pointJournalled, pointQuarantined, pointWritten, pointCommitted, pointDeleted}
 )
 
-// TestKilledOnce is what the short form of the tests has of the fault matrix.
+// TestKilledOnce is the short form of the fault matrix.
 func TestKilledOnce(t *testing.T) {
 	t.Parallel()
 	embeddedtest.Smoke(t)
@@ -45,7 +45,7 @@ func TestKilledOnce(t *testing.T) {
 	f.exact("FINAL")
 }
 
-// Killed in the second batch, and again at once where that one is finished.
+// The child is killed in the second batch, and again right after that batch is finished.
 func killedInABatch(t *testing.T) {
 	for _, point := range pointsOfABatch {
 		t.Run(point, func(t *testing.T) {
@@ -53,17 +53,17 @@ func killedInABatch(t *testing.T) {
 			r := newRig(t)
 			r.publishMix(0, 90)
 			r.killed(childPoint+"="+point, childVisit+"=2")
-			if point != pointUnmoved { // which a range that is finished does not come to
+			if point != pointUnmoved { // a range that is finished does not reach this point
 				r.killed(childPoint+"="+point, childVisit+"=1")
 			}
-			r.publishMix(1000, 10) // the next batch would be cut elsewhere
+			r.publishMix(1000, 10) // so that the next batch would have another cut
 			r.project()
 			r.faultless()
 		})
 	}
 }
 
-// Each start after a crash is killed one state further than the one before.
+// Each start after a crash is killed one state later than the start before.
 func killedInRecovery(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 90)
@@ -75,7 +75,8 @@ func killedInRecovery(t *testing.T) {
 	r.faultless()
 }
 
-// Killed when the server has a part of an insert: of its text, or of its rows.
+// The projector is killed when the server has a part of an insert: a part of its text, or of
+// its rows.
 func killedMidSend(t *testing.T) {
 	random := seeded(t)
 	r := newRig(t)
@@ -83,7 +84,7 @@ func killedMidSend(t *testing.T) {
 		r.publishMix(1000*round, 60)
 		table := []string{"events", "log_items", "quarantine", "duplicates", "commits"}[round%5]
 		held := r.holdRows(table, random.IntN(40))
-		if random.IntN(3) == 0 { // or the statement, before its end
+		if random.IntN(3) == 0 { // or of the statement, before its end
 			held = r.toLedger.requests.holdAfter("INSERT INTO "+table, random.IntN(40))
 		}
 		cmd := r.child()
@@ -97,8 +98,8 @@ func killedMidSend(t *testing.T) {
 	r.faultless()
 }
 
-// Killed when the server has taken rows, or the row of commits, and before its
-// reply is there.
+// The projector is killed after the server has accepted rows, or the row of commits, and before
+// the reply arrives.
 func killedBeforeTheReply(t *testing.T) {
 	r := newRig(t)
 	for round := range times(4, 40) {
@@ -117,8 +118,8 @@ func killedBeforeTheReply(t *testing.T) {
 	r.faultless()
 }
 
-// testPatience is how long a test waits for what should be there long before, so that
-// what never comes fails the test that waits for it and not all of them.
+// testPatience is the time limit of a test's wait. It is long enough that only an event that
+// never happens exceeds it.
 const testPatience = 4 * time.Minute
 
 func await[T any](t testing.TB, what <-chan T, name string) (got T) {
@@ -131,7 +132,7 @@ func await[T any](t testing.TB, what <-chan T, name string) (got T) {
 	return got
 }
 
-// Killed and started again, at random moments, while more is published.
+// The projector is killed and started again at random moments, while messages are published.
 func killedAtRandomMoments(t *testing.T) {
 	random := seeded(t)
 	r := newRig(t)
@@ -142,7 +143,7 @@ func killedAtRandomMoments(t *testing.T) {
 		commits := r.count("SELECT count() FROM commits")
 		cmd := r.child(childFollow + "=1")
 		r.must(cmd.Start())
-		if round%2 == 0 { // while it starts and recovers, or while it goes on
+		if round%2 == 0 { // during start and recovery, or during projection
 			r.await("the child commits", func() bool { return r.count("SELECT count() FROM commits") > commits })
 		}
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
@@ -157,8 +158,8 @@ func killedAtRandomMoments(t *testing.T) {
 	r.faultless()
 }
 
-// A projector that stops for longer than the lease lasts, in the middle of a
-// batch, wakes up to find that another has taken over.
+// A projector stops in the middle of a batch, for longer than the lease lasts. When it wakes,
+// another projector has taken over.
 func stoppedPastItsLease(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 200)
@@ -185,7 +186,7 @@ func stoppedPastItsLease(t *testing.T) {
 	r.faultless()
 }
 
-// epochsInOrder makes sure that no writer committed after its successor had.
+// epochsInOrder checks that no writer committed after its successor.
 func (f *fixture) epochsInOrder() {
 	f.t.Helper()
 	if n := f.count("SELECT count() FROM commits c JOIN commits d ON c.last_seq > d.last_seq WHERE c.epoch < d.epoch"); n != 0 {
@@ -193,8 +194,8 @@ func (f *fixture) epochsInOrder() {
 	}
 }
 
-// The same with an insert on its way: its bytes reach the server only when
-// another projector has finished the range and gone on.
+// The projector stops during an insert. The bytes of the insert reach the server after another
+// projector has finished the range and continued.
 func stoppedMidSend(t *testing.T) {
 	for _, table := range []string{"events", "log_items", "commits"} {
 		t.Run(table, func(t *testing.T) {
@@ -232,7 +233,7 @@ func twoAtOnce(t *testing.T) {
 	for round := range 3 {
 		f.publishMix(round*1000, 60)
 		f.awaitLevel()
-		f.must(stops[round]()) // whoever holds it; the rest go on
+		f.must(stops[round]()) // the holder of the lease may be any of them; the other projectors continue
 	}
 	f.epochsInOrder()
 	f.faultless()

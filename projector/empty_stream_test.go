@@ -15,10 +15,9 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
-// emptyStream makes a stream, of a configuration as the JetStream API has it, by
-// restoring an empty one, and returns a function that stores a message in it as of
-// a time of the test's choosing: the one thing of a real server that a test cannot
-// have by waiting. Times must not go back.
+// emptyStream makes a stream by restoring an empty one. The configuration has the form of the
+// JetStream API. The returned function stores a message with a chosen time, which a real server
+// does not offer. Times must not go back.
 func emptyStream(tb testing.TB, s *embeddedtest.Servers, config []byte) (store func(subject string, header map[string][]string, data []byte, at time.Time)) {
 	tb.Helper()
 	var c server.StreamConfig
@@ -51,8 +50,8 @@ func emptyStream(tb testing.TB, s *embeddedtest.Servers, config []byte) (store f
 	}
 }
 
-// snapshotOf returns what the server takes for a snapshot that has one file: a tar
-// archive in one frame of Snappy, which need not be compressed.
+// snapshotOf returns a snapshot with one file in the server's format: a tar archive in one
+// frame of Snappy, uncompressed.
 func snapshotOf(tb testing.TB, name string, content []byte) []byte {
 	tb.Helper()
 	var archive bytes.Buffer

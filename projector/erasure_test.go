@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	erasedSubject = "user-812" // that of the golden events
+	erasedSubject = "user-812" // the data subject of the golden events
 	erasedContent = "has lived in Rotterdam since 1987"
 )
 
@@ -32,9 +32,9 @@ func of(subject string, id int, content string) *schema.Event {
 	return e
 }
 
-// publishSubject publishes what a stream may hold of a data subject, among other
-// things: events of every type, repeats, conflicts, and quarantined messages of all kinds.
-// It returns how many events, repeats and quarantined messages are the subject's.
+// publishSubject publishes messages of a data subject and others: events of every type,
+// repeats, conflicts, and quarantined messages of all kinds. It returns the subject's numbers
+// of events, repeats and quarantined messages.
 func (f *fixture) publishSubject() (want erasure.Erasable) {
 	f.t.Helper()
 	refused := func(e *schema.Event) schema.Message {
@@ -87,7 +87,7 @@ func (f *fixture) erasure() erasure.Erasure {
 	return erasure.Erasure{JetStream: f.js, Ledger: f.ledger, Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
 }
 
-// untouched is what an erasure leaves, in tables and streams.
+// untouched returns the rows and messages that an erasure must leave.
 func (f *fixture) untouched() (rows uint64, messages []string) {
 	f.t.Helper()
 	rows = f.count("SELECT count() FROM recorded_events WHERE (resource_id != 'user-812' OR event_type = 'context.redaction.applied') AND event_type != 'context.erasure.applied'")
@@ -168,7 +168,7 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-// TestErasureCutOff ends an erasure after each of its steps, and runs it again.
+// TestErasureCutOff interrupts an erasure after each of its steps, and runs it again.
 func TestErasureCutOff(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -187,9 +187,9 @@ func TestErasureCutOff(t *testing.T) {
 		if _, err := e.Run(ctx); err == nil || context.Cause(ctx) != crash {
 			t.Fatalf("%s: %v", point, err)
 		}
-		f.must(f.run(f.guarded(new(logbook)))) // whatever is left, a projector can start on it
+		f.must(f.run(f.guarded(new(logbook)))) // a projector can start at every intermediate state
 	}
-	// Within the deletion of rows: all but those of events.
+	// The deletion of rows is interrupted: only the rows of events remain.
 	f.must(f.sql.Exec(t.Context(), `ALTER TABLE items DELETE WHERE (incarnation, stream_seq) IN
 		(SELECT incarnation, stream_seq FROM events WHERE resource_id = ?) SETTINGS mutations_sync = 1`, erasedSubject))
 	done, err := f.erasure().Run(t.Context())
@@ -209,9 +209,8 @@ func TestErasureCutOff(t *testing.T) {
 	}
 }
 
-// TestErasedContentCannotBeGuessed has somebody who knows the event to the last byte
-// look for a trace of it in all that is left. Each event was a commit of its own, so
-// that the digest of its range was one of nothing else.
+// TestErasedContentCannotBeGuessed searches for a trace of a known event in all remaining data.
+// Each event was a separate commit, so the digest of the range covers only that event.
 func TestErasedContentCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -233,7 +232,7 @@ func TestErasedContentCannotBeGuessed(t *testing.T) {
 	f.must(err)
 	salt := proof.NewSalter(ring.Secret).Salt(victim.Tenant, victim.SessionID, victim.Source, victim.ID)
 
-	// What can be computed of the content without a secret.
+	// The values that can be computed from the content without a secret.
 	secret, err := proof.SecretOf(make([]byte, 32))
 	f.must(err)
 	guessed := proof.NewSalter(secret).Salt(victim.Tenant, victim.SessionID, victim.Source, victim.ID)
@@ -254,13 +253,13 @@ func TestErasedContentCannotBeGuessed(t *testing.T) {
 	if n := f.traces(guesses...); n != 0 {
 		t.Errorf("%d traces of the content are left", n)
 	}
-	leaf := proof.Leaf(victim, salt) // with the salt, all is known
+	leaf := proof.Leaf(victim, salt) // the salt makes the leaf computable
 	if n := f.traces(string(leaf[:])); n == 0 {
 		t.Error("the leaf is gone, too")
 	}
 }
 
-// traces counts the rows and messages in which one of the texts is.
+// traces counts the rows and messages that hold one of the texts.
 func (f *fixture) traces(texts ...string) (n uint64) {
 	f.t.Helper()
 	var needles []string
@@ -304,8 +303,8 @@ func TestErasureNeedsAProjector(t *testing.T) {
 	f.nowhere("", erasedContent)
 }
 
-// TestErasedItemReadsExpired: what refers to the item finds it, without content, whether
-// it was erased by its own id or as a data subject's.
+// TestErasedItemReadsExpired: references to the item find it without content. The item was
+// erased by its own id or as an item of a data subject.
 func TestErasedItemReadsExpired(t *testing.T) {
 	t.Parallel()
 	for _, subject := range []string{"item:note-1", erasedSubject} {

@@ -54,8 +54,8 @@ func poisonAmongGood(t *testing.T) {
 	f.faultless()
 }
 
-// A publisher that was not told sends a message again: while the stream knows
-// its id, and when it has forgotten it.
+// A publisher without a reply sends a message again: while the stream knows its id, and after
+// the stream has forgotten it.
 func publisherRetries(t *testing.T) {
 	f := newFixture(t)
 	config := f.stream().CachedInfo().Config
@@ -102,8 +102,7 @@ func publisherRetries(t *testing.T) {
 	f.faultless()
 }
 
-// timeless replaces the stream by an empty one in which messages can be stored as
-// of any time.
+// timeless replaces the stream by an empty one that can store messages with any time.
 func (f *fixture) timeless() (store func(subject string, header map[string][]string, data []byte, at time.Time)) {
 	f.t.Helper()
 	config, err := json.Marshal(f.stream().CachedInfo().Config)
@@ -112,8 +111,8 @@ func (f *fixture) timeless() (store func(subject string, header map[string][]str
 	return emptyStream(f.t, f.servers, config)
 }
 
-// Messages around midnight and around the end of a month, by the stream's time:
-// no insert spans two months, whoever cuts the batches and is killed at it.
+// Messages are around midnight and around the end of a month, by the stream's time. No insert
+// spans two months, with any cut of the batches and after kills.
 func boundaries(t *testing.T) {
 	r := newRig(t)
 	store := r.timeless()
@@ -123,7 +122,7 @@ func boundaries(t *testing.T) {
 		for i := range 40 {
 			m := projectortest.Event(id, 0).Binary()
 			if id%10 == 7 {
-				m = projectortest.Event(id-30, 0).Binary() // again, of the day before
+				m = projectortest.Event(id-30, 0).Binary() // a repeat of an event of the day before
 			}
 			if id%10 == 9 {
 				m.Data = m.Data[:1]
@@ -132,7 +131,7 @@ func boundaries(t *testing.T) {
 			id++
 		}
 	}
-	r.publishMix(1000, 20) // and this month's
+	r.publishMix(1000, 20) // events of this month
 	r.killed(childPoint+"="+pointWritten, childVisit+"=3")
 	r.killed(childPoint+"="+pointJournalled, childVisit+"=2")
 	p := r.projector()
@@ -150,9 +149,9 @@ func boundaries(t *testing.T) {
 	r.faultless()
 }
 
-// The tables are of an older version, and events wait. Whoever projects before
-// the migration is refused and gives no event up; the migration is run twice at
-// once, beside a projector that is started over and over.
+// The tables are of an older version, and events wait. A projector before the migration is
+// refused and loses no event. Two migrations run at the same time, while a projector is started
+// repeatedly.
 func migratedWithABacklog(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 150)

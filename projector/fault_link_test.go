@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// A link is a TCP connection that a test can harm: a proxy between a client and
-// a real server. What it does to bytes holds for each direction by itself, for
-// connections that stand and for new ones.
+// A link is a TCP connection that a test can disturb. It is a proxy between a client and a real
+// server. Disturbances apply to one direction, for existing and new connections.
 type link struct {
 	listener net.Listener
 	to       string
@@ -27,21 +26,21 @@ type link struct {
 // lane is one direction of a link.
 type lane struct {
 	mu    sync.Mutex
-	shut  chan struct{} // closed when bytes may pass again; nil while they may
+	shut  chan struct{} // closed when bytes may pass again; nil while they pass
 	delay time.Duration // of every chunk
-	chunk int           // the most bytes of one; 0 is no limit
+	chunk int           // the largest number of bytes in one chunk; 0 means no limit
 	trap  *trap
 }
 
-// trap shuts the lane when more than some bytes behind a pattern come.
+// trap shuts the lane after a pattern and a number of bytes.
 type trap struct {
 	pattern []byte
 	behind  int
 	sprung  chan struct{}
 }
 
-// newLink makes a link to the server of an address, and returns that address
-// with the link's own in it.
+// newLink makes a link to the server of an address. It returns the address with the link's
+// port.
 func newLink(t testing.TB, address string) (*link, string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -108,11 +107,11 @@ func reset(c *net.TCPConn) {
 	_ = c.Close()
 }
 
-// copy passes bytes on until one end is gone.
+// copy forwards bytes until one end is closed.
 func (l *lane) copy(to, from *net.TCPConn, over <-chan struct{}) {
 	buffer := make([]byte, 32<<10)
-	var tail []byte // of the bytes before, which a pattern may begin in
-	left := -1      // bytes to pass before the trap springs; -1 before its pattern
+	var tail []byte // the end of the earlier bytes, in which a pattern may begin
+	left := -1      // bytes to pass before the trap shuts; -1 before the pattern
 	for {
 		delay, limit, _ := l.rules()
 		if limit == 0 {
@@ -182,7 +181,7 @@ func (l *lane) spring(set *trap) {
 	}
 }
 
-// close keeps bytes back from now on.
+// close blocks bytes from now on.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,7 +190,7 @@ func (l *lane) close() {
 	}
 }
 
-// open lets bytes pass, those that were kept back first.
+// open lets bytes pass, the blocked ones first.
 func (l *lane) open() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,15 +201,15 @@ func (l *lane) open() {
 	}
 }
 
-// slow has every chunk of at most that many bytes wait; 0 is as fast as it goes.
+// slow delays every chunk, which has at most that many bytes. 0 means no delay.
 func (l *lane) slow(delay time.Duration, chunk int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.delay, l.chunk = delay, chunk
 }
 
-// holdAfter keeps bytes back that come after the pattern and that many bytes
-// behind it on one connection. The channel is closed when that happens.
+// holdAfter blocks the bytes after the pattern and a number of further bytes on one connection.
+// The channel is closed when that happens.
 func (l *lane) holdAfter(pattern string, behind int) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,10 +217,10 @@ func (l *lane) holdAfter(pattern string, behind int) <-chan struct{} {
 	return l.trap.sprung
 }
 
-// freeze leaves every connection standing, new ones too, and lets nothing pass.
+// freeze blocks all data of old and new connections without closing them.
 func (l *link) freeze() { l.requests.close(); l.replies.close() }
 
-// reset tears every connection that stands.
+// reset closes every existing connection.
 func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,8 +229,8 @@ func (l *link) reset() {
 	}
 }
 
-// mend tears the connections that stand, as what they were kept back from them
-// is worth nothing any more, and lets new ones be.
+// mend closes the existing connections, whose blocked bytes are lost, and lets new connections
+// pass.
 func (l *link) mend() {
 	l.reset()
 	l.requests.open()

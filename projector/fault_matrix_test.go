@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A fault of the matrix: what is done to real servers under a projector, after
-// which the oracle finds nothing; see FAULTS.md.
+// A fault of the matrix is a disturbance of real servers under a projector. The oracle must
+// find no error after it; see FAULTS.md.
 type fault struct {
 	name string
 	test func(t *testing.T)
@@ -51,7 +51,7 @@ var faults = []fault{
 	{"migration with a backlog", migratedWithABacklog},
 }
 
-// TestFaultMatrix does every fault, each with servers or a database of its own.
+// TestFaultMatrix injects every fault, with separate servers or a separate database.
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
 	for _, f := range faults {

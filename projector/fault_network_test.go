@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The server has taken the rows, and the reply never comes: of an insert into a
-// table, and of the row of commits.
+// The server has accepted the rows, and the reply is lost: for an insert into a table, and for
+// the row of commits.
 func replyLostAfterTheCommit(t *testing.T) {
 	for _, table := range []string{"events", "log_items", "commits"} {
 		t.Run(table, func(t *testing.T) {
@@ -40,13 +40,13 @@ func replyLostAfterTheCommit(t *testing.T) {
 	}
 }
 
-// The bucket has taken a change of the lease entry, and the reply never comes.
+// The bucket has accepted a change of the lease entry, and the reply is lost.
 func replyOfTheJournalLost(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 25)
 	r.project()
 	p := r.linkedProjector()
-	p.config.Timing.Heartbeat = time.Hour // a change of its own would wait for its reply and hold up the journal's
+	p.config.Timing.Heartbeat = time.Hour // a heartbeat would wait for its reply and delay the journal
 	point := make(chan bool)
 	p.config.Steps = atEach(func(at string) {
 		if at == pointUnmoved {
@@ -99,9 +99,9 @@ func slowLinks(t *testing.T) {
 	}
 }
 
-// The other end is gone without a word: connections stand, new ones too, and
-// nothing comes. It goes on when the link is mended, for NATS with a standby
-// that has taken over meanwhile.
+// The other end stops answering. Existing and new connections stay open, and no data arrives.
+// The projector continues after the link is restored, for NATS with a standby that has taken
+// over.
 func halfOpenLinks(t *testing.T) {
 	for _, side := range []string{"NATS", "ClickHouse"} {
 		t.Run(side, func(t *testing.T) {
@@ -136,7 +136,7 @@ func halfOpenLinks(t *testing.T) {
 	}
 }
 
-// Connections of both sides are torn at random moments, under load.
+// Connections of both sides are reset at random moments, under load.
 func resetLinks(t *testing.T) {
 	random := seeded(t)
 	r := newRig(t)

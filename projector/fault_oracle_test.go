@@ -11,23 +11,22 @@ import (
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
-// A stretch is a range that lost its journal or its tokens: base tables may hold
-// its rows twice, views may not.
+// A stretch is a range that lost its journal or its tokens. Base tables may hold its rows
+// twice, views must not.
 type stretch struct{ first, last uint64 }
 
-// faultless is the oracle of the fault matrix, called when the ledger is level
-// and no projector runs. It asks whether
+// faultless is the oracle of the fault matrix. Call it when the ledger is level and no
+// projector runs. It checks these conditions:
 //
-//   - the stream has every message that it has acknowledged to a publisher,
-//   - events, duplicates and quarantine together have every message of the stream
-//     once, as the order of the stream decides, and no other,
-//   - the views show the same,
-//   - every row of every table is what projecting the stream again into empty
-//     tables gives, and none is missing,
-//   - the log has the leaves of the events and of nothing else, in their order, and
-//     its root is that of the last commit and of every signed head,
-//   - no base table has a row twice, read without FINAL, but in the stretches,
-//   - the quarantine stream has a copy of everything that was refused.
+//   - The stream has every message that it acknowledged to a publisher.
+//   - events, duplicates and quarantine together have every message of the stream once, in the
+//     stream's order, and no other message.
+//   - The views show the same messages.
+//   - A second projection of the stream into empty tables gives the same rows in every table.
+//   - The transparency log has exactly the leaves of the events, in order. Its root is in the
+//     last commit and in every signed head.
+//   - No base table has a repeated row without FINAL, except in the stretches.
+//   - The quarantine stream has a copy of every refused message.
 func (f *fixture) faultless(doubled ...stretch) {
 	f.t.Helper()
 	f.flush()
@@ -56,7 +55,7 @@ func (f *fixture) faultless(doubled ...stretch) {
 	}
 }
 
-// views holds what the views show of each message against its outcome.
+// views compares the views with the outcome of each message.
 func (f *fixture) views(want map[uint64]string) {
 	f.t.Helper()
 	seqs := make(map[string][]uint64)
@@ -76,8 +75,8 @@ func (f *fixture) views(want map[uint64]string) {
 	}
 }
 
-// sameAgain projects the stream into tables beside the live ones and compares
-// the two row for row, as every view reads them.
+// sameAgain projects the stream into a second set of tables. It compares both sets row for row,
+// as every view reads them.
 func (f *fixture) sameAgain() {
 	f.t.Helper()
 	done, err := rebuild.Rebuild{JetStream: f.js, Projector: ForRebuild, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, Timing: quickTiming, BatchMessages: 1000}.Run(f.t.Context())
@@ -86,7 +85,7 @@ func (f *fixture) sameAgain() {
 	}
 }
 
-// single finds rows that base tables have twice outside of the stretches.
+// single finds repeated rows of base tables outside of the stretches.
 func (f *fixture) single(doubled []stretch) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), `SELECT c.table FROM system.columns c JOIN system.tables t ON c.database = t.database AND c.table = t.name

@@ -13,20 +13,20 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// publisher publishes as a careful one does: the same message under the same id
-// until the stream has acknowledged it.
-// Until it is stopped, the fixture must not publish or flush.
+// publisher publishes like a careful producer: it repeats a message under the same id until the
+// stream has acknowledged it. The fixture must not publish or flush before the publisher is
+// stopped.
 type publisher struct {
 	r       *rig
 	js      jetstream.JetStream
 	done    sync.WaitGroup
 	end     chan struct{}
-	retries int           // once it is stopped
-	stored  atomic.Uint64 // acknowledged
-	failing atomic.Uint64 // tries since the last acknowledgement
+	retries int           // set after the stop
+	stored  atomic.Uint64 // acknowledged messages
+	failing atomic.Uint64 // attempts since the last acknowledgement
 }
 
-// publishing publishes through the link until stop is called, whatever fails.
+// publishing publishes through the link until stop is called, and continues after errors.
 func (r *rig) publishing(first int) *publisher {
 	r.t.Helper()
 	nc, err := nats.Connect(r.through.nats, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.IgnoreDiscoveredServers(),
@@ -69,13 +69,13 @@ func (p *publisher) publish(m schema.Message, id int) {
 		p.failing.Add(1)
 		select {
 		case <-p.end:
-			return // and nobody was told that it is stored
+			return // no publisher received an acknowledgement
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// stop ends the publisher, after which the fixture may be used again.
+// stop ends the publisher. Afterwards the fixture may publish again.
 func (p *publisher) stop() {
 	close(p.end)
 	p.done.Wait()

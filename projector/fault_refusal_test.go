@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
-// refusing follows with a projector that counts what it is refused for. Its
-// connection is another user's, where one is named.
+// refusing runs a projector that counts the refusals of the server. Its connection belongs to
+// another user if one is given.
 func (r *rig) refusing(user string) (refused func(code string) float64, stop func() error) {
 	r.t.Helper()
 	p, read := r.measured()
@@ -48,8 +48,8 @@ func tooManyParts(t *testing.T) {
 	r.faultless()
 }
 
-// What the server says no to without an event being at fault, one after the
-// other, to a user who is not the test's own.
+// The server refuses requests of a separate user for several reasons, without a fault in an
+// event.
 func refusedByTheServer(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	user := func(password, profile, quota string) string {
@@ -85,8 +85,8 @@ func refusedByTheServer(t *testing.T) {
 	r.faultless()
 }
 
-// smallDisk mounts a disk of some megabytes for a test, which is skipped where
-// that is not allowed, and fails there in CI.
+// smallDisk mounts a disk of some megabytes for a test. If mounting is not allowed, the test is
+// skipped, or fails in CI.
 func smallDisk(t *testing.T, megabytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func smallDisk(t *testing.T, megabytes int) string {
 	return dir
 }
 
-// fill leaves no room on the disk of a folder; what it returns gives it back.
+// fill fills the disk of a folder. The returned function frees the room.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
@@ -158,8 +158,8 @@ func clickhouseDiskFull(t *testing.T) {
 	r.faultless()
 }
 
-// NATS finds no room. What it did not acknowledge it need not have; its owner
-// makes room and starts it again.
+// The disk of NATS is full. NATS need not have messages without an acknowledgement. The
+// operator frees room and starts NATS again.
 func natsDiskFull(t *testing.T) {
 	dir := smallDisk(t, 64)
 	n, s := startNATSProcess(t, dir), newFixture(t).servers

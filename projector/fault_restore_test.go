@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// forget removes what the server remembers of tokens; it must be stopped.
+// forget removes the server's log of tokens. The server must be stopped.
 func (r *rig) forget(folders map[string]string) {
 	r.t.Helper()
 	for _, folder := range folders {
@@ -25,7 +25,7 @@ func (r *rig) forget(folders map[string]string) {
 	}
 }
 
-// folders returns where the tables that every batch has rows in have their files.
+// folders returns the folders of the tables that get rows from every batch.
 func (r *rig) folders() map[string]string {
 	r.t.Helper()
 	folders := make(map[string]string)
@@ -35,8 +35,7 @@ func (r *rig) folders() map[string]string {
 	return folders
 }
 
-// Rows of a range are there and its row of commits is not, and the server has
-// forgotten every token.
+// Rows of a range exist without a row of commits, and the server has forgotten every token.
 func tokenLogDeleted(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	r.publishMix(0, 90)
@@ -49,7 +48,7 @@ func tokenLogDeleted(t *testing.T) {
 	r.project()
 	r.faultless()
 
-	// And once more under a projector that runs, to which the reply is lost.
+	// The same is done under a running projector, which does not receive the reply.
 	_, stop := r.followed()
 	r.publishMix(1000, 40)
 	r.catchUp()
@@ -67,7 +66,7 @@ func tokenLogDeleted(t *testing.T) {
 	r.faultless()
 }
 
-// The same, with tokens that others have pushed out of the server's memory.
+// The same is done with tokens that other tokens have displaced from the server's memory.
 func tokenWindowExhausted(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	r.publishMix(0, 90)
@@ -87,8 +86,8 @@ func tokenWindowExhausted(t *testing.T) {
 	r.faultless()
 }
 
-// All of ClickHouse comes back as it was before, under a projector that runs and
-// for one that starts.
+// The whole of ClickHouse is restored from an older copy, under a running projector and before
+// a start.
 func clickhouseRestored(t *testing.T) {
 	for name, running := range map[string]bool{"under a projector": true, "before a start": false} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +124,7 @@ func clickhouseRestored(t *testing.T) {
 	}
 }
 
-// One table comes back as it was before, with what it remembered of tokens.
+// One table is restored from an older copy, with its log of tokens.
 func tableRestored(t *testing.T) {
 	for _, table := range []string{"events", "log_items", "quarantine", "duplicates", "commits"} {
 		t.Run(table, func(t *testing.T) {
@@ -150,15 +149,15 @@ func tableRestored(t *testing.T) {
 			}
 			r.publishMix(2000, 15)
 			p := r.projector()
-			p.config.BatchMessages = 33 // other cuts
+			p.config.BatchMessages = 33 // another cut
 			r.must(r.run(p))
 			r.faultless()
 		})
 	}
 }
 
-// The stream comes back as it was before. What was projected since is not in it,
-// so nothing is written until the right one is back.
+// The stream is restored from an older copy, without the messages that were projected since.
+// Nothing is written until the right stream is restored.
 func streamRestored(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	data := filepath.Join(r.nats.dir, "nats")
@@ -187,7 +186,7 @@ func streamRestored(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	r.refuses(streamio.ErrStreamForked, "it ends at 60, below the checkpoint 120")
-	r.publishMix(5000, 90) // and now it is longer
+	r.publishMix(5000, 90) // now the copy is longer
 	r.refuses(streamio.ErrStreamForked, "differ from the committed ones")
 
 	exchange(filepath.Join(t.TempDir(), "wrong"), right)
@@ -197,8 +196,8 @@ func streamRestored(t *testing.T) {
 	r.faultless()
 }
 
-// The entry of the lease, which is the journal too, is gone: under its holder,
-// and after a crash in the middle of a range, which is then cut otherwise.
+// The lease entry, which is also the journal, is lost: under its holder, and after a crash in a
+// range that then gets another cut.
 func leaseEntryLost(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 100)
@@ -225,7 +224,7 @@ func leaseEntryLost(t *testing.T) {
 	r.faultless(stretch{last + 21, last + 40})
 }
 
-// The stream loses messages that were never projected.
+// The stream loses unprojected messages.
 func purgedAhead(t *testing.T) {
 	r := newRig(t)
 	r.publishMix(0, 30)

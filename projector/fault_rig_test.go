@@ -28,10 +28,10 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
-// long says whether the long form of the fault matrix runs: see FAULTS.md.
+// long reports whether the long form of the fault matrix runs: see FAULTS.md.
 var long = os.Getenv("CTXLEDGER_FAULTS") == "long"
 
-// times is a number of the short form, or of the long one.
+// times returns the number for the short or the long form.
 func times(short, inLong int) int {
 	if long {
 		return inLong
@@ -39,8 +39,8 @@ func times(short, inLong int) int {
 	return short
 }
 
-// seeded returns a source of random moments. Its seed is printed; the variable
-// CTXLEDGER_FAULT_SEED sets it.
+// seeded returns a source of random moments, and prints its seed. The variable
+// CTXLEDGER_FAULT_SEED sets the seed.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -51,17 +51,16 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// A rig is a fixture whose servers a test may harm. The projector goes to both
-// of them through links; the fixture's own connections, by which the test
-// publishes and looks, go straight.
+// A rig is a fixture with servers that a test may disturb. The projector reaches both servers
+// through links. The fixture's own connections, which publish and read, are direct.
 type rig struct {
 	*fixture
-	nats             *natsProcess // nil where the test has no need to kill it
+	nats             *natsProcess // nil if the test does not kill it
 	clickhouse       *clickhouseServer
 	toNATS, toLedger *link
 }
 
-// newRig makes a rig of the servers that the tests share.
+// newRig makes a rig with the shared servers of the tests.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	needsServers(t)
@@ -69,8 +68,7 @@ func newRig(t testing.TB) *rig {
 	return linked(newFixtureOn(t, s.NATSURL(), s))
 }
 
-// newRigOfItsOwn makes a rig with a NATS in a process of its own and a ClickHouse
-// that nobody else uses.
+// newRigOfItsOwn makes a rig with a NATS in a separate process and a separate ClickHouse.
 func newRigOfItsOwn(t testing.TB) *rig {
 	t.Helper()
 	needsServers(t)
@@ -80,12 +78,12 @@ func newRigOfItsOwn(t testing.TB) *rig {
 	return r
 }
 
-// migratedFolder returns a copy of the folder of a server that has the tables.
+// migratedFolder returns a copy of the data folder of a server with the tables.
 func migratedFolder(t testing.TB) string {
 	t.Helper()
 	folder := madeFolder()
 	if folder == "" {
-		return t.TempDir() // the server that is started on it says what is wrong
+		return t.TempDir() // the server that starts on it reports the error
 	}
 	to := t.TempDir()
 	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
@@ -127,11 +125,11 @@ func linked(f *fixture) *rig {
 	return r
 }
 
-// addresses are where a projector finds its servers.
+// addresses are the addresses of the servers for a projector.
 type addresses struct{ nats, clickhouse string }
 
-// linkedProjector returns a projector with connections of its own, through the
-// links, that sees within seconds that a connection is dead.
+// linkedProjector returns a projector with separate connections through the links. It detects a
+// dead connection within seconds.
 func (r *rig) linkedProjector() *Projector {
 	r.t.Helper()
 	nc, err := nats.Connect(r.through.nats, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.IgnoreDiscoveredServers(),
@@ -148,15 +146,15 @@ func (r *rig) linkedProjector() *Projector {
 	return p
 }
 
-// natsProcess is a NATS server in a process of its own, so that it can be killed,
-// always at the same address and on the same folder.
+// natsProcess is a NATS server in a separate process that a test can kill. Its address and
+// folder do not change.
 type natsProcess struct {
 	t    testing.TB
 	dir  string
 	url  string
 	port string
 	cmd  *exec.Cmd
-	in   io.Closer // its standard input: closing it ends the server in order
+	in   io.Closer // its standard input: closing it stops the server
 }
 
 func startNATSProcess(t testing.TB, dir string) *natsProcess {
@@ -195,20 +193,20 @@ func (n *natsProcess) start() {
 	n.port = u.Port()
 }
 
-// kill ends the server with kill -9.
+// kill kills the server with kill -9.
 func (n *natsProcess) kill() {
 	n.cmd.Process.Kill()
 	n.cmd.Wait()
 }
 
-// stop ends the server in order.
+// stop stops the server regularly.
 func (n *natsProcess) stop() {
 	n.in.Close()
 	n.cmd.Wait()
 }
 
-// serveNATS is the child that runs NATS until its standard input ends, which the
-// end of this process does, too.
+// serveNATS is the child process that runs NATS until its standard input ends. The end of this
+// process also ends that input.
 func serveNATS(dir string) int {
 	c := embedded.DefaultConfig(dir)
 	c.NoClickHouse = true
@@ -227,8 +225,8 @@ func serveNATS(dir string) int {
 	return 0
 }
 
-// clickhouseServer is a ClickHouse that a test stops, kills and changes, always
-// at the same address and on the same folder.
+// clickhouseServer is a ClickHouse that a test stops, kills and changes. Its address and folder
+// do not change.
 type clickhouseServer struct {
 	t       testing.TB
 	dir     string
@@ -262,7 +260,7 @@ func (c *clickhouseServer) start() {
 	c.servers, c.closed = s, false
 }
 
-// stop ends the server in order; start brings it back.
+// stop stops the server regularly. start starts it again.
 func (c *clickhouseServer) stop() {
 	if !c.closed {
 		c.closed = true
@@ -270,7 +268,7 @@ func (c *clickhouseServer) stop() {
 	}
 }
 
-// kill ends the server with kill -9 and returns when it is back.
+// kill kills the server with kill -9 and returns after its restart.
 func (c *clickhouseServer) kill() {
 	c.t.Helper()
 	before := c.servers.Restarts()
@@ -284,8 +282,8 @@ func (c *clickhouseServer) kill() {
 	}
 }
 
-// users puts a file beside those that say who may do what, and has the server
-// read it; no text removes it.
+// users adds a file to the users' configuration, and makes the server read it. An empty text
+// removes the file.
 func (c *clickhouseServer) users(text string) {
 	c.t.Helper()
 	c.configure("users.d", text)
@@ -304,17 +302,17 @@ func (c *clickhouseServer) configure(folder, text string) {
 	c.kill()
 }
 
-// holdRows keeps back the rows of the next insert into a table, or what of them
-// comes after that many bytes: the server has the statement and waits for them.
+// holdRows blocks the rows of the next insert into a table, or the rows after a number of
+// bytes. The server has the statement and waits for the rows.
 func (r *rig) holdRows(table string, behind int) <-chan struct{} {
 	r.t.Helper()
 	statement := r.count("SELECT sum(length(name) + 2) + length(' () VALUES') FROM system.columns WHERE database = currentDatabase() AND table = '" + table + "'")
-	const noMoreTables = 60 // bytes at most that say so, between the statement and its rows
+	const noMoreTables = 60 // the largest number of bytes between the statement and its rows
 	return r.toLedger.requests.holdAfter("INSERT INTO "+table, int(statement)+noMoreTables+behind)
 }
 
-// keepReply lets the server take the next rows of a table and keeps back what it
-// replies, to them and to everything after.
+// keepReply lets the server accept the next rows of a table and blocks its replies from then
+// on.
 func (r *rig) keepReply(table string) {
 	r.t.Helper()
 	held := r.holdRows(table, 0)
@@ -328,7 +326,7 @@ func (r *rig) keepReply(table string) {
 	}()
 }
 
-// files returns where a table has its files.
+// files returns the folder of a table.
 func (r *rig) files(table string) string {
 	r.t.Helper()
 	var paths []string

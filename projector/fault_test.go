@@ -18,7 +18,7 @@ func (r *rig) followed() (p *Projector, stop func() error) {
 	return p, r.follow(p)
 }
 
-// catchUp waits until the ledger is level, however long servers were away.
+// catchUp waits until the ledger is level, also after a long failure of the servers.
 func (r *rig) catchUp() {
 	r.t.Helper()
 	r.flush()
@@ -34,7 +34,7 @@ func (r *rig) catchUp() {
 	}
 }
 
-// Killed when the server has a part of an insert's rows and runs it.
+// ClickHouse is killed while it runs an insert and has a part of its rows.
 func clickhouseKilledMidInsert(t *testing.T) {
 	random := seeded(t)
 	r := newRigOfItsOwn(t)
@@ -57,8 +57,8 @@ func clickhouseKilledMidInsert(t *testing.T) {
 	r.faultless()
 }
 
-// Killed while it merges parts of the tables. Whether it did is read off the
-// folders that an unfinished merge leaves behind.
+// ClickHouse is killed while it merges parts of the tables. The folders of unfinished merges
+// show whether the kill hit a merge.
 func clickhouseKilledMidMerge(t *testing.T) {
 	random := seeded(t)
 	r := newRigOfItsOwn(t)
@@ -104,8 +104,8 @@ func clickhouseKilledInABacklog(t *testing.T) {
 	r.faultless()
 }
 
-// ClickHouse is away while events come, and comes back to a backlog, in the
-// middle of which it is restarted once more.
+// ClickHouse is down while events arrive. It is restarted once more while the projector works
+// on the backlog.
 func clickhouseAway(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	p, stop := r.followed()
@@ -155,8 +155,8 @@ func natsKilled(t *testing.T) {
 	r.faultless()
 }
 
-// The server ends in order and is away for longer than the lease lasts, under
-// load and at rest.
+// The server stops regularly and is down for longer than the lease lasts, with and without
+// load.
 func natsAway(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	r.publishMix(0, 300)
@@ -174,7 +174,7 @@ func natsAway(t *testing.T) {
 	r.faultless()
 }
 
-// A server forgets the consumer of a client that was busy elsewhere for long.
+// A server removes the consumer of a client that has not read for a long time.
 func TestConsumerForgotten(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

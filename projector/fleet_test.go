@@ -22,7 +22,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// serverWithoutStreams is a JetStream of the test's own with no stream in it.
+// serverWithoutStreams is a separate JetStream without streams.
 func serverWithoutStreams(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	needsServers(t)
@@ -77,7 +77,7 @@ func (f *fixture) publishTo(session string, first, count int) {
 	}
 }
 
-// owners returns who holds the leases of the streams.
+// owners returns the holders of the streams' leases.
 func (f *fixture) owners(n schema.Partitions) []string {
 	f.t.Helper()
 	kv, err := lease.OpenBucket(f.t.Context(), f.js)
@@ -91,7 +91,7 @@ func (f *fixture) owners(n schema.Partitions) []string {
 	return list
 }
 
-// spread waits until the owners have as many leases as they should.
+// spread waits until the owners have the expected numbers of leases.
 func (f *fixture) spread(n schema.Partitions, want map[string]int) {
 	f.t.Helper()
 	f.await(fmt.Sprint("the leases are spread ", want), func() bool {
@@ -180,7 +180,7 @@ func TestFleetUntilCaughtUp(t *testing.T) {
 	}
 }
 
-// Those who come get their share, and those who stay the share of who goes.
+// New processes get their share. The remaining processes get the share of a process that ends.
 func TestFleetsShare(t *testing.T) {
 	t.Parallel()
 	const n = 8
@@ -200,8 +200,8 @@ func TestFleetsShare(t *testing.T) {
 	f.exactly(30, 5)
 }
 
-// Three processes project under load while one at a time is killed, or stopped
-// for longer than its leases last.
+// Three processes project under load. One at a time is killed, or stopped for longer than its
+// leases last.
 func TestFleetsTakeOver(t *testing.T) {
 	t.Parallel()
 	const n, sessions = 4, 24
@@ -249,7 +249,7 @@ func TestFleetsTakeOver(t *testing.T) {
 	}
 }
 
-// load publishes to sessions in turn until stop is called.
+// load publishes to the sessions in rotation until stop is called.
 func (f *fixture) load(sessions int) (items *int, stop func()) {
 	items = new(int)
 	ended := make(chan struct{})
@@ -273,7 +273,7 @@ func (f *fixture) load(sessions int) (items *int, stop func()) {
 	}
 }
 
-// A stream that cannot be projected is given up; the others go on.
+// A stream that cannot be projected is given up. The other streams continue.
 func TestFleetGivesOneStreamUp(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -306,8 +306,8 @@ func TestFleetGivesOneStreamUp(t *testing.T) {
 	}
 }
 
-// An event whose producer changes its session on the way is two events: order,
-// and so who came first, is only within a stream.
+// An event whose producer changes its session is two events, because identity and order apply
+// only within a stream.
 func TestSameIdentityInTwoStreams(t *testing.T) {
 	t.Parallel()
 	const n = 2
@@ -321,7 +321,7 @@ func TestSameIdentityInTwoStreams(t *testing.T) {
 		}
 	}
 	f.flush()
-	for _, stream := range []int{0, 1} { // one after the other: the second could know
+	for _, stream := range []int{0, 1} { // one after the other, so that the second stream could know the event
 		c := testConfig(f.js, f.ledger)
 		c.Stream, c.UntilCaughtUp = schema.Partitions(n).Stream(stream).Name, true
 		p, err := New(c)
@@ -347,7 +347,7 @@ func sessionsOf(n schema.Partitions) []string {
 	return list
 }
 
-// What is withheld in one stream is withheld in the others, without a restart.
+// A value that one stream withholds is withheld in the other streams, without a restart.
 func TestRedactionReachesOtherStreams(t *testing.T) {
 	t.Parallel()
 	const n = 2

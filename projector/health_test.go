@@ -32,8 +32,7 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// What has begun and not ended is work; to wait for messages or for the lease
-// is none.
+// Unfinished steps are work. Waits for messages or for the lease are not.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What comes by another stream, without a tenant or a runtime, structured or binary, is
-// projected like what was published here.
+// Messages from another stream, without a tenant or a runtime, structured or binary, are
+// projected like messages that were published here.
 func TestLawfulEventsAreTheirTenants(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -56,7 +56,7 @@ func TestLawfulEventsAreTheirTenants(t *testing.T) {
 	f.sameAgain()
 }
 
-// What is on no subject of the contract is nobody's.
+// A message on a subject outside the contract has no tenant.
 func TestWhatHasNoSubjectIsNobodys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

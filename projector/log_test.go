@@ -25,8 +25,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ringOf returns a ring whose secret and key follow from b, so that the processes of
-// a test have the same.
+// ringOf returns a ring whose secret and key are derived from b, so that all processes of a
+// test have the same ring.
 func ringOf(b byte) func() (proof.Ring, error) {
 	seed := slices.Repeat([]byte{b}, ed25519.SeedSize)
 	public, err := note.NewEd25519VerifierKey("test", ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
@@ -41,15 +41,14 @@ func ringOf(b byte) func() (proof.Ring, error) {
 
 var testLogRing = ringOf(7)
 
-// loggedEvent is what the oracle reads of an event.
+// loggedEvent holds the columns of an event that the oracle reads.
 type loggedEvent struct {
 	seq  uint64
 	leaf tlog.Hash
 }
 
-// leavesOfEvents computes the leaf of every event of the stream from the table
-// events alone, in the order of the stream. It shares nothing with the projector but
-// the formula of a leaf.
+// leavesOfEvents computes the leaf of every event of the stream from the table events, in the
+// order of the stream. It shares only the formula of a leaf with the projector.
 func (f *fixture) leavesOfEvents() (leaves []loggedEvent) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), `SELECT e.stream_seq, e.salt, e.event_id, toString(e.source), toString(e.type_attribute), e.subject, e.event_time,
@@ -87,9 +86,9 @@ func correlationColumns() (columns []string) {
 	return columns
 }
 
-// logged is the oracle of the log, called when the ledger is level: the leaves of the
-// table events, and of what was erased, are those of log_hashes, their root is that of
-// the last commit and of every signed head, and proofs can be made.
+// logged is the oracle of the transparency log, for a level ledger. log_hashes must have the
+// leaves of the table events and of erased messages. Their root must be in the last commit and
+// in every signed head. Proofs must be possible.
 func (f *fixture) logged(erased ...loggedEvent) tlog.Hash {
 	f.t.Helper()
 	leaves := append(f.leavesOfEvents(), erased...)
@@ -139,7 +138,7 @@ func (f *fixture) logged(erased ...loggedEvent) tlog.Hash {
 	return want
 }
 
-// heads returns the signed heads of the table, verified.
+// heads returns the verified signed heads of the table.
 func (f *fixture) heads() (heads []proof.Checkpoint) {
 	f.t.Helper()
 	ring, err := testLogRing()
@@ -158,8 +157,8 @@ func (f *fixture) heads() (heads []proof.Checkpoint) {
 	return heads
 }
 
-// TestLogOfMixture: with quarantined messages, repeats and conflicts among the events,
-// near and far, in batches and starts of several sizes.
+// TestLogOfMixture: the events are mixed with quarantined messages, repeats and conflicts, in
+// batches and starts of several sizes.
 func TestLogOfMixture(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -173,8 +172,8 @@ func TestLogOfMixture(t *testing.T) {
 	}
 }
 
-// TestHeads: the last head is signed when the projector ends, in the table, in the
-// stream and in every sink, once, and one that failed is tried again.
+// TestHeads: when the projector ends, the last head is signed once and is in the table, the
+// stream and every sink. A failed delivery is tried again.
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -206,7 +205,7 @@ func TestHeads(t *testing.T) {
 	if len(taken) == 0 || !strings.HasPrefix(taken[len(taken)-1], schema.EventStream+" "+heads[len(heads)-1].Text()) {
 		t.Errorf("outside are %q", taken)
 	}
-	// Who starts again with nothing new signs nothing.
+	// A start without new events signs nothing.
 	before := f.copies()
 	f.project()
 	if now := f.copies(); now != before {
@@ -222,15 +221,15 @@ func (f *fixture) copies() uint64 {
 	return stream.CachedInfo().State.Msgs
 }
 
-// TestLogGoesOnAfterATakeOver: who takes over from a dead projector goes on with its
-// log, whose root is that of one that is made in one go.
+// TestLogGoesOnAfterATakeOver: the successor of a dead projector continues its transparency
+// log. The root equals the root of an uninterrupted log.
 func TestLogGoesOnAfterATakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 60)
 	f.flush()
 	for i, point := range []string{pointWritten, pointJournalled} {
-		f.crash(point, 1+i) // in a take-over, too
+		f.crash(point, 1+i) // also in a takeover
 	}
 	f.publishMix(200, 20)
 	f.flush()
@@ -253,7 +252,8 @@ func TestLogGoesOnAfterATakeOver(t *testing.T) {
 	}
 }
 
-// TestNoSecret: a ledger that has a log is not written to without its secret.
+// TestNoSecret: a projector without the secret does not write to a ledger with a transparency
+// log.
 func TestNoSecret(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -280,9 +280,9 @@ func TestNoSecret(t *testing.T) {
 	}
 }
 
-// TestLogBeginsLate: a ledger that was begun without a log has one from the first
-// commit after it on, a rebuild leaves it so, and a table that lost rows from before
-// and after is mended.
+// TestLogBeginsLate: a ledger that began without a transparency log has one from its next
+// commit on. A rebuild keeps that beginning. A table that lost rows from before and after it is
+// repaired.
 func TestLogBeginsLate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -308,9 +308,8 @@ func TestLogBeginsLate(t *testing.T) {
 	f.sameAgain()
 }
 
-// TestErased: what an erasure takes out of stream and tables keeps its place in the
-// log, in a rebuild, in tables that are made anew, and in one that is mended; the
-// start after it does not take the stream for another.
+// TestErased: an erased message keeps its place in the transparency log: in a rebuild, in new
+// tables, and in a repaired table. The next start does not take the stream for another one.
 func TestErased(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -318,19 +317,19 @@ func TestErased(t *testing.T) {
 	f.project()
 	root := f.logged()
 	all := f.leavesOfEvents()
-	// The first and the last event, one in the middle, and two in a row.
+	// The first and the last event, one in the middle, and two consecutive ones.
 	erased := []loggedEvent{all[0], all[1], all[20], all[21], all[len(all)-1]}
 	var records []schema.ErasedRecord
 	for _, e := range erased {
 		records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(e.seq), Leaf: hex.EncodeToString(e.leaf[:])})
 	}
-	records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(all[30].seq), Leaf: strings.Repeat("00", 32)}, // still there
-		schema.ErasedRecord{Stream: schema.EventStream, Sequence: 1 << 40, Leaf: strings.Repeat("00", 32)}) // not yet there
+	records = append(records, schema.ErasedRecord{Stream: schema.EventStream, Sequence: int64(all[30].seq), Leaf: strings.Repeat("00", 32)}, // still in the stream
+		schema.ErasedRecord{Stream: schema.EventStream, Sequence: 1 << 40, Leaf: strings.Repeat("00", 32)}) // not yet in the stream
 	fact, err := schema.NewEvent(&schema.ErasureApplied{
 		Common: schema.Common{PolicyRefs: schema.Refs("policy:erasure")}, ErasureID: "erasure-1", ErasedSubject: "somebody", Reason: "asked for", Records: records,
 	}, "erasure-1", "urn:test", time.Unix(1_750_000_000, 0), schema.Correlation{Tenant: "acme", SessionID: "erasures"})
 	f.must(err)
-	var repeats []uint64 // an erasure takes them out as well: they have the same content
+	var repeats []uint64 // an erasure also removes repeats, because they have the same content
 	for _, e := range erased {
 		f.must(f.sql.QueryRow(t.Context(), "SELECT groupArray(stream_seq) FROM duplicates WHERE first_seq = ?", e.seq).Scan(&repeats))
 		for _, seq := range repeats {
@@ -365,8 +364,8 @@ func TestErased(t *testing.T) {
 	}
 }
 
-// TestHeadSinkThatHangs: neither what is projected nor the end of a projector waits for a
-// place outside that takes no heads.
+// TestHeadSinkThatHangs: neither the projection nor the end of a projector waits for a sink
+// that accepts no heads.
 func TestHeadSinkThatHangs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -23,24 +23,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The tests run this binary again as a projector of its own, to kill it.
+// The tests run this binary again as a separate projector, to kill it.
 const (
 	childNATS   = "CTXLEDGER_TEST_NATS"
 	childLedger = "CTXLEDGER_TEST_LEDGER"
-	childPoint  = "CTXLEDGER_TEST_KILL_AT" // where it kills itself; empty for nowhere
-	childVisit  = "CTXLEDGER_TEST_VISIT"   // on which visit of the point
+	childPoint  = "CTXLEDGER_TEST_KILL_AT" // the point at which it kills itself; empty for none
+	childVisit  = "CTXLEDGER_TEST_VISIT"   // the visit of the point at which it kills itself
 	childFollow = "CTXLEDGER_TEST_FOLLOW"  // set: do not stop when caught up
 	childFleet  = "CTXLEDGER_TEST_FLEET"   // the number of partitions: run a fleet
 	childKeys   = "CTXLEDGER_TEST_KEYS"    // the key ring as text; empty for none
-	childServe  = "CTXLEDGER_TEST_SERVE"   // a folder: run NATS on it and project nothing
-	childPort   = "CTXLEDGER_TEST_PORT"    // the port of that NATS; 0 is any
+	childServe  = "CTXLEDGER_TEST_SERVE"   // a folder: run NATS on it and do not project
+	childPort   = "CTXLEDGER_TEST_PORT"    // the port of that NATS; 0 means any
 
 	childRebuild = "CTXLEDGER_TEST_REBUILD" // set: rebuild
 )
 
 const exitLeaseLost = 7
 
-// atEnd is done when all tests are done.
+// atEnd runs after all tests.
 var atEnd []func()
 
 func TestMain(m *testing.M) {
@@ -51,8 +51,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childNATS) != "" {
 		os.Exit(runChild())
 	}
-	// Most tests wait for leases and servers: on two cores a few more of them at once
-	// take half the time. The flag of the command line, which is read later, wins.
+	// Most tests wait for leases and servers, so more tests run in parallel than there are
+	// cores. The flag of the command line has precedence.
 	_ = flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0))))
 	m.Run()
 	for _, end := range atEnd {
@@ -144,7 +144,7 @@ func childProjector() (*Projector, error) {
 	return p, nil
 }
 
-// quickTiming is fast enough to wait for and slow enough for a busy machine.
+// quickTiming is short enough for tests and long enough for a busy machine.
 var quickTiming = lease.Timing{Heartbeat: 100 * time.Millisecond, Expiry: 2 * time.Second, Poll: 20 * time.Millisecond}
 
 func testConfig(js jetstream.JetStream, l *ledger.Ledger) Config {

@@ -19,7 +19,7 @@ func TestWhichClaimOfAnErasureCounts(t *testing.T) {
 		claims       []claim
 		leaf         translog.Leaf
 		logged, lost bool
-		want         int // index of the one that counts, -1 for none
+		want         int // index of the claim that counts, -1 for none
 	}{
 		"its own":                               {[]claim{by("a", right)}, translog.Leaf{Hash: right, Tenant: "a"}, true, false, 0},
 		"another leaf":                          {[]claim{by("a", wrong)}, translog.Leaf{Hash: right, Tenant: "a"}, true, false, -1},

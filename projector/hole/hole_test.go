@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// numbered is a message with the producer's sequence, some time into the stream.
+// numbered returns a message with the producer's sequence, at a time of the stream.
 func numbered(sequence int64, after time.Duration, fact schema.Fact) decode.Event {
 	e := &schema.Event{Source: "urn:p", Sequence: &sequence, Correlation: schema.Correlation{SessionID: "s"}}
 	return decode.Event{Message: &streamio.Message{Position: ledger.Position{RecordedAt: projectortest.Stored.Add(after)}}, Envelope: e, Fact: fact}
@@ -49,7 +49,7 @@ func TestGapsThatStayAreLost(t *testing.T) {
 	}
 }
 
-// Whatever comes in whatever order, lost is what did not come.
+// Messages in any order: the missing sequences are lost.
 func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -75,8 +75,7 @@ func TestWhatIsLostIsWhatDidNotCome(t *testing.T) {
 	})
 }
 
-// A gap that closes is no loss, however late it closes and however the stream is
-// cut into parts.
+// A gap that closes is no loss, independently of the time and the parts of the stream.
 func TestAGapThatClosesIsNoLoss(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,8 +2,8 @@ package identity
 
 import "testing"
 
-// TestIdentityFilter asks for every identity that was added, for few others, and
-// for a count by which a filter is replaced in time.
+// TestIdentityFilter expects every added identity, few other identities, and a count that shows
+// a full filter in time.
 func TestIdentityFilter(t *testing.T) {
 	t.Parallel()
 	const capacity, asked = 100_000, 1_000_000
@@ -21,7 +21,7 @@ func TestIdentityFilter(t *testing.T) {
 			t.Fatalf("full after %d", i)
 		}
 		ids.Add(mix(i) &^ 1)
-		ids.Add(mix(i) &^ 1) // a repeat does not fill it
+		ids.Add(mix(i) &^ 1) // a repeat does not count
 		if i == 2*capacity/3 {
 			if hits := needless(); hits > asked/8000 {
 				t.Errorf("%d of %d identities are said to be known, at two thirds", hits, asked)

@@ -35,7 +35,7 @@ func sifted(tb testing.TB, values []privacy.Withheld, messages ...schema.Message
 	return w.Find(all)
 }
 
-// keptText is all that is kept of a message, as text.
+// keptText returns everything that is kept of a message, as text.
 func keptText(m decode.Event) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, m.Subject, m.Header, string(m.Data), m.Violations.Error())
@@ -107,8 +107,8 @@ func TestSiftNeedsTheKey(t *testing.T) {
 	}
 }
 
-// TestSiftOfWordsAsShortAsAValue: a header is gone through if it is as long as the
-// shortest value, in the form in which it comes and with its name in small letters.
+// TestSiftOfWordsAsShortAsAValue: a header is searched if it is as long as the shortest value.
+// It is searched as received, and its name in lower case.
 func TestSiftOfWordsAsShortAsAValue(t *testing.T) {
 	t.Parallel()
 	keys, err := ReadKeys(projectortest.Keys(t))
@@ -148,7 +148,7 @@ func TestSiftHarmsNothingElse(t *testing.T) {
 	})
 }
 
-// jsonWith draws a JSON string of a text in which any character may be escaped.
+// jsonWith draws a JSON string of a text, in which any character may be escaped.
 func jsonWith(t *rapid.T, s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -161,7 +161,7 @@ func jsonWith(t *rapid.T, s string) string {
 	return b.String()
 }
 
-// TestMaskLeavesTheRest: what is around a value, read as JSON, is what it was.
+// TestMaskLeavesTheRest: the text around a value, read as JSON, is unchanged.
 func TestMaskLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	keys, err := ReadKeys(projectortest.Keys(t))
@@ -249,7 +249,7 @@ func BenchmarkSift(b *testing.B) {
 	}
 }
 
-// Whose values are looked for in a message, by the rules of its place.
+// The tenants whose values are looked for in a message, by the rules of its place.
 func TestWhoseValuesAreLookedFor(t *testing.T) {
 	t.Parallel()
 	nobodys := schema.Message{Subject: "ctx.v1.%.rt.p00.item.added", Data: []byte("x")}

@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// testTiming is fast enough to wait for and slow enough for a busy machine.
+// testTiming is short enough for tests and long enough for a busy machine.
 var testTiming = Timing{Heartbeat: 100 * time.Millisecond, Expiry: 2 * time.Second, Poll: 20 * time.Millisecond}
 
 const testKey = "CTX.projection"
@@ -64,7 +64,7 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 		t.Fatal("the second took a lease that the first renews")
 	case <-time.After(testTiming.Expiry + testTiming.Expiry/2):
 	}
-	first.cancel(nil) // no more heartbeats: it is dead, or stopped
+	first.cancel(nil) // no more heartbeats: the holder is dead, or stopped
 	var l *Lease
 	select {
 	case l = <-second:
@@ -113,7 +113,7 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	third.cancel(nil)
 }
 
-// lossy does what it is told and loses every other reply.
+// lossy performs every request and loses every other reply.
 type lossy struct {
 	jetstream.KeyValue
 	calls atomic.Int64
@@ -159,8 +159,8 @@ func TestLeaseSurvivesLostReplies(t *testing.T) {
 	}
 }
 
-// A change whose outcome is unknown, followed by a release: what stands is
-// known by its holder, not by its owner.
+// A change with an unknown result is followed by a release. The holder recognises the current
+// entry by Holder, not by Owner.
 func TestReleaseAfterALostReply(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
@@ -172,7 +172,7 @@ func TestReleaseAfterALostReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.mu.Lock()
-	l.revision = revision // as if the reply had not come
+	l.revision = revision // as if the reply was lost
 	l.mu.Unlock()
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A holder may end between hearing a request and leaving. Whoever asked asks again.
+// A holder may end between the request and the release. The requester repeats its request.
 func TestLeaseIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
@@ -229,7 +229,7 @@ func TestLeaseIsAskedForAgain(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	patient := testTiming
-	patient.Expiry *= 3 // a holder that has to wait for the processor is not dead
+	patient.Expiry *= 3 // a holder that waits for the processor is not dead
 	go func() {
 		lease, _, err := Claim{KV: kv, Key: testKey, Owner: "a rebuild", Timing: patient, Log: slog.New(slog.DiscardHandler)}.Request(t.Context())
 		if err == nil {
