@@ -14,8 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// measured returns a projector with metrics of its own and a way to read them
-// by name and the values of labels other than the stream.
+// measured returns a projector with separate metrics. The returned function reads them by name
+// and by the labels without the stream.
 func (f *fixture) measured() (p *Projector, read func(name string, labels ...string) (float64, bool)) {
 	f.t.Helper()
 	p = f.projector()
@@ -98,7 +98,7 @@ func TestMetricsOfAKnownWorkload(t *testing.T) {
 		t.Error("an epoch is shown without a lease")
 	}
 
-	// Another projector in the same process goes on counting.
+	// Another projector in the same process continues the counts.
 	f.publishMix(1000, 5)
 	again := f.projector()
 	again.config.Metrics = p.config.Metrics
@@ -107,8 +107,8 @@ func TestMetricsOfAKnownWorkload(t *testing.T) {
 	want(2, "sequence_gaps_total")
 }
 
-// The lag is known while the ledger is down, to the writer and to a standby,
-// grows by the clock, and is 0 when level.
+// The lag is known while the ledger is down, for the writer and for a standby. It grows by the
+// clock, and is 0 when level.
 func TestLagWhileTheLedgerIsDown(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
@@ -157,8 +157,8 @@ func TestLagWhileTheLedgerIsDown(t *testing.T) {
 	f.exact("FINAL")
 }
 
-// Backpressure is counted by the server's code and named in the health, and no
-// event is given up for it. Nothing of an event is in the log.
+// Backpressure is counted by the server's code and named in the health. No event is quarantined
+// for it. The log holds nothing of an event.
 func TestRetriesByCause(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -24,7 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// forgedErasure is a valid fact of a tenant that names messages of others.
+// forgedErasure is a valid fact of a tenant that names messages of other tenants.
 func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRecord) *schema.Event {
 	tb.Helper()
 	fact := &schema.ErasureApplied{
@@ -40,7 +40,7 @@ func forgedErasure(tb testing.TB, tenant, id string, records ...schema.ErasedRec
 	return e
 }
 
-// leafOf is the leaf that the log has at a sequence, in hex.
+// leafOf returns the leaf at a sequence of the transparency log, in hex.
 func (f *fixture) leafOf(sequence uint64) string {
 	f.t.Helper()
 	leaves, err := translog.Of(f.ledger).Leaves(f.t.Context(), uuid.MustParse(f.incarnation()), []uint64{sequence})
@@ -49,8 +49,8 @@ func (f *fixture) leafOf(sequence uint64) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// Facts of another tenant about the subject's messages, with leaves that are wrong and
-// with the right ones, before and after the operator's.
+// Another tenant publishes facts about the subject's messages, with wrong and right leaves,
+// before and after the operator's fact.
 func TestForgedErasuresChangeNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -108,8 +108,8 @@ func TestForgedErasuresChangeNothing(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook)))) // reads the last range again
 }
 
-// Another message has the id of the operator's fact: in the duplicate window it would
-// be taken for it.
+// Another message has the id of the operator's fact. In the duplicate window the server would
+// treat the fact as its repeat.
 func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -129,8 +129,8 @@ func TestAnErasureIsToldUnderATakenMessageID(t *testing.T) {
 	}
 }
 
-// idTaken publishes another message before the fact of an erasure, under its message id,
-// which can be known.
+// idTaken publishes another message under the known message id of an erasure's fact, before
+// that fact.
 type idTaken struct {
 	jetstream.JetStream
 	once *sync.Once
@@ -150,14 +150,14 @@ func (i idTaken) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstrea
 	return i.JetStream.PublishMsg(ctx, msg, opts...)
 }
 
-// A replay is its quarantined message's tenant's, whatever was repaired, and whoever says
-// that a message of his replays one of another tenant replaces nothing.
+// A replay belongs to the tenant of its quarantined message, with any correction. A message
+// that claims to replay another tenant's message replaces nothing.
 func TestReplaysKeepTheirTenant(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	stolen := projectortest.Event(1, 0)
 	stolen.Tenant = "zeta"
-	f.publish(projectortest.On("acme", stolen)) // refused for its tenant
+	f.publish(projectortest.On("acme", stolen)) // quarantined for its tenant
 	broken := projectortest.Event(2, 0).Binary()
 	broken.Data = broken.Data[:len(broken.Data)-1]
 	f.publish(broken)
@@ -177,7 +177,7 @@ func TestReplaysKeepTheirTenant(t *testing.T) {
 			t.Errorf("replayed as %s: %v", tenant, err)
 		}
 	}
-	// zeta says that a message of its own replays acme's.
+	// zeta claims that a message of zeta replays acme's message.
 	sham := projectortest.Event(3, 0)
 	sham.Tenant = "zeta"
 	m := sham.Binary()

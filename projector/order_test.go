@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// story is what two producers and one that numbers nothing say of a session, in the
-// order in which it happened. Some of it is said twice.
+// story is the facts of two producers with sequences and one without, about one session, in
+// order. Some facts are repeated.
 type story struct {
 	t      testing.TB
 	at     time.Time
@@ -35,8 +35,7 @@ func (s *story) in(thread, turn, run string) {
 	}
 }
 
-// tell adds a fact, a minute after the one before. The month ends among the first
-// of them.
+// tell adds a fact, a minute after the fact before. The month ends among the first facts.
 func (s *story) tell(fact schema.Fact) *schema.Event {
 	s.t.Helper()
 	s.at = s.at.Add(time.Minute)
@@ -79,7 +78,7 @@ func (s *story) gap(id string, status schema.MissingStatus) schema.Missing {
 	return schema.Missing{MissingID: id, Question: "what is in " + id + "?", RequestedFrom: "alice", Status: status, RequestedAction: "say it", UserSummary: "something is missing"}
 }
 
-// whole tells a session in which every kind of fact refers to another.
+// whole tells a session in which facts of every kind refer to other facts.
 func (s *story) whole() []*schema.Event {
 	s.tell(&schema.ScopeOpened{RunID: "run-1", RootRunID: "run-1", ScopeKind: "session"})
 	for _, id := range []string{"item-doc", "item-note", "item-big"} {
@@ -101,7 +100,7 @@ func (s *story) whole() []*schema.Event {
 	s.call("call-1", 3, 0)
 	s.tell(&schema.ItemUpdated{Item: schema.Item{ItemID: "item-doc", ContextKind: "document", Title: "A newer title", Layer: "retrieval", TokenEstimate: new(int64(60))}})
 
-	// Two producers tell of the same gaps.
+	// Two producers report the same gaps.
 	s.tell(&schema.MissingDetected{Missing: s.gap("gap-1", schema.StatusOpen)})
 	s.tell(&schema.MissingDetected{Missing: s.gap("gap-2", schema.StatusOpen)})
 	s.tell(&schema.MissingRequested{Missing: s.gap("gap-2", schema.StatusRequested)})
@@ -127,7 +126,7 @@ func (s *story) whole() []*schema.Event {
 	s.call("call-child", 0, 0)
 	s.source = "urn:test:plain"
 	s.tell(&schema.ResourceAccessed{Resource: schema.Resource{BindingID: "binding-1", Name: "files"}, Operation: "read", Path: "/tmp/x", Allowed: true})
-	for range 8 { // again, as a producer does that had no answer
+	for range 8 { // repeats, as from a producer without a reply
 		s.events = append(s.events, s.events[len(s.events)/2-len(s.events)%7])
 	}
 	return s.events
@@ -139,15 +138,15 @@ func (s *story) compact(id string, first, last int64, items ...string) {
 	s.tell(&schema.SummaryCreated{Summary: schema.Summary{SummaryID: "summary-" + id, SummaryKind: "thread_summary", CoversThroughPosition: &last, SourceItemRefs: schema.Refs(items...), Tokens: new(int64(20))}})
 }
 
-// showOrder are the columns that say where the stream has an event, and when it
-// came. Two views say nothing else of what they are about.
+// showOrder are the columns with the place and time of an event in the stream. Two views have
+// only such columns besides their subject.
 var (
 	showOrder = []string{"incarnation", "stream_seq", "recorded_at", "first_incarnation", "first_seq", "last_fact_at"}
 	onlyOrder = []string{"ledger_head"}
 )
 
-// answers returns what each view says, without the columns that show the order of
-// the stream: the rows as text, in the order of the text.
+// answers returns the rows of each view as sorted text, without the columns that show the order
+// of the stream.
 func (f *fixture) answers() map[string][]string {
 	f.t.Helper()
 	columns := make(map[string][]string)
@@ -175,8 +174,8 @@ func (f *fixture) answers() map[string][]string {
 	return said
 }
 
-// TestTheOrderOfArrivalIsNotSeen tells the same story in orders that have nothing
-// to do with how it happened, cut into batches anywhere.
+// TestTheOrderOfArrivalIsNotSeen tells the same story in random orders, with random cuts into
+// batches.
 func TestTheOrderOfArrivalIsNotSeen(t *testing.T) {
 	t.Parallel()
 	told := func(events []*schema.Event, batch int) map[string][]string {

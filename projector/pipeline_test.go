@@ -11,14 +11,14 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
-// Every batch is one message, and the next one is built before the ledger has
-// anything of it.
+// Every batch is one message. The next batch is built before the ledger has rows of the current
+// one.
 func TestEventsInFlightCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for id := range 5 {
 		f.publish(projectortest.Event(id, 0).Binary())
-		f.publish(projectortest.Event(id, id%2).Binary()) // again, or with another digest
+		f.publish(projectortest.Event(id, id%2).Binary()) // repeats, some with another digest
 	}
 	p := f.projector()
 	p.config.BatchMessages = 1
@@ -36,7 +36,7 @@ func TestEventsInFlightCount(t *testing.T) {
 	}
 }
 
-// What is built and not journalled when the projector ends has not happened.
+// A batch that is built but not journalled at the end of the projector leaves no trace.
 func TestEndsBetweenTwoBatches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -68,7 +68,7 @@ func TestEndsBetweenTwoBatches(t *testing.T) {
 	}
 }
 
-// A batch that cannot be written ends the stages before it.
+// A batch that cannot be written ends the earlier stages.
 func TestAStageThatFailsEndsTheOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -114,7 +114,7 @@ func TestShareFollowsTheWrites(t *testing.T) {
 	}
 }
 
-// Time does not end a batch that could but wait for the one before it.
+// The time limit does not end a batch that would only wait for the batch before.
 func TestABatchGrowsWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -7,8 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 )
 
-// The points of the protocol at which a crash differs from one at any other point: after
-// which step it is.
+// The points of the protocol at which crashes differ, by the step before the crash.
 const (
 	pointOpened      = "open the stream"
 	pointSwapped     = "finish a swap"
@@ -18,11 +17,11 @@ const (
 	pointWalkedBack  = "walk back"
 	pointSettled     = "settle the journalled range"
 	pointUnmoved     = "look at the checkpoint"
-	pointBuilt       = "build"                      // nothing happened
+	pointBuilt       = "build"                      // no step has an effect yet
 	pointJournalled  = "journal"                    // the lease entry names the range
 	pointQuarantined = "publish to quarantine"      // refused messages are in their stream
 	pointWritten     = "write"                      // every table has its rows
-	pointCommitted   = "commit"                     // the row of commits stands
+	pointCommitted   = "commit"                     // the row of commits exists
 	pointDeleted     = "delete reintroduced values" // the stream holds no withheld value of the range
 )
 
@@ -34,10 +33,10 @@ const (
 	pointHeld      = "hold the leases"
 )
 
-// atEach is told of each point that is reached.
+// atEach is called at each point.
 type atEach func(point string)
 
-// Walk takes the steps in their order.
+// Walk runs the steps in order.
 func (at atEach) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
 	if slices.ContainsFunc(list, func(s steps.Step) bool { return s.Verb == pointWritten }) {
 		at(pointBuilt)

@@ -25,7 +25,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A fixture is one test's own stream and database on real servers.
+// A fixture is a separate stream and database of one test, on real servers.
 type fixture struct {
 	t       testing.TB
 	servers *embeddedtest.Servers
@@ -33,22 +33,22 @@ type fixture struct {
 	ledger  *ledger.Ledger
 	sql     clickhouse.Conn
 	sent    int
-	rich    bool // what publishMix sends has rows in every table
+	rich    bool // the messages of publishMix have rows in every table
 
 	unacknowledged map[string]jetstream.PubAckFuture // by message id
-	acknowledged   map[uint64]string                 // message ids, by the sequence that the stream gave them
-	through        *addresses                        // where children find the servers; nil is where the fixture does
+	acknowledged   map[uint64]string                 // message ids, by the sequence from the stream
+	through        *addresses                        // where children find the servers; nil means the fixture's addresses
 }
 
-// migrated has the newest tables and views, which take longer to make than most tests
-// take.
+// migrated is a set of the newest tables and views, because creating them takes longer than
+// most tests.
 var migrated = embeddedtest.TemplateOf(ledger.Open, func(ctx context.Context, l *ledger.Ledger) error {
 	_, err := shadow.Of(l).Migrate(ctx)
 	return err
 })
 
-// needsServers skips a test of which the short form of the tests has no use: each package
-// is to take a few seconds. See TestKilledOnce.
+// needsServers skips a test in the short form, in which each package takes a few seconds. See
+// TestKilledOnce.
 func needsServers(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -93,8 +93,8 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// publish sends an event past the stream's own duplicate window. Whoever looks
-// at the stream next must flush first.
+// publish sends an event with a new message id. Callers must flush before the next read of the
+// stream.
 func (f *fixture) publish(m schema.Message) {
 	f.t.Helper()
 	f.sent++
@@ -109,7 +109,7 @@ func (f *fixture) publish(m schema.Message) {
 	f.unacknowledged[id] = future
 }
 
-// flush returns once the stream has all that was published.
+// flush waits until the stream has all published messages.
 func (f *fixture) flush() {
 	f.t.Helper()
 	select {
@@ -128,7 +128,7 @@ func (f *fixture) flush() {
 	clear(f.unacknowledged)
 }
 
-// publishMix sends n messages of every kind, the ids from first on.
+// publishMix sends n messages of every kind, with ids from first on.
 func (f *fixture) publishMix(first, n int) {
 	f.t.Helper()
 	for i := range n {
@@ -139,9 +139,9 @@ func (f *fixture) publishMix(first, n int) {
 			if f.rich {
 				e = projectortest.Golden(id)
 			}
-		case 4: // again, nearby
+		case 4: // a repeat, nearby
 			e = projectortest.Event(id-1, 0)
-		case 7: // again, far away
+		case 7: // a repeat, far away
 			e = projectortest.Event(first, 0)
 		case 9:
 			e = projectortest.Event(id-1, 9) // another digest
@@ -177,7 +177,7 @@ func (f *fixture) run(p *Projector) error {
 	return err
 }
 
-// project runs a projector until it is caught up.
+// project runs a projector until the ledger is level.
 func (f *fixture) project() Status {
 	f.t.Helper()
 	p := f.projector()
@@ -185,19 +185,19 @@ func (f *fixture) project() Status {
 	return p.Status()
 }
 
-// crash runs a projector that goes no further than the visit-th time at point,
-// and never gets to say so: it stops in the middle of everything.
+// crash runs a projector and stops it at the visit-th time at point, as a crash would. The
+// projector cannot report its end.
 func (f *fixture) crash(point string, visit int) {
 	f.t.Helper()
 	p := f.projector()
-	p.config.Log = slog.New(slog.DiscardHandler) // what is left of it outlives the test
+	p.config.Log = slog.New(slog.DiscardHandler) // later log lines would outlive the test
 	var dead atomic.Bool
 	p.config.JetStream = mortal{p.config.JetStream, &dead}
 	stopped := make(chan bool)
 	p.config.Steps = atEach(func(at string) {
 		if at == point {
 			if visit--; visit == 0 {
-				dead.Store(true) // no heartbeats either
+				dead.Store(true) // no more heartbeats
 				close(stopped)
 				select {}
 			}
@@ -211,7 +211,7 @@ func (f *fixture) crash(point string, visit int) {
 	}
 }
 
-// mortal is a client whose process may die: no lease is renewed any more.
+// mortal is a client of a process that may die. A dead process renews no lease.
 type mortal struct {
 	jetstream.JetStream
 	dead *atomic.Bool
@@ -288,9 +288,9 @@ func (f *fixture) count(sql string) (n uint64) {
 	return n
 }
 
-// exact is the oracle: every message that the stream holds has one outcome, it
-// is the one that the order of the stream gives it, and commits adds up. With
-// modifier FINAL it looks as the views do, with none at the base tables.
+// exact is the oracle. Every message of the stream must have the one outcome that the stream's
+// order gives, and commits must add up. With the modifier FINAL it reads like the views,
+// without a modifier the base tables.
 func (f *fixture) exact(modifier string) {
 	f.t.Helper()
 	want := f.outcomes()
@@ -330,8 +330,8 @@ func (f *fixture) exact(modifier string) {
 	}
 }
 
-// outcomes reads the stream from its beginning and says what each message must
-// have become, in the simplest way.
+// outcomes reads the stream from its beginning and computes the outcome of each message, in the
+// simplest way.
 func (f *fixture) outcomes() map[uint64]string {
 	f.t.Helper()
 	stream, id, err := streamio.OpenStream(f.t.Context(), f.js, schema.EventStream)
@@ -413,7 +413,7 @@ func TestBatchesOfOneOutcome(t *testing.T) {
 	}
 }
 
-// Headers that are orders to a server, and a message that has no room for more.
+// Headers that a server would obey, and a message without room for more headers.
 func TestPoisonThatTheQuarantineStreamWouldRefuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// TestRangeTellsNothing: the digest of a range, which the journal and commits
-// keep, is the same whatever value came back.
+// TestRangeTellsNothing: the digest of a range, in the journal and in commits, does not depend
+// on the withheld value.
 func TestRangeTellsNothing(t *testing.T) {
 	t.Parallel()
 	p := newBuilder(new(shared))

@@ -7,9 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestRebuildOfTwoPartitions rebuilds two streams beside a fleet that goes on: once
-// it is killed in the middle of the swap, with the leases of both, and once it is
-// not, and every row is the same.
+// TestRebuildOfTwoPartitions rebuilds two streams while a fleet projects. The rebuild runs once
+// with a kill in the swap, with both leases, and once without. Every row must be the same.
 func TestRebuildOfTwoPartitions(t *testing.T) {
 	t.Parallel()
 	const sessions = 6
@@ -34,7 +33,7 @@ func TestRebuildOfTwoPartitions(t *testing.T) {
 		t.Fatalf("the child was not killed: %v", err)
 	}
 	publish(20, 10)
-	f.awaitAll(n) // the fleet has its leases again, and has finished the swap
+	f.awaitAll(n) // the fleet has its leases again and has finished the swap
 	f.exactly(sessions, 30)
 	if f.tablesByID()["events"] == before["events"] || f.tablesByID()["replays"] == before["replays"] || f.leftovers() > 0 {
 		t.Errorf("the swap is not finished: %d tables are left", f.leftovers())

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestRebuildOfARandomStream holds the rebuilt tables against the live ones row
-// for row, by the server's own EXCEPT and not by the digests.
+// TestRebuildOfARandomStream compares the rebuilt tables with the live ones row for row, by the
+// server's EXCEPT and not by digests.
 func TestRebuildOfARandomStream(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -25,7 +25,7 @@ func TestRebuildOfARandomStream(t *testing.T) {
 				p := f.guarded(new(logbook))
 				p.config.BatchMessages = 1 + draw.IntN(40)
 				if round > 0 && draw.IntN(2) == 0 {
-					// Deleted before it is projected: a gap for both.
+					// Deleted before it is projected: both sets have a gap.
 					info, err := f.stream().Info(t.Context())
 					f.must(err)
 					f.must(f.stream().DeleteMsg(t.Context(), info.State.LastSeq-uint64(draw.IntN(10))))
@@ -47,7 +47,7 @@ func TestRebuildOfARandomStream(t *testing.T) {
 	}
 }
 
-// publishRandom publishes what producers of all kinds might, good and bad.
+// publishRandom publishes random messages of all kinds of producers, valid and invalid.
 func (f *fixture) publishRandom(draw *rand.Rand, n int) {
 	f.t.Helper()
 	for range n {

@@ -45,7 +45,7 @@ func (f *fixture) leftovers() uint64 {
 	return f.count("SELECT count() FROM system.tables WHERE database = concat(currentDatabase(), '_rebuild')")
 }
 
-// tablesByID tells the tables apart that had the same name.
+// tablesByID distinguishes tables that had the same name.
 func (f *fixture) tablesByID() map[string]string {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), "SELECT name, toString(uuid) FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'")
@@ -60,8 +60,8 @@ func (f *fixture) tablesByID() map[string]string {
 	return found
 }
 
-// publishAll publishes what a stream may hold: events, repeats, conflicts, bad
-// messages, a redaction, values that come back, and replays.
+// publishAll publishes messages of every kind: events, repeats, conflicts, invalid messages, a
+// redaction, withheld values and replays.
 func (f *fixture) publishAll(first int) {
 	f.t.Helper()
 	f.publishMix(first, 30)
@@ -96,7 +96,7 @@ func TestRebuildBesideTheLiveProjector(t *testing.T) {
 	live := f.guarded(new(logbook))
 	stop := f.follow(live)
 	f.await("it projects", func() bool { return live.Status().Ready })
-	// Readers and writers go on all the while.
+	// Readers and writers continue during the rebuild.
 	reading, done := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	var asked atomic.Uint64
@@ -153,7 +153,7 @@ func TestRebuildBesideTheLiveProjector(t *testing.T) {
 	if n := f.count("SELECT count() FROM replays"); n != 1 {
 		t.Errorf("%d replays, want 1", n)
 	}
-	// Twice is as good as once, and nothing differs.
+	// A second rebuild gives the same tables, without differences.
 	again := f.rebuild()
 	again.CompareOnly = true
 	if got := f.rebuilt(again); got.Swapped || got.Compared.Rows == 0 || f.leftovers() > 0 {
@@ -196,8 +196,8 @@ func TestRebuildFindsWhatDiffers(t *testing.T) {
 	f.exact("FINAL")
 }
 
-// A stream that begins later than the tables: their older rows are kept, also
-// where events expired before they were projected, which a rebuild gets over.
+// A stream begins later than the tables. The older rows are kept, also where events
+// expired before they were projected. A rebuild then succeeds.
 func TestRebuildKeepsWhatTheStreamNoLongerHas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -214,7 +214,7 @@ func TestRebuildKeepsWhatTheStreamNoLongerHas(t *testing.T) {
 	if n := f.count("SELECT count() FROM commits WHERE last_seq = 70 AND first_seq = 1 AND messages = 60"); n != 1 {
 		t.Errorf("what was kept is not one commit, but %d", n)
 	}
-	f.publishMix(0, 15) // repeats of what was kept
+	f.publishMix(0, 15) // repeats of kept events
 	status := f.project()
 	if status.Events > 0 || status.Committed != 105 {
 		t.Errorf("projected %+v", status)
@@ -231,8 +231,8 @@ func TestRebuildKeepsWhatTheStreamNoLongerHas(t *testing.T) {
 	}
 }
 
-// A rebuild that is killed leaves one set or the other whole, and the next who
-// comes, projector or rebuild, brings it to its end.
+// A killed rebuild leaves one complete set of tables. The next projector or rebuild
+// finishes the swap.
 func TestRebuildKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for point, nexts := range map[string][]string{
@@ -275,8 +275,8 @@ func TestRebuildKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// A projector that is asked for its lease finishes what it has in hand; whoever
-// asked and died is not waited for.
+// A projector finishes its current batch before it hands over its lease. It does not wait for a
+// requester that died.
 func TestLeaseHandedOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

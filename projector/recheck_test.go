@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// planted publishes a value in many places, and its redaction after it.
+// planted publishes a value in many places, and then its redaction.
 func (f *fixture) planted() (places []uint64) {
 	f.t.Helper()
 	add := func(e *schema.Event, hit bool) {
@@ -83,8 +83,8 @@ func TestRecheckFindsWhatWasBeforeItsRedaction(t *testing.T) {
 	}
 }
 
-// TestRecheckGoesOn cuts a pass off after every event: the passes together read
-// and find each event once.
+// TestRecheckGoesOn interrupts a pass after every event. All passes together read and find each
+// event once.
 func TestRecheckGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A table that lost its newest rows, or all of them, gets them back from the
-// stream, and the log says so.
+// A table that lost its newest rows, or all rows, gets them back from the stream. The log
+// reports the repair.
 func TestTableOlderThanCommits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ table, harm string }{
@@ -36,7 +36,7 @@ func TestTableOlderThanCommits(t *testing.T) {
 			if err := f.run(p); err != nil {
 				t.Fatalf("%v\n%s", err, log)
 			}
-			f.exact("") // what was left does not stand twice
+			f.exact("") // the remaining rows are not stored twice
 			if text := log.String(); !strings.Contains(text, `"event":"tables_behind"`) {
 				t.Errorf("the log does not say so:\n%s", text)
 			}
@@ -51,8 +51,8 @@ func TestTableOlderThanCommits(t *testing.T) {
 	}
 }
 
-// Rows and row of commits were removed by hand, and the server still knows the
-// tokens of them.
+// The rows of a range and its row of commits were removed by hand, and the server still knows
+// their tokens.
 func TestTokensOfRowsThatAreGone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

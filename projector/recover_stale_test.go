@@ -18,8 +18,8 @@ func (f *fixture) loseJournal() {
 	f.must(kv.Delete(f.t.Context(), lease.KeyOf(schema.EventStream)))
 }
 
-// Rows that were never committed, of messages that the stream no longer has, go when
-// their range is written, and what was taken for a repeat of them counts.
+// Uncommitted rows of deleted messages are removed when their range is written. A message that
+// counted as their repeat then becomes the event.
 func TestRowsThatTheStreamDoesNotBring(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -29,27 +29,26 @@ func TestRowsThatTheStreamDoesNotBring(t *testing.T) {
 	}
 	f.publishMix(100, 20)
 	f.project()
-	f.exec("DELETE FROM commits WHERE last_seq > 15", "TRUNCATE TABLE checkpoints") // or a head would be of a log that is no more
+	f.exec("DELETE FROM commits WHERE last_seq > 15", "TRUNCATE TABLE checkpoints") // otherwise a head would belong to a removed state of the transparency log
 	f.loseJournal()
-	for _, seq := range []uint64{21, 30} { // the first of three, and an event that nothing repeats
+	for _, seq := range []uint64{21, 30} { // the first of three repeats, and an event without repeats
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
 	}
 	for range 2 {
 		f.project()
 		f.exact("FINAL")
 	}
-	f.sameAgain() // the third of them repeats the second now
-	f.logged()    // whose leaf is where that of the first was; those behind the other are one place earlier
+	f.sameAgain() // now the third repeats the second
+	f.logged()    // the second has the place of the first's leaf; later leaves move by one place
 }
 
-// The same, of messages that were recorded in an earlier month than those that came
-// behind them.
+// The same case, with messages that were recorded in an earlier month than later ones.
 func TestRowsOfAnEarlierMonthThatTheStreamDoesNotBring(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	store := f.timeless()
 	month := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for id := range 25 { // 15 of October
+	for id := range 25 { // 15 of them in October
 		m := projectortest.Event(id, 0).Binary()
 		store(m.Subject, m.Header, m.Data, month.Add(time.Duration(id-15)*time.Second))
 	}
@@ -66,9 +65,9 @@ func TestRowsOfAnEarlierMonthThatTheStreamDoesNotBring(t *testing.T) {
 	f.logged()
 }
 
-// What a projector deleted for its value keeps its row where commits is older than
-// it, and its range is committed without it: with the journal, which names that range,
-// without it, and where the range is another one since.
+// A message that a projector deleted for a withheld value keeps its row where commits is older.
+// Its range is committed without it: with the journal that names the range, without the
+// journal, and with another range.
 func TestCommittedAgainAfterADeletion(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(f *fixture){
@@ -102,8 +101,8 @@ func TestCommittedAgainAfterADeletion(t *testing.T) {
 	}
 }
 
-// A table quarantine that lost its newest rows does not say which messages of the
-// last range held a withheld value. The redactions do.
+// A table quarantine without its newest rows does not show which messages of the last range
+// held a withheld value. The redactions show it.
 func TestQuarantineLostBeforeTheDeletion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -128,8 +127,8 @@ func TestQuarantineLostBeforeTheDeletion(t *testing.T) {
 	}
 }
 
-// A stream that is made anew while its projector recovers is another one, and not
-// one that has lost what was committed.
+// A stream that is created again during recovery is another stream, and not one that has lost
+// the committed messages.
 func TestStreamMadeAnewInRecovery(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

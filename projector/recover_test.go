@@ -15,12 +15,12 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 )
 
-// counted counts what a projector reads in full of its ledger, and may lose the
-// reply to a commit.
+// counted counts the complete reads of a projector from its ledger, and can drop the reply to a
+// commit.
 type counted struct {
 	store
 	identities, withheld atomic.Int64
-	mute                 atomic.Int64 // commits whose reply is lost from now on
+	mute                 atomic.Int64 // the number of next commits whose reply is lost
 }
 
 func (c *counted) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
@@ -41,7 +41,7 @@ func (c *counted) Commit(ctx context.Context, b *ledger.Batch, epoch uint64) err
 	return err
 }
 
-// wants asks how often everything was read.
+// wants compares the numbers of complete reads.
 func (c *counted) wants(t *testing.T, identities, withheld int64) {
 	t.Helper()
 	if i, w := c.identities.Load(), c.withheld.Load(); i != identities || w != withheld {
@@ -49,15 +49,15 @@ func (c *counted) wants(t *testing.T, identities, withheld int64) {
 	}
 }
 
-// countedOn makes a projector count.
+// countedOn adds the counters to a projector.
 func countedOn(p *Projector) *counted {
 	c := &counted{store: p.store}
 	p.store = c
 	return c
 }
 
-// While ClickHouse refuses, a projector begins anew with every try. It does not
-// read what it knows again.
+// While ClickHouse refuses, a projector starts again with every attempt. It does not read known
+// values again.
 func TestRefusedForLong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestRefusedForLong(t *testing.T) {
 	}
 }
 
-// The last commit may be one that the projector has not heard of; it is its own.
+// The last commit may be the projector's own commit, whose reply was lost.
 func TestReplyToACommitIsLost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -98,7 +98,7 @@ func TestReplyToACommitIsLost(t *testing.T) {
 	stop := f.follow(p)
 	f.awaitLevel()
 	f.publish(projectortest.Foreign(2, `{"note":"`+projectortest.Secret+`"}`).Binary()) // the redaction was in the batch
-	f.publish(projectortest.Event(0, 0).Binary())                                       // and so was this
+	f.publish(projectortest.Event(0, 0).Binary())                                       // this event was in the batch, too
 	f.awaitLevel()
 	f.must(stop())
 	c.wants(t, 1, 1)
@@ -110,7 +110,7 @@ func TestReplyToACommitIsLost(t *testing.T) {
 	}
 }
 
-// recover takes a projector, which holds no lease, through the first states.
+// recover runs the first states of a projector without a lease.
 func (f *fixture) recover(p *Projector) {
 	f.t.Helper()
 	rc := p.recovery()
@@ -119,8 +119,8 @@ func (f *fixture) recover(p *Projector) {
 	}
 }
 
-// A redaction that was built and not committed counts for nothing when its batch is
-// begun anew: what stands in front of it is not held against it.
+// A redaction that was built but not committed does not count when its batch starts again.
+// Messages before the redaction are not refused.
 func TestRedactionThatWasNotCommitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -154,7 +154,7 @@ func TestRedactionThatWasNotCommitted(t *testing.T) {
 	c.wants(t, 1, 1)
 }
 
-// What another has committed is read, although the lease was not seen to be lost:
+// A commit of another projector is read again even without a noticed loss of the lease, because
 // the bucket may have been restored.
 func TestAnotherHasCommitted(t *testing.T) {
 	t.Parallel()
@@ -176,14 +176,14 @@ func TestAnotherHasCommitted(t *testing.T) {
 	}
 	recover()
 	c.wants(t, 2, 2)
-	// The tables may be others, too.
+	// The tables may also have been replaced.
 	p.forget()
 	recover()
 	c.wants(t, 3, 3)
 }
 
-// Tables that were emptied under a projector that had committed nothing itself have
-// no redaction any more, and what stands in front of one is not held against it.
+// Tables were emptied under a projector without own commits. They have no redaction any more,
+// so messages before it are not refused.
 func TestTablesWereEmptied(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

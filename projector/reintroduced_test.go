@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A logbook keeps what a projector logs, at every level.
+// A logbook keeps the log of a projector, at every level.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -54,8 +54,7 @@ func (f *fixture) publishDisguises(first int) int {
 	return len(all)
 }
 
-// nowhere looks for a trace in every column of every table, in both streams and
-// in the log.
+// nowhere searches for a trace in every column of every table, in both streams and in the log.
 func (f *fixture) nowhere(log string, traces ...string) {
 	f.t.Helper()
 	var needles []string
@@ -91,7 +90,7 @@ func (f *fixture) nowhere(log string, traces ...string) {
 	}
 }
 
-// wholeStream returns all that a stream holds, as text.
+// wholeStream returns the whole content of a stream, as text.
 func (f *fixture) wholeStream(name string) string {
 	f.t.Helper()
 	stream, err := f.js.Stream(f.t.Context(), name)
@@ -107,8 +106,8 @@ func (f *fixture) wholeStream(name string) string {
 	return all.String()
 }
 
-// allTraces are the forms of the withheld values, and the digests that a
-// message id and a range had of events with them.
+// allTraces returns the forms of the withheld values, and the digests of message ids and ranges
+// with them.
 func allTraces() []string {
 	var list []string
 	for _, value := range projectortest.WithheldValues {
@@ -132,7 +131,7 @@ func TestReintroducedValuesAreNowhere(t *testing.T) {
 	f.publishMix(1000, 30)
 	p := f.guarded(log)
 	f.must(f.run(p))
-	f.must(f.run(f.guarded(log))) // after a restart it knows the fingerprints from the ledger
+	f.must(f.run(f.guarded(log))) // after a restart it reads the fingerprints from the ledger
 	hits += f.publishDisguises(200)
 	f.publish(projectortest.Redaction(t, 2, projectortest.Secret).Binary())
 	f.must(f.run(f.guarded(log)))
@@ -156,8 +155,8 @@ func TestReintroducedValuesAreNowhere(t *testing.T) {
 	}
 }
 
-// The same value before its redaction is an event like others, also in the same
-// batch, and the event again after it is no duplicate.
+// The same value before its redaction is in a normal event, also in the same batch. The event
+// again after the redaction is no duplicate.
 func TestReintroducedInOneBatch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -191,7 +190,7 @@ func TestReintroducedKilledAtEveryPoint(t *testing.T) {
 				f.publish(projectortest.Event(id, 0).Binary())
 			}
 			f.publish(projectortest.Redaction(t, 1, projectortest.WithheldValues...).Binary())
-			hits := f.publishDisguises(100) // from the first batch on into the second
+			hits := f.publishDisguises(100) // from the first batch into the second
 			for id := range 15 {
 				f.publish(projectortest.Event(1000+id, 0).Binary())
 			}
@@ -220,8 +219,8 @@ func TestReintroducedKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// A crash between commit and deletion, and another stream since: nothing of
-// that one is deleted.
+// A crash between commit and deletion, and a replaced stream: no message of the new stream is
+// deleted.
 func TestReintroducedInAStreamRestored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -258,7 +257,7 @@ func TestReintroducedWithoutTheKey(t *testing.T) {
 		t.Errorf("the log says %d times that a key is not there:\n%s", n, log)
 	}
 
-	// The key comes while a projector runs: it counts from the next redaction on.
+	// The key is added while a projector runs: it counts from the next redaction on.
 	var there sync.Map
 	p = f.guarded(log)
 	keys := p.config.Keys
@@ -281,7 +280,7 @@ func TestReintroducedWithoutTheKey(t *testing.T) {
 	}
 }
 
-// A stream that lets nothing be deleted is said so of, and projected.
+// A stream that refuses deletions is reported, and projected.
 func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -302,8 +301,8 @@ func TestReintroducedInAStreamThatKeepsAll(t *testing.T) {
 	}
 }
 
-// What is compared in the stead of messages leaves these as they are: a range whose
-// rows a table lost is derived from them.
+// The places in a comparison leave the messages unchanged: a range whose rows a table lost is
+// derived from the messages.
 func TestPlacesLeaveTheMessagesAlone(t *testing.T) {
 	t.Parallel()
 	messages := make([]*streamio.Message, 0, 10)

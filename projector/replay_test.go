@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// refusals reads what is in quarantine, by sequence.
+// refusals reads the rows of quarantine, by sequence.
 func (f *fixture) refusals(filter read.RefusalFilter) map[uint64]ledger.Refusal {
 	f.t.Helper()
 	found := make(map[uint64]ledger.Refusal)
@@ -26,7 +26,7 @@ func (f *fixture) refusals(filter read.RefusalFilter) map[uint64]ledger.Refusal 
 	return found
 }
 
-// replayed returns what became of the replays of a quarantined message.
+// replayed returns the results of the replays of a quarantined message.
 func (f *fixture) replayed(r ledger.Refusal) []string {
 	f.t.Helper()
 	list, err := read.Of(f.ledger).Replays(f.t.Context(), r)
@@ -38,15 +38,14 @@ func (f *fixture) replayed(r ledger.Refusal) []string {
 	return outcomes
 }
 
-// damaged is an event whose data ends early, under the message id that it would
-// have as a whole.
+// damaged is an event with truncated data, under the message id of the whole event.
 func damaged(id int) schema.Message {
 	m := projectortest.Event(id, 0).Binary()
 	m.Data = m.Data[:len(m.Data)-1]
 	return m
 }
 
-// send publishes with the message id that the message has.
+// send publishes under the message's own message id.
 func (f *fixture) send(m schema.Message) uint64 {
 	f.t.Helper()
 	ack, err := f.js.PublishMsg(f.t.Context(), &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
@@ -86,7 +85,7 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	if n := f.count("SELECT count() FROM events WHERE event_id = 'event-1'"); n != 1 {
 		t.Errorf("the fixed event is there %d times", n)
 	}
-	// Beyond the duplicate window the same replay is a repeated event.
+	// After the duplicate window the same replay is a repeated event.
 	f.publish(func() schema.Message {
 		m := projectortest.Event(1, 0).Binary()
 		m.Header[quarantine.ReplayHeader] = []string{fmt.Sprintf("%s:%d", r.Incarnation, r.StreamSeq)}
@@ -98,8 +97,7 @@ func TestReplayOfAFixedEvent(t *testing.T) {
 	}
 }
 
-// A replay of what is still wrong is quarantined again, linked, and may be
-// replayed in its turn.
+// A replay of an invalid message is quarantined again and linked, and may be replayed again.
 func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -128,7 +126,7 @@ func TestReplayOfWhatIsStillWrong(t *testing.T) {
 	if len(second) != 1 || second[2].Code != first.Code || string(second[2].Data) != string(first.Data) {
 		t.Fatalf("quarantine has %+v", second)
 	}
-	// A better attempt is another message, though its event has the same id.
+	// A corrected replay is another message, although its event has the same id.
 	if _, err := quarantine.ReplayFixed(t.Context(), f.js, second[2], projectortest.Event(1, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// older makes the ledger and the stream what a version before the rules had a position
-// left: what was published so far is projected by the rules of then, if project says so.
+// older changes the ledger and the stream to the state of an older version without a position
+// of the rules. If project is true, the published messages are projected by the older rules.
 func (f *fixture) older(project func()) {
 	f.t.Helper()
 	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1000000000" })
@@ -58,8 +58,8 @@ func (f *fixture) ensureRules() []string {
 	return changed
 }
 
-// contested returns what one rule takes otherwise than the other: forged events, one
-// without a tenant, and two tenants' events of one source and id.
+// contested returns messages on which the rules differ: forged events, one without a tenant,
+// and two tenants' events of one source and id.
 func contested(first int) []schema.Message {
 	forged, nobodys, another := projectortest.Event(first, 0), projectortest.Event(first+1, 0), projectortest.Event(first+2, 1)
 	nobodys.Tenant, another.Tenant = "", "zeta"
@@ -90,10 +90,10 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 	if changed := f.ensureRules(); len(changed) != 0 {
 		t.Errorf("the second time: %v", changed)
 	}
-	f.publish(projectortest.Event(1, 0).Binary()) // an id that is older, and another tenant's now
+	f.publish(projectortest.Event(1, 0).Binary()) // the id of an older event, with another tenant
 	f.publish(projectortest.Event(2, 0).Binary()) // a repeat across the position
 	again := projectortest.Event(2, 1)
-	again.Tenant = "zeta" // refused before, since the id was another tenant's
+	again.Tenant = "zeta" // refused by older rules, because the id belonged to another tenant
 	f.publish(again.Binary())
 	f.project()
 	f.publish(again.Binary())
@@ -114,7 +114,7 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 	f.sameAgain()
 }
 
-// texts are the rows of a question whose answer is one column of texts.
+// texts returns the rows of a query with one text column.
 func (f *fixture) texts(sql string) (list []string) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), sql)
@@ -129,7 +129,7 @@ func (f *fixture) texts(sql string) (list []string) {
 	return list
 }
 
-// What an older projector had begun to write is finished by its rules.
+// A range that an older projector has begun to write is finished by the older rules.
 func TestThePositionIsAboveTheJournal(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{pointJournalled, pointWritten, pointCommitted} {
@@ -162,7 +162,7 @@ func TestThePositionIsAboveTheJournal(t *testing.T) {
 	}
 }
 
-// Metadata that is edited or lost changes nothing of what is projected, and is said.
+// Edited or lost metadata does not change the projection, and is reported.
 func TestRulesThatTheCommitsContradict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -195,7 +195,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 	}
 }
 
-// All metadata is lost, the incarnation with it.
+// All metadata is lost, with the incarnation.
 func TestMigrateRestoresLostMetadata(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -252,7 +252,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 	}
 }
 
-// A projector of before knows the old lease key only, and the columns of before.
+// An older projector knows only the old lease key and the old columns.
 func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -277,7 +277,7 @@ func TestOlderProjectorsCannotGoOn(t *testing.T) {
 	}
 }
 
-// Two of migrate at once, under a projector of before and one of today.
+// Two migrations run at the same time, under an older and a current projector.
 func TestRulesAreSetOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -311,7 +311,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.publishMix(100, 20)
 	f.awaitLevel()
 	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
-	f.ensureRules() // takes the lease from the projector, who then waits for it again
+	f.ensureRules() // takes the lease from the projector, which then waits for it again
 	f.publishMix(200, 20)
 	f.awaitLevel()
 	f.must(stopped())
@@ -321,7 +321,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.sameAgain()
 }
 
-// migrate is cut off anywhere, again and again, while events come.
+// migrate is interrupted at random moments, repeatedly, while events arrive.
 func TestRulesAreSetAlsoByManyThatAreCutOff(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -346,7 +346,7 @@ func TestRulesAreSetAlsoByManyThatAreCutOff(t *testing.T) {
 	f.sameAgain()
 }
 
-// Several streams have a position each, and facts in one of them tell of erased messages
+// Each of several streams has a position of the rules. Facts in one stream name erased messages
 // in another.
 func TestEveryPartitionHasItsRules(t *testing.T) {
 	t.Parallel()
@@ -402,7 +402,7 @@ func TestEveryPartitionHasItsRules(t *testing.T) {
 	f.sameAgain()
 }
 
-// Who takes over from an older projector may end anywhere on the way.
+// A takeover from an older projector may be interrupted at every step.
 func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -421,7 +421,7 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 		f.must(lease.Claim{KV: kv, Key: lease.KeyOf(schema.EventStream), Owner: owner, Timing: quickTiming, Log: quiet}.Inherit(t.Context(), schema.EventStream))
 	}
 	_, was := read(schema.EventStream)
-	// One comes as far as the new key, and an older projector goes on.
+	// One takeover reaches the new key, and an older projector continues.
 	early, err := json.Marshal(lease.Entry{Epoch: was.Epoch + 1})
 	f.must(err)
 	_, err = kv.Put(t.Context(), lease.KeyOf(schema.EventStream), early)
@@ -435,7 +435,7 @@ func TestTheOldLeaseIsInheritedOnce(t *testing.T) {
 	if _, got := read(lease.KeyOf(schema.EventStream)); got.Epoch != was.Epoch+1 || got.Owner != "" || got.Pending == nil || !got.Pending.Same(*was.Pending) {
 		t.Errorf("carried over: %+v, of %+v", got, was)
 	}
-	// Somebody follows the advice of older versions and deletes the key.
+	// An operator follows the advice of older versions and deletes the key.
 	f.ensureRules()
 	f.publishMix(50, 10)
 	f.project()

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A projector that is told to end in the middle of a load ends with no error, has
-// given its lease up, and loses and repeats nothing.
+// A projector that is stopped under load ends without an error and has released its lease. It
+// loses and repeats nothing.
 func TestEndedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -22,7 +22,7 @@ func TestEndedUnderLoad(t *testing.T) {
 	for round := range 6 {
 		f.publishMix(round*1000, 150)
 		p := f.projector()
-		p.config.Owner = "" // none may take the lease of another without waiting
+		p.config.Owner = "" // no projector may take another's lease without a wait
 		p, err := New(p.config)
 		f.must(err)
 		p.config.Timing = quickTiming

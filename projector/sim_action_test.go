@@ -15,15 +15,15 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
-// simAction is one thing that happens to a world, as often as its weight says.
+// simAction is one possible action in a world, with a weight for its frequency.
 type simAction struct {
 	name   string
 	weight int
 	do     func(s *schedule)
 }
 
-// ordinary are what every world goes through, special what only some do: a
-// schedule draws few of them, so that each meets the others in many ways.
+// ordinary are the actions of every world, special those of some worlds. A schedule draws few
+// special actions, so that each one meets the others in many ways.
 var (
 	ordinary = []simAction{
 		{"publish", 12, (*schedule).publish},
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// wait lets time go by, up to d.
+// wait lets up to d of virtual time pass.
 func (s *schedule) wait(d time.Duration) { time.Sleep(time.Duration(s.dice.Int64N(int64(d)))) }
 
 // aStream draws a stream.
@@ -62,27 +62,27 @@ func (s *schedule) publish() {
 		for range 1 + s.dice.IntN(20) {
 			m, partition := s.message()
 			if s.dice.IntN(10) == 0 {
-				partition++ // an event under two sessions
+				partition++ // the same event under two sessions
 			}
 			s.streams[partition%len(s.streams)].append(m)
 		}
 	})
 }
 
-// message draws what a producer sends, and the number of the stream.
+// message draws a producer's message, and the number of its stream.
 func (s *schedule) message() (simSent, int) {
 	r := s.dice
 	id, variant := s.published, 0
 	s.published++
 	switch n := r.IntN(24); {
-	case n < 3: // again
+	case n < 3: // a repeat
 		id = r.IntN(id + 1)
 	case n < 5: // another event with a known id
 		id, variant = r.IntN(id+1), 1
-	case n < 7 && s.secrets: // a few redactions, of which some have the id of others
+	case n < 7 && s.secrets: // a few redactions, some with the id of another event
 		redacted, number := r.IntN(6), r.IntN(simSecrets)
 		return simSent{projectortest.Redaction(s.tb, redacted, simSecret(number)).Binary(), -1, number}, redacted
-	case n < 10 && s.secrets: // something with a secret, again as often as not
+	case n < 10 && s.secrets: // a message with a secret, half of them repeats
 		number := r.IntN(simSecrets)
 		holder := 1000 + 10*number + r.IntN(10)
 		return simSent{projectortest.Foreign(holder, `{"note":"`+simSecret(number)+`"}`).Binary(), number, -1}, holder
@@ -104,7 +104,7 @@ func (s *schedule) kill() {
 	}
 }
 
-// stop stops a machine, for longer than the lease lasts as often as not.
+// stop suspends a machine, half the time for longer than the lease lasts.
 func (s *schedule) stop() {
 	m := s.some()
 	if m == nil {
@@ -130,7 +130,7 @@ func (s *schedule) delete() {
 	stream := s.aStream()
 	s.with(func() {
 		if n := len(stream.messages); n > 0 {
-			// The newest are those that matter.
+			// The newest messages are the important ones.
 			stream.take(stream.messages[n-1-min(s.dice.IntN(n), s.dice.IntN(n))].Position.StreamSeq, stream.deleted)
 		}
 	})
@@ -141,7 +141,7 @@ func (s *schedule) forget() {
 	s.with(func() { clear(stream.consumers) })
 }
 
-// pending is the range in the journal of a stream.
+// pending returns the range in the journal of a stream.
 func (s *schedule) pending(stream *simStream) *ledger.Range {
 	var entry lease.Entry
 	if e, ok := s.bucket.entries[lease.KeyOf(stream.name)]; ok && json.Unmarshal(e.value, &entry) == nil {
@@ -184,8 +184,8 @@ func (s *schedule) purge() {
 	})
 }
 
-// restoreStream brings back an older copy, to which others publish: of a while
-// ago, or of just before what is being written.
+// restoreStream restores an older copy, to which producers then publish. The copy is from some
+// time ago, or from just before the current write.
 func (s *schedule) restoreStream() {
 	stream := s.aStream()
 	s.with(func() {
@@ -204,8 +204,8 @@ func (s *schedule) restoreStream() {
 	}
 }
 
-// replace restores a stream while no projector runs, of which the messages that
-// were committed last are others under the same sequences.
+// replace restores a stream while no projector runs. The last committed sequences then hold
+// other messages.
 func (s *schedule) replace() {
 	s.killAll()
 	stream := s.aStream()
@@ -226,8 +226,8 @@ func (s *schedule) backUp() {
 	s.with(func() { s.kept = append(s.kept, s.tables.copied()) })
 }
 
-// restoreTables brings back some tables as they were in a backup, while the server
-// is down. It remembers the tokens of now, or of then.
+// restoreTables restores some tables from a backup, while the server is down. The server has
+// the tokens of now, or of the backup.
 func (s *schedule) restoreTables(tables ...string) {
 	if len(s.kept) == 0 {
 		s.backUp()
@@ -255,7 +255,7 @@ func (s *schedule) restoreTables(tables ...string) {
 	})
 }
 
-// lose notes which rows an older copy of a table takes away.
+// lose records the rows that an older copy of a table lacks.
 func (s *schedule) lose(table string, old *simLedger) {
 	if s.lost[table] == nil {
 		s.lost[table] = make(map[simPlace]bool)
@@ -270,8 +270,8 @@ func (s *schedule) lose(table string, old *simLedger) {
 
 var simTables = []string{"events", "log_items", "redactions", "duplicates", "quarantine", "commits"}
 
-// restoreLedger restores all tables. Half the time nothing asks for them until
-// the server is back.
+// restoreLedger restores all tables. Half the time no query reaches the server before its
+// restart.
 func (s *schedule) restoreLedger() {
 	s.restoreTables(simTables...)
 	if s.dice.IntN(2) == 0 {
@@ -279,8 +279,7 @@ func (s *schedule) restoreLedger() {
 	}
 }
 
-// restoreTable restores one table, with the projectors stopped, as the runbook
-// says.
+// restoreTable restores one table, with stopped projectors, as in the runbook.
 func (s *schedule) restoreTable() {
 	for _, m := range s.running() {
 		m.each((*process).kill)
@@ -289,8 +288,8 @@ func (s *schedule) restoreTable() {
 	s.start()
 }
 
-// leaveRunning kills a machine while the server still has inserts of it, and
-// changes under them what they are made of.
+// leaveRunning kills a machine while the server still runs its inserts, and then changes the
+// messages of these inserts.
 func (s *schedule) leaveRunning() {
 	late := s.odds.late
 	s.with(func() { s.odds.late = 0.7 })
@@ -309,9 +308,8 @@ func (s *schedule) leaveRunning() {
 	s.start()
 }
 
-// askForLease asks for the lease of a stream like a rebuild that is about to swap,
-// of which there is one at a time, and has it for a while. Half of those who ask
-// die, sooner or later.
+// askForLease asks for the lease of a stream, like a rebuild before its swap, and holds
+// the lease for a while. Only one process asks at a time. Half of these processes die.
 func (s *schedule) askForLease() {
 	if slices.ContainsFunc(s.askers, func(c *process) bool { return !c.gone() }) {
 		return

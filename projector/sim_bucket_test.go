@@ -12,15 +12,14 @@ import (
 // simBucket is a key-value bucket. The world's lock guards it.
 type simBucket struct {
 	entries  map[string]simEntry
-	last     uint64 // revision that was given out last
+	last     uint64 // the last revision
 	watchers []*simWatcher
-	unsafe   bool // takes every change, whatever revision it names; a planted fault
+	unsafe   bool // accepts every change with any revision; a planted fault
 }
 
 func newSimBucket() *simBucket { return &simBucket{entries: make(map[string]simEntry)} }
 
-// put changes an entry if it has this revision, 0 where there is none, and tells
-// those who watch it.
+// put changes an entry with this revision, 0 for a missing one, and notifies its watchers.
 func (b *simBucket) put(key string, value []byte, revision uint64) (uint64, error) {
 	if b.entries[key].revision != revision && !b.unsafe {
 		return 0, jetstream.ErrKeyExists
@@ -53,7 +52,7 @@ func (e simEntry) Key() string      { return e.key }
 func (e simEntry) Value() []byte    { return e.value }
 func (e simEntry) Revision() uint64 { return e.revision }
 
-// simWatcher is told of every change of one key, deletions left out.
+// simWatcher receives every change of one key, without deletions.
 type simWatcher struct {
 	key     string
 	updates chan jetstream.KeyValueEntry
@@ -64,7 +63,7 @@ func (w *simWatcher) tell(e simEntry) {
 	if e.key == w.key {
 		select {
 		case w.updates <- e:
-		default: // nobody reads, and nobody will
+		default: // the watcher has no reader any more
 		}
 	}
 }
@@ -122,7 +121,7 @@ func (k simKeyValue) Delete(ctx context.Context, key string, opts ...jetstream.K
 	return k.ask(ctx, "delete", func(b *simBucket) error { return b.delete(key, lastRevision(opts)) })
 }
 
-// lastRevision takes from options what only the client can read.
+// lastRevision reads the revision from options, which only the client can read.
 func lastRevision(opts []jetstream.KVDeleteOpt) uint64 {
 	for _, opt := range opts {
 		set := reflect.ValueOf(opt)
@@ -147,7 +146,7 @@ func (k simKeyValue) Watch(ctx context.Context, key string, _ ...jetstream.Watch
 		if e, ok := b.entries[key]; ok {
 			w.tell(e)
 		}
-		w.updates <- nil // the end of what was there
+		w.updates <- nil // the end of the existing entries
 		b.watchers = append(b.watchers, w)
 		return nil
 	})

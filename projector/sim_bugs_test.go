@@ -13,14 +13,14 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// without leaves a step out.
+// without skips a step.
 func without(verb string) func(*Projector) {
 	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
 		return slices.DeleteFunc(list, func(s steps.Step) bool { return s.Verb == verb })
 	})
 }
 
-// swapped takes two list in each other's place.
+// swapped runs two steps in the opposite order.
 func swapped(one, other string) func(*Projector) {
 	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
 		i := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == one })
@@ -32,7 +32,7 @@ func swapped(one, other string) func(*Projector) {
 	})
 }
 
-// earlier takes a step before another that it follows.
+// earlier runs a step before an earlier one.
 func earlier(one, other string) func(*Projector) {
 	return bent(func(_ *Projector, list []steps.Step) []steps.Step {
 		i := slices.IndexFunc(list, func(s steps.Step) bool { return s.Verb == one })
@@ -45,7 +45,7 @@ func earlier(one, other string) func(*Projector) {
 	})
 }
 
-// instead does something else in a step's place.
+// instead replaces a step by another action.
 func instead(verb string, do func(p *Projector, ctx context.Context) error) func(*Projector) {
 	return bent(func(p *Projector, list []steps.Step) []steps.Step {
 		for i := range list {
@@ -63,15 +63,15 @@ func bent(how func(*Projector, []steps.Step) []steps.Step) func(*Projector) {
 	}
 }
 
-// otherwise takes the steps that it makes of those of the protocol.
+// otherwise runs changed steps of the protocol.
 type otherwise func([]steps.Step) []steps.Step
 
 func (make otherwise) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
 	return steps.InOrder{}.Walk(ctx, make(slices.Clone(list)), take)
 }
 
-// planted are rules of the protocol that are broken, one in each world, in which
-// what shows it is made to happen where that is rare.
+// planted are broken rules of the protocol, one for each world. Rare conditions that show the
+// fault are made frequent.
 var planted = map[string]func(*schedule){
 	"the journal after the rows": inProjector(swapped("journal", "write")),
 	"the commit before the rows": inProjector(swapped("commit", "write")),
@@ -117,18 +117,17 @@ func inProjector(plant func(*Projector), actions ...string) func(*schedule) {
 	}
 }
 
-// lenient lets inserts of earlier holders run.
+// lenient does not kill inserts of earlier holders.
 type lenient struct{ store }
 
 func (lenient) KillInserts(context.Context, uuid.UUID) error { return nil }
 
-// foundLate are those that take hundreds of schedules.
+// foundLate are the faults that need hundreds of schedules.
 var foundLate = []string{
 	"delete before the rows", "no journal", "no kill of old inserts", "no look before a range is settled", "no settling", "the journal after the rows",
 }
 
-// Without one of these rules of the protocol, a schedule is found that loses or
-// doubles something.
+// Without one of these rules of the protocol, a schedule loses or repeats something.
 func TestSimulationFindsBrokenProtocols(t *testing.T) {
 	t.Parallel()
 	for name, plant := range planted {

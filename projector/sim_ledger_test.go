@@ -17,19 +17,19 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
-// simLedger is the tables, as a server holds them. The world's lock guards it.
+// simLedger holds the tables of a simulated server. The world's lock guards it.
 type simLedger struct {
 	w       *world
-	tables  map[string][]ledger.Position // every row that was stored, repeats too
+	tables  map[string][]ledger.Position // every stored row, with repeats
 	commits []ledger.Commit
-	tokens  []*simInsert // the blocks that are known by their tokens, oldest first
+	tokens  []*simInsert // the blocks with known tokens, oldest first
 	window  int
 	running []*simInsert
-	short   bool // tokens do not name what was read; a planted fault
+	short   bool // tokens do not depend on the messages; a planted fault
 
-	unnamed   []ledger.Range // whose tokens are forgotten
+	unnamed   []ledger.Range // ranges whose tokens are forgotten
 	discarded []ledger.Range
-	fenceless []ledger.Range // written by a writer that was paused, after they were discarded
+	fenceless []ledger.Range // ranges that a suspended writer wrote after they were discarded
 }
 
 // simInsert is one block of one table.
@@ -46,7 +46,7 @@ func newSimLedger(w *world) *simLedger {
 	return &simLedger{w: w, tables: make(map[string][]ledger.Position), window: 10_000}
 }
 
-// copied is what a backup has.
+// copied is the content of a backup.
 func (l *simLedger) copied() *simLedger {
 	c := *l
 	c.tables, c.commits, c.tokens, c.running = maps.Clone(l.tables), slices.Clone(l.commits), slices.Clone(l.tokens), nil
@@ -56,7 +56,7 @@ func (l *simLedger) copied() *simLedger {
 	return &c
 }
 
-// forget drops all tokens but those that are kept.
+// forget drops all tokens except the kept ones.
 func (l *simLedger) forget(kept []*simInsert) {
 	for _, i := range l.tokens {
 		if !slices.Contains(kept, i) {
@@ -66,7 +66,7 @@ func (l *simLedger) forget(kept []*simInsert) {
 	l.tokens = kept
 }
 
-// final returns the rows of a table by their keys, repeats collapsed.
+// final returns the rows of a table by their keys, without repeats.
 func (l *simLedger) final(table string) map[simPlace]bool {
 	rows := make(map[simPlace]bool)
 	for _, at := range l.tables[table] {
@@ -75,8 +75,7 @@ func (l *simLedger) final(table string) map[simPlace]bool {
 	return rows
 }
 
-// store is what the server does with a block: all of it, or nothing where it
-// knows the token.
+// store stores all rows of a block, or nothing if the server knows its token.
 func (l *simLedger) store(i *simInsert) {
 	if slices.ContainsFunc(l.tokens, func(known *simInsert) bool { return known.token == i.token }) {
 		return
@@ -107,7 +106,7 @@ func (l *simLedger) count(table string, r ledger.Range) uint64 {
 	return uint64(len(seqs))
 }
 
-// newest returns the commits of a stream, newest first, repeats collapsed.
+// newest returns the commits of a stream, newest first, without repeats.
 func (l *simLedger) newest(incarnation uuid.UUID) []ledger.Commit {
 	var list []ledger.Commit
 	seen := make(map[[2]uint64]bool)
@@ -121,7 +120,7 @@ func (l *simLedger) newest(incarnation uuid.UUID) []ledger.Commit {
 	return list
 }
 
-// restart ends what runs: a part of it is done.
+// restart ends the running inserts: some of them are stored.
 func (l *simLedger) restart(r *rand.Rand) {
 	for _, i := range l.running {
 		if r.IntN(2) == 0 {
@@ -141,7 +140,7 @@ func (s simStore) ask(ctx context.Context, kind string, do func(*simLedger)) err
 	})
 }
 
-// insertLimit is how long the server lets an insert run.
+// insertLimit is the server's time limit for an insert.
 const insertLimit = 8 * time.Second
 
 func (s simStore) insert(i *simInsert) error {
@@ -166,7 +165,7 @@ func (s simStore) insert(i *simInsert) error {
 	})
 }
 
-// land does an insert whose client has given it up, unless it was killed.
+// land stores an insert that its client has given up, unless it was killed.
 func (s simStore) land(i *simInsert, after time.Duration) {
 	select {
 	case <-s.w.over:
@@ -191,7 +190,7 @@ func (s simStore) KillInserts(ctx context.Context, incarnation uuid.UUID) error 
 		l := s.w.tables
 		l.running = slices.DeleteFunc(l.running, func(i *simInsert) bool {
 			if i.r.Incarnation == incarnation && r.IntN(3) == 0 {
-				l.store(i) // it was faster
+				l.store(i) // the insert was faster than the kill
 			}
 			return i.r.Incarnation == incarnation
 		})
@@ -317,7 +316,7 @@ func (s simStore) Lacking(ctx context.Context, b *ledger.Batch, first uint64, _ 
 	return lacking, err
 }
 
-// placed are rows that say nothing beyond their messages.
+// placed are rows that depend only on the places of their messages.
 func placed(places []ledger.Position) []ledger.Placed {
 	list := make([]ledger.Placed, len(places))
 	for i, at := range places {
@@ -379,7 +378,7 @@ func (s simStore) Traces(ctx context.Context, r ledger.Range) (map[uint64]ledger
 	})
 }
 
-// in returns the rows of a table that are of a range.
+// in returns the rows of a table within a range.
 func (l *simLedger) in(table string, r ledger.Range) (list []ledger.Position) {
 	for _, at := range l.tables[table] {
 		if at.Incarnation == r.Incarnation && r.First <= at.StreamSeq && at.StreamSeq <= r.Last {
@@ -389,8 +388,8 @@ func (l *simLedger) in(table string, r ledger.Range) (list []ledger.Position) {
 	return list
 }
 
-// Reintroduced takes a valid message that has a secret, and that was refused, for
-// refused because of it: ids of such messages have no conflicts.
+// Reintroduced treats a valid, refused message with a secret as refused for the secret: the ids
+// of such messages have no conflicts.
 func (s simStore) Reintroduced(ctx context.Context, r ledger.Range) (list []ledger.Position, err error) {
 	err = s.ask(ctx, "reintroduced", func(l *simLedger) {
 		for _, at := range l.in("quarantine", r) {

@@ -11,20 +11,19 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// The oracle holds the tables against everything that the streams ever had. What
-// it lets pass beyond the exact outcome is what the protocol does not claim, and
-// each exception says why.
+// The oracle compares the tables with every message that the streams ever had. Its exceptions
+// are the cases that the protocol does not promise. Each exception gives its reason.
 
-// outcomes are the tables of which exactly one has a row of each message.
+// outcomes are the tables of which exactly one has a row for each message.
 var outcomes = []string{"events", "duplicates", "quarantine"}
 
-// verdict is the oracle at work on one schedule.
+// verdict is the state of the oracle for one schedule.
 type verdict struct {
 	*schedule
-	final map[string]map[simPlace]bool // by table, repeats collapsed
+	final map[string]map[simPlace]bool // by table, without repeats
 }
 
-// check asks whether the world is what the protocol promises.
+// check reports whether the world fulfils the promises of the protocol.
 func (s *schedule) check() {
 	v := &verdict{schedule: s, final: make(map[string]map[simPlace]bool)}
 	for _, table := range simTables {
@@ -45,11 +44,11 @@ func (s *schedule) check() {
 		}
 	}
 	if stopped {
-		return // it says so, and goes no further
+		return // the projector reports it and stops
 	}
 	for _, stream := range s.streams {
-		// Without its entry a lease begins at epoch 1 again, and an older copy of the
-		// tables may lack rows of which the server knows the tokens under that epoch.
+		// Without its entry a lease begins at epoch 1 again. An older copy of the tables may
+		// lack rows whose tokens the server knows under that epoch.
 		if !s.journalLost || !s.restored {
 			v.checkStream(stream)
 		}
@@ -68,14 +67,14 @@ func (v *verdict) in(at simPlace) (tables []string) {
 	return tables
 }
 
-// within reports whether one of the ranges has the message.
+// within reports whether one of the ranges includes the message.
 func within(list []ledger.Range, at simPlace) bool {
 	return slices.ContainsFunc(list, func(r ledger.Range) bool {
 		return r.Incarnation == at.incarnation && r.First <= at.seq && at.seq <= r.Last
 	})
 }
 
-// covered counts the commits that have a message.
+// covered counts the commits that include a message.
 func (v *verdict) covered(at simPlace) (n int) {
 	for _, c := range v.tables.newest(at.incarnation) {
 		if within([]ledger.Range{c.Range}, at) {
@@ -85,8 +84,8 @@ func (v *verdict) covered(at simPlace) (n int) {
 	return n
 }
 
-// mayBeForked reports whether something was committed that the stream has no more
-// and that nobody deleted.
+// mayBeForked reports whether a committed message is missing from the stream without a
+// deletion.
 func (v *verdict) mayBeForked(stream *simStream) bool {
 	for at := range stream.undone {
 		if v.covered(at) > 0 {
@@ -96,9 +95,9 @@ func (v *verdict) mayBeForked(stream *simStream) bool {
 	return len(v.tables.fenceless) > 0
 }
 
-// mayBeExpired reports whether something is gone that was not committed, or that a
-// restored table might lack. It may be gone from the stream in whose place this one
-// came meanwhile.
+// mayBeExpired reports whether a message is gone that was not committed, or that a restored
+// table may lack. The message may also be gone from an earlier stream that this one has
+// replaced.
 func (v *verdict) mayBeExpired(stream *simStream) bool {
 	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted, stream.removed, stream.before} {
 		for at := range gone {
@@ -110,12 +109,12 @@ func (v *verdict) mayBeExpired(stream *simStream) bool {
 	return false
 }
 
-// A reading is what the messages of a stream, in their order, have made of it.
+// A reading is the state after a stream's messages, in their order.
 type reading struct {
-	counted  map[decode.Identity]simPlace // the first of each event
-	doubtful map[decode.Identity]bool     // may have counted, by a row that is gone
+	counted  map[decode.Identity]simPlace // the first message of each event
+	doubtful map[decode.Identity]bool     // may have counted, according to a lost row
 	withheld [simSecrets]bool
-	perhaps  [simSecrets]bool // what other streams withhold, and redactions of which the row is gone
+	perhaps  [simSecrets]bool // values that other streams withhold, and values of redactions without a row
 }
 
 func (v *verdict) begin(stream *simStream) *reading {
@@ -131,14 +130,14 @@ func (v *verdict) begin(stream *simStream) *reading {
 		r.tell(c, &r.perhaps)
 	}
 	for at := range v.final["redactions"] {
-		// events may be an older copy than redactions, which is what withholds
+		// events may be an older copy than redactions, which decides what is withheld
 		if at.incarnation != stream.incarnation {
 			r.tell(v.all[at], &r.perhaps)
 		}
 	}
 	for at, c := range v.all {
-		// Another partition was made anew: what of it was not committed is there until
-		// its projector removes it.
+		// Another partition was created again: its uncommitted rows remain until its projector
+		// removes them.
 		if len(v.streams) > 1 && at.incarnation != stream.incarnation && within(v.tables.discarded, at) {
 			r.doubtful[c.id] = true
 			r.tell(c, &r.perhaps)
@@ -147,14 +146,14 @@ func (v *verdict) begin(stream *simStream) *reading {
 	return r
 }
 
-// tell notes what a redaction withholds.
+// tell adds the values that a redaction withholds.
 func (r *reading) tell(c *simContent, secrets *[simSecrets]bool) {
 	if c.withholds >= 0 {
 		secrets[c.withholds] = true
 	}
 }
 
-// want is what the order of the stream makes of a message.
+// want is the expected outcome of a message by the order of the stream.
 func (r *reading) want(all map[simPlace]*simContent, at simPlace) []string {
 	c := all[at]
 	switch {
@@ -179,8 +178,7 @@ func (r *reading) want(all map[simPlace]*simContent, at simPlace) []string {
 	return list
 }
 
-// checkStream asks for the one right outcome of every message that a stream ever
-// had.
+// checkStream checks for the one correct outcome of every message that a stream ever had.
 func (v *verdict) checkStream(stream *simStream) {
 	r := v.begin(stream)
 	ever := slices.Clone(stream.ever)
@@ -191,7 +189,7 @@ func (v *verdict) checkStream(stream *simStream) {
 		at := placeIn(position)
 		in := v.in(at)
 		if stream.undone[at] {
-			if v.checkUndone(stream, at, in); len(in) > 0 { // and may count
+			if v.checkUndone(stream, at, in); len(in) > 0 { // the message may count
 				r.doubtful[v.all[at].id] = true
 				r.tell(v.all[at], &r.perhaps)
 			}
@@ -208,8 +206,8 @@ func (v *verdict) checkStream(stream *simStream) {
 		want := r.want(v.all, at)
 		switch {
 		case stream.purged[at] && v.covered(at) == 0 && (v.journalLost || v.restored):
-			// It expired when a part of its rows was written, and the journal that told of
-			// them is lost: nothing brings the others, and no commit vouches for these.
+			// The message expired after a part of its rows was written, and the journal is
+			// lost. No message brings the other rows, and no commit confirms the written ones.
 			r.doubtful[c.id] = true
 			r.tell(c, &r.perhaps)
 			continue
@@ -217,15 +215,15 @@ func (v *verdict) checkStream(stream *simStream) {
 			v.breaks("message %d is in no table, want it in %v", at.seq, want)
 			continue
 		case len(in) > 1 && !(v.restored && (r.doubtful[c.id] || c.secret >= 0 && r.perhaps[c.secret])):
-			// An older copy of one table stands beside the others, and the message is
-			// derived otherwise since: the first of its event was deleted by hand and its row
-			// is lost, or another stream's redaction has come.
+			// One table is an older copy than the others, and the message now has another
+			// result. Either the first message of its event was deleted by hand and its row is
+			// lost, or another stream's redaction has arrived.
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
 		case !slices.Contains(want, in[0]):
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
 		}
 		if v.restored && v.final["quarantine"][at] && c.secret >= 0 && r.perhaps[c.secret] {
-			r.doubtful[c.id] = true // it was an event, and is refused since its row was lost
+			r.doubtful[c.id] = true // it was an event, and is refused now because its row was lost
 		}
 		v.checkRows(stream, at, c, r)
 		if v.final["events"][at] {
@@ -237,13 +235,13 @@ func (v *verdict) checkStream(stream *simStream) {
 	}
 }
 
-// checkRows asks for what goes with the outcome of a message.
+// checkRows checks the rows that belong to the outcome of a message.
 func (v *verdict) checkRows(stream *simStream, at simPlace, c *simContent, r *reading) {
 	for _, table := range []string{"log_items", "redactions"} {
 		want := v.final["events"][at] && c.table == table
 		if want && v.lost[table][at] && (stream.deleted[at] || c.secret >= 0 && r.perhaps[c.secret]) {
-			// An older copy of this table lacks it, and a person deleted what would bring it,
-			// or another stream withholds its value since.
+			// An older copy of this table lacks the row. A person deleted the message, or
+			// another stream now withholds its value.
 			continue
 		}
 		if v.final[table][at] != want {
@@ -264,16 +262,16 @@ func (v *verdict) checkRows(stream *simStream, at simPlace, c *simContent, r *re
 	}
 }
 
-// checkGone is about a message that is neither in the stream nor in a table.
+// checkGone checks a message that is neither in the stream nor in a table.
 func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 	switch {
 	case stream.removed[at] && v.restored && v.copies[at]:
-		// An older copy of the tables has no row of what was deleted for its value since,
-		// and the stream cannot bring it: a rebuild takes it from the quarantine stream.
+		// An older copy of the tables has no row for a message that was deleted since for its
+		// value. A rebuild restores the row from the quarantine stream.
 	case stream.removed[at]:
 		v.breaks("message %d was deleted by a projector and is in no table", at.seq)
 	case stream.purged[at]:
-		// A ledger without commits begins where the stream does.
+		// A ledger without commits begins at the first message of the stream.
 		commits := v.tables.newest(stream.incarnation)
 		if len(commits) > 0 && at.seq > commits[len(commits)-1].First && !v.stoodFor(stream, at) {
 			v.breaks("message %d is in no table, and nobody says that it has expired", at.seq)
@@ -285,8 +283,8 @@ func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 	}
 }
 
-// stoodFor reports whether a message that is gone came in the place of one that was
-// committed, by way of an older copy of the stream: nothing is left to see that by.
+// stoodFor reports whether a missing message had replaced a committed one, through an older
+// copy of the stream. No trace of that replacement remains.
 func (v *verdict) stoodFor(stream *simStream, at simPlace) bool {
 	for other := range stream.undone {
 		if other.seq == at.seq && v.covered(other) > 0 && len(v.in(other)) > 0 {
@@ -296,14 +294,14 @@ func (v *verdict) stoodFor(stream *simStream, at simPlace) bool {
 	return false
 }
 
-// checkUndone is about a message that the stream never had, as it is now.
+// checkUndone checks a message that the current stream never had.
 func (v *verdict) checkUndone(stream *simStream, at simPlace, in []string) {
 	switch {
 	case len(in) == 0, within(v.tables.fenceless, at):
-		// A writer was paused, and what it had journalled was removed because the stream
-		// no longer held it: no token and no KILL meets the blocks that it sends then.
+		// A writer was suspended, and its journalled rows were removed because the stream no
+		// longer held the messages. No token and no KILL stops the blocks that it sends later.
 	case v.journalLost || v.restored:
-		// The stream is an older copy, and what told of the rows beyond it is lost.
+		// The stream is an older copy, and the journal of the later rows is lost.
 	case v.covered(at) == 0:
 		v.breaks("message %d is in %v, is committed by nobody, and the stream does not have it", at.seq, in)
 	case stream.last < at.seq, stream.holds(at.seq) != nil:
@@ -311,18 +309,17 @@ func (v *verdict) checkUndone(stream *simStream, at simPlace, in []string) {
 	}
 }
 
-// checkCommitted asks for one commit of a message.
+// checkCommitted checks for one commit of a message.
 func (v *verdict) checkCommitted(at simPlace) {
 	if n := v.covered(at); n != 1 && !(n > 1 && (v.journalLost || within(v.tables.fenceless, at))) {
-		// Without the entry two may hold the lease for a moment, who cut differently.
+		// Without the entry two projectors may hold the lease for a moment and cut differently.
 		v.breaks("message %d is in %d commits", at.seq, n)
 	}
 }
 
-// checkFormer asks that nothing is left of what no stream brings any more and that
-// never was committed. A journalled range that does not begin right behind the
-// checkpoint may have been committed, by a row that commits has lost: where messages
-// were deleted in between, its rows stay as well.
+// checkFormer checks that no rows of uncommitted messages of former streams remain. A
+// journalled range that does not begin right after the last commit may have been committed, by
+// a lost row of commits. If messages were deleted in between, its rows remain, too.
 func (v *verdict) checkFormer() {
 	for _, fault := range []string{"message deleted", "stream purged", "message replaced", "value deleted"} {
 		if v.faults[fault] > 0 {
@@ -341,9 +338,9 @@ func (v *verdict) checkFormer() {
 	}
 }
 
-// checkBare asks for tables that need no FINAL, but for a range that lost its
-// tokens or its journal. A table commits that is older than the others has lost
-// both: it says neither where the ranges ended nor under what names.
+// checkBare checks that tables need no FINAL, except for a range that lost its tokens or its
+// journal. A table commits that is older than the others has lost both: the ends of the ranges
+// and their names.
 func (v *verdict) checkBare() {
 	for table, rows := range v.tables.tables {
 		seen := make(map[simPlace]bool)

@@ -36,8 +36,8 @@ func envNumber(name string, otherwise uint64) uint64 {
 	return otherwise
 }
 
-// TestSimulation runs projectors through schedules of faults and holds what the
-// tables have against what the streams had.
+// TestSimulation runs projectors through schedules of faults and compares the tables with the
+// streams.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, n := *simFirst, *simSchedules
@@ -78,9 +78,8 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d schedules: %v", n, faults)
 }
 
-// TestSimulationOfSchedulesThatFailed runs those again in which 57,000 seeds, and a few
-// thousand with favoured actions, found something. The first six were the projector's
-// faults, the others the oracle's.
+// TestSimulationOfSchedulesThatFailed repeats schedules that found a fault. The first six found
+// faults of the projector, the others of the oracle.
 func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
@@ -106,8 +105,8 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 	}
 }
 
-// simulate runs the schedule of a seed to its end, after plant has changed it. One
-// that does not end, as virtual time can go on for ever, ends the process and is named.
+// simulate runs the schedule of a seed to its end, after plant has changed it. A schedule that
+// does not end stops the process and is named.
 func simulate(t *testing.T, seed uint64, plant func(*schedule)) (w *world) {
 	watchdog := time.AfterFunc(testPatience, func() { panic(fmt.Sprintf("the schedule of seed %d does not end", seed)) })
 	defer watchdog.Stop()
@@ -122,25 +121,25 @@ func simulate(t *testing.T, seed uint64, plant func(*schedule)) (w *world) {
 	return w
 }
 
-// schedule is who does what to a world, and when.
+// schedule is a sequence of actions in a world.
 type schedule struct {
 	*world
 	dice      *rand.Rand
 	actions   []simAction
 	machines  map[string]*machine
 	former    []*machine
-	askers    []*process // for a lease
+	askers    []*process // processes that ask for a lease
 	published int
-	secrets   bool         // some messages have secrets, which redactions withhold
+	secrets   bool         // some messages have secrets that redactions withhold
 	kept      []*simLedger // backups
-	// What was done that the oracle must know of.
+	// Actions that the oracle must know.
 	renewed, restored, journalLost bool
-	lost                           map[string]map[simPlace]bool // by table, rows that an older copy took away
-	unjournalled                   []ledger.Range               // whose journal was lost before their commit
-	uncut                          []ledger.Range               // of which commits forgot how they were cut
+	lost                           map[string]map[simPlace]bool // by table, rows that an older copy lacks
+	unjournalled                   []ledger.Range               // ranges whose journal was lost before their commit
+	uncut                          []ledger.Range               // ranges whose cut commits has forgotten
 }
 
-// machine is the processes that live and die together, one for each stream.
+// machine is a group of processes that run and die together, one for each stream.
 type machine struct {
 	name  string
 	parts []*process
@@ -172,7 +171,7 @@ func newSchedule(w *world) *schedule {
 	return s
 }
 
-// favour makes some special actions happen in this schedule.
+// favour makes some special actions frequent in this schedule.
 func (s *schedule) favour(names ...string) {
 	for _, a := range special {
 		if slices.Contains(names, a.name) {
@@ -206,7 +205,7 @@ func (s *schedule) run() {
 	}
 }
 
-// processes lists all that ever were, oldest first.
+// processes lists all processes that ever ran, oldest first.
 func (s *schedule) processes() (list []*process) {
 	for _, m := range s.former {
 		list = append(list, m.parts...)
@@ -219,7 +218,7 @@ func (s *schedule) processes() (list []*process) {
 	return list
 }
 
-// say prints what is about to be done, and where the streams stand.
+// say prints the next action, and the ends of the streams.
 func (s *schedule) say(action string) {
 	if !*simLogged {
 		return
@@ -257,17 +256,17 @@ func (s *schedule) draw() simAction {
 	panic("no action")
 }
 
-// with does something to the servers.
+// with changes the servers.
 func (s *schedule) with(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// names are those of the machines.
+// names are the names of the machines.
 var names = []string{"a", "b", "c"}
 
-// start runs a machine that does not run, under its name of before.
+// start starts a stopped machine again under its name.
 func (s *schedule) start() {
 	name := names[s.dice.IntN(len(names))]
 	if old := s.machines[name]; old != nil && !old.gone() {
@@ -276,7 +275,7 @@ func (s *schedule) start() {
 	s.restart(name)
 }
 
-// restart leaves a moment between two machines of a name, as they do.
+// restart leaves a pause between two machines of one name.
 func (s *schedule) restart(name string) {
 	if old := s.machines[name]; old != nil {
 		time.Sleep(200 * time.Millisecond)
@@ -336,7 +335,7 @@ func (s *schedule) some() *machine {
 	return nil
 }
 
-// killAll ends all machines, and waits until nothing of them is on its way.
+// killAll ends all machines, and waits until none of their requests is in transit.
 func (s *schedule) killAll() {
 	for _, m := range s.running() {
 		m.each((*process).kill)
@@ -344,7 +343,7 @@ func (s *schedule) killAll() {
 	time.Sleep(time.Second)
 }
 
-// ended reports that a process gave up for a reason that needs a person.
+// ended records that a process gave up for a reason that needs a person.
 func (s *schedule) ended() bool {
 	return slices.ContainsFunc(s.processes(), func(c *process) bool {
 		return isDone(c.done) && c.err != nil && !errors.Is(c.err, lease.ErrLost)
@@ -393,7 +392,7 @@ func (s *schedule) settle() {
 	})
 }
 
-// committed is the last sequence of a stream that the ledger has.
+// committed returns the last sequence of a stream in the ledger.
 func (s *schedule) committed(stream *simStream) (last uint64) {
 	for _, c := range s.tables.newest(stream.incarnation) {
 		last = max(last, c.Last)

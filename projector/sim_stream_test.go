@@ -22,8 +22,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// simStream is a stream of events, and the consumers of it. The world's lock
-// guards it.
+// simStream is a stream of events with its consumers. The world's lock guards it.
 type simStream struct {
 	w           *world
 	name        string
@@ -33,16 +32,16 @@ type simStream struct {
 	first       uint64
 	consumers   map[string]*simConsumed
 	made        int
-	ever        []ledger.Position // every message of this incarnation, also one that another has replaced
-	// What became of messages that are there no more.
+	ever        []ledger.Position // every message of this incarnation, also replaced ones
+	// The reasons for which messages are gone.
 	deleted map[simPlace]bool // by a person
 	purged  map[simPlace]bool // by a limit
-	undone  map[simPlace]bool // by bringing back an older copy
+	undone  map[simPlace]bool // by a restore of an older copy
 	removed map[simPlace]bool // by a projector
-	before  map[simPlace]bool // by a limit or a person, from the stream that was made anew
+	before  map[simPlace]bool // by a limit or a person, from the stream before the current one
 }
 
-// simPlace names one message, also where another had its place before.
+// simPlace identifies one message, also if another message had its sequence before.
 type simPlace struct {
 	incarnation uuid.UUID
 	seq         uint64
@@ -53,20 +52,20 @@ func placeIn(p ledger.Position) simPlace {
 	return simPlace{p.Incarnation, p.StreamSeq, p.RecordedAt.UnixNano()}
 }
 
-// simContent is what a message is.
+// simContent is the content of a message.
 type simContent struct {
 	id       decode.Identity
 	identity uint64
 	digest   [32]byte
 	valid    bool
-	table    string // in which its fact has a row
+	table    string // the table with the row of its fact
 	withheld []privacy.Withheld
 	simSent
 }
 
-// simConsumed is what the server knows of a consumer.
+// simConsumed is the server's state of a consumer.
 type simConsumed struct {
-	next      uint64 // sequence from which it is delivered
+	next      uint64 // the next sequence to deliver
 	delivered uint64
 }
 
@@ -90,11 +89,11 @@ func (s *simStream) renew() {
 	s.deleted, s.purged, s.undone, s.removed = make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool)
 }
 
-// simSent is what somebody publishes.
+// simSent is a message to publish.
 type simSent struct {
 	schema.Message
-	secret    int // the number of the secret that it holds; -1 for none
-	withholds int // and of that which it withholds
+	secret    int // the number of its secret; -1 for none
+	withholds int // the number of the secret that it withholds; -1 for none
 }
 
 func (s *simStream) append(m simSent) {
@@ -103,7 +102,7 @@ func (s *simStream) append(m simSent) {
 	s.settleFirst()
 }
 
-// place gives a message a place that no other has had.
+// place gives a message a new and unique place.
 func (s *simStream) place(seq uint64, m simSent) *streamio.Message {
 	at := ledger.Position{Incarnation: s.incarnation, StreamSeq: seq, RecordedAt: time.Now().Add(time.Duration(s.made)).UTC()}
 	s.made++ // no two messages have the same time
@@ -133,7 +132,7 @@ func (s *simStream) at(seq uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.messages, seq, func(m *streamio.Message, seq uint64) int { return cmp.Compare(m.Position.StreamSeq, seq) })
 }
 
-// take removes the message of a sequence and notes why.
+// take removes the message of a sequence and records the reason.
 func (s *simStream) take(seq uint64, why map[simPlace]bool) bool {
 	i, ok := s.at(seq)
 	if ok {
@@ -151,7 +150,7 @@ func (s *simStream) settleFirst() {
 	}
 }
 
-// purge drops everything below seq.
+// purge drops all messages before seq.
 func (s *simStream) purge(seq uint64) {
 	i, _ := s.at(seq)
 	for _, m := range s.messages[:i] {
@@ -161,7 +160,7 @@ func (s *simStream) purge(seq uint64) {
 	s.settleFirst()
 }
 
-// restore brings back an older copy, which ends at seq.
+// restore restores an older copy, which ends at seq.
 func (s *simStream) restore(seq uint64) {
 	for _, at := range s.ever {
 		if at.StreamSeq > seq {
@@ -196,7 +195,7 @@ func (s *simStream) info() *jetstream.StreamInfo {
 	}
 }
 
-// simJetStream is a process's client. What the projector does not call is nil.
+// simJetStream is a process's client. Methods that the projector does not call are nil.
 type simJetStream struct {
 	jetstream.JetStream
 	*process
@@ -313,8 +312,8 @@ func (c *simConsumer) Messages(...jetstream.PullMessagesOpt) (jetstream.Messages
 	return &simMessages{simConsumer: c}, nil
 }
 
-// simMessages delivers what there is and gives up after a little wait, as the
-// client does whose caller waits no longer.
+// simMessages delivers the available messages. It gives up after a short wait, like the client
+// of a caller with a deadline.
 type simMessages struct {
 	jetstream.MessagesContext
 	*simConsumer

@@ -17,45 +17,43 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 )
 
-// The simulation runs projectors as they are, from Run on, on servers that are
-// not real, in virtual time. Everything that is left to chance is drawn from one
-// seed by what is done and how often it was done before, so that a seed gives
-// the same schedule again.
+// The simulation runs unchanged projectors, from Run on, on simulated servers in virtual time.
+// All random choices come from one seed, the kind of the action and its count. A seed therefore
+// repeats its schedule.
 //
-// Two things are not in it. The swap of a rebuild exchanges tables on the server:
-// what could go wrong is the server's part, which a fake would only repeat, so real
-// rebuilds are killed at each of its points (TestRebuildKilledAtEveryPoint); how it
-// asks projectors for their leases is here, as "lease asked for". And the roster, by
-// which processes share leases: here everybody asks for every lease, of which there
-// is more to go wrong; see TestFleetsTakeOver.
+// Two parts are not simulated. The swap of a rebuild exchanges tables on the server, and a fake
+// server would not show its faults. Real rebuilds are killed at each point instead
+// (TestRebuildKilledAtEveryPoint). The request of a rebuild for leases is simulated, as "lease
+// asked for". The roster is not simulated either: every process asks for every lease, which has
+// more failures. See TestFleetsTakeOver.
 
 // world is one schedule: the two servers, and the processes that use them.
 type world struct {
 	tb    testing.TB
 	seed  uint64
 	odds  odds
-	over  chan struct{} // closed at the end: whatever is still waiting gives up
+	over  chan struct{} // closed at the end, to end all waits
 	plant func(*Projector)
 
 	mu      sync.Mutex // guards everything below, and the servers
 	rolls   map[string]uint64
 	calm    bool // no more faults
 	streams []*simStream
-	all     map[simPlace]*simContent // every message that ever was, in any stream
-	copies  map[simPlace]bool        // of which the quarantine stream has one
+	all     map[simPlace]*simContent // every message that ever existed, in any stream
+	copies  map[simPlace]bool        // messages with a copy in the quarantine stream
 	bucket  *simBucket
 	tables  *simLedger
-	down    map[string]time.Time // servers that do not answer, until when
-	faults  map[string]int       // what was done to the schedule
-	broken  []string             // what must not be
+	down    map[string]time.Time // servers that do not answer, with the end of the failure
+	faults  map[string]int       // the faults of the schedule, with their counts
+	broken  []string             // violated promises
 }
 
-// odds are the chances of what goes wrong by itself in one call, 0 to 1.
+// odds are the chances of random faults in one call, 0 to 1.
 type odds struct {
 	lost    float64 // the request is lost
-	mute    float64 // it is done and its reply is lost
-	refused float64 // the ledger has no room, no memory or no patience
-	late    float64 // an insert is given up by the client and is done later
+	mute    float64 // the request is executed and its reply is lost
+	refused float64 // the ledger has no room, no memory or no time
+	late    float64 // the client gives up an insert, which is executed later
 	missed  float64 // a message of the stream does not arrive
 }
 
@@ -68,7 +66,7 @@ func newWorld(tb testing.TB, seed uint64) *world {
 	return w
 }
 
-// roll returns the dice for the next thing of a kind.
+// roll returns the random numbers for the next action of a kind.
 func (w *world) roll(kind string) *rand.Rand {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +80,7 @@ func (w *world) rollLocked(kind string) *rand.Rand {
 	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
 }
 
-// breaks notes what must not be. The caller holds mu.
+// breaks records a violated promise. The caller holds mu.
 func (w *world) breaks(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
@@ -92,7 +90,7 @@ var (
 	errSimDead = errors.New("this process is dead")
 )
 
-// process is one projector: it can die, and it can be stopped for a while.
+// process is one projector. It can die, and can be suspended for a while.
 type process struct {
 	w      *world
 	name   string
@@ -103,8 +101,8 @@ type process struct {
 
 	mu      sync.Mutex
 	dead    bool
-	paused  bool          // was stopped, at least once
-	stopped chan struct{} // closed when it goes on; nil while it runs
+	paused  bool          // was suspended at least once
+	stopped chan struct{} // closed when it continues; nil while it runs
 }
 
 var simTiming = lease.Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
@@ -114,8 +112,7 @@ func (w *world) newProcess(name string, stream int) *process {
 	return &process{w: w, name: fmt.Sprint(name, "/", stream), stream: stream, done: make(chan struct{})}
 }
 
-// projector makes the projector of a process. Its clock runs up to a tenth too
-// fast or too slow.
+// projector makes the projector of a process. Its clock is up to a tenth too fast or too slow.
 func (c *process) projector(owner string) *Projector {
 	w := c.w
 	r := w.roll("start " + c.name)
@@ -138,14 +135,14 @@ func (c *process) projector(owner string) *Projector {
 	return p
 }
 
-// simClock draws what a process does by chance.
+// simClock draws the random choices of a process.
 type simClock struct{ *process }
 
 func (c simClock) jitter(below time.Duration) time.Duration {
 	return time.Duration(c.w.roll("jitter " + c.name).Int64N(int64(below)))
 }
 
-// run begins what a process does, until its end.
+// run runs a process until its end.
 func (c *process) run(what func(ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
@@ -155,8 +152,7 @@ func (c *process) run(what func(ctx context.Context) error) {
 	}()
 }
 
-// kill ends a process as kill -9 does: nothing of it happens any more but what
-// is already on its way.
+// kill ends a process like kill -9: only requests in transit still have an effect.
 func (c *process) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +188,7 @@ func (c *process) wake() {
 	}
 }
 
-// gate holds a process that is stopped, and for good one that is dead.
+// gate blocks a suspended process until it continues, and a dead one for ever.
 func (c *process) gate() error {
 	for {
 		c.mu.Lock()
@@ -209,7 +205,7 @@ func (c *process) gate() error {
 	}
 }
 
-// travel waits as long as a message is on its way.
+// travel waits for the time that a message is in transit.
 func travel(ctx context.Context, r *rand.Rand) error {
 	return pause(ctx, time.Duration(1+r.Int64N(int64(20*time.Millisecond))))
 }
@@ -225,8 +221,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// call is one request to a server and its reply. do happens under the world's
-// lock, at most once, and not at all where the request is lost.
+// call is one request to a server and its reply. do runs under the world's lock, at most once.
+// It does not run if the request is lost.
 func (c *process) call(ctx context.Context, server, kind string, do func(r *rand.Rand) error) error {
 	r := c.w.roll(c.name + kind)
 	lost, mute, timeout := r.Float64(), r.Float64(), time.Duration(r.Int64N(int64(2*time.Second)))

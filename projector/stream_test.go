@@ -23,8 +23,8 @@ func (f *fixture) stream() jetstream.Stream {
 	return s
 }
 
-// renew replaces the stream by an empty one; keep says whether it passes for
-// the same, as one does that was restored from a copy.
+// renew replaces the stream by an empty one. keep sets whether the new stream keeps the
+// incarnation, like a restored copy.
 func (f *fixture) renew(keep bool) {
 	f.t.Helper()
 	config := f.stream().CachedInfo().Config
@@ -32,7 +32,7 @@ func (f *fixture) renew(keep bool) {
 	if !keep {
 		config.Metadata[streamio.IncarnationKey] = uuid.NewString()
 	}
-	// The server refuses while it still removes the files of the old one.
+	// The server refuses while it removes the files of the old stream.
 	var err error
 	for range 100 {
 		if _, err = f.js.CreateStream(f.t.Context(), config); err == nil {
@@ -74,7 +74,7 @@ func TestStreamOfAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// The same while the projector runs: it must not go on where it was.
+// The same case with a running projector, which must not continue at its old place.
 func TestStreamRecreatedUnderTheProjector(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -94,14 +94,13 @@ func TestStreamRecreatedUnderTheProjector(t *testing.T) {
 	}
 }
 
-// The rows of a range that was never committed, of a stream that is gone, must
-// not stand in the way of the same events from the new one.
+// Uncommitted rows of a former stream must not prevent the same events from the new stream.
 func TestPendingOfAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 30)
 	f.crash(pointWritten, 2)                                                       // 20 committed, 10 written
-	f.must(f.sql.Exec(t.Context(), "DELETE FROM log_items WHERE stream_seq > 20")) // as if it had not got that far
+	f.must(f.sql.Exec(t.Context(), "DELETE FROM log_items WHERE stream_seq > 20")) // as if it had not reached this table
 	f.renew(false)
 	for id := range 30 {
 		f.publish(projectortest.Event(id, 0).Binary())
@@ -115,7 +114,7 @@ func TestPendingOfAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// A committed journal entry of the old stream takes nothing from it.
+// A committed journal entry of the old stream removes nothing.
 func TestPendingOfAnotherIncarnationThatWasCommitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -147,15 +146,15 @@ func TestStreamWithOtherContent(t *testing.T) {
 	f.renew(true)
 	f.publishMix(100, 40)
 	f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 differ from the committed ones")
-	// Deleted messages do not hide that the others are not what they were, whether
-	// they counted, were repeats, or were refused.
+	// Deleted messages do not hide changes of the other messages, which are events, repeats or
+	// refused.
 	for _, seq := range []uint64{22, 21, 24, 26, 28, 29, 30, 23, 25} {
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
 		f.refuses(streamio.ErrStreamForked, "sequences 21 to 30 differ from the committed ones")
 	}
 }
 
-// Neither does a limit that has taken the beginning of the last committed range.
+// A limit that removed the beginning of the last committed range does not hide them either.
 func TestStreamWithOtherContentAndAnExpiredBeginning(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -171,7 +170,7 @@ func TestDeletedMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.publishMix(0, 75)
-	for _, seq := range []uint64{1, 20, 21, 22, 33, 60, 74, 75} { // ends and beginnings of batches among them
+	for _, seq := range []uint64{1, 20, 21, 22, 33, 60, 74, 75} { // with ends and beginnings of batches
 		f.must(f.stream().DeleteMsg(t.Context(), seq))
 	}
 	if got := f.project(); got.Committed != 73 {
@@ -181,7 +180,7 @@ func TestDeletedMessages(t *testing.T) {
 	if level, err := streamio.ReadLevel(t.Context(), f.js, f.ledger, schema.EventStream); err != nil || level.Behind() != 0 {
 		t.Errorf("level %+v, %v: nothing is left to project", level, err)
 	}
-	// Also after they were committed, and all of the last range.
+	// The same after they were committed, and for the whole last range.
 	messages := f.count("SELECT count() FROM events")
 	for seq := uint64(65); seq <= 73; seq++ {
 		if seq != 72 {
@@ -213,7 +212,7 @@ func TestDeletedFromAJournalledRange(t *testing.T) {
 	}
 }
 
-// The second batch begins at 26, three beyond the end of the first.
+// The second batch begins at 26, three after the end of the first.
 func TestJournalledRangeAfterAGap(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -228,7 +227,7 @@ func TestJournalledRangeAfterAGap(t *testing.T) {
 	f.exact("")
 }
 
-// Somebody restored commits from a copy that is older than the rest.
+// commits was restored from a copy that is older than the other tables.
 func TestCommitsOlderThanTheJournal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -246,7 +245,7 @@ func TestCommitsOlderThanTheJournal(t *testing.T) {
 	}
 }
 
-// purge removes what stands before a sequence.
+// purge removes the messages before a sequence.
 func (f *fixture) purge(before uint64) {
 	f.t.Helper()
 	f.must(f.stream().Purge(f.t.Context(), jetstream.WithPurgeSequence(before)))
@@ -268,7 +267,7 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- p.Run(context.WithoutCancel(t.Context())) }()
 	await(t, stopped, "a commit")
-	// More than the client and two batches have in hand.
+	// More messages than the client and two batches hold.
 	f.publishMix(100, 6000)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(5000)))
 	close(goOn)
@@ -285,7 +284,7 @@ func TestExpiredUnderTheProjector(t *testing.T) {
 func TestAFreshLedgerBeginsWithWhatTheStreamHas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.project() // nothing at all
+	f.project() // an empty stream
 	f.publishMix(0, 30)
 	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(11)))
 	if got := f.project(); got.Committed != 30 {

@@ -20,8 +20,7 @@ type (
 	noopProvider = embedded.TracerProvider
 )
 
-// A recorder is a tracer that keeps its spans. It is what an SDK is to the
-// projector.
+// A recorder is a tracer that keeps its spans, in place of an SDK.
 type recorder struct {
 	noopTracer
 	noopProvider

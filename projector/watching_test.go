@@ -19,7 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
-// watching reads a file of what operators watch ctxledger with.
+// watching reads a file of deploy/grafana.
 func watching(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "deploy", "grafana", name))
@@ -29,10 +29,10 @@ func watching(t *testing.T, name string) string {
 	return string(text)
 }
 
-// buildMetric is the one that comes from the command.
+// buildMetric is the metric of the command.
 const buildMetric = "ctxledger_build_info"
 
-// described are the metrics of this package with the names of their labels.
+// described returns the metrics of this package with the names of their labels.
 func described() map[string][]string {
 	all := make(chan *prometheus.Desc, 100)
 	metrics.New().Describe(all)
@@ -74,7 +74,7 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 	}
 }
 
-// named returns the metrics that a query asks for, histograms by their own name.
+// named returns the metrics in a query, with histograms by their base names.
 func named(query string) (names []string) {
 	for _, name := range regexp.MustCompile(`ctxledger_[a-z_]+`).FindAllString(query, -1) {
 		for _, part := range []string{"_bucket", "_sum", "_count"} {
@@ -147,8 +147,8 @@ func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
 	}
 }
 
-// TestEveryWarningHasAnEvent reads the package: whatever is logged as a warning
-// or an error has a key by which to raise an alarm, and the key is explained.
+// TestEveryWarningHasAnEvent reads the package. Every logged warning and error must have an
+// event for alarms, and the README must explain the event.
 func TestEveryWarningHasAnEvent(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -194,8 +194,7 @@ func TestEveryWarningHasAnEvent(t *testing.T) {
 	}
 }
 
-// warns reports whether a call is Warn or Error of a field or variable that is
-// a log.
+// warns reports whether a call is Warn or Error of a log in a field or variable.
 func warns(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || method.Sel.Name != "Warn" && method.Sel.Name != "Error" {

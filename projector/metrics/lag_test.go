@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// A measurement that fails leaves what was behind behind, and knows nothing of
-// what was level.
+// After a failed measurement, a ledger that was behind stays behind, and a level ledger becomes
+// unknown.
 func TestLagThatCannotBeMeasured(t *testing.T) {
 	t.Parallel()
 	var l LagMeter

@@ -7,13 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDigestForgetsWhatItSawBefore: what is kept of the names of earlier messages
-// changes no digest.
+// TestDigestForgetsWhatItSawBefore: the kept names of earlier messages do not change a digest.
 func TestDigestForgetsWhatItSawBefore(t *testing.T) {
 	t.Parallel()
 	used := new(canonical)
 	rapid.Check(t, func(t *rapid.T) {
-		// Few names of equal length, so that sets of one size are met again.
+		// Few names of equal length, so that sets of one size repeat.
 		names := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 0, 8, rapid.ID[int]).Draw(t, "names")
 		header := make(map[string][]string)
 		for _, n := range names {

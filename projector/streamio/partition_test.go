@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// emptyServer is a JetStream of the test's own with no stream in it.
+// emptyServer is a separate JetStream without streams.
 func emptyServer(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	return embeddedtest.NATS(t).JetStream(t)
@@ -45,7 +45,7 @@ func TestEnsurePartitions(t *testing.T) {
 			t.Errorf("%d of 4: %v %v", n, created, err)
 		}
 	}
-	// As after a set-up that was cut off.
+	// The state after an interrupted set-up.
 	if err := js.DeleteStream(t.Context(), "CTX_1"); err != nil {
 		t.Fatal(err)
 	}

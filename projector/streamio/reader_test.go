@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Messages that the server delivered and the client never got must not be
-// taken for messages that somebody deleted, nor for the end of the stream.
+// Messages that the server delivered and the client never received must not count as deleted,
+// nor as the end of the stream.
 func TestReaderNoticesLostMessages(t *testing.T) {
 	t.Parallel()
 	js := emptyServer(t)
@@ -38,12 +38,12 @@ func TestReaderNoticesLostMessages(t *testing.T) {
 		return in
 	}
 	in := open()
-	in.delivered++ // the first one is taken for a second one
+	in.delivered++ // the first message looks like a second one
 	if _, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20}, 10*time.Second); !errors.Is(err, ErrUndelivered) {
 		t.Errorf("read over a gap: %v", err)
 	}
 	in = open()
-	in.last = 5 // the stream begins anew
+	in.last = 5 // the stream begins again
 	if _, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20}, 10*time.Second); !errors.Is(err, ErrUndelivered) {
 		t.Errorf("read backwards: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestBatchesEndWithTheMonth(t *testing.T) {
 	}
 }
 
-// stubIterator yields messages whose time a server would not let a test choose.
+// stubIterator returns messages with a chosen time, which a server does not offer.
 type stubIterator []stubMessage
 
 func (s *stubIterator) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
