@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 
 // withoutServers are the scripts that the short form of the tests runs.
 var withoutServers = []string{
-	"testdata/script/help.txtar", "testdata/script/schema.txtar", "testdata/script/usage.txtar",
+	"testdata/script/connect.txtar", "testdata/script/help.txtar", "testdata/script/schema.txtar", "testdata/script/usage.txtar",
 }
 
 // running is the `up` of a script.

@@ -150,6 +150,7 @@ func TestUpSaysWhatIsNext(t *testing.T) {
 		"  NATS             " + cli.WithoutPassword(found.NATSURL) + "\n", "nats://ctxledger@127.0.0.1:",
 		"  ClickHouse       clickhouse://reader@127.0.0.1:",
 		"  ctxledger query session-usage --data '" + data + "'\n", "  ctxledger import auto ",
+		"  ctxledger connect --data '" + data + "'\n",
 	} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("up does not print %q:\n%s", want, printed)

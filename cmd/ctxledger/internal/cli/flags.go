@@ -29,6 +29,7 @@ type GlobalFlags struct {
 	verbose     bool
 	logLevel    slog.Level
 	logFormat   string
+	origins     map[string]Origin
 }
 
 // The log formats.
@@ -83,10 +84,11 @@ func checkOutput(flag *pflag.Flag) error {
 // Complete fills settings without a flag from the environment and the settings file. It
 // refuses an unknown form of output.
 func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
-	file, err := readSettings(g.config)
+	file, path, err := readSettings(g.config)
 	if err != nil {
 		return err
 	}
+	g.origins = make(map[string]Origin)
 	for _, s := range settings {
 		flag := cmd.Root().PersistentFlags().Lookup(s.flag)
 		if flag == nil {
@@ -101,39 +103,41 @@ func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 			}
 			continue
 		}
-		value, err := fromEnvironment(s.env)
+		value, origin, err := fromEnvironment(s.env)
 		if err != nil {
 			return err
 		}
 		if value == "" {
-			value = file[s.flag]
+			value, origin = file[s.flag], Origin{Settings: path}
 		}
 		if value != "" {
+			g.origins[s.flag] = origin
 			_ = flag.Value.Set(value) // a string flag takes any value
 		}
 	}
 	if g.dataGiven = g.Data != ""; !g.dataGiven {
 		g.Data = defaultData()
 	}
+	g.leaveOutOwnFiles()
 	if g.logFormat != logText && g.logFormat != logJSON {
 		return UsageError("--log-format %q is unknown: use %s or %s", g.logFormat, logText, logJSON)
 	}
 	return checkOutput(cmd.Flags().Lookup("output"))
 }
 
-func fromEnvironment(name string) (string, error) {
+func fromEnvironment(name string) (string, Origin, error) {
 	if value := os.Getenv(name); value != "" {
-		return value, nil
+		return value, Origin{Variable: name}, nil
 	}
 	path := os.Getenv(name + "_FILE")
 	if path == "" {
-		return "", nil
+		return "", Origin{}, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", UsageError("read %s_FILE: %w", name, err)
+		return "", Origin{}, UsageError("read %s_FILE: %w", name, err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return strings.TrimSpace(string(text)), Origin{Variable: name + "_FILE", File: path}, nil
 }
 
 // refuseSecret keeps passwords and tokens out of the list of processes.
@@ -164,7 +168,7 @@ func holdsSecret(u *url.URL) bool {
 	return has || u.Scheme == "nats" || u.Scheme == "tls" || u.Scheme == "ws" || u.Scheme == "wss"
 }
 
-func readSettings(path string) (map[string]string, error) {
+func readSettings(path string) (_ map[string]string, from string, err error) {
 	given := path != ""
 	if !given {
 		if path = os.Getenv("CTXLEDGER_CONFIG"); path == "" {
@@ -175,21 +179,21 @@ func readSettings(path string) (map[string]string, error) {
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !given {
-		return nil, nil
+		return nil, path, nil
 	}
 	if err != nil {
-		return nil, UsageError("read settings: %w", err)
+		return nil, path, UsageError("read settings: %w", err)
 	}
 	var file map[string]string
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, UsageError("settings file %s: want lines of the form name: value: %s", path, yaml.FormatError(err, false, false))
+		return nil, path, UsageError("settings file %s: want lines of the form name: value: %s", path, yaml.FormatError(err, false, false))
 	}
 	for name := range file {
 		if !knownSetting(name) {
-			return nil, UsageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, data, checkpoint-dir and checkpoint-command", path, name)
+			return nil, path, UsageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, data, checkpoint-dir and checkpoint-command", path, name)
 		}
 	}
-	return file, nil
+	return file, path, nil
 }
 
 func knownSetting(name string) bool {

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // ShellQuote returns s as one word of a POSIX shell. A control character or a byte that is
 // no UTF-8 makes it a word of the form $'…', which bash, zsh and ksh read.
 func ShellQuote(s string) string {
 	const safe = "/._-+=:,@%^"
-	plain, printable := s != "", true
+	plain := s != ""
 	for _, r := range s {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			printable = false
-		}
 		if !(r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(safe, r)) {
 			plain = false
 		}
@@ -24,7 +24,7 @@ func ShellQuote(s string) string {
 	switch {
 	case plain:
 		return s
-	case printable:
+	case utf8.ValidString(s) && ui.Safe(s) == s:
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var b strings.Builder

@@ -237,10 +237,11 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 	for _, line := range [][2]string{
 		{"record session logs", "import auto" + logFolders()},
 		{"ask where tokens went", "query session-usage"},
+		{"connect a program", "connect"},
 	} {
 		fmt.Fprintf(a.Out, "  %-21s  ctxledger %s%s\n", line[0], line[1], a.DataArgument())
 	}
-	_, err := fmt.Fprint(a.Out, "\nPasswords are not shown; `ctxledger up --json` prints them. Ctrl-C stops it.\n")
+	_, err := fmt.Fprint(a.Out, "\nPasswords are not shown; `ctxledger connect` names the files that hold them. Ctrl-C stops it.\n")
 	return err
 }
 

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+)
+
+// Origin is where a setting comes from. The zero value is a flag.
+type Origin struct {
+	Variable string // the environment variable that holds the value or names File
+	File     string // holds the value
+	Settings string // the settings file
+}
+
+// String is the origin for people.
+func (o Origin) String() string {
+	switch {
+	case o.File != "":
+		return fmt.Sprintf("the file %s, which %s names", ui.Safe(o.File), o.Variable)
+	case o.Variable != "":
+		return "the variable " + o.Variable
+	case o.Settings != "":
+		return "the settings file " + ui.Safe(o.Settings)
+	}
+	return "a flag"
+}
+
+// NATSOrigin says where the NATS address comes from.
+func (a *App) NATSOrigin() Origin { return a.Flags.origins["nats"] }
+
+// ClickHouseOrigin says where the ClickHouse address comes from.
+func (a *App) ClickHouseOrigin() Origin { return a.Flags.origins["clickhouse"] }
+
+// NATSContext is the context of the nats command line that was named, if any.
+func (a *App) NATSContext() (name string, from Origin) {
+	return a.Flags.natsContext, a.Flags.origins["nats-context"]
+}
+
+// leaveOutOwnFiles drops an address that comes from the data folder's own files for
+// clients, as `ctxledger connect env` sets it. Such an address names no other server than
+// the instance on the folder: commands find that one by the folder, with all its rights, and
+// `up` starts it.
+func (g *GlobalFlags) leaveOutOwnFiles() {
+	files := embedded.ClientFilesOf(g.Data)
+	for _, own := range []struct {
+		flag, path string
+		value      *string
+	}{{"nats", files.NATSURL, &g.NATS}, {"clickhouse", files.ReaderDSN, &g.ClickHouse}} {
+		if sameFile(g.origins[own.flag].File, own.path) {
+			*own.value = ""
+			delete(g.origins, own.flag)
+		}
+	}
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// HoldsSecret reports whether one of the addresses, which have commas between, holds a
+// password or a token. An address that cannot be read counts as one that does.
+func HoldsSecret(addresses string) bool {
+	for address := range strings.SplitSeq(addresses, ",") {
+		if u, err := ParseAddress(address); err != nil || holdsSecret(u) {
+			return true
+		}
+	}
+	return false
+}
