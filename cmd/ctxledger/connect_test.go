@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json"
@@ -126,8 +127,12 @@ func (c connection) testEnv(t *testing.T) {
 	if out := c.shell(t, script+"ctxledger connect"); out != c.print(t) {
 		t.Errorf("connect prints\n%s", out)
 	}
-	if out := c.shell(t, script+"ctxledger up 2>&1 || true"); !strings.Contains(out, "another ctxledger runs on the data folder") {
-		t.Errorf("up does not take the folder for its own:\n%s", out)
+	files := embedded.ClientFilesOf(c.data)
+	second := command("up")
+	second.Env = append(os.Environ(), "CTXLEDGER_DATA="+c.data, "CTXLEDGER_NATS_URL_FILE="+files.NATSURL, "CTXLEDGER_CLICKHOUSE_DSN_FILE="+files.ReaderDSN)
+	second.begin(t)
+	if code := second.code(t, 20*time.Second); code != cli.ExitFailed || !strings.Contains(second.stderr.String(), "another ctxledger runs on the data folder") {
+		t.Errorf("up does not take the folder for its own; it ended with %d: %s", code, &second.stderr)
 	}
 }
 
