@@ -30,14 +30,14 @@ func (o Origin) String() string {
 }
 
 // NATSOrigin says where the NATS address comes from.
-func (a *App) NATSOrigin() Origin { return a.Flags.origins["nats"] }
+func (g *GlobalFlags) NATSOrigin() Origin { return g.origins["nats"] }
 
 // ClickHouseOrigin says where the ClickHouse address comes from.
-func (a *App) ClickHouseOrigin() Origin { return a.Flags.origins["clickhouse"] }
+func (g *GlobalFlags) ClickHouseOrigin() Origin { return g.origins["clickhouse"] }
 
 // NATSContext is the context of the nats command line that was named, if any.
-func (a *App) NATSContext() (name string, from Origin) {
-	return a.Flags.natsContext, a.Flags.origins["nats-context"]
+func (g *GlobalFlags) NATSContext() (name string, from Origin) {
+	return g.natsContext, g.origins["nats-context"]
 }
 
 // leaveOutOwnFiles drops an address that comes from the data folder's own files for

@@ -44,19 +44,19 @@ func ShellQuote(s string) string {
 
 // DataArgument is the --data argument that another command needs to find the same data
 // folder, with a space before it. It is empty where the command finds the folder by itself.
-func (a *App) DataArgument() string {
-	if !a.Flags.dataGiven {
+func (g *GlobalFlags) DataArgument() string {
+	if !g.dataGiven {
 		return ""
 	}
-	return " --data " + ShellQuote(a.DataFolder())
+	return " --data " + ShellQuote(g.DataFolder())
 }
 
 // DataFolder is the absolute path of the data folder.
-func (a *App) DataFolder() string {
-	if path, err := filepath.Abs(a.Flags.Data); err == nil {
+func (g *GlobalFlags) DataFolder() string {
+	if path, err := filepath.Abs(g.Data); err == nil {
 		return path
 	}
-	return a.Flags.Data
+	return g.Data
 }
 
 // WithoutPassword returns an address of the embedded servers without its password, so that

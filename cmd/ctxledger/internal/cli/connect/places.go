@@ -65,10 +65,10 @@ func find(a *cli.App, showSecrets bool) (places, error) {
 	if err != nil {
 		return p, err
 	}
-	files := embedded.ClientFilesOf(a.DataFolder())
-	switch name, from := a.NATSContext(); {
+	files := embedded.ClientFilesOf(a.Flags.DataFolder())
+	switch name, from := a.Flags.NATSContext(); {
 	case a.Flags.NATS != "":
-		p.NATS = namedNATS(a.Flags.NATS, a.NATSOrigin(), showSecrets)
+		p.NATS = namedNATS(a.Flags.NATS, a.Flags.NATSOrigin(), showSecrets)
 	case name != "":
 		p.NATS = &natsPlace{Context: name, origin: from, secret: secret{PasswordFrom: "the context " + name + " of the nats command line"}}
 	case found.NATSURL != "":
@@ -76,19 +76,19 @@ func find(a *cli.App, showSecrets bool) (places, error) {
 	}
 	switch {
 	case a.Flags.ClickHouse != "":
-		if p.ClickHouse, err = namedClickHouse(a.Flags.ClickHouse, a.ClickHouseOrigin(), showSecrets); err != nil {
+		if p.ClickHouse, err = namedClickHouse(a.Flags.ClickHouse, a.Flags.ClickHouseOrigin(), showSecrets); err != nil {
 			return p, err
 		}
 	case found.ReaderDSN != "":
 		p.ClickHouse = ownClickHouse(found, files, showSecrets)
 	}
 	if found.PID != 0 {
-		p.Data = a.DataFolder()
+		p.Data = a.Flags.DataFolder()
 	}
 	if found.ProgramURL != "" {
 		p.Health, p.Metrics = found.ProgramURL+"/readyz", found.ProgramURL+"/metrics"
 	}
-	p.data = a.DataArgument()
+	p.data = a.Flags.DataArgument()
 	return p, nil
 }
 

@@ -239,7 +239,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		{"ask where tokens went", "query session-usage"},
 		{"connect a program", "connect"},
 	} {
-		fmt.Fprintf(a.Out, "  %-21s  ctxledger %s%s\n", line[0], line[1], a.DataArgument())
+		fmt.Fprintf(a.Out, "  %-21s  ctxledger %s%s\n", line[0], line[1], a.Flags.DataArgument())
 	}
 	_, err := fmt.Fprint(a.Out, "\nPasswords are not shown; `ctxledger connect` names the files that hold them. Ctrl-C stops it.\n")
 	return err
