@@ -40,9 +40,9 @@ func (e *AccessError) Error() string {
 func (e *AccessError) Unwrap() error { return ErrAccess }
 
 // Access decides whether the run may do a, and records the decision. Providers call Access
-// before they touch a resource. They stop at an error that wraps [ErrAccess]. The mode must
-// allow the operation, and a grant must reach the path. A provider with other rules for
-// paths, such as reading above its grants, decides by its rules and records the fact
+// before they touch a resource. Providers stop at an error that wraps [ErrAccess]. The mode
+// must allow the operation, and a grant must reach the path. A provider with other rules
+// for paths, such as reading above its grants, decides by its rules and records the fact
 // itself.
 //
 // A denied access gives an [*AccessError]. The error of [Client.Record] is joined to it

@@ -27,7 +27,7 @@ type Config struct {
 	// connection that reconnects forever (nats.MaxReconnects(-1)) survives any outage of
 	// the server.
 	NATS *nats.Conn
-	// Tenant and Runtime name the installation. They default to schema.DefaultTenant and
+	// Tenant and Runtime name the installation. Their defaults are schema.DefaultTenant and
 	// schema.DefaultRuntime.
 	Tenant, Runtime string
 	// Instance distinguishes processes of one runtime. Processes that run at the same time

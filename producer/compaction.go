@@ -69,8 +69,8 @@ type OpenCompaction struct {
 }
 
 // Compact records the start of a compaction. The error is a *window.InvalidError for an
-// empty source, and for items that are not in the window, pinned, fixed, or part of a tool
-// call.
+// empty source and for items that cannot be replaced. These items are outside the window,
+// pinned, fixed, or part of a tool call.
 //
 //	comp, err := call.Compact(ctx, producer.Compaction{Window: items, Source: source})
 //	items, err = comp.Run(ctx, summarizer) // or Complete, Fail, Discard
@@ -90,8 +90,8 @@ func (c *Call) Compact(ctx context.Context, what Compaction) (*OpenCompaction, e
 	return o, nil
 }
 
-// compaction returns the fields that all facts of one compaction share. They are references
-// and hold no copies.
+// compaction returns the fields that all facts of one compaction share. The fields hold
+// references and no copies.
 func (c *Call) compaction(what Compaction, plan window.Compaction) schema.Compaction {
 	log, first, last := c.turn.run.log, plan.Source[0].ID, plan.Source[len(plan.Source)-1].ID
 	f := schema.Compaction{

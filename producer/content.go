@@ -37,7 +37,7 @@ type Content struct {
 	Reads      string // file or resource that a tool result shows
 	Ephemeral  bool   // soon out of date, for example a status; used by elision policies
 	// Parts are the content's parts in addition to Text, such as images and files (seed
-	// 003), in order. They count in the item's size.
+	// 003), in order. Parts count in the item's size.
 	Parts []Part
 	// Offers are items and sources that the text proposes to the model, such as memory to
 	// read. OfferedBy is the item whose offer the model accepted with this content. Both

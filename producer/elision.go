@@ -167,8 +167,8 @@ func (l *itemLog) whole(ids []string) {
 	}
 }
 
-// back returns the items to put back into a window for these ids. They are sorted by place
-// in the window that they were elided from, then by id.
+// back returns the items to put back into a window for these ids. The items are sorted by
+// their former place in the window, then by id.
 func (l *itemLog) back(items []window.Item, ids []string) ([]elided, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -109,9 +109,9 @@ func (c *Client) Dropped() int64 {
 }
 
 // TakenIDs counts the facts that were acknowledged as duplicates of other messages on their
-// first send. They were sent again under random message ids, so none is lost. If the count
-// is not 0, another program publishes under this producer's source and ids, or a fact was
-// recorded twice under one id.
+// first send. The client sent each such fact again under a random message id, so no fact is
+// lost. If the count is not 0, another program publishes under this producer's source and
+// ids, or a fact was recorded twice under one id.
 func (c *Client) TakenIDs() int64 {
 	if t, ok := c.transport.(interface{ TakenIDs() int64 }); ok {
 		return t.TakenIDs()

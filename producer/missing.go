@@ -16,7 +16,7 @@ var ErrGapClosed = errors.New("the gap is closed")
 //
 //	Turn.Missing ── detected, requested ──▶ Gap ── Resolve, Withdraw ──▶ resolved
 //
-// All facts of a gap share its id. None of them answers a request for permission. The
+// All facts of a gap share its id. A gap does not answer a request for permission. The
 // opening of a run decides its permissions, and a gap changes none of them. Safe for
 // concurrent use. If several callers end a gap, one of them succeeds.
 type Gap struct {

@@ -190,7 +190,7 @@ func remember(file **os.File) func(string, int, os.FileMode) (*os.File, error) {
 
 // guarded runs a transaction. The file is mapped into memory. If a page is unreadable or
 // unexpected, bbolt panics or the memory faults. After that, the outbox is permanently
-// broken. The same holds for any error after which the content of the file is unknown.
+// broken. An error with an unknown effect on the file also breaks the outbox permanently.
 func (o *Outbox) guarded(transaction func() error) (err error) {
 	if o.broken != nil {
 		return o.broken

@@ -34,7 +34,7 @@ type Outbox interface {
 }
 
 // Kinds of marks. A mark's name is the kind, the source and the session. The name of a
-// position also has the thread. All are in the form of the messages' headers, without white
+// position also has the thread. Names have the form of the messages' headers, without white
 // space.
 const (
 	SequenceMark = "sequence" // the last sequence of a session

@@ -45,7 +45,7 @@ func (t *takenIDs) add(subject string) {
 		return
 	}
 	t.said = time.Now()
-	t.log.Warn("another message had the message id of an event, and the event was sent again under a random id: find the program that publishes under this producer's ids",
+	t.log.Warn("an event was sent again under a random id, because another message had its id: find the program that uses this producer's ids",
 		"event", "message_id_taken", "subject", subject, "events", n)
 }
 
@@ -87,6 +87,7 @@ func (s *sender) isStored(ctx context.Context, m *nats.Msg, ack *jetstream.PubAc
 }
 
 // TakenIDs returns the number of events that were acknowledged as duplicates of other
-// messages on their first attempt. They were sent again under random ids. Without the right
-// to read the stream, the number includes events that an earlier process has published.
+// messages on their first attempt. The publisher sent each such event again under a random
+// id. Without the right to read the stream, the number includes events that an earlier
+// process has published.
 func (p *Publisher) TakenIDs() int64 { return p.sender.taken.count.Load() }

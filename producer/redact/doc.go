@@ -27,14 +27,15 @@
 //	split      in JSON: over strings that follow one another, by fields or by
 //	           elements of a list; numbers and names between them are skipped
 //
-// The same holds for base64 and hex: wrapped over lines, in groups, with colons, split, and
-// of the value in upper or lower case. Up to three layers of percent encoding, escapes and
-// entities are decoded, also around all other forms except split. A value of any length is
-// guarded; very short values mask a lot of text.
+// Base64 and hex are also found wrapped over lines, in groups, with colons, and split. The
+// encoded value may be in upper or lower case. Up to three layers of percent encoding,
+// escapes and entities are decoded, also around all other forms except split. A value of
+// any length is guarded; very short values mask a lot of text.
 //
-// These forms are not found: other words, other letters of similar shape, a string of
-// another text between the parts of a value, double base64, base64 of UTF-16, compression,
-// encryption. Package secrets detects secrets that are not configured.
+// These forms are not found: other words, other letters of similar shape, double base64,
+// base64 of UTF-16, compression and encryption. A split value is not found if a string of
+// another text is between its parts. Package secrets detects secrets that are not
+// configured.
 //
 // A number of fewer than 8 digits is not checked, because it can be equal to a count of
 // tokens. In text, a PIN of four digits is found.

@@ -98,7 +98,7 @@ func (p patterns) sieve() *sieve {
 	var all [][]byte
 	for _, one := range slices.Concat(p.folded, p.encoded) {
 		text := one.text
-		if !utf8.ValidString(text) { // may begin within a letter
+		if !utf8.ValidString(text) { // a match may begin inside of a rune
 			text = longestASCII(text)
 		}
 		all = append(all, thin(text))
@@ -139,8 +139,8 @@ func base32Cores(secret string) []string {
 }
 
 // base64Cores returns characters that the base64 of any text with the secret must contain.
-// For each of the three alignments, these characters depend only on the secret. Both
-// alphabets are included.
+// For each of the three alignments, these characters depend only on the secret. The result
+// includes both alphabets.
 func base64Cores(secret string) []string {
 	var out []string
 	buffer := append([]byte{0, 0}, secret...)

@@ -7,7 +7,7 @@ import (
 
 // Squeezed text has one case, one width, and only letters and digits. "S-k_1" and "ｓｋ１" are
 // both "sk1". If a text holds a value in any case and with any separators, its squeezed
-// text holds the squeezed value. The same is true for the letters of the value's encodings.
+// text holds the squeezed value. Encodings of the value are found in the same way.
 
 // A traits value describes the squeezing of an ASCII byte: its one case, and whether the
 // byte stays. Other bytes need their whole rune.

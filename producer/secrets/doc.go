@@ -21,7 +21,8 @@
 // Gitleaks has many dependencies, mostly for archives and repositories that this package
 // never reads. Therefore this is a separate package: a program that imports only producer
 // compiles none of them. Gitleaks logs to standard error, but this package does not call
-// that code. Its own constructor reads into viper's global settings, but [New] does not.
+// that code. The constructor of gitleaks reads into viper's global settings, but [New] does
+// not.
 //
 // # Cost
 //

@@ -106,9 +106,9 @@ func (c Compaction) whole(items []Item) error {
 // replaced item, and the reinjected state follows. The error is [ErrNotSmaller] if both
 // together are not smaller than the source.
 //
-// The error is an [*InvalidError] for a summary or state without an id or size, with the id
-// of an item, or with messages of the model. The model's messages are history and not
-// state.
+// The error is an [*InvalidError] for a summary or state without an id or size, or with the
+// id of another item. Messages of the model as state also give an [*InvalidError]. The
+// model's messages are history and not state.
 func (c Compaction) Window(summary Item, state ...Reinjected) ([]Item, error) {
 	summary.Kind = KindSummary
 	if summary.Tokens <= 0 {

@@ -49,10 +49,10 @@ type CounterConfig struct {
 // a size limit and drops the least recently used counts. Its keys are SHA-256 digests, and
 // it holds no text.
 //
-// Claude, Gemini and Gemma have no public tokenizer. These and unknown models are counted
-// with o200k_base, and the estimator is "estimate:o200k_base". No factor is applied: the
-// ledger compares the count with the provider's bill and keeps the difference as a separate
-// figure.
+// Claude, Gemini and Gemma have no public tokenizer. These models, and unknown models, are
+// counted with o200k_base, and the estimator is "estimate:o200k_base". No factor is
+// applied: the ledger compares the count with the provider's bill and keeps the difference
+// as a separate figure.
 //
 // The tokenizer's time grows with the square of the length of a run of mixed white space.
 // Therefore a run longer than 1,024 bytes is encoded in pieces. The result may then be a

@@ -11,10 +11,10 @@
 //   - [Compare], [CacheRates] and [Bill] compute the costs of a prefix cache, before a call
 //     and after a call.
 //
-// [Counter] counts tokens. Only Counter has memory, a cache, and it is safe for concurrent
-// use. Its answers depend only on its arguments. The other parts have no state, do no I/O
-// and read no clock, so the same input gives equal facts. Only Counter reads text, and it
-// keeps none.
+// [Counter] counts tokens. Only Counter has memory, a cache, and Counter is safe for
+// concurrent use. The answers of Counter depend only on its arguments. The other parts have
+// no state, do no I/O and read no clock, so the same input gives equal facts. Only Counter
+// reads text, and it keeps none.
 //
 // # The ladder
 //

@@ -56,7 +56,8 @@ type Replacement struct {
 	// ReloadRef is the place from which a tool output can be loaded again; empty is
 	// unknown. A summary has none.
 	ReloadRef string
-	// State holds the items that are put back next to a summary. They are not candidates.
+	// State holds the items that are put back next to a summary. These items are not
+	// candidates.
 	State []Reinjected
 }
 

@@ -17,7 +17,7 @@ func (s Style) validate() error {
 }
 
 // cuts returns the cut of each item, or nil if the item stays. A call and its results are
-// treated as one.
+// treated as one unit.
 func (s Style) cuts(items []Item, chosen []bool) ([]*Cut, error) {
 	cuts := make([]*Cut, len(items))
 	if s.Level == Hybrid && s.Weigh != nil {

@@ -20,7 +20,7 @@ func ElisionParts(id, call string, pass window.Pass, position func(id string) *i
 }
 
 // ElidedParts returns the facts of a pass over items. Each part holds the saved tokens of
-// its own items.
+// the items in this part.
 func ElidedParts(shared schema.Elision, elided []window.Elided, position func(id string) *int64) []*schema.ElisionApplied {
 	if len(elided) == 0 {
 		return nil
