@@ -2,22 +2,22 @@
 -- Section: What did the model see?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant            id      the tenant
 --   agent             text    the agent
 --   model             text    the model
---   target            text    what the window was for
+--   target            text    target of the windows
 --   budgets           count   budgets applied
 --   max_tokens        tokens  largest limit
---   headroom_median   tokens  left after reserve and prompt; median
---   headroom_least    tokens  the tightest; below 0 is an overflow
+--   headroom_median   tokens  median of the tokens left after reserve and prompt
+--   headroom_least    tokens  fewest tokens left; below 0 is an overflow
 --   overflows         count   budgets without room
 --   with_truncation   count   budgets that shortened items or took them out
 --   truncated_items   count   items that were shortened or taken out
---   truncated_tokens  tokens  tokens cut from them, as far as known
+--   truncated_tokens  tokens  tokens cut from the items, as far as known
 SELECT
     tenant, agent, model, target, countIf(b.part = 1) AS budgets, max(b.max_tokens) AS max_tokens,
     quantileExact(0.5)(headroom_tokens) AS headroom_median,

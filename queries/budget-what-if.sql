@@ -1,25 +1,24 @@
 -- What would have been chosen with another budget?
--- Section: What was chosen, what left out?
+-- Section: What was chosen, and what was left out?
 -- First: turn_id, item_ref, tokens, recorded_outcome, projected_outcome, flip
 --
--- Replays recorded selections by their policy's own order, which is rank, then score, then the order
--- recorded. Candidates that were left out for
--- another reason than budget_limit, or whose tokens are not known, stay as they are, as does what the
--- window held beside the candidates.
--- Everything that is said is projected and nothing of it was recorded. Selections whose budget is not known
--- are left out.
--- It reads the table itself for budgets, where a row that is stored twice makes no difference, and looks
--- closely only at selections that may flip.
+-- The query replays recorded selections by their policy's own order: rank, then score, then the recorded
+-- order. Two kinds of candidates keep their outcome: candidates that were left out for a reason other than
+-- budget_limit, and candidates without known tokens. The other content of the window also stays. All
+-- results are projected; no fact records them. Selections without a known budget are left out.
+-- The query reads the table of budgets itself. A row that is stored twice makes no difference there. The
+-- query examines only selections that may flip.
 --
 -- Parameters:
---   tenant      String  id       = ''                      only this tenant; '' is all
---   session_id  String  id       = ''                      only this session; '' is all
---   days        UInt32  days     = 0      [0..36500]       recorded in the last days before the newest fact; 0 is all
---   max_tokens  UInt32  tokens   = 0      [0..4000000000]  the other window, with the reserve as recorded; 0 is
---       percent of the recorded one
---   percent     UInt32  percent  = 100    [1..10000]       of the recorded window, where max_tokens is 0
---   show        String  text     = flips  {flips|all}      the candidates that flip, or all
---   limit       UInt32  rows     = 1000   [1..1000000]     most rows to return
+--   tenant      String  id       = ''                      only this tenant; '' means all tenants
+--   session_id  String  id       = ''                      only this session; '' means all sessions
+--   days        UInt32  days     = 0      [0..36500]       only facts of this many days before the newest fact; 0
+--       means all
+--   max_tokens  UInt32  tokens   = 0      [0..4000000000]  limit of the other window, with the recorded reserve; 0
+--       means percent of the recorded limit
+--   percent     UInt32  percent  = 100    [1..10000]       percentage of the recorded window, if max_tokens is 0
+--   show        String  text     = flips  {flips|all}      the candidates that flip, or all candidates
+--   limit       UInt32  rows     = 1000   [1..1000000]     maximum number of rows
 -- Columns:
 --   tenant              id      the tenant
 --   session_id          id      the session
@@ -28,24 +27,25 @@
 --   selection_id        id      the selection
 --   policy              text    the selection policy
 --   item_ref            id      the candidate
---   rank                count   1 is best; NULL if not given
---   score               score   NULL if not given
---   tokens              tokens  its size; NULL if not known
---   recorded_outcome    text    selected or omitted, as recorded
---   recorded_reason     text    why it was omitted, as recorded
---   projected_outcome   text    selected or omitted with the other budget
---   flip                text    to selected, to omitted, or '' for none
---   basis               text    projected: no fact says this
---   rule                text    how the recorded choice follows from order and sizes: cutoff (all until the first that
---       does not fit), fill (all that fit), anchored (neither: more room only adds, less only takes away, in order)
---   recorded_limit      tokens  window − reserve, as recorded
+--   rank                count   rank of the candidate, 1 is best; NULL if not given
+--   score               score   score of the candidate; NULL if not given
+--   tokens              tokens  size of the candidate; NULL if not known
+--   recorded_outcome    text    recorded outcome: selected or omitted
+--   recorded_reason     text    recorded reason of the omission
+--   projected_outcome   text    outcome with the other budget: selected or omitted
+--   flip                text    direction of the flip: to selected, to omitted, or '' for none
+--   basis               text    always projected: no fact records the row
+--   rule                text    rule by which the recorded choice follows from order and sizes: cutoff (all until the
+--       first that does not fit), fill (all that fit), anchored (neither: more room only adds, less only
+--       removes, in order)
+--   recorded_limit      tokens  recorded window − reserve
 --   projected_limit     tokens  window − reserve with the other budget
---   candidates          count   of the selection
---   recorded_selected   count   of them, selected
---   projected_selected  count   of them, selected with the other budget
---   projected_omitted   count   of them, omitted with the other budget
+--   candidates          count   candidates of the selection
+--   recorded_selected   count   candidates that were selected
+--   projected_selected  count   candidates selected with the other budget
+--   projected_omitted   count   candidates omitted with the other budget
 WITH
--- What the newest budget of a call says. A row that is stored twice makes no difference here.
+-- The limits of the newest budget of a call. A row that is stored twice makes no difference here.
 limits AS
 (
     SELECT
@@ -93,9 +93,9 @@ ranked AS
         OR projected_limit > recorded_limit AND held_back
         OR projected_limit < recorded_limit AND ifNull(actual, chosen_tokens) > projected_limit
 ),
--- The selections to replay: more room can only add what was left out for want of it, and less
--- takes something away if what was used does not fit. The first of them that are sure to give a
--- row are as many as are asked for.
+-- The selections to replay. More room can only add candidates that were left out for lack of room. Less
+-- room removes candidates only if the used tokens no longer fit. Of the
+-- selections, the query reads only the first ones that surely give as many rows as the limit.
 worth AS (SELECT selection FROM ranked WHERE earlier < {limit:UInt32}),
 choices AS
 (

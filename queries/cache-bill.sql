@@ -1,36 +1,39 @@
 -- What did losing the prompt cache cost, by cause?
 -- Section: What did the cache cost?
 --
--- Billed and expected numbers stand side by side and are never mixed. An idle gap beyond the cache's
--- lifetime is blamed on the gap.
--- Money is by the price list (`ctxledger prices`); calls without a price are counted and not guessed at.
--- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice
--- makes no difference there.
+-- Billed and expected numbers are in separate columns and are never mixed. An idle gap beyond the cache's
+-- lifetime is the cause of its break. The price list (`ctxledger prices`) gives the costs. Calls without a
+-- price are counted and have no cost.
+-- The query reads the table itself to find the sessions with calls in these days. A row that is stored
+-- twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant               id        the tenant
---   cause                text      idle, model_switch, system_change, tools_change, compaction, elision, pressure,
---       injection, rewrite or append
+--   cause                text      cause of the recomputation: idle, model_switch, system_change, tools_change,
+--       compaction, elision, pressure, injection, rewrite or append
 --   calls                count     calls after that cause
---   breaks               count     calls that lost cached tokens, as billed; calls that are not billed are not counted
---   lost_tokens          tokens    left in the cache by the call before and not read; NULL if not billed
+--   breaks               count     billed calls that lost cached tokens
+--   lost_tokens          tokens    tokens that the previous call left in the cache and this call did not read; NULL
+--       if not billed
 --   recomputed_billed    tokens    window − cache read, as billed; NULL if not billed
 --   recomputed_expected  tokens    window − common prefix, by our estimate; NULL without assemblies
---   penalty_tokens       tokens    of those, not new; NULL without assemblies
---   cost                 currency  of these calls as recorded, as far as known; NULL if none is, or in several
+--   penalty_tokens       tokens    recomputed_expected without new tokens; NULL without assemblies
+--   cost                 currency  recorded cost of these calls, as far as known; NULL if unknown or in several
 --       currencies
 --   currencies           text      currencies of the costs, recorded and by the price list
 --   unbroken_billed      tokens    recomputed_billed without the breaks
---   unbroken_expected    tokens    recomputed_expected without the breaks: what is new
---   priced_cost          currency  of these calls by the price list, as far as known; NULL if none is, or in several
+--   unbroken_expected    tokens    recomputed_expected without the breaks: the new tokens
+--   priced_cost          currency  cost of these calls by the price list, as far as known; NULL if unknown or in
+--       several currencies
+--   break_cost           currency  share of priced_cost for recomputing lost tokens; NULL if unknown or in several
 --       currencies
---   break_cost           currency  of that, for computing lost tokens again; NULL likewise
---   unbroken_cost        currency  of the calls whose break has a price: their cost without it; NULL likewise
---   unpriced_calls       count     calls that the price list has no price for
+--   unbroken_cost        currency  cost without the break, of the calls whose break has a price; NULL if unknown or
+--       in several currencies
+--   unpriced_calls       count     calls without a price in the price list
 SELECT
     tenant, cause, count() AS calls, countIf(lost > 0) AS breaks, sum(lost) AS lost_tokens,
     sum(billed) AS recomputed_billed, sum(expected) AS recomputed_expected, sum(penalty) AS penalty_tokens,

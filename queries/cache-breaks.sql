@@ -2,33 +2,33 @@
 -- Section: What did the cache cost?
 -- First: cause, lost_tokens, recomputed_billed, event_time, model, session_id, turn_id, call_id
 --
--- It reads the table itself to find the sessions that had calls in these days: a row that is stored twice
--- makes no difference there.
--- What is lost is known from the calls alone: only the sessions of those that lost the most are asked for
--- their windows.
+-- The query reads the table itself to find the sessions with calls in these days. A row that is stored
+-- twice makes no difference there. The calls alone give the lost tokens. The query therefore reads only the
+-- windows of the sessions that lost the most.
 --
 -- Parameters:
---   tenant      String  id      = ''                   only this tenant; '' is all
---   session_id  String  id      = ''                   only this session; '' is all
---   days        UInt32  days    = 0   [0..36500]       recorded in the last days before the newest fact; 0 is all
---   min_lost    UInt32  tokens  = 1   [0..4000000000]  least tokens lost; 0 also lists calls that are not billed
---   limit       UInt32  rows    = 50  [1..100000]      most rows to return
+--   tenant      String  id      = ''                   only this tenant; '' means all tenants
+--   session_id  String  id      = ''                   only this session; '' means all sessions
+--   days        UInt32  days    = 0   [0..36500]       only facts of this many days before the newest fact; 0 means
+--       all
+--   min_lost    UInt32  tokens  = 1   [0..4000000000]  minimum of lost tokens; 0 also lists unbilled calls
+--   limit       UInt32  rows    = 50  [1..100000]      maximum number of rows
 -- Columns:
 --   tenant                  id       the tenant
 --   session_id              id       the session
 --   turn_id                 id       the turn
 --   call_id                 id       the model call
---   event_time              time     when
+--   event_time              time     time of the call
 --   model                   text     the model
---   cause                   text     why
---   lost_tokens             tokens   left in the cache by the call before and not read
---   window_tokens           tokens   window as billed
+--   cause                   text     cause of the break
+--   lost_tokens             tokens   tokens that the previous call left in the cache and this call did not read
+--   window_tokens           tokens   billed tokens of the window
 --   cache_read              tokens   input read from the cache
 --   recomputed_billed       tokens   window − cache read
 --   recomputed_expected     tokens   window − common prefix, by our estimate
---   gap_seconds             seconds  since the call before
---   cache_lifetime_seconds  seconds  as far as known
---   previous_call_id        id       the call before
+--   gap_seconds             seconds  seconds since the previous call
+--   cache_lifetime_seconds  seconds  lifetime of the cache, as far as known
+--   previous_call_id        id       the previous call
 WITH
 recent AS
 (

@@ -1,34 +1,34 @@
--- How large was the window of a call, how large could it be, and what did not come into it?
+-- How large was the window of a call, what was its limit, and what was left out?
 -- Section: What did the model see?
 --
--- It reads the tables themselves, each once by its key.
+-- The query reads the tables themselves, each once by its key.
 --
 -- Parameters:
---   tenant      String  id    = ''      only this tenant; '' is all
+--   tenant      String  id    = ''      only this tenant; '' means all tenants
 --   session_id  String  id    required  the session
 --   call_id     String  id    required  the model call
---   attempt_id  String  id    = ''      the attempt; '' is all that have the call
---   as_of       String  time  = ''      as the ledger knew it then, by the stream's time; '' is all that it knows
+--   attempt_id  String  id    = ''      only this attempt; '' means all attempts with the call
+--   as_of       String  time  = ''      state that the ledger knew at this stream time; '' means the current state
 -- Columns:
 --   model             text    the model
---   max_tokens        tokens  of the model's window; NULL if not known
---   reserved_tokens   tokens  of it that are kept free for the answer; NULL if not known
---   billed_tokens     tokens  the window that the provider billed; NULL if not known
---   cache_read        tokens  of the billed window that were read from the cache; NULL if not known
---   output_tokens     tokens  the answer, billed; NULL if not known
+--   max_tokens        tokens  limit of the model's window; NULL if not known
+--   reserved_tokens   tokens  tokens of the limit that are kept free for the answer; NULL if not known
+--   billed_tokens     tokens  window that the provider billed; NULL if not known
+--   cache_read        tokens  tokens of the billed window that were read from the cache; NULL if not known
+--   output_tokens     tokens  billed tokens of the answer; NULL if not known
 --   omitted           count   candidates of the call that were left out
---   omitted_tokens    tokens  of those whose size is known; NULL where none is
---   omitted_unknown   count   of those whose size is not known
---   omission_reasons  text    why they were left out, the commonest first
---   omitted_by        count   candidates by reason, beside omission_reasons
+--   omitted_tokens    tokens  tokens of the omitted candidates with a known size; NULL if no size is known
+--   omitted_unknown   count   omitted candidates without a known size
+--   omission_reasons  text    reasons of the omissions, the most frequent first
+--   omitted_by        count   omitted candidates by reason, in the order of omission_reasons
 --   shortened_refs    id      items that were cut to fit the budget
---   shortened_before  tokens  before the cut, beside shortened_refs
---   shortened_after   tokens  after it
---   shortened_how     text    how they were cut
+--   shortened_before  tokens  tokens before the cut, in the order of shortened_refs
+--   shortened_after   tokens  tokens after the cut, in the order of shortened_refs
+--   shortened_how     text    method of the cut, in the order of shortened_refs
 --   redacted_refs     id      items of the session that were withheld
---   redacted_states   text    what is left of them, beside redacted_refs
---   redacted_policies  text    under which policies, with commas between
---   redacted_stand_in  id      what stands there instead
+--   redacted_states   text    state of their content, in the order of redacted_refs
+--   redacted_policies  text    policies of the redaction, separated by commas
+--   redacted_stand_in  id      replacement for the item
 WITH
 (
     SELECT (

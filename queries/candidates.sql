@@ -1,23 +1,23 @@
--- What was considered in a turn, what was chosen, and why not the rest?
--- Section: What was chosen, what left out?
+-- Which candidates did a turn consider, which were chosen, and why were the others left out?
+-- Section: What was chosen, and what was left out?
 -- First: item_ref, outcome, reason, rank, score, tokens, turn_id, call_id
 --
 -- Parameters:
---   tenant      String  id    = ''                   only this tenant; '' is all
+--   tenant      String  id    = ''                   only this tenant; '' means all tenants
 --   session_id  String  id    required               the session
---   turn_id     String  id    = ''                   only this turn; '' is all
---   limit       UInt32  rows  = 1000    [1..100000]  most rows to return
+--   turn_id     String  id    = ''                   only this turn; '' means all turns
+--   limit       UInt32  rows  = 1000    [1..100000]  maximum number of rows
 -- Columns:
 --   turn_id       id      the turn
 --   call_id       id      the model call
 --   selection_id  id      the selection
 --   item_ref      id      the candidate
 --   outcome       text    selected or omitted
---   rank          count   1 is best; NULL if not given
---   score         score   NULL if not given
---   tokens        tokens  NULL if not known
---   reason        text    why it was left out
---   note          text    what the producer says about it
+--   rank          count   rank of the candidate, 1 is best; NULL if not given
+--   score         score   score of the candidate; NULL if not given
+--   tokens        tokens  tokens of the candidate; NULL if not known
+--   reason        text    reason of the omission
+--   note          text    note of the producer
 --   policy        text    the selection policy
 SELECT turn_id, call_id, selection_id, item_ref, outcome, rank, score, tokens, reason, note, policy
 FROM turn_candidates

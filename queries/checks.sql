@@ -1,17 +1,17 @@
--- Which standing checks find something?
+-- Which checks find violations?
 -- Section: Is the ledger sound?
 --
--- Each check is a view of its own that lists what breaks the rule; with _of after its name and a tenant it
--- is that of one, as here.
+-- Each check is a view that lists the violations of one rule. A view with _of in its name takes a tenant
+-- and checks only this tenant. This query uses these views.
 --
 -- Parameters:
---   tenant  String  id  = ''  only this tenant; '' is all
+--   tenant  String  id  = ''  only this tenant; '' means all tenants
 -- Columns:
---   check_name          text   the view that holds the details
---   violations          count  its rows; 0 is as it must be
---   sessions            count  sessions concerned
---   example_session_id  id     one of them
---   problem             text   what one of them says
+--   check_name          text   the view with the details
+--   violations          count  number of rows in the view; 0 means no violation
+--   sessions            count  sessions with violations
+--   example_session_id  id     one of these sessions
+--   problem             text   problem that one of the rows describes
 SELECT
     check_name, countIf(said != '') AS violations, uniqExactIf(session_id, said != '') AS sessions,
     anyIf(session_id, said != '') AS example_session_id,

@@ -2,33 +2,33 @@
 -- Section: What was shortened or summarised?
 -- First: session_id, timestamp, kind, trigger, pre_tokens, tokens_saved, next_call_window
 --
--- Two boundaries may stand before one call; each is listed. A split elision pass is one boundary.
+-- Two boundaries may precede one call; each boundary is one row. A split elision pass is one boundary.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant                id      the tenant
 --   session_id            id      the session
 --   thread_id             id      the thread
 --   number                count   place among the boundaries of the session; 1 is first
---   line                  count   line of the log that it was imported from; NULL if not imported
+--   line                  count   line of the imported log; NULL if not imported
 --   kind                  text    compact_boundary (a summary replaced the window) or microcompact_boundary (an
 --       elision pass)
 --   uuid                  id      the boundary's own id
---   timestamp             time    when
---   trigger               text    as the program said it; else the recorded trigger
---   pre_tokens            tokens  size before, as the program said it; NULL if it did not
---   logical_parent_uuid   id      the record it stands after; NULL if not told
---   tokens_saved          tokens  as the program said it; NULL if it did not
+--   timestamp             time    time of the boundary
+--   trigger               text    trigger that the program reported; otherwise the recorded trigger
+--   pre_tokens            tokens  size before the boundary, as the program reported; NULL if not reported
+--   logical_parent_uuid   id      the record before the boundary; NULL if not known
+--   tokens_saved          tokens  saved tokens, as the program reported; NULL if not reported
 --   compacted_tool_ids    count   tool results replaced by stubs; NULL for a summary
---   prev_call_window      tokens  billed window of the thread's last call before; NULL if there is none
---   next_call_id          id      the thread's next call; NULL if there is none
---   next_call_window      tokens  its billed window
---   next_call_cache_read  tokens  its input read from the cache
---   next_call_recomputed  tokens  window − cache read
---   replacement_items     count   items that the window was replaced by, as the program said it; NULL if it did not
+--   prev_call_window      tokens  billed window of the thread's previous call; NULL without a previous call
+--   next_call_id          id      the thread's next call; NULL without a next call
+--   next_call_window      tokens  billed window of the next call
+--   next_call_cache_read  tokens  tokens that the next call read from the cache
+--   next_call_recomputed  tokens  next_call_window − next_call_cache_read
+--   replacement_items     count   items that replaced the window, as the program reported; NULL if not reported
 WITH
 boundaries AS
 (

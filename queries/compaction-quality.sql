@@ -3,26 +3,27 @@
 -- First: compaction_id, completed_at, trigger, tokens_before, tokens_after, ratio, staleness
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant             id       the tenant
 --   session_id         id       the session
 --   thread_id          id       the thread
 --   compaction_id      id       the compaction
---   completed_at       time     when
---   method             text     how the summary was made
---   trigger            text     what made it start
---   tokens_before      tokens   of the window; NULL if not known
---   tokens_after       tokens   of the window, or else of the summary; NULL if not known
---   ratio              ratio    after / before
---   reinjected_tokens  tokens   state that was put back, as far as known
---   loss_notes         text     what is lost
+--   completed_at       time     time of completion
+--   method             text     method of the summary
+--   trigger            text     cause that started the compaction
+--   tokens_before      tokens   tokens of the window before; NULL if not known
+--   tokens_after       tokens   tokens of the window after, or else of the summary; NULL if not known
+--   ratio              ratio    tokens_after / tokens_before
+--   reinjected_tokens  tokens   tokens of the state that was put back, as far as known
+--   loss_notes         text     content that is lost
 --   summary_ref        id       the summary
---   staleness          entries  head of the item log − last entry that the summary covers; NULL if not known
---   generations        count    summaries below it that it stands on
+--   staleness          entries  last position of the item log − last position that the summary covers; NULL if not
+--       known
+--   generations        count    older summaries that it builds on
 WITH
 listed AS
 (

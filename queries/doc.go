@@ -1,9 +1,9 @@
-// Package queries is the catalogue of named queries: the stable face of the
-// ledger's tables for people who have a question.
+// Package queries is the catalogue of named queries. The queries are a stable interface to the
+// tables of the ledger, for people with a question.
 //
-// One question is one file, <name>.sql, with one statement that pastes into any
-// ClickHouse client. Its head comment is the documentation, and the only source
-// of the catalogue:
+// Each question is one file, <name>.sql, with one statement. The statement works in every
+// ClickHouse client. The head comment of the file is the documentation and the only source of the
+// catalogue:
 //
 //	-- Which tools were called, and how often?
 //	-- Section: What was used?
@@ -11,30 +11,33 @@
 //	-- More sentences, if any.
 //	--
 //	-- Parameters:
-//	--   tenant  String  id    = ''                only this tenant; '' is all
-//	--   days    UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
+//	--   tenant  String  id    = ''                only this tenant; '' means all tenants
+//	--   days    UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
 //	-- Columns:
 //	--   name    text          the tool
-//	--   calls   count         distinct calls of it
+//	--   calls   count         distinct calls of the tool
 //	SELECT …
 //
-// Fields are separated by two spaces or more; a line that is indented further goes on
-// with the meaning. A parameter has a name, a
-// ClickHouse type, a unit, a default or the word required, an optional range
-// [least..most] or choice {a|b}, and a meaning; a column has a name, a unit and
-// a meaning. Tests hold the head comments against the statements: a parameter
-// {name:Type} that only one of the two knows is an error, and the columns are
-// compared with those that a real server returns.
+// Two or more spaces separate the fields. A line with a deeper indentation continues the meaning.
+// A parameter has a name, a ClickHouse type, a unit, a default or the word required, and a
+// meaning. An optional range is [least..most], an optional choice is {a|b}. A column has a name,
+// a unit and a meaning. Tests compare the head comments with the statements. A parameter
+// {name:Type} that is missing in one of the two is an error. The columns are compared with the
+// columns of a real server's result.
 //
-// The statements read the documented views of the ledger, not its tables, so that
-// they are exact and survive a change of the tables. Two kinds are exceptions, and
-// say so in their head comments. For those about one turn, which a person waits for,
-// the server takes longer to plan nested views, with every column of theirs, than to
-// read what they need: they read tables with PREWHERE on the sort key. Of those that
-// are asked about everything, some would take too long or too much memory at tens of
-// millions of events: they read tables where merging repeats makes no difference to
-// them, group by hashes and not by texts, and first find the few rows that they have
-// to look at closely. Both read with FINAL or in a way that a row which is stored
-// twice counts once, and tests hold their answers against that. PREWHERE runs before
-// FINAL drops repeats, which is right here: repeats are equal in every column.
+// The statements read the documented views of the ledger, not its tables. They are therefore
+// exact and survive a change of the tables. Two kinds of queries read tables instead. Their head
+// comments mention this.
+//
+// The first kind is about a single turn, and a person waits for the answer. The server plans
+// nested views with all their columns. This takes longer than reading the needed columns. These
+// queries read tables with PREWHERE on the sort key.
+//
+// The second kind reads the whole ledger and would take too much time or memory with the views.
+// These queries read tables if unmerged repeats do not change the result. They group by hashes
+// instead of texts, and they first find the few rows that need a closer look.
+//
+// Both kinds read with FINAL, or count a row that is stored twice only once. Tests check their
+// answers for this. PREWHERE runs before FINAL drops repeats. The answer is correct, because
+// repeats are equal in every column.
 package queries

@@ -1,17 +1,17 @@
--- How often were facts published twice, and by whom?
+-- How often were facts published twice, and by which producer?
 -- Section: Is the ledger sound?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant    id     the tenant
 --   source    text   the producer
---   repeats   count  messages whose identity was there already; none of them counts
+--   repeats   count  messages whose identity was already recorded; they do not count as facts
 --   facts     count  distinct facts that were repeated
 --   sessions  count  sessions
---   last_at   time   the last repeat
+--   last_at   time   time of the last repeat
 SELECT
     tenant, source, count() AS repeats, uniqExact(event_id) AS facts, uniqExact(session_id) AS sessions,
     max(recorded_at) AS last_at

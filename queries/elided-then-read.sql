@@ -1,16 +1,16 @@
--- What was elided and then read again, so that eliding it cost more than it saved?
+-- Which items were elided and then read again?
 -- Section: What was shortened or summarised?
 -- First: item_id, reads, saved_tokens, again, again_tokens, elided_turn_id, again_turn_id
 --
--- Such reads make an agent's quality jagged: it lacks what it had a moment ago. A row is an
--- elided item and the first time after that it was reloaded, or that the same file or
--- resource was read again by another item of the thread.
+-- Repeated reads reduce the quality of an agent, because content is missing that it had just before. A row
+-- is an elided item and its first later read. The read is a reload, or another item of the thread that
+-- shows the same file or resource.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant           id      the tenant
 --   session_id       id      the session
@@ -18,16 +18,16 @@
 --   policy           text    the elision policy
 --   pass_id          id      the pass that elided the item
 --   item_id          id      the item
---   reads            text    the file or resource that it shows; '' if not known
---   reason           text    why the policy chose it; '' if not said
+--   reads            text    file or resource that the item shows; '' if not known
+--   reason           text    reason of the policy; '' if not given
 --   elided_turn_id   id      the turn in which it was elided
---   elided_at        time    when
---   saved_tokens     tokens  that the pass kept out of the window; NULL if not known
---   again            text    reloaded, or read for another read of the same
---   again_item_id    id      the item that came
---   again_turn_id    id      its turn
---   again_at         time    when
---   again_tokens     tokens  its size; NULL if not known
+--   elided_at        time    time of the elision
+--   saved_tokens     tokens  tokens that the pass kept out of the window; NULL if not known
+--   again            text    reloaded, or read if another item shows the same resource
+--   again_item_id    id      the later item
+--   again_turn_id    id      turn of the later item
+--   again_at         time    time of the reload or read
+--   again_tokens     tokens  size of the later item; NULL if not known
 WITH
 passes AS
 (

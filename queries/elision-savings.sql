@@ -1,27 +1,29 @@
--- Does eliding old results pay: saved against recomputed tokens, by policy?
+-- Does the elision of old results save more tokens than it costs, by policy?
 -- Section: What was shortened or summarised?
 --
--- A break after an idle gap is blamed on the gap and not counted here.
--- It reads the table itself for when something was elided or compacted: a row that is stored twice makes no
--- difference there.
+-- A break after an idle gap counts as idle, not as elision.
+-- The query reads the table itself for the times of elisions and compactions. A row that is stored twice
+-- makes no difference there.
 --
 -- Parameters:
---   tenant       String   id     = ''                only this tenant; '' is all
---   session_id   String   id     = ''                only this session; '' is all
---   days         UInt32   days   = 0     [0..36500]  recorded in the last days before the newest fact; 0 is all
---   read_ratio   Float64  ratio  = 0.1   [0.001..1]  price of a cached input token / an uncached one
---   write_ratio  Float64  ratio  = 1.25  [0..10]     price of a token written to the cache / an uncached one
+--   tenant       String   id     = ''                only this tenant; '' means all tenants
+--   session_id   String   id     = ''                only this session; '' means all sessions
+--   days         UInt32   days   = 0     [0..36500]  only facts of this many days before the newest fact; 0 means all
+--   read_ratio   Float64  ratio  = 0.1   [0.001..1]  price of a cached input token / price of an uncached input token
+--   write_ratio  Float64  ratio  = 1.25  [0..10]     price of a token written to the cache / price of an uncached
+--       input token
 -- Columns:
 --   tenant             id      the tenant
 --   policy             text    the elision policy
---   passes             count   passes
---   items              count   items elided
+--   passes             count   elision passes
+--   items              count   elided items
 --   reloads            count   items that were loaded again
---   saved_tokens       tokens  kept out of every later window, as far as known; NULL if not at all
---   recomputed_tokens  tokens  of the calls right after, window − cache read; NULL if not billed
---   lost_tokens        tokens  of those, tokens that had been in the cache; NULL if not known
---   later_calls        count   calls of the thread after the passes, which is how often the saving counts
---   break_even_calls   count   calls until a pass pays: lost · (write − read) / (saved · read); NULL if not known
+--   saved_tokens       tokens  tokens kept out of every later window, as far as known; NULL if unknown
+--   recomputed_tokens  tokens  window − cache read of the calls right after the passes; NULL if not billed
+--   lost_tokens        tokens  recomputed tokens that had been in the cache; NULL if not known
+--   later_calls        count   calls of the thread after the passes; the saving counts once per call
+--   break_even_calls   count   calls until a pass saves more than it costs: lost · (write − read) / (saved · read);
+--       NULL if not known
 WITH
 passes AS
 (
@@ -48,7 +50,7 @@ reloaded AS
         AND change = 'reloaded'
     GROUP BY tenant, policy
 ),
--- The calls that cache_breaks blames on an elision: the causes that come before it need neither
+-- The calls whose cause in cache_breaks is an elision. The causes with a higher precedence need neither
 -- assemblies nor prices.
 paired AS
 (

@@ -2,17 +2,17 @@
 -- Section: Is the ledger sound?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant      id     the tenant
 --   event_type  text   the kind of fact
---   events      count  facts
+--   events      count  facts of this kind
 --   sessions    count  sessions
 --   sources     count  producers
---   first_at    time   when the first happened
---   last_at     time   when the last happened
+--   first_at    time   time of the first fact
+--   last_at     time   time of the last fact
 SELECT
     tenant, event_type, count() AS events, uniqExact(session_id) AS sessions, uniqExact(source) AS sources,
     min(event_time) AS first_at, max(event_time) AS last_at

@@ -2,13 +2,13 @@
 -- Section: What was shortened or summarised?
 -- First: compaction_id, event_time, named, kept, all_kept, lost, goals
 --
--- Goals are kept where the summary names them, or where they were put back beside it.
+-- A goal is kept if the summary names it, or if the compaction put it back into the window.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant         id    the tenant
 --   session_id     id    the session
@@ -16,11 +16,11 @@
 --   event_time     time  when the compaction was completed
 --   compaction_id  id    the compaction
 --   summary_id     id    the summary
---   goals          id    goals in force before; [] if not said
+--   goals          id    goals in force before; [] if not known
 --   named          id    goals that the summary names
---   kept           id    of them, those that are kept
---   lost           id    of them, those that are not
---   all_kept       bool  whether nothing is lost; NULL where no goals are said
+--   kept           id    goals that are kept
+--   lost           id    goals that are lost
+--   all_kept       bool  whether all goals are kept; NULL if the goals are not known
 WITH
 versions AS
 (

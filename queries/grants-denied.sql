@@ -3,26 +3,26 @@
 -- First: run_id, outcome, code, requested, effective, refused, reason
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant         id    the tenant
 --   session_id     id    the session
 --   run_id         id    the run that asked
 --   parent_run_id  id    its parent
---   event_time     time  when
+--   event_time     time  time of the decision
 --   outcome        text  denied or narrowed
---   issuer         id    who decided
+--   issuer         id    the issuer that decided
 --   rule           text  the rule that decided
 --   code           text  code of a denial
---   held           text  what the issuer holds
---   requested      text  what was asked for
---   inherits       bool  true when nothing was asked for and all is inherited
---   effective      text  what was given
---   refused        text  asked for and not given
---   reason         text  for people
+--   held           text  grants that the issuer holds
+--   requested      text  grants that were requested
+--   inherits       bool  true if no grants were requested and all are inherited
+--   effective      text  grants that were given
+--   refused        text  grants that were requested and not given
+--   reason         text  reason, for people
 SELECT
     tenant, session_id, run_id, parent_run_id, event_time, substring(record_kind, 7) AS outcome, issuer, rule, code,
     grants AS held, requested, toBool(NOT requested_given) AS inherits, effective,

@@ -1,28 +1,27 @@
--- What became visible to a target without being in a recorded assembly?
--- Section: What was chosen, what left out?
+-- Which context became visible to a target without a recorded assembly?
+-- Section: What was chosen, and what was left out?
 -- First: turn_id, call_id, injection_kind, tokens, problem, item_refs
 --
--- It reads the table itself, and first finds, by sums, the assemblies that do not hold exactly what an
--- injection of theirs does: a row that is
--- stored twice can only make it look at more of them.
+-- The query reads the table itself. It first finds, by sums, the assemblies whose items differ from the
+-- items of their injections. A row that is stored twice can only make it read more assemblies.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant          id      the tenant
 --   session_id      id      the session
 --   turn_id         id      the turn
 --   call_id         id      the model call
 --   injection_id    id      the injection
---   assembly_id     id      the assembly that it names; empty for none
---   injection_kind  text    head, persona, reminder, memory, …
---   target          text    what it became visible to
---   item_refs       id      its items that no block of the assembly has
---   tokens          tokens  of the injection; NULL if not known
---   problem         text    no assembly named, assembly not recorded, or items not in the assembly
+--   assembly_id     id      the assembly that the injection names; empty for none
+--   injection_kind  text    kind of the injection: head, persona, reminder, memory, …
+--   target          text    target that sees the context
+--   item_refs       id      items of the injection that no block of the assembly has
+--   tokens          tokens  tokens of the injection; NULL if not known
+--   problem         text    the problem: no assembly named, assembly not recorded, or items not in the assembly
 WITH
 sums AS
 (

@@ -2,23 +2,23 @@
 -- Section: What was used?
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant      id      the tenant
 --   session_id  id      the session
 --   turn_id     id      the turn
---   event_time  time    when
+--   event_time  time    time of the item
 --   item_id     id      the item
---   part        count   place in the item, 1 is first
---   part_kind   text    text, image, file, …
---   name        text    such as the name of the file
+--   part        count   place in the item; 1 is first
+--   part_kind   text    kind of the part: text, image, file, …
+--   name        text    name of the part, such as a file name
 --   mime_type   text    media type
---   ref         id      where the content is
---   byte_size   bytes   its size; NULL if not known
---   tokens      tokens  its size in the window; NULL if not known
+--   ref         id      location of the content
+--   byte_size   bytes   size of the part; NULL if not known
+--   tokens      tokens  tokens of the part; NULL if not known
 SELECT tenant, session_id, turn_id, event_time, item_id, part, part_kind, name, mime_type, ref, byte_size, tokens
 FROM item_parts
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -1,23 +1,23 @@
 -- What kinds of items does a session hold, and how much do they fill?
 -- Section: What was used?
 --
--- Of an item its newest version counts. It reads the table itself to find which one that is: a row that is
--- stored twice makes no difference there.
+-- Of each item, only the newest version counts. The query reads the table itself to find this version. A
+-- row that is stored twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant          id      the tenant
 --   session_id      id      the session
---   context_kind    text    what the items are
---   layer           text    what they fill of the window; empty where no model sees them
+--   context_kind    text    kind of the items
+--   layer           text    layer of the window that they fill; empty if no model sees them
 --   items           count   distinct items
---   tokens          tokens  of the items, as far as known; NULL if none is
+--   tokens          tokens  tokens of the items, as far as known; NULL if none is known
 --   unknown_tokens  count   items whose tokens are not known
---   bytes           bytes   of the items, as far as known
---   masked          count   items that a mark says content is withheld from
+--   bytes           bytes   bytes of the items, as far as known
+--   masked          count   items with a mark that content is withheld
 SELECT
     tenant, session_id, context_kind, layer, count() AS items, sum(token_estimate) AS tokens,
     countIf(token_estimate IS NULL) AS unknown_tokens,

@@ -1,27 +1,28 @@
 -- What did the calls of each model cost, as recorded and by the price list?
 -- Section: What was used?
 --
--- The two are never mixed. A call with a bucket that has no price counts as unpriced and adds nothing.
+-- The two costs are never mixed. A call counts as unpriced if one of its buckets has no price. Unpriced
+-- calls add no cost.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant             id        the tenant
 --   model              text      the model
 --   calls              count     model calls
 --   recorded_calls     count     calls whose cost the runtime recorded
---   recorded_cost      currency  sum of these; NULL if there are none, or in several currencies
---   recorded_currency  text      their currency
---   unpriced_calls     count     calls that the price list has no price for
---   priced_cost        currency  sum of the others by the price list; NULL if there are none
---   priced_currency    text      the price list's currency
---   input_cost         currency  of priced_cost, uncached input
---   cache_read_cost    currency  of priced_cost, cache reads
---   cache_write_cost   currency  of priced_cost, cache writes
---   output_cost        currency  of priced_cost, output and reasoning
---   unpriced_buckets   text      buckets that were used and lack a price
+--   recorded_cost      currency  sum of the recorded costs; NULL if there are none, or in several currencies
+--   recorded_currency  text      currency of recorded_cost
+--   unpriced_calls     count     calls without a price in the price list
+--   priced_cost        currency  sum of the other calls by the price list; NULL if there are none
+--   priced_currency    text      currency of priced_cost
+--   input_cost         currency  share of uncached input in priced_cost
+--   cache_read_cost    currency  share of cache reads in priced_cost
+--   cache_write_cost   currency  share of cache writes in priced_cost
+--   output_cost        currency  share of output and reasoning in priced_cost
+--   unpriced_buckets   text      buckets without a price that were used
 SELECT
     tenant, model, count() AS calls, countIf(c.cost IS NOT NULL) AS recorded_calls,
     if(uniqExactIf(currency, currency != '') > 1, NULL, sum(c.cost)) AS recorded_cost,

@@ -2,13 +2,14 @@
 -- Section: What was used?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   run_id      String  id    = ''              only this run; '' is all
---   task_id     String  id    = ''              only this task; '' is all
---   attempt_id  String  id    = ''              only this attempt; '' is all
---   tag         String  text  = ''              only calls with this tag, or in a turn or run with it; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   run_id      String  id    = ''              only this run; '' means all runs
+--   task_id     String  id    = ''              only this task; '' means all tasks
+--   attempt_id  String  id    = ''              only this attempt; '' means all attempts
+--   tag         String  text  = ''              only calls with this tag, or in a turn or run with it; '' means all
+--       calls
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant            id        the tenant
 --   model             text      the model
@@ -16,10 +17,10 @@
 --   uncached_input    tokens    input outside the cache
 --   cache_written     tokens    input written to the cache
 --   cache_read        tokens    input read from the cache
---   output            tokens    output
+--   output            tokens    output without reasoning
 --   reasoning         tokens    reasoning, as far as reported
 --   cache_read_share  ratio     cache read / all input
---   cost              currency  sum of the costs that are known; NULL if none is
+--   cost              currency  sum of the known costs; NULL if no cost is known
 SELECT
     tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input, sum(m.cache_written) AS cache_written,
     sum(m.cache_read) AS cache_read, sum(m.output) AS output, sum(m.reasoning) AS reasoning,

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// nearest returns up to three names of queries that look like name.
+// nearest returns up to three names of queries that are similar to name.
 func nearest(name string) []string {
 	all := make([]string, 0, len(catalogue()))
 	for _, q := range catalogue() {
@@ -15,8 +15,8 @@ func nearest(name string) []string {
 	return Nearest(strings.NewReplacer("_", "-", " ", "-").Replace(name), all)
 }
 
-// Nearest returns up to three of the names that look like name, the nearest first: those
-// that hold it or one of its words, and those that few typing errors make of it.
+// Nearest returns up to three of the names that are similar to name, the nearest first. A similar
+// name contains name or one of its words, or differs by a few typing errors.
 func Nearest(name string, all []string) []string {
 	type scored struct {
 		name     string
@@ -58,8 +58,7 @@ func sharesWord(a, b string) bool {
 	return false
 }
 
-// editDistance is the number of bytes to insert, delete or replace to make b
-// of a.
+// editDistance is the number of bytes to insert, delete or replace to convert a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

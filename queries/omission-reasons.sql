@@ -1,21 +1,21 @@
--- Why are candidates left out, and how many tokens does that keep out?
--- Section: What was chosen, what left out?
+-- Why are candidates left out, and how many tokens do they have?
+-- Section: What was chosen, and what was left out?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   run_id      String  id    = ''              only this run; '' is all
---   task_id     String  id    = ''              only this task; '' is all
---   attempt_id  String  id    = ''              only this attempt; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   run_id      String  id    = ''              only this run; '' means all runs
+--   task_id     String  id    = ''              only this task; '' means all tasks
+--   attempt_id  String  id    = ''              only this attempt; '' means all attempts
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant          id      the tenant
---   reason          text    why
+--   reason          text    the reason
 --   policy          text    the selection policy
---   omissions       count   candidates left out
+--   omissions       count   omitted candidates
 --   items           count   distinct items
---   selections      count   selections
---   tokens          tokens  tokens left out, as far as known; NULL if not at all
+--   selections      count   distinct selections
+--   tokens          tokens  tokens left out, as far as known; NULL if unknown
 --   unknown_tokens  count   omissions whose tokens are not known
 SELECT
     tenant, reason, policy, count() AS omissions, uniqExact(item_ref) AS items,

@@ -1,22 +1,22 @@
--- Which items were left out and asked for as missing later?
--- Section: What was chosen, what left out?
+-- Which items were left out and later named as missing?
+-- Section: What was chosen, and what was left out?
 --
 -- Only gaps of the same session that were detected after the omission count.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant           id      the tenant
 --   item_ref         id      the item
---   omissions        count   times it was left out before it was missed
---   gaps             count   gaps that name it as a candidate
---   reasons          text    why it was left out
---   tokens           tokens  its size when it was left out; NULL if not known
---   last_session_id  id      session of the last such gap
---   last_question    text    the last question that it would have answered
+--   omissions        count   omissions of the item before the gap
+--   gaps             count   gaps that name the item as a candidate
+--   reasons          text    reasons of the omissions
+--   tokens           tokens  size of the item at the omission; NULL if not known
+--   last_session_id  id      session of the last gap
+--   last_question    text    the last question that the item could answer
 SELECT
     o.tenant AS tenant, o.item_ref AS item_ref, uniqExact(o.incarnation, o.stream_seq) AS omissions,
     uniqExact(g.missing_id) AS gaps, arraySort(groupUniqArray(o.reason)) AS reasons, max(o.tokens) AS tokens,

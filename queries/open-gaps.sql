@@ -1,28 +1,28 @@
--- What is missing and not resolved, who owns it, and how old is it?
+-- Which gaps are open, who owns them, and how old are they?
 -- Section: What was withheld, granted or missing?
 --
--- Which gaps a session has is asked first: where a gap begins shows only when all its steps are read.
+-- The query first finds the gaps of the session. Only all steps of a gap show where the gap begins.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   as_of       String  time  = ''                age is counted up to then; '' is now
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   as_of       String  time  = ''                time up to which the age is counted; '' means now
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant            id       the tenant
---   owner             id       who could supply it; empty if nobody was named
+--   owner             id       the owner who can supply the answer; empty if no owner is named
 --   session_id        id       the session
 --   turn_id           id       the turn
 --   missing_id        id       the gap
---   status            text     open, requested, waiting or blocked
---   severity          text     how much it hurts
---   question          text     what is not known
---   needed_for        text     what for
---   requested_action  text     what the owner is asked to do
---   blocked_actions   text     what cannot go on
---   user_summary      text     safe to show to users
---   detected_at       time     when it was found
---   age_seconds       seconds  since then
+--   status            text     state of the gap: open, requested, waiting or blocked
+--   severity          text     severity of the gap
+--   question          text     the missing information, as a question
+--   needed_for        text     the purpose that needs the answer
+--   requested_action  text     the action that the owner should take
+--   blocked_actions   text     actions that wait for the answer
+--   user_summary      text     summary that is safe to show to users
+--   detected_at       time     time at which the gap was found
+--   age_seconds       seconds  seconds since detected_at
 SELECT
     tenant, owner, session_id, turn_id, missing_id, status, severity, question, needed_for, requested_action,
     blocked_actions, user_summary, detected_at,

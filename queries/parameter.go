@@ -19,7 +19,7 @@ type Parameter struct {
 	Name     string
 	Type     string // ClickHouse type: String, Int64, UInt32, UInt64 or Float64
 	Unit     string // days, tokens, id, text, …; a String with the unit time is an RFC 3339 time or ''
-	Default  string // what holds when it is not given; meaningless if Required
+	Default  string // value if the caller gives none; meaningless if Required
 	Required bool
 	Min, Max string   // allowed range of a number, both included; empty for none
 	Choices  []string // allowed values of a string; empty for any
@@ -29,8 +29,7 @@ type Parameter struct {
 // ErrParameter is wrapped by every error of [Query.Bind].
 var ErrParameter = errors.New("wrong parameter")
 
-// ParameterError says which parameter is wrong and what is allowed. It wraps
-// [ErrParameter].
+// ParameterError names the wrong parameter and the allowed values. It wraps [ErrParameter].
 type ParameterError struct {
 	Query     string
 	Parameter string
@@ -43,7 +42,7 @@ func (e *ParameterError) Error() string {
 
 func (e *ParameterError) Unwrap() error { return ErrParameter }
 
-var numberTypes = map[string][2]float64{ // the least and the most that the type holds
+var numberTypes = map[string][2]float64{ // minimum and maximum of the type
 	"Int64":   {math.MinInt64, math.MaxInt64},
 	"UInt32":  {0, math.MaxUint32},
 	"UInt64":  {0, math.MaxUint64},
@@ -89,7 +88,7 @@ func parseParameter(line string) (Parameter, error) {
 	return p, nil
 }
 
-// Allowed says in words which values p takes.
+// Allowed describes the allowed values of p in words.
 func (p Parameter) Allowed() string {
 	switch {
 	case len(p.Choices) > 0:
@@ -143,10 +142,10 @@ func (p Parameter) check(value string) (string, error) {
 	return value, nil
 }
 
-// Bind checks arguments and returns the value of every parameter of q, those
-// that were not given with their defaults, as server parameters. An argument
-// that q does not know, one that is missing, of the wrong type or out of range
-// is a [*ParameterError]; the first by name is reported.
+// Bind checks arguments and returns the value of every parameter of q as a server parameter. A
+// parameter without an argument gets its default. The error is a [*ParameterError] for an unknown
+// argument, a missing argument, a wrong type or a value out of range. Of several errors, the
+// first by name is reported.
 func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == name }) {
@@ -171,8 +170,8 @@ func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 	return values, nil
 }
 
-// nearestParameter asks whether the parameter that few typing errors make of name
-// was meant, if there is one.
+// nearestParameter returns a question with the parameter name that differs from name by a few
+// typing errors. It returns "" if there is none.
 func (q Query) nearestParameter(name string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, p := range q.Parameters {

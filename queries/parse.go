@@ -16,11 +16,11 @@ var (
 	reference = regexp.MustCompile(`\{([a-z][a-z0-9_]*):([A-Za-z0-9]+)\}`)
 )
 
-// parse reads one file as the package comment describes it.
+// parse reads one file in the format that the package comment describes.
 func parse(name, text string) (Query, error) {
 	q := Query{Name: name, SQL: text}
 	if !queryName.MatchString(name) {
-		return q, errors.New("a name is lower-case words joined by hyphens")
+		return q, errors.New("the name of the file must be lower-case words joined by hyphens")
 	}
 	head, statement := splitHead(text)
 	if len(head) == 0 {
@@ -31,7 +31,7 @@ func parse(name, text string) (Query, error) {
 		return q, err
 	}
 	if !slices.Contains(Sections, q.Section) {
-		return q, fmt.Errorf("section %q is not one of Sections", q.Section)
+		return q, fmt.Errorf("section %q is not in Sections", q.Section)
 	}
 	if len(q.Columns) == 0 {
 		return q, errors.New("the head comment has no Columns")
@@ -39,8 +39,8 @@ func parse(name, text string) (Query, error) {
 	return q, q.checkStatement(statement)
 }
 
-// splitHead returns the lines of the leading comment without their dashes, and
-// what follows it.
+// splitHead returns the lines of the leading comment without their dashes, and the text after the
+// comment.
 func splitHead(text string) (head []string, statement string) {
 	for strings.HasPrefix(text, "--") {
 		line, rest, _ := strings.Cut(text, "\n")
@@ -66,7 +66,7 @@ func (q *Query) readHead(lines []string) error {
 		case line == "":
 		case !strings.HasPrefix(line, " "):
 			if block != "" {
-				return fmt.Errorf("%q: sentences stand before the parameters", line)
+				return fmt.Errorf("%q: put sentences before the parameters", line)
 			}
 			about = append(about, line)
 		case strings.HasPrefix(line, "    ") && block == "Parameters:" && len(q.Parameters) > 0:
@@ -88,7 +88,7 @@ func (q *Query) readHead(lines []string) error {
 			}
 			q.Columns = append(q.Columns, Column{fields[0], fields[1], fields[2]})
 		default:
-			return fmt.Errorf("%q is indented and belongs to nothing", line)
+			return fmt.Errorf("%q is indented and follows no parameter or column", line)
 		}
 	}
 	q.About = strings.Join(about, " ")
@@ -100,14 +100,14 @@ func (q *Query) readHead(lines []string) error {
 	return nil
 }
 
-// checkStatement holds the parameters of the head comment against those that
-// the statement uses.
+// checkStatement compares the parameters of the head comment with the parameters in the
+// statement.
 func (q *Query) checkStatement(statement string) error {
 	if statement == "" {
-		return errors.New("there is no statement")
+		return errors.New("the file has no statement")
 	}
 	if strings.Contains(strings.TrimSuffix(statement, ";"), ";") {
-		return errors.New("a file has one statement")
+		return errors.New("the file has more than one statement")
 	}
 	used := make(map[string]string)
 	for _, m := range reference.FindAllStringSubmatch(statement, -1) {

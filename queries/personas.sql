@@ -1,24 +1,24 @@
 -- When did the persona change, and from which to which?
 -- Section: What was used?
 --
--- A persona that is only refreshed, by a reminder in each turn, is no change. The message that tells the
--- model of a change is an injection of its own, and not listed here.
+-- A refresh of the same persona, by a reminder in each turn, is no change. A separate injection tells the
+-- model of a change; this query does not list it.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant        id      the tenant
 --   session_id    id      the session
 --   turn_id       id      the turn
---   call_id       id      the model call that saw it first; empty if not said
---   event_time    time    when
---   persona_from  text    the persona before; empty for none
---   persona_to    text    the persona after; empty for none
---   injection_id  id      the injection that carries the change
---   tokens        tokens  of the injection; NULL if not known
+--   call_id       id      the first model call with the new persona; empty if not known
+--   event_time    time    time of the change
+--   persona_from  text    the persona before the change; empty for none
+--   persona_to    text    the persona after the change; empty for none
+--   injection_id  id      the injection that records the change
+--   tokens        tokens  tokens of the injection; NULL if not known
 SELECT tenant, session_id, turn_id, call_id, event_time, previous AS persona_from, persona_to, injection_id, tokens
 FROM
 (

@@ -1,20 +1,20 @@
--- Which rungs of the pressure ladder are climbed, by agent and model?
+-- Which rungs of the pressure ladder run, by agent and model?
 -- Section: What was shortened or summarised?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant        id      the tenant
 --   agent         text    the agent
 --   model         text    the model
---   step          count   rung, 1 to 5
---   step_name     text    its name
---   outcome       text    applied, skipped, insufficient or failed
---   times         count   how often
---   sessions      count   in how many sessions
---   tokens_freed  tokens  before − after, as far as known; NULL if not at all
+--   step          count   number of the rung, 1 to 5
+--   step_name     text    name of the rung
+--   outcome       text    result of the rung: applied, skipped, insufficient or failed
+--   times         count   runs of the rung
+--   sessions      count   number of sessions
+--   tokens_freed  tokens  tokens before − after, as far as known; NULL if unknown
 --   mean_fill     ratio   mean of tokens before / limit
 SELECT
     tenant, agent, model, step, step_name, outcome, count() AS times, uniqExact(session_id) AS sessions,

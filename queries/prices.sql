@@ -1,18 +1,19 @@
--- Which prices are known, and from where?
+-- Which prices are known, and from which source?
 -- Section: What did the cache cost?
 --
--- `ctxledger prices import` tells them. The longest pattern that fits a model holds, then the youngest price.
+-- `ctxledger prices import` adds prices. The longest pattern that matches a model applies, then the newest
+-- price.
 --
 -- Parameters:
---   model  String  text  = ''  only what holds for this model; '' is all
+--   model  String  text  = ''  only prices for this model; '' means all models
 -- Columns:
 --   model        text           a model's name; * stands for any characters
 --   bucket       text           input, cache_read, cache_write_5m, cache_write_1h, cache_write, output or reasoning
 --   per_million  currency/Mtok  price of a million tokens
 --   currency     text           ISO 4217 code
---   valid_from   time           from when on; 1970 is from the beginning
---   valid_until  time           until when, not included; NULL for no end
---   source       text           where it was read
+--   valid_from   time           start of validity; 1970 means from the beginning
+--   valid_until  time           end of validity, not included; NULL for no end
+--   source       text           source of the price
 SELECT model, bucket, per_million, currency, valid_from, valid_until, source
 FROM price_list
 WHERE {model:String} = ''

@@ -1,18 +1,18 @@
--- Which messages were refused, and why?
+-- Which messages were quarantined, and why?
 -- Section: Is the ledger sound?
 --
 -- Parameters:
---   tenant  String  id    = ''              only this tenant; '' is all
---   days    UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant  String  id    = ''              only this tenant; '' means all tenants
+--   days    UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant       id        the tenant
 --   code         text      code of the first violation
---   pointer      text      where in the message
---   messages     count     messages refused
---   sources      text      up to five of their sources
---   first_at     time      the first
---   last_at      time      the last
---   example_seq  sequence  stream sequence of the last; `ctxledger quarantine show` prints it
+--   pointer      text      place of the violation in the message
+--   messages     count     quarantined messages
+--   sources      text      up to five sources of the messages
+--   first_at     time      time of the first message
+--   last_at      time      time of the last message
+--   example_seq  sequence  stream sequence of the last message; `ctxledger quarantine show` prints the message
 SELECT
     tenant, code, pointer, count() AS messages, arraySort(groupUniqArray(5)(source)) AS sources,
     min(recorded_at) AS first_at, max(recorded_at) AS last_at,

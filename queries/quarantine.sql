@@ -1,24 +1,24 @@
--- Which messages were refused, why, and what became of their replays?
+-- Which messages were quarantined, why, and how did their replays end?
 -- Section: Is the ledger sound?
 -- First: stream_seq, recorded_at, code, reason, pointer, source
 --
 -- Parameters:
---   tenant   String  id    = ''          only this tenant; '' is all
---   code     String  text  = ''          only this code of the first violation; '' is all
---   since    String  time  = ''          stored in the stream at this time or later; '' is all
---   waiting  UInt32  flag  = 0   [0..1]  1 is only those that were not replayed
+--   tenant   String  id    = ''          only this tenant; '' means all tenants
+--   code     String  text  = ''          only this code of the first violation; '' means all codes
+--   since    String  time  = ''          only messages that the stream stored at or after this time; '' means all
+--   waiting  UInt32  flag  = 0   [0..1]  1 means only messages without a replay
 -- Columns:
---   stream_seq   sequence  where the message stands in the stream; `ctxledger quarantine show` prints it
---   recorded_at  time      first seen: when the stream stored it
+--   stream_seq   sequence  stream sequence of the message; `ctxledger quarantine show` prints the message
+--   recorded_at  time      time at which the stream first stored the message
 --   tenant       id        the tenant
 --   code         text      code of the first violation
---   pointer      text      where in the message
---   source       text      the producer; '' when the envelope could not be read
---   event_id     id        the event; '' likewise
---   replayed_as  sequence  the last replay; NULL when there is none
---   outcome      text      what became of that: recorded, repeated or refused; '' when there is none
+--   pointer      text      place of the violation in the message
+--   source       text      the producer; '' if the envelope was not readable
+--   event_id     id        the event; '' if the envelope was not readable
+--   replayed_as  sequence  stream sequence of the last replay; NULL without a replay
+--   outcome      text      outcome of the last replay: recorded, repeated or refused; '' without a replay
 --   reason       text      all violations, for people
---   incarnation  id        the stream, which gets a new id when it is made anew
+--   incarnation  id        id of the stream; a stream that is created again gets a new id
 SELECT
     q.stream_seq AS stream_seq, q.recorded_at AS recorded_at, q.tenant AS tenant, q.code AS code, q.pointer AS pointer,
     q.source AS source, q.event_id AS event_id, if(r.replays > 0, r.replayed_as, NULL) AS replayed_as,

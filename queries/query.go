@@ -13,12 +13,12 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Sections lists the sections of the catalogue in the order of its table of
-// contents. The slice must not be changed.
+// Sections lists the sections of the catalogue in the order of its table of contents. The slice
+// must not be changed.
 var Sections = []string{
 	"What was used?",
 	"What did the model see?",
-	"What was chosen, what left out?",
+	"What was chosen, and what was left out?",
 	"What was shortened or summarised?",
 	"What did the cache cost?",
 	"What was withheld, granted or missing?",
@@ -27,12 +27,12 @@ var Sections = []string{
 
 // A Query is one named question: its documentation and its statement.
 type Query struct {
-	Name       string // of the file, without .sql: lower-case words joined by hyphens
+	Name       string // name of the file, without .sql: lower-case words joined by hyphens
 	Title      string // the question
 	Section    string // one of [Sections]
 	About      string // further sentences; may be empty
 	Parameters []Parameter
-	Columns    []Column // of the result, in order
+	Columns    []Column // columns of the result, in order
 	First      []string // columns that a narrow table shows before the others; may be empty
 	SQL        string   // the whole file, head comment included
 }
@@ -50,7 +50,7 @@ var ErrUnknown = errors.New("unknown query")
 // UnknownError is the error of [Get]. It wraps [ErrUnknown].
 type UnknownError struct {
 	Name    string
-	Nearest []string // names that look alike, the nearest first; may be empty
+	Nearest []string // similar names, the nearest first; may be empty
 }
 
 func (e *UnknownError) Error() string {
@@ -62,8 +62,8 @@ func (e *UnknownError) Error() string {
 
 func (e *UnknownError) Unwrap() error { return ErrUnknown }
 
-// catalogue is read once. A file that breaks the rules of the package comment
-// is a programming error, found by the first test.
+// catalogue is read once. A file that breaks the rules of the package comment is a programming
+// error. The first test finds it.
 var catalogue = sync.OnceValue(func() []Query {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -87,7 +87,7 @@ var catalogue = sync.OnceValue(func() []Query {
 	return list
 })
 
-// All returns every query, in the order of [Sections] and by name within one.
+// All returns every query, in the order of [Sections] and by name within a section.
 func All() []Query { return slices.Clone(catalogue()) }
 
 // Get returns the query of that name. The error is an [*UnknownError].

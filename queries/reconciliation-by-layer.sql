@@ -1,27 +1,27 @@
--- How do the estimates of each layer compare, and what of the bill does no layer explain?
+-- How do the estimates of each layer compare, and which billed tokens belong to no layer?
 -- Section: What did the model see?
 --
--- Three facts say how large a layer is; they stand side by side, and none is rescaled. The rows of a call
--- add up to what was billed, in each
--- column: the last one, (unattributed), is the signed rest. It holds the system prompt and tools where no
--- layer has them.
+-- Three facts give the size of a layer. Each has its own column, and none is rescaled. In each column, the
+-- rows of a call add up to the billed tokens. The last row, (unattributed), is the signed rest. It includes
+-- the system prompt and tools if no layer has them.
 --
 -- Parameters:
---   tenant      String  id    = ''                   only this tenant; '' is all
+--   tenant      String  id    = ''                   only this tenant; '' means all tenants
 --   session_id  String  id    required               the session
---   turn_id     String  id    = ''                   only this turn; '' is all
---   call_id     String  id    = ''                   only this call; '' is all
---   limit       UInt32  rows  = 10000   [1..100000]  most rows to return
+--   turn_id     String  id    = ''                   only this turn; '' means all turns
+--   call_id     String  id    = ''                   only this call; '' means all calls
+--   limit       UInt32  rows  = 10000   [1..100000]  maximum number of rows
 -- Columns:
 --   turn_id          id      the turn
 --   call_id          id      the model call
 --   model            text    the model
 --   layer            text    the layer; (unattributed) is billed − all layers
---   usage_tokens     tokens  as the usage record says; NULL if it does not
+--   usage_tokens     tokens  tokens in the usage record; NULL if not recorded
 --   assembly_tokens  tokens  sum of the assembly's blocks; NULL without an assembly
 --   budget_tokens    tokens  sum of the budget's segments; NULL without a budget
---   conflict_tokens  tokens  largest − smallest of those that are known; 0 is agreement, NULL if fewer than two are
---   billed_tokens    tokens  the call's window as billed, repeated on each row; NULL if not billed
+--   conflict_tokens  tokens  largest − smallest of the known estimates; 0 is agreement, NULL with fewer than two
+--       estimates
+--   billed_tokens    tokens  billed window of the call, repeated on each row; NULL if not billed
 SELECT
     turn_id, call_id, model, part.1 AS layer, part.2 AS usage_tokens, part.3 AS assembly_tokens,
     part.4 AS budget_tokens,

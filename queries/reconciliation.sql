@@ -1,34 +1,33 @@
--- How far are estimated tokens from billed ones, call by call?
+-- How much do estimated tokens differ from billed tokens, call by call?
 -- Section: What did the model see?
 -- First: session_id, turn_id, call_id, billed_tokens, attributed_tokens, unattributed, unattributed_share, model
 --
--- Estimates are never rescaled to fit; the largest difference comes first.
--- It reads the table itself for what usage records say, each beside its call: a row that is stored twice
--- makes no difference there.
+-- Estimates are never rescaled. The largest difference comes first.
+-- The query reads the table itself for usage records. Each record is next to its call. A row that is stored
+-- twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant              id      the tenant
 --   session_id          id      the session
 --   turn_id             id      the turn
 --   call_id             id      the model call
 --   model               text    the model
---   estimator           text    what counted the estimate
---   billed_tokens       tokens  window as the provider billed it
---   attributed_tokens   tokens  sum of the layers whose tokens are known; NULL if none is
---   estimated_tokens    tokens  the producer's own total; NULL if it gave none
---   unattributed        tokens  billed − attributed, signed; system prompt and tools are in it where no layer has
---       them
---   unknown_layers      count   layers whose tokens are not known
+--   estimator           text    the estimator of the estimates
+--   billed_tokens       tokens  window that the provider billed
+--   attributed_tokens   tokens  sum of the layers with known tokens; NULL if none is known
+--   estimated_tokens    tokens  total of the producer; NULL if not given
+--   unattributed        tokens  billed − attributed, signed; it includes system prompt and tools if no layer has them
+--   unknown_layers      count   layers without known tokens
 --   unattributed_share  ratio   unattributed / billed
---   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without one
---   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without one
---   conflict_tokens     tokens  largest − smallest of the four estimates that are known; 0 is agreement, NULL if
---       fewer than two are
+--   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without an assembly
+--   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without a budget
+--   conflict_tokens     tokens  largest − smallest of the four known estimates; 0 is agreement, NULL with fewer than
+--       two estimates
 WITH
 billed AS
 (
@@ -66,7 +65,7 @@ offs AS
     ORDER BY abs(off) DESC NULLS LAST, tenant, session_id, call_id
     LIMIT {limit:UInt32}
 ),
--- The calls that are furthest off. A usage record and its call are one event.
+-- The calls with the largest differences. A usage record and its call are one event.
 (
     SELECT groupArray(
         (
@@ -74,8 +73,8 @@ offs AS
             c.model, toString(c.estimator), c.window_tokens, c.attributed, c.estimated_tokens, c.unknown, c.off))
     FROM offs AS c
 ) AS furthest,
--- What each record sums up to, NULL where it knows none. Of a call the newest record counts,
--- all parts of it.
+-- The sum of each record, NULL if no value is known. Of each call, all parts of the newest record
+-- count.
 assembled AS
 (
     SELECT call, argMax((total, 0), at).1 AS total

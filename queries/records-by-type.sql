@@ -1,21 +1,21 @@
--- What records was a session imported from, by the type that its program gives them?
+-- From which records was a session imported, by the program's record type?
 -- Section: What was used?
 --
--- Records that carry no context are not facts and not here: the import counts them. Claude Code's records
+-- Records without context are not facts and are not listed; the import counts them. Claude Code's records
 -- have no type here.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant       id      the tenant
 --   session_id   id      the session
---   record_type  text    the program's own type, such as action:run or response_item:message; empty where the import
---       keeps none
---   records      count   records of the type
---   items        count   context items that they hold
---   tokens       tokens  of the items, as far as known; NULL if none is
+--   record_type  text    the program's own type, such as action:run or response_item:message; empty if the import
+--       keeps no type
+--   records      count   records of this type
+--   items        count   context items of these records
+--   tokens       tokens  tokens of the items, as far as known; NULL if none is known
 SELECT tenant, session_id, record_type, uniqExact(record) AS records, count() AS items, sum(tokens) AS tokens
 FROM
 (

@@ -2,20 +2,20 @@
 -- Section: What was withheld, granted or missing?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant           id     the tenant
---   policy_ref       id     the policy; a redaction under two counts under each
---   reason           text   why
---   redaction_state  text   how much is withheld
---   method           text   how
---   redactions       count  redactions
+--   policy_ref       id     the policy; a redaction under two policies counts under each
+--   reason           text   the reason
+--   redaction_state  text   degree to which content is withheld
+--   method           text   method of the redaction
+--   redactions       count  number of redactions
 --   targets          count  distinct targets
---   sessions         count  sessions
---   first_at         time   the first
---   last_at          time   the last
+--   sessions         count  distinct sessions
+--   first_at         time   time of the first redaction
+--   last_at          time   time of the last redaction
 SELECT
     tenant, policy_ref, reason, redaction_state, method, countIf(part = 1) AS redactions,
     uniqExact(target_ref) AS targets, uniqExact(session_id) AS sessions,

@@ -1,33 +1,33 @@
--- What did the program that ran a session report in sum, beside what its calls add up to?
+-- Which totals did the program of a session report, and what is the sum of its calls?
 -- Section: What was used?
 -- First: session_id, calls, input_tokens, reported_input_tokens, output_tokens, reported_output_tokens
 --
--- Programs sum up for themselves, some of them instead of telling what each call used. The two stand side
--- by side and are never mixed.
--- Reported input holds what was read from the cache, and reported output the reasoning.
+-- Some programs report only their own totals and not the usage of each call. Reported and recorded totals
+-- are in separate columns and are never mixed. Reported input includes the tokens read from the cache.
+-- Reported output includes the reasoning.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant                   id        the tenant
 --   session_id               id        the session
---   calls                    count     model calls that are recorded
---   reported_calls           count     as the program says; NULL if it does not
---   input_tokens             tokens    input of the recorded calls, of all kinds; NULL if no call tells
---   reported_input_tokens    tokens    as the program says
---   cached_input_tokens      tokens    of it read from the cache
---   reported_cached_tokens   tokens    as the program says
+--   calls                    count     recorded model calls
+--   reported_calls           count     calls that the program reports; NULL if not reported
+--   input_tokens             tokens    input of the recorded calls, of all kinds; NULL if unknown
+--   reported_input_tokens    tokens    input that the program reports
+--   cached_input_tokens      tokens    input of the recorded calls that was read from the cache
+--   reported_cached_tokens   tokens    cached input that the program reports
 --   output_tokens            tokens    output of the recorded calls, reasoning included
---   reported_output_tokens   tokens    as the program says
---   reasoning_tokens         tokens    of it reasoning
---   reported_reasoning       tokens    as the program says
+--   reported_output_tokens   tokens    output that the program reports
+--   reasoning_tokens         tokens    reasoning of the recorded calls
+--   reported_reasoning       tokens    reasoning that the program reports
 --   total_tokens             tokens    input and output of the recorded calls
---   reported_total_tokens    tokens    as the program says
---   cost                     currency  of the recorded calls, as far as known
---   reported_cost            currency  as the program says
---   model_context_window     tokens    of the model, as the program says last
+--   reported_total_tokens    tokens    input and output that the program reports
+--   cost                     currency  cost of the recorded calls, as far as known
+--   reported_cost            currency  cost that the program reports
+--   model_context_window     tokens    window of the model, as the program last reported
 SELECT
     tenant, session_id, calls, if(JSONHas(said, 'calls'), JSONExtractInt(said, 'calls'), NULL) AS reported_calls,
     input_tokens,

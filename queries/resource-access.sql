@@ -1,19 +1,19 @@
--- Which resources were used, and what was refused?
+-- Which resources were used, and which operations were refused?
 -- Section: What was withheld, granted or missing?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant         id     the tenant
 --   resource_name  text   the resource
---   operation      text   what was tried
---   allowed        bool   whether it was allowed
---   accesses       count  how often
---   runs           count  by how many runs
+--   operation      text   the operation
+--   allowed        bool   whether the operation was allowed
+--   accesses       count  number of operations
+--   runs           count  number of runs
 --   paths          text   up to ten of the paths
---   last_at        time   the last
+--   last_at        time   time of the last operation
 SELECT
     tenant, resource_name, operation, allowed, count() AS accesses, uniqExact(run_id) AS runs,
     arraySort(groupUniqArray(10)(path)) AS paths, max(event_time) AS last_at

@@ -3,24 +3,24 @@
 -- First: resource_name, outcome, reason, effective_mode, run_id
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant          id     the tenant
 --   session_id      id     the session
 --   run_id          id     the run
---   binding_id      id     the resource as the run has it
---   resource_name   text   its name in the manifest
---   resource_kind   text   the kind of provider
---   outcome         text   resolved, or unresolved where no provider serves it
---   reason          text   why it is unresolved
---   declared_mode   text   read or read-write, as declared
---   effective_mode  text   read or read-write, as granted; empty where it is unresolved
---   tools           text   tools that the model was shown
+--   binding_id      id     the binding of the resource to the run
+--   resource_name   text   name of the resource in the manifest
+--   resource_kind   text   kind of the provider
+--   outcome         text   resolved, or unresolved if no provider serves the resource
+--   reason          text   reason for which the resource is unresolved
+--   declared_mode   text   declared mode: read or read-write
+--   effective_mode  text   granted mode: read or read-write; empty for an unresolved resource
+--   tools           text   tools that the model saw
 --   config_keys     text   names of the provider's settings
---   items           count  context items that its provider gave
+--   items           count  context items that the provider supplied
 WITH given AS
 (
     SELECT tenant, session_id, binding_id AS record_id, uniqExact(item_id) AS items

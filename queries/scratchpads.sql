@@ -2,23 +2,23 @@
 -- Section: What was withheld, granted or missing?
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant         id      the tenant
 --   session_id     id      the session
 --   run_id         id      the run
 --   turn_id        id      the turn
---   event_time     time    when
+--   event_time     time    time of the operation
 --   operation      text    loaded or written
---   scratchpad_id  id      the read or the write
---   context_ids    id      the scratchpads
---   entries        count   entries; NULL if not known
+--   scratchpad_id  id      id of the read or write
+--   context_ids    id      ids of the scratchpads
+--   entries        count   number of entries; NULL if not known
 --   tokens         tokens  of the entries; NULL if not known
---   item_refs      id      items that the entries are in the window
---   context_write  bool    whether the run's output goes back to scratchpads; NULL if not said
+--   item_refs      id      items in the window that hold the entries
+--   context_write  bool    whether the run's output is written back to scratchpads; NULL if not known
 SELECT
     tenant, session_id, run_id, turn_id, event_time, substring(record_kind, 12) AS operation,
     record_id AS scratchpad_id, context_ids, entry_count AS entries, tokens, item_refs, o.allowed AS context_write

@@ -1,24 +1,24 @@
 -- From which sources are candidates taken, and from which are they left out?
--- Section: What was chosen, what left out?
+-- Section: What was chosen, and what was left out?
 --
--- An item's kind is that of its newest version. It reads the table itself to find which one that is: a row
--- that is stored twice makes no difference there.
--- Kinds are counted by their hashes and named at the end.
+-- An item has the kind of its newest version. The query reads the table itself to find this version. A row
+-- that is stored twice makes no difference there. It counts kinds by their hashes and adds their names at
+-- the end.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant           id      the tenant
---   source_kind      text    kind of the item's source; its context kind where it has none
---   candidates       count   times a candidate was decided
---   selected         count   times it was selected
+--   source_kind      text    kind of the item's source; the item's context kind if the source has none
+--   candidates       count   decisions on candidates
+--   selected         count   decisions that selected the candidate
 --   acceptance       ratio   selected / candidates
 --   selected_tokens  tokens  tokens selected, as far as known
 --   omitted_tokens   tokens  tokens omitted, as far as known
---   mean_score       score   mean score of the candidates that have one
+--   mean_score       score   mean score of the candidates with a score
 WITH
 kinds AS
 (

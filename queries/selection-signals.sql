@@ -1,19 +1,19 @@
--- Which ranking signals tell selected candidates from omitted ones?
--- Section: What was chosen, what left out?
+-- Which ranking signals separate selected candidates from omitted candidates?
+-- Section: What was chosen, and what was left out?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant         id     the tenant
 --   signal         text   the ranking signal
---   candidates     count  candidates that have it
---   selected       count  those that were selected
+--   candidates     count  candidates with the signal
+--   selected       count  selected candidates with the signal
 --   acceptance     ratio  selected / candidates
---   mean_selected  score  mean value among the selected
---   mean_omitted   score  mean value among the omitted
---   difference     score  of the two means; large means that the signal decides
+--   mean_selected  score  mean value of the selected candidates
+--   mean_omitted   score  mean value of the omitted candidates
+--   difference     score  difference of the two means; a large value means that the signal decides
 SELECT
     tenant, signal, count() AS candidates, countIf(outcome = 'selected') AS selected,
     selected / candidates AS acceptance, if(selected = 0, NULL, avgIf(value, outcome = 'selected')) AS mean_selected,

@@ -2,12 +2,12 @@
 -- Section: What was used?
 -- First: session_id, all_input_tokens, cache_read_tokens, all_output_tokens, api_call_count
 --
--- A total is NULL where the provider reported that bucket for no call.
+-- A total is NULL if the provider reported the bucket for no call.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant                 id        the tenant
 --   session_id             id        the session
@@ -15,11 +15,11 @@
 --   input_tokens           tokens    input outside the cache
 --   cache_creation_tokens  tokens    input written to the cache
 --   cache_read_tokens      tokens    input read from the cache
---   output_tokens          tokens    output
---   cost                   currency  sum of the costs that are known; NULL if none is
+--   output_tokens          tokens    output without reasoning
+--   cost                   currency  sum of the known costs; NULL if no cost is known
 --   currencies             text      currencies of the costs
---   reasoning_tokens       tokens    reasoning, where the provider reports it; it is not in output_tokens
---   all_input_tokens       tokens    input of all three kinds
+--   reasoning_tokens       tokens    reasoning, if the provider reports it; output_tokens excludes it
+--   all_input_tokens       tokens    sum of the three kinds of input
 --   all_output_tokens      tokens    output and reasoning
 SELECT
     tenant, session_id, count() AS api_call_count, sum(uncached_input) AS input_tokens,

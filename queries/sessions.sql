@@ -2,35 +2,35 @@
 -- Section: What was used?
 -- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, agents
 --
--- The newest come first. It reads the table itself to find which they are, unless one is asked for: a row
--- that is stored twice makes no difference there.
+-- The newest sessions come first. Without a session_id, the query reads the table itself to find them. A
+-- row that is stored twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant             id      the tenant
 --   session_id         id      the session
---   agents             text    agents that took part
---   models             text    models that were called
---   started_at         time    first fact
---   ended_at           time    last fact
---   turns              count   turns
---   runs               count   runs
+--   agents             text    agents of the session
+--   models             text    models of its calls
+--   started_at         time    time of the first fact
+--   ended_at           time    time of the last fact
+--   turns              count   number of turns
+--   runs               count   number of runs
 --   calls              count   model calls
---   max_window_tokens  tokens  largest window that was billed
+--   max_window_tokens  tokens  largest billed window
 --   uncached_input     tokens  input outside the cache
 --   cache_read         tokens  input read from the cache
 --   cache_written      tokens  input written to the cache
---   output             tokens  output
+--   output             tokens  output without reasoning
 --   items              count   context items
---   selections         count   selections
+--   selections         count   number of selections
 --   compactions        count   completed compactions
 --   elisions           count   elision passes
---   redactions         count   redactions
---   gaps               count   gaps that were detected
---   events             count   facts
+--   redactions         count   number of redactions
+--   gaps               count   detected gaps
+--   events             count   number of facts
 SELECT
     tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input,
     cache_read, cache_written, output, items, selections, compactions, elisions, redactions, gaps, events

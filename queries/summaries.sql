@@ -1,25 +1,25 @@
--- Which summaries stand for parts of a conversation, and what do they admit to have lost?
+-- Which summaries replace parts of a conversation, and what did they lose?
 -- Section: What was shortened or summarised?
 -- First: summary_id, created_at, tokens, covers_through_position, loss_notes, session_id
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant                   id        the tenant
 --   session_id               id        the session
 --   compact_summaries        count     summaries of the session, repeated on each of its rows
 --   summary_id               id        the summary
---   summary_kind             text      its kind
---   created_at               time      when it was made
---   versions                 count     times it was created or refreshed
---   tokens                   tokens    its size; NULL if not known
---   covers_through_position  position  last entry of the item log that it covers; NULL if not known
---   source_item_refs         id        what it stands for
---   loss_notes               text      what it says it lost
---   open_questions           text      what it leaves open
---   content_ref              id        where its text is
+--   summary_kind             text      kind of the summary
+--   created_at               time      time of the first version
+--   versions                 count     number of versions
+--   tokens                   tokens    size of the summary; NULL if not known
+--   covers_through_position  position  last position of the item log that it covers; NULL if not known
+--   source_item_refs         id        items that the summary covers
+--   loss_notes               text      losses that the summary names
+--   open_questions           text      questions that the summary leaves open
+--   content_ref              id        location of the text
 SELECT
     tenant, session_id, count() OVER (PARTITION BY tenant, session_id) AS compact_summaries, summary_id, summary_kind,
     created_at, versions, last.1 AS tokens, last.2 AS covers_through_position, last.3 AS source_item_refs,

@@ -1,29 +1,30 @@
--- What did writing summaries cost: by which model, for which compaction or log?
+-- What did summaries cost, by model and by compaction or log?
 -- Section: What was shortened or summarised?
 --
--- A row is a summary's version or a compaction, and the model call that wrote the summary.
--- Costs are NULL where that call was not recorded.
+-- A row is a version of a summary, or a compaction, with the model call that wrote the summary. Costs are
+-- NULL if the call was not recorded.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant                id        the tenant
 --   session_id            id        the session
---   event_time            time      when it was recorded
---   compaction_id         id        the compaction; '' for a log that is refreshed
---   outcome               text      completed, failed, discarded; created or refreshed for a log
+--   event_time            time      time of the record
+--   compaction_id         id        the compaction; '' for a running log
+--   outcome               text      outcome of a compaction: completed, failed or discarded; of a log: created or
+--       refreshed
 --   summary_id            id        the summary
---   ephemeral_context_id  id        the sub-context that wrote a log; '' for others
---   summarizer_call_id    id        the call that wrote it
---   model                 text      its model; '' where it was not recorded
---   window_tokens         tokens    its input, billed; NULL if not known
---   output                tokens    its output, billed; NULL if not known
---   cost                  currency  as recorded; NULL if not known
---   priced_cost           currency  by the price list; NULL if not known
---   tokens_saved          tokens    that the compaction took out of the window; NULL if not known
+--   ephemeral_context_id  id        the sub-context that wrote a log; '' for other summaries
+--   summarizer_call_id    id        the call that wrote the summary
+--   model                 text      model of the call; '' if not recorded
+--   window_tokens         tokens    billed input of the call; NULL if not known
+--   output                tokens    billed output of the call; NULL if not known
+--   cost                  currency  recorded cost of the call; NULL if not known
+--   priced_cost           currency  cost of the call by the price list; NULL if not known
+--   tokens_saved          tokens    tokens that the compaction removed from the window; NULL if not known
 WITH
 written AS
 (

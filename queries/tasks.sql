@@ -1,35 +1,35 @@
 -- Which tasks were worked on, in how many attempts, and what did each use?
 -- Section: What was used?
 --
--- A row is an attempt at a task, or what is of a task and of no attempt.
+-- A row is an attempt at a task. Facts of a task outside all attempts have a row of their own.
 --
 -- Parameters:
---   tenant      String  id    = ''                only this tenant; '' is all
---   session_id  String  id    = ''                only this session; '' is all
---   task_id     String  id    = ''                only this task; '' is all
---   attempt_id  String  id    = ''                only this attempt; '' is all
---   run_id      String  id    = ''                only what this run did; '' is all
---   days        UInt32  days  = 0    [0..36500]   recorded in the last days before the newest fact; 0 is all
---   limit       UInt32  rows  = 100  [1..100000]  most rows to return
+--   tenant      String  id    = ''                only this tenant; '' means all tenants
+--   session_id  String  id    = ''                only this session; '' means all sessions
+--   task_id     String  id    = ''                only this task; '' means all tasks
+--   attempt_id  String  id    = ''                only this attempt; '' means all attempts
+--   run_id      String  id    = ''                only facts of this run; '' means all runs
+--   days        UInt32  days  = 0    [0..36500]   only facts of this many days before the newest fact; 0 means all
+--   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant         id      the tenant
 --   session_id     id      the session
 --   task_id        id      the task
 --   attempt_id     id      the attempt; empty for none
---   started_at     time    first fact
---   ended_at       time    last fact
+--   started_at     time    time of the first fact
+--   ended_at       time    time of the last fact
 --   run_ids        id      runs that worked on it
---   turns          count   turns
---   steps          count   steps
---   tool_calls     count   tool calls
---   actions        count   actions
---   calls          count   model calls
---   window_tokens  tokens  input of these calls, billed; NULL if not known
+--   turns          count   number of turns
+--   steps          count   number of steps
+--   tool_calls     count   number of tool calls
+--   actions        count   number of actions
+--   calls          count   number of model calls
+--   window_tokens  tokens  billed input of these calls; NULL if not known
 --   output         tokens  output of these calls; NULL if not known
---   items          count   context items that were added
---   omissions      count   candidates that were left out
---   gaps           count   gaps that were detected
---   facts          count   facts
+--   items          count   added context items
+--   omissions      count   omitted candidates
+--   gaps           count   detected gaps
+--   facts          count   number of facts
 SELECT
     tenant, session_id, task_id, attempt_id, min(at) AS started_at, max(at) AS ended_at,
     arraySort(groupUniqArrayIf(run, run != '')) AS run_ids, uniqExactIf(turn_id, turn_id != '') AS turns,

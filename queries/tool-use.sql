@@ -2,14 +2,14 @@
 -- Section: What was used?
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant                id     the tenant
 --   session_id            id     the session
 --   tool_use_ids          count  distinct tool calls
---   tool_result_ids       count  distinct tool calls that have a result
+--   tool_result_ids       count  distinct tool calls with a result
 --   unanswered_tool_uses  count  tool calls without a result
 --   orphan_tool_results   count  results without a tool call
 SELECT

@@ -1,19 +1,19 @@
 -- Which tools were called, how often, and how much did their results fill?
 -- Section: What was used?
 --
--- It reads the table itself, and groups the entries of a call by a hash of its id: a row that is stored
--- twice makes no difference there.
+-- The query reads the table itself. It groups the entries of a call by a hash of its id. A row that is
+-- stored twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''              only this tenant; '' is all
---   session_id  String  id    = ''              only this session; '' is all
---   days        UInt32  days  = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
+--   tenant      String  id    = ''              only this tenant; '' means all tenants
+--   session_id  String  id    = ''              only this session; '' means all sessions
+--   days        UInt32  days  = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
 -- Columns:
 --   tenant         id      the tenant
 --   session_id     id      the session
 --   tool           text    the tool's name
---   calls          count   distinct calls
---   result_tokens  tokens  tokens of the results, as far as known; NULL if none is
+--   calls          count   distinct calls of the tool
+--   result_tokens  tokens  tokens of the results, as far as known; NULL if none is known
 --   result_bytes   bytes   bytes of the results, as far as known
 SELECT tenant, session_id, tool, count() AS calls, sum(tokens) AS result_tokens, sum(bytes) AS result_bytes
 FROM

@@ -1,12 +1,12 @@
 -- In which sessions does a turn id occur?
 -- Section: What did the model see?
 --
--- Ask this first where only a turn is known: the other queries about a turn need its session.
--- It reads the table itself, by its index of turns: a row that is stored twice is counted once here, which
--- needs no merge.
+-- Use this query first if only the turn is known: other queries about a turn need its session.
+-- The query reads the table itself, by its index of turns. A row that is stored twice counts once, without
+-- a merge.
 --
 -- Parameters:
---   tenant   String  id  = ''      only this tenant; '' is all
+--   tenant   String  id  = ''      only this tenant; '' means all tenants
 --   turn_id  String  id  required  the turn
 -- Columns:
 --   tenant      id     the tenant
@@ -14,8 +14,8 @@
 --   thread_id   id     the thread
 --   turn_id     id     the turn
 --   facts       count  facts of the turn
---   first_at    time   first fact
---   last_at     time   last fact
+--   first_at    time   time of the first fact
+--   last_at     time   time of the last fact
 SELECT
     tenant, session_id, any(thread_id) AS thread_id, turn_id, uniqExact(incarnation, stream_seq) AS facts,
     min(event_time) AS first_at, max(event_time) AS last_at

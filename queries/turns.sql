@@ -1,24 +1,25 @@
--- Which turns has a session, and how did its window grow?
+-- Which turns does a session have, and how did the window grow?
 -- Section: What did the model see?
 --
--- It reads the tables of assemblies and calls itself: a row that is stored twice makes no difference there.
+-- The query reads the tables of assemblies and calls themselves. A row that is stored twice makes no
+-- difference there.
 --
 -- Parameters:
---   tenant      String  id  = ''      only this tenant; '' is all
+--   tenant      String  id  = ''      only this tenant; '' means all tenants
 --   session_id  String  id  required  the session
---   run_id      String  id  = ''      only what this run did; '' is all
---   task_id     String  id  = ''      only what is of this task; '' is all
---   attempt_id  String  id  = ''      only what is of this attempt; '' is all
+--   run_id      String  id  = ''      only turns of this run; '' means all runs
+--   task_id     String  id  = ''      only turns of this task; '' means all tasks
+--   attempt_id  String  id  = ''      only turns of this attempt; '' means all attempts
 -- Columns:
 --   tenant                 id      the tenant
 --   session_id             id      the session
 --   thread_id              id      the thread
 --   turn_id                id      the turn
---   started_at             time    first call
---   calls                  count   model calls
+--   started_at             time    time of the first call
+--   calls                  count   number of model calls
 --   last_call_id           id      the last call of the turn
---   last_window_tokens     tokens  window of the last call, billed; NULL if not known
---   last_estimated_tokens  tokens  the same by our estimator
+--   last_window_tokens     tokens  billed window of the last call; NULL if not known
+--   last_estimated_tokens  tokens  estimated window of the last call
 --   output_tokens          tokens  output of all calls
 SELECT
     tenant, session_id, thread_id, turn_id, min(event_time) AS started_at, uniqExact(call_id) AS calls,

@@ -1,21 +1,22 @@
 -- Which items of a session have an id like this one?
 -- Section: What did the model see?
 --
--- Those whose id begins with it come first, then the nearest by typing errors.
--- It reads the tables themselves, by their key; a row that is stored twice changes nothing.
+-- Ids that begin with the given id come first. Ids with the fewest typing errors come next.
+-- The query reads the tables themselves, by their key. A row that is stored twice makes no difference
+-- there.
 --
 -- Parameters:
---   tenant      String  id    = ''               only this tenant; '' is all
+--   tenant      String  id    = ''               only this tenant; '' means all tenants
 --   session_id  String  id    required           the session
---   item_id     String  id    = ''               the id, or its beginning; '' lists any
---   as_of       String  time  = ''               as the ledger knew it then, by the stream's time; '' is all that it
---       knows
---   limit       UInt32  rows  = 10  [1..100000]  most rows to return
+--   item_id     String  id    = ''               the id, or its beginning; '' lists any items
+--   as_of       String  time  = ''               state that the ledger knew at this stream time; '' means the current
+--       state
+--   limit       UInt32  rows  = 10  [1..100000]  maximum number of rows
 -- Columns:
 --   item_ref  id     the item
---   title     text   its title, where an item fact gave one
---   begins    bool   whether its id begins with what was asked for
---   distance  count  letters to change to get from one to the other
+--   title     text   title of the item, if a fact gives one
+--   begins    bool   whether its id begins with the given id
+--   distance  count  number of letters to change between the two ids
 SELECT
     item AS item_ref, max(name) AS title, toBool(startsWith(item, {item_id:String})) AS begins,
     editDistance(item, {item_id:String}) AS distance

@@ -1,48 +1,50 @@
--- What became of an item in a session, step by step, and why?
+-- What happened to an item in a session, step by step, and why?
 -- Section: What did the model see?
 -- First: step, record_id, turn_id, call_id, position, rank, tokens_before, tokens_after, reason
 --
--- In the stream's order. A summary that an item went into, and a gap that names it, count whenever they came.
--- It reads the tables themselves, each once by its key, because planning a dozen views takes longer than
--- this answer may.
+-- Rows are in the stream's order. Summaries of the item and gaps about the item are included, whatever
+-- their time.
+-- The query reads the tables themselves, each once by its key. The server would need more time to plan a
+-- dozen views.
 --
 -- Parameters:
---   tenant      String  id    = ''                    only this tenant; '' is all
+--   tenant      String  id    = ''                    only this tenant; '' means all tenants
 --   session_id  String  id    required                the session
---   turn_id     String  id    = ''                    the turn that the question is about, for in_turn; all steps come
---       anyway
+--   turn_id     String  id    = ''                    the given turn, for in_turn; the steps of other turns are also
+--       listed
 --   item_id     String  id    required                the item
---   as_of       String  time  = ''                    as the ledger knew it then, by the stream's time; '' is all that
---       it knows
---   limit       UInt32  rows  = 10000  [1..100000]    most rows to return
+--   as_of       String  time  = ''                    state that the ledger knew at this stream time; '' means the
+--       current state
+--   limit       UInt32  rows  = 10000  [1..100000]    maximum number of rows
 -- Columns:
---   recorded_at    time    when the stream stored it
---   event_time     time    when it happened
---   turn_id        id      the turn; empty outside of one
---   in_turn        bool    whether it is the turn that was asked about
+--   recorded_at    time    time at which the stream stored the fact
+--   event_time     time    time at which the step happened
+--   turn_id        id      the turn; empty outside of turns
+--   in_turn        bool    whether the turn is the given turn
 --   call_id        id      the model call
---   step           text    added, updated, removed, expired (erased on request), logged, available, considered,
---       selected, omitted, shortened, assembled, injected, withdrawn, elided, reloaded, compacted, redacted, missing
---       detected, missing requested, missing resolved, seen (in a window that was projected from the item log)
---   record_id      id      the record that says so: the surface, selection, budget, assembly, injection, pass,
+--   step           text    the step: added, updated, removed, expired (erased on request), logged, available,
+--       considered, selected, omitted, shortened, assembled, injected, withdrawn, elided, reloaded, compacted,
+--       redacted, missing detected, missing requested, missing resolved, seen (in a window that was built from
+--       the item log)
+--   record_id      id      the record of the step: the surface, selection, budget, assembly, injection, pass,
 --       compaction, redaction or gap
 --   position       count   place in the surface, the window or the item log; 0 is first; NULL if not known
---   rank           count   1 is best; NULL if not given
---   score          score   NULL if not given
---   tokens_before  tokens  its size before the step; of the whole source for a compaction; NULL if not known
---   tokens_after   tokens  its size after it; of the summary for a compaction; NULL if not known
---   reason         text    why: what is withheld of an item, the reason of the omission, how it was cut, the trigger,
---       the reason of the redaction, the state of the gap
---   note           text    in words: the title, the query, the layer, the level of the elision, what the summary lost,
---       the question of the gap
+--   rank           count   rank of the candidate, 1 is best; NULL if not given
+--   score          score   score of the candidate; NULL if not given
+--   tokens_before  tokens  size before the step; of the whole source for a compaction; NULL if not known
+--   tokens_after   tokens  size after the step; of the summary for a compaction; NULL if not known
+--   reason         text    the reason: the withheld part of an item, the reason of the omission, the method of the
+--       cut, the trigger, the reason of the redaction, the state of the gap
+--   note           text    text of the step: the title, the query, the layer, the level of the elision, the loss
+--       notes of the summary, the question of the gap
 --   policy         text    the policy, method or severity that decided
---   stand_in       id      what stands for it or holds it: where it can be read again, the summary, the replacement,
---       the assembly, the target, the owner of the gap
+--   stand_in       id      id of the replacement or container: the reload location, the summary, the replacement, the
+--       assembly, the target, the owner of the gap
 --   signals        map     parts of the score, by name
---   incarnation    id      the stream that the fact is in
---   stream_seq     count   its place there
+--   incarnation    id      id of the fact's stream
+--   stream_seq     count   sequence of the fact in the stream
 WITH
--- Where it stands in the item log, the tool call that it answers, and its entries.
+-- The item's position in the item log, the tool call that it answers, and its entries.
 (
     SELECT (
         min(position), any(thread_id), anyIf(tool_call_id, item_type = 'function_call_output'),
@@ -56,7 +58,7 @@ WITH
         AND {item_id:String} IN (log_item_id, item_ref)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS logged,
--- The assemblies that hold it, and where.
+-- The assemblies that contain the item, and its places in them.
 (
     SELECT (
         groupArray(assembly_id),
@@ -274,7 +276,7 @@ SELECT
     parts AS signals, toString(incarnation) AS incarnation, stream_seq
 FROM
 (
-    -- cut: since when a summary stands for it
+    -- cut: time since which a summary replaces the item
     SELECT *, minIf(order_in_thread, step_order = 9) OVER () AS cut
     FROM steps
 )

@@ -1,21 +1,21 @@
 -- Which layers fill the window, and how does that change over time?
 -- Section: What did the model see?
 --
--- Tokens are estimates. A layer that calls fill again and again counts in each of them.
+-- Tokens are estimates. A layer counts in each call whose window has the layer.
 --
 -- Parameters:
---   tenant        String  id     = ''              only this tenant; '' is all
---   session_id    String  id     = ''              only this session; '' is all
---   days          UInt32  days   = 0   [0..36500]  recorded in the last days before the newest fact; 0 is all
---   bucket_hours  UInt32  hours  = 24  [1..8760]   length of one stretch of time
+--   tenant        String  id     = ''              only this tenant; '' means all tenants
+--   session_id    String  id     = ''              only this session; '' means all sessions
+--   days          UInt32  days   = 0   [0..36500]  only facts of this many days before the newest fact; 0 means all
+--   bucket_hours  UInt32  hours  = 24  [1..8760]   length of one period
 -- Columns:
---   bucket           time    start of the stretch, by the time of the calls
+--   bucket           time    start of the period, by the time of the calls
 --   layer            text    the layer
 --   calls            count   calls whose window has the layer
---   tokens           tokens  tokens of the layer in all of them, as far as known; NULL if not at all
---   tokens_per_call  tokens  mean over the calls where they are known
---   share            ratio   of all known tokens of the stretch
---   unknown_calls    count   calls where the layer's tokens are not known
+--   tokens           tokens  tokens of the layer in these calls, as far as known; NULL if unknown
+--   tokens_per_call  tokens  mean over the calls with known tokens
+--   share            ratio   share of all known tokens of the period
+--   unknown_calls    count   calls without known tokens of the layer
 SELECT
     bucket, layer, calls, tokens, tokens_per_call, tokens / nullIf(sum(tokens) OVER (PARTITION BY bucket), 0) AS share,
     unknown_calls

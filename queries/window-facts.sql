@@ -1,20 +1,20 @@
 -- Which facts does a turn have?
 -- Section: What did the model see?
 --
--- It reads the table itself, by its key; a row that is stored twice counts once.
+-- The query reads the table itself, by its key. A row that is stored twice counts once.
 --
 -- Parameters:
---   tenant      String  id    = ''      only this tenant; '' is all
+--   tenant      String  id    = ''      only this tenant; '' means all tenants
 --   session_id  String  id    required  the session
 --   turn_id     String  id    required  the turn
---   as_of       String  time  = ''      as the ledger knew it then, by the stream's time; '' is all that it knows
+--   as_of       String  time  = ''      state that the ledger knew at this stream time; '' means the current state
 -- Columns:
 --   event_type         text   the kind of fact
---   facts              count  facts of that kind
---   call_ids           id     model calls that they name
---   first_at           time   first of them
---   last_at            time   last of them
---   first_recorded_at  time   when the stream stored the first
+--   facts              count  facts of this kind
+--   call_ids           id     distinct model calls that they name
+--   first_at           time   time of the first fact
+--   last_at            time   time of the last fact
+--   first_recorded_at  time   time at which the stream stored the first fact
 SELECT
     event_type, uniqExact(incarnation, stream_seq) AS facts, arraySort(groupUniqArrayIf(call, call != '')) AS call_ids,
     min(event_time) AS first_at, max(event_time) AS last_at, min(recorded_at) AS first_recorded_at

@@ -1,23 +1,23 @@
 -- Which turns have an id like this one?
 -- Section: What did the model see?
 --
--- Those whose id begins with it come first, then the nearest by typing errors, each with the newest session
--- that has it.
--- Without a session it looks through every call, assembly and entry of a log.
--- It reads the tables themselves; a row that is stored twice changes nothing.
+-- Ids that begin with the given id come first. Ids with the fewest typing errors come next. Each id is
+-- listed with its newest session. Without a session_id, the query reads every call, assembly and entry of
+-- the ledger.
+-- The query reads the tables themselves. A row that is stored twice makes no difference there.
 --
 -- Parameters:
---   tenant      String  id    = ''               only this tenant; '' is all
---   session_id  String  id    = ''               only this session; '' is all
---   turn_id     String  id    = ''               the id, or its beginning; '' lists the newest
---   limit       UInt32  rows  = 10  [1..100000]  most rows to return
+--   tenant      String  id    = ''               only this tenant; '' means all tenants
+--   session_id  String  id    = ''               only this session; '' means all sessions
+--   turn_id     String  id    = ''               the id, or its beginning; '' lists the newest turns
+--   limit       UInt32  rows  = 10  [1..100000]  maximum number of rows
 -- Columns:
 --   turn_id     id     the turn
---   session_id  id     the newest session that has it
---   sessions    count  sessions that have it
---   begins      bool   whether its id begins with what was asked for
---   distance    count  letters to change to get from one to the other; 0 where nothing was asked for
---   last_at     time   when its newest fact was recorded
+--   session_id  id     the newest session with the turn
+--   sessions    count  sessions with the turn
+--   begins      bool   whether its id begins with the given id
+--   distance    count  number of letters to change between the two ids; 0 without a given id
+--   last_at     time   time at which its newest fact was recorded
 SELECT
     turn AS turn_id, argMax(session, newest) AS session_id, uniqExact(session) AS sessions,
     toBool(startsWith(turn, {turn_id:String})) AS begins,

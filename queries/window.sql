@@ -1,48 +1,47 @@
 -- What did the model see in a turn, in order?
 -- Section: What did the model see?
 --
--- The blocks that the runtime assembled for the call; where it recorded none, the stretch of the item log
--- that the call's
--- window was projected from, without entries that a summary had replaced by then.
--- It reads the tables themselves, each once by its key, because planning the view turn_window takes longer
--- than this answer may.
+-- The rows are the blocks that the runtime assembled for the call. If the runtime recorded no assembly, the
+-- rows are the part of the item log that the call's window was built from. Entries that a summary had
+-- already replaced are left out.
+-- The query reads the tables themselves, each once by its key. The server would need more time to plan the
+-- view turn_window.
 --
 -- Parameters:
---   tenant      String  id    = ''      only this tenant; '' is all
+--   tenant      String  id    = ''      only this tenant; '' means all tenants
 --   session_id  String  id    required  the session
 --   turn_id     String  id    required  the turn
---   call_id     String  id    = ''      the model call; '' is the turn's last
---   attempt_id  String  id    = ''      the attempt; '' is the last that has the call
---   as_of       String  time  = ''      as the ledger knew it then, by the stream's time; '' is all that it knows
+--   call_id     String  id    = ''      the model call; '' means the last call of the turn
+--   attempt_id  String  id    = ''      the attempt; '' means the last attempt with the call
+--   as_of       String  time  = ''      state that the ledger knew at this stream time; '' means the current state
 -- Columns:
 --   call_id          id      the model call; empty for an assembly that names none
 --   position         count   place in the window; 0 is first
---   layer            text    what fills this part of the window
+--   layer            text    layer of this part of the window
 --   role             text    role of the message
 --   item_type        text    kind of log entry; empty for a block of an assembly
---   name             text    function that was called
+--   name             text    name of the called function
 --   title            text    title of the item
---   tokens           tokens  as the model saw it; NULL if not known
---   tokens_full      tokens  before any elision; NULL if not known
---   elided           bool    whether a stub stands for it
+--   tokens           tokens  tokens as the model saw them; NULL if not known
+--   tokens_full      tokens  tokens before any elision; NULL if not known
+--   elided           bool    whether a stub replaces the content
 --   elided_by        id      the elision pass
---   redaction_state  text    how much is withheld
+--   redaction_state  text    degree to which content is withheld
 --   item_refs        id      the items
 --   tool_call_id     id      the tool call
---   origin           text    assembly (recorded by the runtime) or log (projected from the item log)
+--   origin           text    source of the row: assembly (recorded by the runtime) or log (built from the item log)
 --   injected         bool    whether the assembly was made visible to its target; NULL for log
 --   assembly_id      id      the assembly
 --   target           text    the assembly's target
---   is_new           bool    whether the call before it of the lineage lacked it; NULL where the ledger knows no
---       window before
---   elided_level     text    how much is left of it: trivial, simple, offloaded, summarized, hybrid
---   reload_ref       id      where an elided item can be read again
---   digest           text    keyed digest of the block, where the runtime gave one
+--   is_new           bool    whether the previous call of the lineage lacked it; NULL without a known previous window
+--   elided_level     text    level of the elision: trivial, simple, offloaded, summarized, hybrid
+--   reload_ref       id      location of the full content of an elided item
+--   digest           text    keyed digest of the block, if the runtime gave one
 --   block            text    name of the block, or id of the log entry
 --   thread_id        id      the thread
---   previous_turn_id  id      turn of the call before it of the lineage; empty where the ledger knows none
---   previous_call_id  id      that call
---   persona          text    the persona that an item of the block gives; empty for none
+--   previous_turn_id  id      turn of the previous call of the lineage; empty without a known previous call
+--   previous_call_id  id      the previous call of the lineage
+--   persona          text    the persona that an item of the block sets; empty for none
 WITH
 stated AS
 (
@@ -77,7 +76,7 @@ told AS
     FROM stated
     GROUP BY owner, attempt, if(call_id = '', assembly_id, call_id), call_id = ''
 ),
--- The call that is asked for, and the one before it of its lineage.
+-- The given call, and the previous call of its lineage.
 (
     SELECT (
         arrayLast(
@@ -96,7 +95,7 @@ told AS
         FROM told
     )
 ) AS chosen,
--- What had been shortened in the thread, and which stretches of its log summaries had replaced.
+-- The elisions of the thread, and the ranges of its item log that summaries had replaced.
 (
     SELECT (
         arraySort(
@@ -117,9 +116,9 @@ told AS
         AND attempt_id IN ('', chosen.1.10)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
--- What the assembly before held, where a block is known by its digest, else by its items, else
--- by its name. And which assemblies were made visible, and which items gave a persona: before
--- the call was over, or in an injection that names the call or its assembly.
+-- The blocks of the previous assembly. Its digest identifies a block, or else its items, or else its
+-- name. Also the visible assemblies and the items that set a persona: before the end of the call, or
+-- in an injection that names the call or its assembly.
 (
     SELECT (
         groupArrayArrayIf(
