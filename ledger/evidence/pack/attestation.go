@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
@@ -102,6 +103,7 @@ func signatures(envelope *dsse.Envelope) (list []string) {
 type Attestation struct {
 	Statement Statement
 	KeyIDs    []string // the given keys that signed it
+	Unknown   []string // ids in further signatures, by none of the given keys; not verified
 }
 
 // Digest returns the SHA-256 of the attested manifest.
@@ -133,6 +135,14 @@ func ParseAttestation(text []byte, keys []note.Verifier) (*Attestation, error) {
 	a := &Attestation{}
 	for _, key := range accepted {
 		a.KeyIDs = append(a.KeyIDs, key.KeyID)
+	}
+	for _, id := range ids {
+		if !slices.Contains(a.KeyIDs, id) {
+			a.Unknown = append(a.Unknown, id)
+		}
+	}
+	if len(ids) > len(a.KeyIDs)+len(a.Unknown) {
+		return nil, fmt.Errorf("%w: the envelope has %d signatures of %d keys", ErrUnsigned, len(ids), len(a.KeyIDs)+len(a.Unknown))
 	}
 	if envelope.PayloadType != payloadType {
 		return nil, fmt.Errorf("%w: payload type %q", ErrStatement, clip(envelope.PayloadType))

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	pathpkg "path"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +25,12 @@ func openFolder(path string) (container, error) {
 
 func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error {
 	seen := 0
+	empty := make(map[string]bool) // folders without a file yet
+	defer func() {
+		for _, path := range slices.Sorted(maps.Keys(empty)) {
+			fault(path, emptyFolder)
+		}
+	}()
 	return fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if seen++; seen > limits.Files {
 			fault("", fmt.Sprintf("more than %d files", limits.Files))
@@ -37,10 +46,16 @@ func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reas
 				fault(path, fmt.Sprintf("folders nested deeper than %d", limits.Depth))
 				return fs.SkipDir
 			}
+			if path != "." {
+				empty[path] = true
+			}
 			return nil
 		case !d.Type().IsRegular():
 			fault(path, kindOf(d.Type()))
 			return nil
+		}
+		for parent := pathpkg.Dir(path); parent != "."; parent = pathpkg.Dir(parent) {
+			delete(empty, parent)
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -53,6 +68,9 @@ func (f *folder) list(limits Limits, add func(Entry) bool, fault func(path, reas
 		return nil
 	})
 }
+
+// emptyFolder is the fault of a folder without files. No exporter makes one.
+const emptyFolder = "an empty folder, which no exporter makes"
 
 // kindOf returns the name of a file type that is not a regular file.
 func kindOf(mode fs.FileMode) string {

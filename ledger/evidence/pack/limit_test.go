@@ -1,9 +1,14 @@
 package pack_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +71,36 @@ func TestRecordWithMillionsOfAttributesTakesNoMemory(t *testing.T) {
 	}
 	if bytes > 1<<20 {
 		t.Errorf("the refusal allocated %d bytes", bytes)
+	}
+}
+
+// TestEmptyFoldersOfAZipAreNamed: a folder of files is lawful, since zip tools write them.
+func TestEmptyFoldersOfAZipAreNamed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pack.zip")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(file)
+	for _, name := range []string{"a/", "a/b/", "a/b/file", "c/", "c/d/"} {
+		if _, err := z.Create(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := pack.Open(path, pack.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var named []string
+	for _, f := range r.Faults() {
+		named = append(named, f.Path)
+	}
+	if !slices.Equal(named, []string{"c/", "c/d/"}) {
+		t.Errorf("faults are of %q", named)
 	}
 }

@@ -49,8 +49,15 @@ func openZip(path string, size int64, limits Limits) (container, error) {
 // name are all refused.
 func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reason string)) error {
 	count := make(map[string]int)
+	held := make(map[string]bool) // folders of files, with the slash
 	for _, f := range z.files {
 		count[f.Name]++
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		for i := strings.LastIndexByte(f.Name, '/'); i >= 0 && !held[f.Name[:i+1]]; i = strings.LastIndexByte(f.Name[:i], '/') {
+			held[f.Name[:i+1]] = true
+		}
 	}
 	for i, f := range z.files {
 		if i >= limits.Files {
@@ -62,6 +69,9 @@ func (z *zipped) list(limits Limits, add func(Entry) bool, fault func(path, reas
 			continue
 		}
 		if strings.HasSuffix(f.Name, "/") {
+			if !held[f.Name] {
+				fault(f.Name, emptyFolder)
+			}
 			continue
 		}
 		if count[f.Name] > 1 {

@@ -77,7 +77,13 @@ func TestBadPacks(t *testing.T) {
 			r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile)))
 			r.must(os.Symlink("/etc/hostname", filepath.Join(r.target, pack.ReadmeFile)))
 		}, Format, pack.ReadmeFile, "symbolic link"},
-		"a pipe":            {func(_ *testing.T, r *rig) { r.must(syscall.Mkfifo(filepath.Join(r.target, "pipe"), 0o600)) }, Format, "pipe", "named pipe"},
+		"a pipe":          {func(_ *testing.T, r *rig) { r.must(syscall.Mkfifo(filepath.Join(r.target, "pipe"), 0o600)) }, Format, "pipe", "named pipe"},
+		"an empty folder": {func(_ *testing.T, r *rig) { r.must(os.MkdirAll(filepath.Join(r.target, "a", "b"), 0o700)) }, Format, "a/b", "an empty folder"},
+		"another signature": {func(t *testing.T, r *rig) {
+			other := newKey(t)
+			text := string(r.read(pack.AttestationFile))
+			r.replace(pack.AttestationFile, []byte(strings.Replace(text, `"signatures":[`, `"signatures":[{"keyid":"`+pack.KeyID(other.public.Name(), other.public.KeyHash())+`","sig":"AAAA"},`, 1)))
+		}, Signature, pack.AttestationFile, "a further signature"},
 		"no records":        {func(_ *testing.T, r *rig) { r.replace(pack.EventsFile, nil) }, Inclusion, pack.EventsFile, "log index"},
 		"no leaves":         {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.LeavesFile(1)))) }, Inclusion, pack.LeavesFile(1), "is missing"},
 		"no proof":          {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.HashesFile(1)))) }, Inclusion, pack.HashesFile(1), "the proof is missing"},

@@ -31,6 +31,9 @@ func (v *verifier) checkSignature() {
 	if attestation != nil {
 		v.header, v.known = attestation.Statement.Predicate.Header, true
 		v.signers = attestation.KeyIDs
+		for _, id := range attestation.Unknown {
+			v.found.faultf(Signature, pack.AttestationFile, 0, "has a further signature, by the unknown key %q: give the key with --key, or remove the signature", id)
+		}
 		if signed, err2 := pack.EncodeHeader(v.header); err == nil && (err2 != nil || !bytes.Equal(signed, text)) {
 			v.found.faultf(Signature, pack.HeaderFile, 1, "is not the signed header")
 		}
@@ -93,6 +96,9 @@ func (v *verifier) openHeads() {
 			v.found.faultf(Signature, path, 1, "is the head of the log %q, but the header names %q", opened.Origin, origin)
 		default:
 			v.heads[i].Checkpoint, v.heads[i].signed = opened.Checkpoint, true
+			for _, s := range opened.Unknown {
+				v.found.note(Signature, "%s has a further signature, not verified, by the unknown key %q", path, pack.KeyID(s.Name, s.Hash))
+			}
 		}
 	}
 	v.found.settle(Signature, Passed, "manifest signed by %s; signed heads of logs: %d", strings.Join(v.signers, ", "), len(v.heads))
