@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// A child is this program in a process of its own, so that its CPU time and
-// memory are its own. It ends when its standard input does, which the end of this
-// process sees to.
+// A child is this program in a separate process, which separates its CPU time and memory. The
+// child ends when its standard input is closed, so it cannot outlive this process.
 type child struct {
 	what    string
 	command *exec.Cmd
@@ -23,8 +22,8 @@ type child struct {
 	stderr  strings.Builder
 }
 
-// startChild starts `ctxledger args…`, with variables beside those of this
-// process: what holds a password is no argument.
+// startChild starts `ctxledger args…` with additional environment variables. Passwords go into
+// variables, never into arguments.
 func startChild(what string, variables []string, args ...string) (*child, error) {
 	self := "/proc/self/exe"
 	if runtime.GOOS != "linux" {
@@ -36,7 +35,7 @@ func startChild(what string, variables []string, args ...string) (*child, error)
 	c := &child{what: what, command: exec.Command(self, args...)}
 	c.command.Args[0] = "ctxledger"
 	c.command.Env = append(os.Environ(), variables...)
-	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the parent, which ends it in order
+	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // only the parent handles Ctrl-C and ends the child
 	c.command.Stderr = &c.stderr
 	stdin, err := c.command.StdinPipe()
 	if err != nil {
@@ -53,8 +52,8 @@ func startChild(what string, variables []string, args ...string) (*child, error)
 	return c, nil
 }
 
-// line waits for the next line that the child writes. Where there is none it has
-// ended, and the error says why.
+// line waits for the next line of the child. If the child has ended, the error contains the
+// reason.
 func (c *child) line(ctx context.Context) (string, error) {
 	giveUp := context.AfterFunc(ctx, func() { c.stdin.Close() })
 	defer giveUp()

@@ -8,45 +8,42 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// Config says what to measure. Start from DefaultConfig and set Dir.
+// Config configures a measurement. Start from DefaultConfig and set Dir.
 type Config struct {
-	// Dir holds the data of both servers, each in a folder of its own. Required.
+	// Dir holds the data of both servers in separate folders. Required.
 	Dir string
-	// Events is how many events the stream is preloaded with. Defaults to 300,000.
+	// Events is the number of events in the preloaded stream. Defaults to 300,000.
 	Events int
-	// Rounds is how often it is copied and drained; figures are medians.
-	// Defaults to 5.
+	// Rounds is the number of copies and drains; figures are medians. Defaults to 5.
 	Rounds int
-	// Seed of the events. Defaults to 1.
+	// Seed is the seed of the events. Defaults to 1.
 	Seed uint64
-	// Latency is how long to publish at each rate; 0 leaves latency out.
-	// Defaults to 10 s.
+	// Latency is the duration of the load at each rate; 0 skips latency. Defaults to 10 s.
 	Latency time.Duration
-	// Profile is a file for a CPU profile of this process during the last
-	// drain; empty makes none.
+	// Profile is the file for a CPU profile of the last drain; empty writes no profile.
 	Profile string
-	// Progress is told how far each step is. Nil is quiet.
+	// Progress receives the progress of each step. Nil reports nothing.
 	Progress Progress
-	// Fetch is told how far the fetch of the engine is. Nil is quiet.
+	// Fetch receives the progress of the engine's fetch. Nil reports nothing.
 	Fetch embedded.Progress
-	// Log gets what servers and projector have to say. Nil discards it.
+	// Log receives the messages of servers and projector. Nil discards them.
 	Log *slog.Logger
 }
 
-// Progress is told a step and how far it is. It is called from one goroutine at
+// Progress receives the name of a step and its progress. Progress is called from one goroutine at
 // a time.
 type Progress func(step string, done, total int64)
 
-// DefaultConfig returns what the issues' figures are made with.
+// DefaultConfig returns the configuration of the published figures.
 func DefaultConfig(dir string) Config {
 	return Config{Dir: dir, Events: 300_000, Rounds: 5, Seed: 1, Latency: 10 * time.Second}
 }
 
-// Validate says what is wrong with c and changes nothing.
+// Validate returns an error for the first invalid field. Validate changes nothing.
 func (c Config) Validate() error {
 	switch {
 	case c.Dir == "":
-		return errors.New("no folder was given")
+		return errors.New("Config.Dir is empty: set it to a folder")
 	case c.Events < 1:
 		return errors.New("the number of events must be above zero")
 	case c.Rounds < 1:

@@ -1,6 +1,6 @@
-// Package bench measures ctxledger on one machine: [Run] the projector against the
-// limit of its servers, [RunQueries] the catalogue of queries against their bars, on
-// a corpus of any size that [SeedStream] or [SeedQuickly] makes.
+// Package bench measures ctxledger on one machine. [Run] compares the projector with the limit of
+// its servers. [RunQueries] compares the catalogue of queries with their time limits, on a corpus
+// from [SeedStream] or [SeedQuickly].
 //
 // # The projector
 //
@@ -12,32 +12,28 @@
 //	        └─────────▶│ raw copy or projector│──────┘
 //	                   └──────────────────────┘
 //
-// A run preloads the stream with events of package mix, then alternates two
-// ways to empty it, each into a fresh database, so that whatever else the
-// machine does hits both alike:
+// A run preloads the stream with events of package mix. Then it alternates two ways to read the
+// whole stream, each into a new database. Other load on the machine therefore affects both ways.
 //
-//	raw    reads by sequence and inserts each message's exact bytes, headers and
-//	       data, as one string column: no decoding, no validation, no keys. The
-//	       next batch is read while one is sent. Batches close by the projector's
-//	       limits, and travel and rest in the projector's compression.
-//	drain  the projector as it is, until it is caught up; it has the tenants' keys,
-//	       so that it also looks for values that come back after a redaction
+//	raw    reads by sequence and inserts the exact bytes of each message, headers and data, as one
+//	       string column: no decoding, no validation, no keys. It reads the next batch while it
+//	       sends one. Batches have the projector's limits and compression.
+//	drain  the projector, until it has read the whole stream. It has the tenants' keys, so it also
+//	       searches for withheld values.
 //
-// After the last drain it looks at what was written, and then publishes at a
-// steady rate to measure how long an event takes to be queryable; see
-// [Latency].
+// After the last drain a run measures the storage. Then it publishes at a steady rate and
+// measures the time until an event is queryable; see [Latency].
 //
-// CPU time is user and system time of each process, from the start of a round
-// until the server has no merge under way, so that work put off is counted. Peak
-// memory is the kernel's high-water mark of the resident set, set back before
-// each round; pages of mapped files, such as the engine's code, count. Both are
-// read from /proc and unknown where there is none.
+// CPU time is the user and system time of each process. CPU time counts from the start of a round
+// until the server runs no merge. Deferred work is therefore included. Peak memory is the
+// kernel's high-water mark of the resident set, which is reset before each round. Pages of mapped
+// files, such as the engine's code, count. Both come from /proc and are unknown without /proc.
 //
 // # The corpus
 //
-// Package mix makes it, a pure function of seed, number of events, tenants and days.
-// SeedStream lets the installation make rows of it, which is the truth. SeedQuickly
-// lets it make rows of a base, and multiplies these in ClickHouse:
+// Package mix makes the corpus. The corpus depends only on the seed and the numbers of events,
+// tenants and days. SeedStream publishes the corpus to the installation, whose projector makes
+// the rows. SeedQuickly makes the rows of a base with a projector and copies them in ClickHouse:
 //
 //	base    events 1 … B through a stream and the projector   ctxledger_seed_base
 //	copy k  INSERT … SELECT of every row of the base           ctxledger_seed
@@ -45,14 +41,13 @@
 //	          position   + k·B
 //	          times      + k·(the time that the base spans)
 //
-// The digits are a hash of the session with the number of the copy mixed in, so that
-// copies lie among each other in the order of the tables, and compress like
-// sessions that have nothing to do with each other. What such tables lack is listed
-// at [SeedQuickly]; a test holds all the rest against the projector.
+// The digits are a hash of the session and the number of the copy. The copies are therefore mixed
+// in the order of the tables, and compress like unrelated sessions. [SeedQuickly] lists the
+// differences to projected tables. A test compares all other values with the projector.
 //
 // # The queries
 //
-// Each is asked in every [Scope] that its parameters allow, about turns, sessions and
-// tenants that are drawn from the tables by a hash, so that the same tables are asked
-// the same. Times are a client's; on a busy machine look at the CPU time beside them.
+// Each query runs in every [Scope] that its parameters allow. A hash selects turns, sessions and
+// tenants from the tables, so the same tables give the same queries. Times are measured by the
+// client. On a busy machine, use the CPU time.
 package bench

@@ -21,25 +21,24 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Latency is how long events took from publishing to queryable, at one rate.
+// Latency is the time from publishing to queryable, at one rate.
 //
-// Events are due at an even pace; every 20 ms those that are due go to the stream
-// as one atomic batch. A client of the SDK waits up to 100 ms; every 5 ms would be
-// 200 batches a second, for each of which NATS makes, fsyncs and removes a folder,
-// which on two cores took a seventh of what the projector reached. An event counts
-// from the moment at which it was due, so that a publisher that falls behind does
-// not hide a wait. It counts as queryable when a query, asked every 20 ms, sees its
-// range in the table commits, which is written after the rows of every other table.
-// So the figures are up to 40 ms and one query's time too long, and never too short;
-// asked more often, the query takes the time of the processors that it is to measure.
-// The first second is left out.
+// Events are due at an even pace. Every 20 ms the due events go to the stream as one atomic
+// batch. Smaller batches would load NATS with a folder and an fsync per batch. A client of the
+// SDK waits up to 100 ms. The time of an event starts when the event is due, so a slow publisher
+// does not hide a wait.
+//
+// An event is queryable when a query sees its range in the table commits, which is written after
+// the rows of every other table. The query runs every 20 ms; more queries would use the
+// processors that are measured. The figures are therefore up to 40 ms and one query's time too
+// long, and never too short. The first second is left out.
 type Latency struct {
-	Setting string  `json:"setting"`  // of the projector: default, or low latency
+	Setting string  `json:"setting"`  // setting of the projector: default, or low latency
 	Load    float64 `json:"load"`     // part of the drain rate; 0 for a fixed rate
-	Linger  float64 `json:"linger_s"` // of the projector
+	Linger  float64 `json:"linger_s"` // linger of the projector
 	Rate    float64 `json:"events_per_second"`
-	// Achieved is the rate at which events became queryable. One well below
-	// Rate says that the load was too much, and the percentiles mean little.
+	// Achieved is the rate at which events became queryable. If Achieved is well below Rate, the
+	// load was too high, and the percentiles are not useful.
 	Achieved float64 `json:"achieved_per_second"`
 	Events   int     `json:"events"`
 	P50      float64 `json:"p50_s"`
@@ -48,8 +47,7 @@ type Latency struct {
 }
 
 const (
-	// lowLatencyLinger and lowLatencyRate are the low-latency setting of the
-	// projector and the rate that it is asked for.
+	// lowLatencyLinger and lowLatencyRate are the linger and the rate of the low-latency setting.
 	lowLatencyLinger = 20 * time.Millisecond
 	lowLatencyRate   = 2000
 
@@ -59,7 +57,7 @@ const (
 	stuckAfter   = 30 * time.Second
 )
 
-// loads are the rates to try, given that of the drain.
+// loads returns the rates to measure. drain is the rate of the drain.
 func loads(drain float64) (list []Latency) {
 	c := projector.DefaultConfig(nil, nil)
 	for _, part := range []float64{0.25, 0.5, 0.8} {
@@ -68,8 +66,7 @@ func loads(drain float64) (list []Latency) {
 	return append(list, Latency{Setting: "low latency", Rate: lowLatencyRate, Linger: lowLatencyLinger.Seconds()})
 }
 
-// latency publishes at the rate of want for a while, with a projector running
-// on the ledger, which must be level with the stream.
+// latency publishes at the rate of want with a running projector. The ledger must have no lag.
 func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want Latency, messages *ring) (Latency, error) {
 	pc := projector.DefaultConfig(s.js, l)
 	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log
@@ -89,7 +86,7 @@ func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want 
 	go func() { published <- s.publish(ctx, due, want.Events, messages) }()
 	waits, last, err := s.watch(ctx, level, due, want.Events)
 	if err != nil {
-		end(err) // and the publisher with it
+		end(err) // also ends the publisher
 	}
 	if err := cmp.Or(err, <-published); err != nil {
 		return want, err
@@ -99,7 +96,7 @@ func (s *servers) latency(ctx context.Context, c Config, l *ledger.Ledger, want 
 	return want, nil
 }
 
-// pace says when the i-th event is due.
+// pace computes the due time of the i-th event.
 type pace struct {
 	begin time.Time
 	rate  float64
@@ -109,7 +106,7 @@ func (p pace) due(i int) time.Time {
 	return p.begin.Add(time.Duration(float64(i) / p.rate * float64(time.Second)))
 }
 
-// dueBy is how many are due at a time.
+// dueBy returns the number of events that are due at a time.
 func (p pace) dueBy(t time.Time) int { return int(t.Sub(p.begin).Seconds()*p.rate) + 1 }
 
 func (s *servers) publish(ctx context.Context, due pace, n int, messages *ring) error {
@@ -130,9 +127,9 @@ func (s *servers) publish(ctx context.Context, due pace, n int, messages *ring) 
 	return nil
 }
 
-// committed returns the last sequence that the table commits has, which is seen or
-// beyond. It asks for what is new alone and by as little as a query can take of the
-// processors, which belong to what is measured.
+// committed returns the last sequence in the table commits, at least seen. committed reads only
+// new rows, and with few threads, because the query shares the processors with the measured
+// processes.
 func (s *servers) committed(ctx context.Context, incarnation uuid.UUID, seen uint64) (last uint64, err error) {
 	ctx = clickhouse.Context(ctx,
 		clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1, "send_profile_events": 0}),
@@ -143,8 +140,8 @@ func (s *servers) committed(ctx context.Context, incarnation uuid.UUID, seen uin
 	return max(last, seen), nil
 }
 
-// watch returns how long each of n events after a level took to be queryable, in
-// seconds, and when the last one was.
+// watch returns the waits until each of n events after a level was queryable, in seconds. last is
+// the time of the last event.
 func (s *servers) watch(ctx context.Context, level streamio.Level, due pace, n int) (waits []float64, last time.Time, err error) {
 	last = time.Now()
 	through := level.Last
@@ -171,7 +168,7 @@ func (s *servers) watch(ctx context.Context, level streamio.Level, due pace, n i
 	return waits, last, nil
 }
 
-// percentile sorts the values.
+// percentile sorts the values and returns the percentile.
 func percentile(values []float64, part float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -189,8 +186,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ring gives out messages without the cost of making events: the same ones over
-// and over, each time under a new id.
+// ring returns messages without the cost of making events. ring repeats the same messages with
+// new ids.
 type ring struct {
 	messages []schema.Message
 	given    int
@@ -206,7 +203,7 @@ func newRing(seed uint64, n int) *ring {
 
 func (r *ring) next() schema.Message {
 	m := r.messages[r.given%len(r.messages)]
-	m.Header = maps.Clone(m.Header) // a batch adds its own
+	m.Header = maps.Clone(m.Header) // a batch adds headers
 	id := []string{fmt.Sprintf("%s-%d", m.Header["ce-id"][0], r.given/len(r.messages))}
 	m.Header["ce-id"], m.Header[schema.MsgIDHeader] = id, id
 	r.given++

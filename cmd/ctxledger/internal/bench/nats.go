@@ -9,9 +9,9 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// ServeNATS runs NATS on dir until ctx or in ends. It writes the address, which
-// holds a password, to out as one line. It is what the child process does that
-// [Run] starts, so that the server's CPU time and memory are its own.
+// ServeNATS runs NATS in dir until ctx or in ends. ServeNATS writes the address, which holds a
+// password, to out as one line. [Run] starts ServeNATS in a child process to separate the
+// server's CPU time and memory.
 func ServeNATS(ctx context.Context, dir string, in io.Reader, out io.Writer) (err error) {
 	c := embedded.DefaultConfig(dir)
 	c.NoClickHouse = true
@@ -26,7 +26,7 @@ func ServeNATS(ctx context.Context, dir string, in io.Reader, out io.Writer) (er
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(io.Discard, in) // ends when the parent does
+		_, _ = io.Copy(io.Discard, in) // ends when the parent ends
 	}()
 	select {
 	case <-ended:
@@ -38,7 +38,7 @@ func ServeNATS(ctx context.Context, dir string, in io.Reader, out io.Writer) (er
 // ServeCommand is the command line of `ctxledger` that calls ServeNATS.
 var ServeCommand = []string{"bench", "serve-nats"}
 
-// natsChild is ServeNATS in a process of its own.
+// natsChild is ServeNATS in a separate process.
 type natsChild struct {
 	*child
 	url string

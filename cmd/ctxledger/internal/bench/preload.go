@@ -12,19 +12,18 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Preloaded says what stands in the stream, in bytes an event.
+// Preloaded describes the events in the stream. Sizes are in bytes per event.
 type Preloaded struct {
 	Events  int     `json:"events"`
 	Seed    uint64  `json:"seed"`
-	Data    float64 `json:"data_bytes"`    // the mean of the data
-	Headers float64 `json:"header_bytes"`  // of the headers, with those of the batch
-	Stored  float64 `json:"stored_bytes"`  // of what the stream keeps, subject and frame included
+	Data    float64 `json:"data_bytes"`    // mean size of the data
+	Headers float64 `json:"header_bytes"`  // mean size of the headers, with the headers of the batch
+	Stored  float64 `json:"stored_bytes"`  // stored bytes, with subject and frame
 	Subject int     `json:"subject_count"` // distinct subjects
 }
 
-// preload publishes n events of the mix of a seed into the stream, in atomic
-// batches, and returns when all are stored. The streams are created where they
-// are missing. progress may be nil.
+// preload publishes n events of a seed's mix into the stream, in atomic batches. preload returns
+// when all are stored. Missing streams are created. progress may be nil.
 func preload(ctx context.Context, js jetstream.JetStream, seed uint64, n int, progress Progress) (Preloaded, error) {
 	p := Preloaded{Events: n, Seed: seed}
 	if _, err := streamio.EnsureStreams(ctx, js); err != nil {
@@ -50,7 +49,7 @@ func preload(ctx context.Context, js jetstream.JetStream, seed uint64, n int, pr
 	}
 	stream, err := js.Stream(ctx, schema.EventStream)
 	if err != nil {
-		return p, fmt.Errorf("look at the stream: %w", err)
+		return p, fmt.Errorf("read the stream's state: %w", err)
 	}
 	state := stream.CachedInfo().State
 	p.Data, p.Headers = float64(data)/float64(n), float64(headers)/float64(n)

@@ -11,18 +11,17 @@ import (
 
 // Processes holds a figure for each process; nil is unknown.
 type Processes struct {
-	Client     *float64 `json:"client"` // the raw copy or the projector, alone in its process
+	Client     *float64 `json:"client"` // the process of the raw copy or the projector
 	NATS       *float64 `json:"nats"`
 	ClickHouse *float64 `json:"clickhouse"`
 }
 
-// each returns the pointers to the figures, in the order of pids.
+// each returns pointers to the figures, in the order of pids.
 func (p *Processes) each() [3]**float64 {
 	return [3]**float64{&p.Client, &p.NATS, &p.ClickHouse}
 }
 
-// pids returns the processes that are measured. Where no way is under way, this one
-// is the client.
+// pids returns the measured processes. Between ways, this process is the client.
 func (s *servers) pids() [3]int {
 	client := os.Getpid()
 	if s.client != nil {
@@ -31,10 +30,10 @@ func (s *servers) pids() [3]int {
 	return [3]int{client, s.child.pid(), s.engine.EnginePID()}
 }
 
-// cpuSeconds returns the CPU time that each process has had, user and system.
+// cpuSeconds returns the CPU time of each process, user and system.
 func (s *servers) cpuSeconds() (p Processes) { return s.read(cpuSeconds) }
 
-// peakBytes returns the highest resident memory of each since resetPeaks.
+// peakBytes returns the highest resident memory of each process since resetPeaks.
 func (s *servers) peakBytes() (p Processes) { return s.read(peakBytes) }
 
 func (s *servers) read(figure func(pid int) (float64, bool)) (p Processes) {
@@ -47,22 +46,22 @@ func (s *servers) read(figure func(pid int) (float64, bool)) (p Processes) {
 	return p
 }
 
-// resetPeaks makes peakBytes begin anew, after this process has given back what
-// it does not use, so that it leaves the machine's memory to those measured.
+// resetPeaks resets the figures of peakBytes. resetPeaks first frees unused memory of this
+// process, to leave the memory to the measured processes.
 func (s *servers) resetPeaks() {
 	debug.FreeOSMemory()
 	for _, pid := range s.pids() {
-		// Where it is refused, the peaks of earlier rounds count too.
+		// If the kernel refuses, the peaks include earlier rounds.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
 
-// minus returns the differences of what is known in both.
+// minus returns the differences of the figures that are known in both.
 func (p Processes) minus(o Processes) (d Processes) {
 	return p.combine(o, func(a, b float64) float64 { return a - b })
 }
 
-// times returns every figure times f.
+// times multiplies every figure by f.
 func (p Processes) times(f float64) Processes {
 	return p.combine(p, func(a, _ float64) float64 { return a * f })
 }
@@ -78,12 +77,11 @@ func (p Processes) combine(o Processes, f func(a, b float64) float64) (d Process
 	return d
 }
 
-// ticks a second, in which Linux tells CPU times on every architecture that we
-// build for.
+// ticks is the number of ticks per second of CPU times in /proc, on all supported architectures.
 const ticks = 100
 
-// cpuSeconds reads the fields utime and stime, the 14th and 15th of a line
-// whose 2nd is a name in brackets.
+// cpuSeconds reads the fields utime and stime. They are the 14th and 15th field of a line whose
+// 2nd field is a name in brackets.
 func cpuSeconds(pid int) (float64, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

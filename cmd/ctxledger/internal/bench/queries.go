@@ -17,30 +17,28 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// QueriesConfig says how to ask. Start from DefaultQueriesConfig.
+// QueriesConfig configures the queries. Start from DefaultQueriesConfig.
 type QueriesConfig struct {
-	// Only these queries of the catalogue and commands (window, why, diff); empty is
-	// all.
+	// Only lists queries of the catalogue and commands (window, why, diff). Empty means all.
 	Only []string
-	// Samples is how many turns and sessions each narrow query is asked about.
-	// Defaults to 20.
+	// Samples is the number of turns and sessions for each narrow query. Defaults to 20.
 	Samples int
-	// Rounds is how often a wide query is asked with each of its arguments, beside
-	// the cold time. Defaults to 3.
+	// Rounds is the number of warm runs of a wide query with each of its arguments. Defaults to
+	// 3.
 	Rounds int
-	// MaxTime ends a query; those that would come after it with the same scope are
-	// left out. Defaults to a minute, which is what a user has.
+	// MaxTime limits a query. After a timeout, later queries of the same scope are skipped.
+	// Defaults to a minute, the limit of a user.
 	MaxTime time.Duration
-	// Progress is told how far it is. Nil is quiet.
+	// Progress receives the progress. Nil reports nothing.
 	Progress Progress
 }
 
-// DefaultQueriesConfig returns what the figures of the README are made with.
+// DefaultQueriesConfig returns the configuration of the published figures.
 func DefaultQueriesConfig() QueriesConfig {
 	return QueriesConfig{Samples: 20, Rounds: 3, MaxTime: read.DefaultLimits().Time}
 }
 
-// Validate says what is wrong with c and changes nothing.
+// Validate returns an error for the first invalid field. Validate changes nothing.
 func (c QueriesConfig) Validate() error {
 	switch {
 	case c.Samples < 1:
@@ -62,7 +60,7 @@ func (c QueriesConfig) wants(name string) bool {
 	return len(c.Only) == 0 || slices.Contains(c.Only, name)
 }
 
-// QueriesReport is what [RunQueries] found out.
+// QueriesReport is the result of [RunQueries].
 type QueriesReport struct {
 	ClickHouse string `json:"clickhouse"`
 	Database   string `json:"database"`
@@ -71,22 +69,20 @@ type QueriesReport struct {
 	Tenants    uint64 `json:"tenants"`
 	Bytes      uint64 `json:"bytes"` // on disk
 	Parts      uint64 `json:"parts"`
-	// CachesDropped says that the user of the address may drop the server's caches,
-	// as it was done before each cold run. Else a cold run is just the first with its
-	// arguments.
+	// CachesDropped reports whether the server's caches were dropped before each cold run, which
+	// needs a right of the user. Otherwise a cold run is the first run with its arguments.
 	CachesDropped bool           `json:"caches_dropped"`
 	Queries       []QueryFigures `json:"queries"`
-	// Over is how many of them are over their bar.
+	// Over is the number of queries over their time limit.
 	Over int `json:"over"`
-	// Left is how many were not asked, because it was interrupted.
+	// Left is the number of queries that an interruption skipped.
 	Left int `json:"left,omitzero"`
 }
 
-// QueryFigures are those of one query in one scope, or of a command with all the
-// queries that it asks. Times are those of a client on the same machine that reads
-// the whole result.
+// QueryFigures are the figures of one query in one scope, or of a command with all its queries.
+// Times are measured by a client on the same machine that reads the whole result.
 type QueryFigures struct {
-	Query string     `json:"query"` // of a command "ctxledger" and its name
+	Query string     `json:"query"` // "ctxledger" and the name for a command
 	Scope Scope      `json:"scope"`
 	Bar   float64    `json:"bar_s"`
 	Cold  Percentile `json:"cold"`
@@ -96,9 +92,8 @@ type QueryFigures struct {
 	Rows   uint64  `json:"rows_read"`
 	Bytes  uint64  `json:"bytes_read"`
 	Memory int64   `json:"peak_memory_bytes"`
-	Result int     `json:"result_rows"` // the most
-	// Over says that the 95th percentile, warm, is over the bar, or that there was
-	// an error.
+	Result int     `json:"result_rows"` // the largest result
+	// Over reports whether the warm 95th percentile is over the time limit, or an error occurred.
 	Over  bool   `json:"over"`
 	Error string `json:"error,omitzero"`
 }
@@ -114,10 +109,9 @@ func percentiles(seconds []float64) Percentile {
 	return Percentile{Runs: len(seconds), P50: percentile(seconds, 0.5), P95: percentile(seconds, 0.95)}
 }
 
-// RunQueries asks every query of the catalogue in each scope that it has, and what
-// the commands about a turn ask, in the database of dsn, with the limits of a user's
-// query. When ctx ends it early, the report is of what it asked until then, and the
-// error is ctx's cause.
+// RunQueries runs every query of the catalogue in each of its scopes, and the queries of the
+// commands about a turn. RunQueries uses the database of dsn and the limits of a user's query.
+// When ctx ends the run early, the report holds the results so far, and the error is ctx's cause.
 func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesReport, err error) {
 	if err := c.Validate(); err != nil {
 		return r, err
@@ -136,7 +130,7 @@ func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesRepo
 		return r, err
 	}
 	if err := conn.QueryRow(ctx, statement("queries_corpus")).Scan(&r.Database, &r.Events, &r.Sessions, &r.Tenants, &r.Bytes, &r.Parts); err != nil {
-		return r, fmt.Errorf("look at the corpus: %w", err)
+		return r, fmt.Errorf("read the corpus: %w", err)
 	}
 	d, err := draw(ctx, conn, c.Samples)
 	if err != nil {
@@ -171,16 +165,16 @@ func RunQueries(ctx context.Context, c QueriesConfig, dsn string) (r QueriesRepo
 	return r, nil
 }
 
-// asker runs questions and notes what they cost.
+// asker runs questions and measures their cost.
 type asker struct {
 	config QueriesConfig
 	ledger *ledger.Ledger
 	conn   driver.Conn
-	// dropFirst says that caches are to be dropped before each cold run.
+	// dropFirst means that caches are dropped before each cold run.
 	dropFirst bool
 }
 
-// ask asks everything that q has: cold, where that is asked for, and then warm.
+// ask runs all samples of q: cold if configured, then warm.
 func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
 	f := QueryFigures{Query: q.name, Scope: q.scope, Bar: q.bar.Seconds()}
 	var cold, warm []float64
@@ -222,11 +216,11 @@ func (a *asker) ask(ctx context.Context, q questions) QueryFigures {
 	return f
 }
 
-// mostCold is how many samples of a question are asked cold.
+// mostCold is the number of samples of a question that run cold.
 const mostCold = 5
 
-// run asks the queries of a sample one after another and returns how long it took
-// until the last row was read.
+// run runs the queries of a sample one after another. run returns the time until the last row is
+// read.
 func (a *asker) run(ctx context.Context, sample []asked, f *QueryFigures) (seconds float64, err error) {
 	var all cost
 	began := time.Now()
@@ -241,16 +235,16 @@ func (a *asker) run(ctx context.Context, sample []asked, f *QueryFigures) (secon
 	return seconds, nil
 }
 
-// cost is what queries took that were asked one after another.
+// cost is the total cost of queries that run one after another.
 type cost struct {
-	rows, bytes uint64 // read
-	cpu, memory int64  // microseconds, and the most bytes
-	result      int    // rows of the last
+	rows, bytes uint64 // rows and bytes read
+	cpu, memory int64  // microseconds; highest number of bytes
+	result      int    // rows of the last result
 }
 
-// query asks one query, or what a command asks, and adds what it took to all.
+// query runs one query, or the queries of a command, and adds the cost to all.
 func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
-	var lock sync.Mutex // a command asks side by side
+	var lock sync.Mutex // a command runs queries in parallel
 	ctx = clickhouse.Context(ctx,
 		clickhouse.WithProgress(func(p *clickhouse.Progress) {
 			lock.Lock()
@@ -292,10 +286,10 @@ func (a *asker) query(ctx context.Context, one asked, all *cost) (err error) {
 	return result.Close()
 }
 
-// caches are the server's that a query finds its data in.
+// caches are the statements that drop the server's caches of data.
 var caches = []string{"queries_drop_marks", "queries_drop_uncompressed", "queries_drop_conditions", "queries_drop_skipping", "queries_drop_mapped"}
 
-// mayDrop drops the caches and reports false where the user has no such right.
+// mayDrop drops the caches. mayDrop returns false if the user does not have the right.
 func (a *asker) mayDrop(ctx context.Context) (bool, error) {
 	err := a.dropCaches(ctx)
 	var refused *clickhouse.Exception

@@ -16,31 +16,32 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// Scope is how much of a ledger a query is asked about.
+// Scope is the part of a ledger that a query reads.
 type Scope string
 
 const (
-	// scopeTurn is what a query cannot do without: a turn, an item, two calls.
+	// scopeTurn is the required parameters of a query: a turn, an item, two calls.
 	scopeTurn Scope = "turn"
 	// scopeSession is one session, without its tenant.
 	scopeSession Scope = "session"
-	// scopeTenant is one tenant, of its last 30 days where the query knows days.
+	// scopeTenant is one tenant, limited to its last 30 days if the query has a parameter for
+	// days.
 	scopeTenant Scope = "tenant 30 days"
-	// scopeAll is everything.
+	// scopeAll is the whole ledger.
 	scopeAll Scope = "everything"
 )
 
 func (s Scope) narrow() bool { return s == scopeTurn || s == scopeSession }
 
 const (
-	barTurn    = 50 * time.Millisecond  // the window of a turn, and why something is not in it
+	barTurn    = 50 * time.Millisecond  // the window of a turn, and the reason why an item is not in it
 	barSummary = 100 * time.Millisecond // the summary of a session
-	barTenant  = time.Second            // of a tenant's 30 days, and what is less
+	barTenant  = time.Second            // a tenant's 30 days, and smaller scopes
 	barAll     = 5 * time.Second
 )
 
-// barOf is what a query may take at the 95th percentile: what a person waits for
-// while reading a session takes less than what is asked for a report.
+// barOf returns the time limit of a query at the 95th percentile. Queries for reading a session
+// have a lower limit than queries for a report.
 func barOf(query string, scope Scope) time.Duration {
 	switch {
 	case scope == scopeAll:
@@ -53,32 +54,32 @@ func barOf(query string, scope Scope) time.Duration {
 	return barTenant
 }
 
-// questions are what is asked, again and again, for one figure.
+// questions are the repeated queries of one figure.
 type questions struct {
-	name    string // of the query, or of the command
+	name    string // name of the query or of the command
 	scope   Scope
 	bar     time.Duration
-	samples [][]asked // each the queries that are asked one after another
-	problem error     // why there are none
+	samples [][]asked // queries that run one after another
+	problem error     // the reason if there are no samples
 }
 
-// asked is a query with its arguments, or what a command asks.
+// asked is a query with its arguments, or the queries of a command.
 type asked struct {
 	query     queries.Query
 	arguments map[string]string
 	command   func(ctx context.Context, l *ledger.Ledger) (rows int, err error)
 }
 
-// drawn is what queries are asked about. The same tables give the same draw.
+// drawn holds the arguments of the queries. The same tables give the same arguments.
 type drawn struct {
 	tenants []string // the first is the largest
 	turns   []turn
 }
 
-// turn is a turn of a session, with a call and an item of it.
+// turn is a turn of a session, with a call and an item.
 type turn struct{ tenant, session, turn, otherTurn, call, item string }
 
-// mostTenants are drawn: the largest, one in the middle and the smallest.
+// mostTenants is the number of drawn tenants: the largest, one in the middle and the smallest.
 const mostTenants = 3
 
 func draw(ctx context.Context, conn driver.Conn, samples int) (d drawn, err error) {
@@ -102,12 +103,12 @@ func draw(ctx context.Context, conn driver.Conn, samples int) (d drawn, err erro
 		return err
 	})
 	if err == nil && len(d.turns) == 0 {
-		err = errors.New("there is no model call to ask about: seed the ledger with `ctxledger bench seed`")
+		err = errors.New("the ledger has no model call: seed it with `ctxledger bench seed`")
 	}
 	return d, err
 }
 
-// questions are those of one query, in each scope that it has.
+// questions returns the questions of one query, in each of its scopes.
 func (d drawn) questions(q queries.Query) (list []questions) {
 	has := make(map[string]bool)
 	var required []queries.Parameter
@@ -128,7 +129,7 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 		arguments, problem := d.required(required)
 		switch {
 		case !slices.ContainsFunc(required, func(p queries.Parameter) bool { return p.Name == "session_id" }):
-			add(scopeAll, arguments, problem) // it looks through all sessions
+			add(scopeAll, arguments, problem) // the query reads all sessions
 		case len(required) == 1:
 			add(scopeSession, arguments, problem)
 		default:
@@ -158,14 +159,14 @@ func (d drawn) questions(q queries.Query) (list []questions) {
 	return list
 }
 
-// required fills the parameters that a query cannot do without, from each turn.
+// required sets the required parameters of a query from each turn.
 func (d drawn) required(parameters []queries.Parameter) (arguments []map[string]string, problem error) {
 	for _, t := range d.turns {
 		one := make(map[string]string)
 		for _, p := range parameters {
 			value, ok := t.value(p)
 			if !ok {
-				return nil, fmt.Errorf("there is no value to ask about for the parameter %s", p.Name)
+				return nil, fmt.Errorf("the ledger has no value for the parameter %s", p.Name)
 			}
 			one[p.Name] = value
 		}
@@ -174,8 +175,8 @@ func (d drawn) required(parameters []queries.Parameter) (arguments []map[string]
 	return arguments, nil
 }
 
-// value is that of a parameter by what its name speaks of. The second turn that a
-// query wants is another one of the session.
+// value returns the value of a parameter by the parameter's name. A second turn in a query is
+// another turn of the session.
 func (t turn) value(p queries.Parameter) (string, bool) {
 	switch name := p.Name; {
 	case p.Type != "String":
@@ -198,11 +199,11 @@ func (t turn) value(p queries.Parameter) (string, bool) {
 	return "", false
 }
 
-// commands are what a person asks about a turn of a session, and how: they return
-// how many rows the answer has.
+// commands are the commands about a turn of a session. Each function runs a command and returns
+// the number of rows of the answer.
 var commands = []struct {
 	name    string
-	windows int // how many are shown: the bar is for each
+	windows int // number of windows that the command shows: the time limit is for each window
 	ask     func(turn, context.Context, *ledger.Ledger) (int, error)
 }{
 	{"window", 1, turn.askWindow},
@@ -219,7 +220,7 @@ func isCommand(name string) bool {
 	return false
 }
 
-// commands are the questions of the commands that are wanted.
+// commands returns the questions of the selected commands.
 func (d drawn) commands(wanted func(name string) bool) (list []questions) {
 	for _, c := range commands {
 		if !wanted(c.name) {
@@ -234,7 +235,7 @@ func (d drawn) commands(wanted func(name string) bool) (list []questions) {
 	return list
 }
 
-// The commands find the tenant themselves, as where a person names the session.
+// The commands find the tenant of a session, because they get only the session.
 
 func (t turn) askWindow(ctx context.Context, l *ledger.Ledger) (int, error) {
 	blocks, _, err := answer.Window(ctx, l, map[string]string{"session_id": t.session, "turn_id": t.turn})
@@ -246,7 +247,7 @@ func (t turn) askWay(ctx context.Context, l *ledger.Ledger) (int, error) {
 	return len(steps), err
 }
 
-// askBoth asks for two windows, as a comparison does.
+// askBoth reads two windows, as a comparison does.
 func (t turn) askBoth(ctx context.Context, l *ledger.Ledger) (int, error) {
 	first, err := t.askWindow(ctx, l)
 	if err != nil {

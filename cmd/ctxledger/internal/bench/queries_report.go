@@ -36,7 +36,7 @@ func (r *QueriesReport) WriteTable(out io.Writer) error {
 	return err
 }
 
-// milliseconds are both percentiles, as two cells.
+// milliseconds returns both percentiles as two cells.
 func (p Percentile) milliseconds() string {
 	if p.Runs == 0 {
 		return "-\t-"

@@ -15,14 +15,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// block is one batch of messages: their bytes in one buffer, and each of them.
+// block is one batch of messages in one buffer.
 type block struct {
 	bytes    []byte
 	ends     []int
 	messages [][]byte
 }
 
-// views cuts the buffer into messages, once it has stopped growing.
+// views cuts the complete buffer into messages.
 func (b *block) views() [][]byte {
 	b.messages = b.messages[:0]
 	at := 0
@@ -33,8 +33,8 @@ func (b *block) views() [][]byte {
 	return b.messages
 }
 
-// rawCopy reads the first n messages of the stream and inserts each as one
-// string. It returns the number of inserts.
+// rawCopy reads the first n messages of the stream and inserts each as one string. rawCopy
+// returns the number of inserts.
 func rawCopy(ctx context.Context, js jetstream.JetStream, conn driver.Conn, limits projector.Config, n int) (inserts int, err error) {
 	full, free := make(chan *block), make(chan *block, 2)
 	for range cap(free) {
@@ -58,8 +58,8 @@ func rawCopy(ctx context.Context, js jetstream.JetStream, conn driver.Conn, limi
 	return inserts, work.Wait()
 }
 
-// readRaw fills blocks from the stream with the same kind of consumer as the
-// projector's.
+// readRaw fills blocks from the stream. Its consumer has the same kind as the projector's
+// consumer.
 func readRaw(ctx context.Context, js jetstream.JetStream, limits projector.Config, n int, full chan<- *block, free <-chan *block) error {
 	stream, err := js.Stream(ctx, schema.EventStream)
 	if err != nil {
@@ -109,7 +109,7 @@ func readRaw(ctx context.Context, js jetstream.JetStream, limits projector.Confi
 	return nil
 }
 
-// appendRaw writes headers and data as they travel.
+// appendRaw appends the unchanged headers and data.
 func appendRaw(b []byte, msg jetstream.Msg) []byte {
 	for name, values := range msg.Headers() {
 		for _, value := range values {

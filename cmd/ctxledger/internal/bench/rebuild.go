@@ -10,28 +10,28 @@ import (
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
-// RebuildReport is what a run of RunRebuild found out.
+// RebuildReport is the result of RunRebuild.
 type RebuildReport struct {
 	Machine Machine   `json:"machine"`
 	Stream  Preloaded `json:"stream"`
 	Drain   Summary   `json:"drain"`
 	Rebuild Summary   `json:"rebuild"`
-	// Steps are the rebuilds' own times, round by round.
+	// Steps are the times of each rebuild, by round.
 	Steps []RebuildSteps `json:"rebuild_steps"`
-	// Ratio is the rebuild's time over the drain's, the median of the rounds'.
+	// Ratio is the rebuild's time divided by the drain's time, as the median of the rounds.
 	Ratio float64 `json:"ratio"`
 }
 
-// RebuildSteps are the times of one rebuild, in seconds; all of it is more by what
-// is between them.
+// RebuildSteps are the times of one rebuild, in seconds. The total includes time between the
+// steps.
 type RebuildSteps struct {
-	Project float64 `json:"project_s"` // the stream into the tables beside
-	Compare float64 `json:"compare_s"` // the two sets
-	Swap    float64 `json:"swap_s"`    // from when the leases are held: nobody projects
+	Project float64 `json:"project_s"` // projection into the second set of tables
+	Compare float64 `json:"compare_s"` // comparison of both sets
+	Swap    float64 `json:"swap_s"`    // time with the leases held: no projector runs
 	Rows    uint64  `json:"rows_compared"`
 	Tables  int     `json:"tables_compared"`
 
-	Messages uint64 `json:"messages"` // projected
+	Messages uint64 `json:"messages"` // number of projected messages
 	Swapped  bool   `json:"swapped"`
 }
 
@@ -42,8 +42,8 @@ func stepsOf(done rebuild.Rebuilt) RebuildSteps {
 	}
 }
 
-// RunRebuild drains the stream into fresh tables, and then rebuilds them, in turn.
-// A rebuild that finds a difference is an error.
+// RunRebuild drains the stream into new tables and rebuilds these tables, in alternation. A
+// difference after a rebuild is an error.
 func RunRebuild(ctx context.Context, c Config) (r RebuildReport, err error) {
 	if err := c.Validate(); err != nil {
 		return r, err

@@ -23,7 +23,7 @@ func writeSetting(w io.Writer, m Machine, s Preloaded) {
 	fmt.Fprintf(w, "%d events (seed %d) of %.0f bytes in the stream: data %.0f, headers %.0f\n\n", s.Events, s.Seed, s.Stored, s.Data, s.Headers)
 }
 
-// rate is a way through the stream, and how fast it was.
+// rate is a way through the stream and its rate.
 type rate struct {
 	name string
 	Summary
@@ -59,7 +59,7 @@ func (r *Report) writeRatio(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// figure words a number that may be unknown.
+// figure formats a number that may be unknown.
 func figure(value *float64, scale float64, format string) string {
 	if value == nil {
 		return "?"
@@ -67,16 +67,16 @@ func figure(value *float64, scale float64, format string) string {
 	return fmt.Sprintf(format, *value*scale)
 }
 
-// leastShown is the smallest column that the table shows, in bytes an event;
-// JSON has all.
+// leastShown is the smallest column that the table shows, in bytes per event. JSON has all
+// columns.
 const leastShown = 2.0
 
 func (r *Report) writeStorage(w io.Writer) {
 	s, n := r.Storage, r.Stream.Events
-	fmt.Fprintf(w, "%.2f derived rows an event; %d parts made, %d left at the end of the drain\n", s.DerivedRows, s.PartsMade, s.PartsLeft)
-	fmt.Fprintf(w, "%.0f bytes on disk an event once merges had settled, %.0f after OPTIMIZE … FINAL (%.0f per KB stored in the stream):\n\n",
+	fmt.Fprintf(w, "%.2f derived rows per event; %d parts made, %d left at the end of the drain\n", s.DerivedRows, s.PartsMade, s.PartsLeft)
+	fmt.Fprintf(w, "%.0f bytes on disk per event after the server's merges, %.0f after OPTIMIZE … FINAL (%.0f per KB stored in the stream):\n\n",
 		s.BytesSettled, s.Bytes, 1000*s.Bytes/r.Stream.Stored)
-	fmt.Fprintln(w, "table\tparts made\tleft\trows\tbytes an event\tits largest columns, bytes an event")
+	fmt.Fprintln(w, "table\tparts made\tleft\trows\tbytes per event\tits largest columns, bytes per event")
 	for _, t := range s.Tables {
 		var largest []string
 		for _, c := range t.Columns {

@@ -23,11 +23,11 @@ type Round struct {
 	CPU       Processes `json:"cpu_seconds"`
 	Peak      Processes `json:"peak_bytes"`
 
-	parts map[string]Table // right at the end
+	parts map[string]Table // parts at the end of the way
 }
 
-// measure starts a way through the events in a process of its own, times it, and
-// accounts for what it put off.
+// measure runs a way through the events in a separate process. The result includes the time and
+// the deferred work.
 func (s *servers) measure(ctx context.Context, way WayConfig) (r Round, found wayEnded, err error) {
 	way.NATS = s.child.url
 	client, err := s.startWay(ctx, way)
@@ -84,8 +84,8 @@ func (s *servers) rawRound(ctx context.Context, n int) (r Round, err error) {
 	return r, nil
 }
 
-// drainRound projects the stream into a fresh ledger, which it leaves open; way is
-// drainWay or unloggedWay.
+// drainRound projects the stream into a new ledger and leaves the ledger open. way is drainWay or
+// unloggedWay.
 func (s *servers) drainRound(ctx context.Context, way string, c Config, profile string) (r Round, l *ledger.Ledger, err error) {
 	fresh, dsn, err := s.freshLedger(ctx)
 	if err != nil {
@@ -107,8 +107,7 @@ func (s *servers) drainRound(ctx context.Context, way string, c Config, profile 
 	return r, fresh, nil
 }
 
-// freshLedger has empty tables, and nobody's lease on them. It returns their
-// address, too.
+// freshLedger returns a ledger with empty tables and no lease, and the address of the tables.
 func (s *servers) freshLedger(ctx context.Context) (l *ledger.Ledger, dsn string, err error) {
 	if dsn, err = s.freshDatabase(ctx); err != nil {
 		return nil, "", err
@@ -128,11 +127,11 @@ func (s *servers) freshLedger(ctx context.Context) (l *ledger.Ledger, dsn string
 	return l, dsn, nil
 }
 
-// Summary is the median of rounds, figure by figure.
+// Summary holds the median of each figure over the rounds.
 type Summary struct {
 	PerSecond     float64   `json:"events_per_second"`
 	CPUPerMillion Processes `json:"cpu_seconds_per_million_events"`
-	// Peak is the highest of all rounds, not the median.
+	// Peak is the maximum over all rounds, not the median.
 	Peak   Processes `json:"peak_bytes"`
 	Rounds []Round   `json:"rounds"`
 }
@@ -148,7 +147,7 @@ func summarise(rounds []Round, events int) Summary {
 	return s
 }
 
-// known applies f to a figure of all rounds, if every round has it.
+// known applies f to a figure of all rounds if every round has the figure.
 func known(rounds []Round, figure func(Round) *float64, f func([]float64) float64) *float64 {
 	var values []float64
 	for _, r := range rounds {

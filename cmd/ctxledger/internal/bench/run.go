@@ -10,35 +10,36 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// Report is what a run found out.
+// Report is the result of a run.
 type Report struct {
 	Machine Machine   `json:"machine"`
 	Stream  Preloaded `json:"stream"`
 	Raw     Summary   `json:"raw"`
-	// Unlogged is a drain that builds no transparency log.
+	// Unlogged is a drain without a transparency log.
 	Unlogged Summary `json:"unlogged"`
 	Drain    Summary `json:"drain"`
-	// Ratio is the drain's rate over the raw copy's, the median of the rounds',
-	// UnloggedRatio that of the drain without a log, and LogRatio is of both drains.
+	// Ratio is the drain's rate divided by the raw copy's rate, as the median of the rounds.
+	// UnloggedRatio is the same ratio for the drain without a log. LogRatio is the drain's rate
+	// divided by the rate without a log.
 	Ratio         float64   `json:"ratio"`
 	UnloggedRatio float64   `json:"unlogged_ratio"`
 	LogRatio      float64   `json:"log_ratio"`
 	Storage       Storage   `json:"storage"`
-	Latency       []Latency `json:"latency"` // empty when it was left out
+	Latency       []Latency `json:"latency"` // empty if skipped
 }
 
-// Machine is what the figures were made on.
+// Machine describes the machine of the figures.
 type Machine struct {
 	Cores      int    `json:"cores"`
 	Platform   string `json:"platform"`
 	Go         string `json:"go"`
 	NATS       string `json:"nats"`
 	ClickHouse string `json:"clickhouse"`
-	Began      string `json:"began"` // RFC 3339
+	Began      string `json:"began"` // start time, RFC 3339
 }
 
-// Run measures. ctx ends it early, in order; what it started has ended when it
-// returns, and the data folder remains.
+// Run measures. ctx can end the run early. All started processes have ended when Run returns. The
+// data folder remains.
 func Run(ctx context.Context, c Config) (r Report, err error) {
 	if err := c.Validate(); err != nil {
 		return r, err
@@ -63,7 +64,7 @@ func Run(ctx context.Context, c Config) (r Report, err error) {
 	return r, s.latencies(ctx, c, l, &r)
 }
 
-// machine is what the servers run on; the version of ClickHouse comes later.
+// machine describes the machine of the servers, without the version of ClickHouse.
 func (s *servers) machine() Machine {
 	return Machine{
 		Cores: runtime.GOMAXPROCS(0), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
@@ -71,8 +72,8 @@ func (s *servers) machine() Machine {
 	}
 }
 
-// rounds copies and drains in turn, without a log and with it, and weighs what the
-// last drain left. It returns that ledger.
+// rounds copies and drains in alternation, without a log and with it. rounds measures the storage
+// of the last drain and returns its ledger.
 func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledger, error) {
 	var raws, unlogged, drains []Round
 	for i := range c.Rounds {
@@ -108,7 +109,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 		}
 		r.Raw, r.Unlogged, r.Drain = summarise(raws, c.Events), summarise(unlogged, c.Events), summarise(drains, c.Events)
 		r.Ratio, r.UnloggedRatio, r.LogRatio = middle(ratios(drains, raws)), middle(ratios(unlogged, raws)), middle(ratios(drains, unlogged))
-		c.progress("weighing the tables", 0, 1)
+		c.progress("measuring the tables", 0, 1)
 		if r.Storage, err = measureStorage(ctx, s, c.Events, drain.parts); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -117,7 +118,7 @@ func (s *servers) rounds(ctx context.Context, c Config, r *Report) (*ledger.Ledg
 	return nil, errors.New("no round")
 }
 
-// ratios are those of the rates, round by round.
+// ratios returns the ratios of the rates by round.
 func ratios(of, to []Round) []float64 {
 	list := make([]float64, len(of))
 	for i := range list {

@@ -18,30 +18,30 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// SeedConfig says what to seed. Start from DefaultSeedConfig.
+// SeedConfig configures a corpus. Start from DefaultSeedConfig.
 type SeedConfig struct {
-	// Events is how many events there are then. Defaults to 1,000,000.
+	// Events is the number of events. Defaults to 1,000,000.
 	Events int
-	// Seed of the events; the same one gives the same rows. Defaults to 1.
+	// Seed is the seed of the events; the same seed gives the same rows. Defaults to 1.
 	Seed uint64
-	// Tenants is how many share them, the first most. Defaults to 12.
+	// Tenants is the number of tenants. The first tenant has the most events. Defaults to 12.
 	Tenants int
-	// Days is about how long the events span. Defaults to 90.
+	// Days is the approximate time span of the events. Defaults to 90.
 	Days int
-	// Base is how many events [SeedQuickly] projects and copies. Defaults to 250,000.
+	// Base is the number of events that [SeedQuickly] projects and copies. Defaults to 250,000.
 	Base int
-	// Progress is told how far each step is. Nil is quiet.
+	// Progress receives the progress of each step. Nil reports nothing.
 	Progress Progress
-	// Log gets what servers and projector have to say. Nil discards it.
+	// Log receives the messages of servers and projector. Nil discards them.
 	Log *slog.Logger
 }
 
-// DefaultSeedConfig returns a corpus of a size that is there in a minute or two.
+// DefaultSeedConfig returns a corpus of a size that takes a minute or two.
 func DefaultSeedConfig() SeedConfig {
 	return SeedConfig{Events: 1_000_000, Seed: 1, Tenants: 12, Days: 90, Base: 250_000}
 }
 
-// Validate says what is wrong with c and changes nothing.
+// Validate returns an error for the first invalid field. Validate changes nothing.
 func (c SeedConfig) Validate() error {
 	if c.Days < 1 || c.Days > 3650 {
 		return errors.New("the number of days must be from 1 to 3650")
@@ -64,27 +64,26 @@ func (c SeedConfig) progress(step string, done, total int64) {
 	}
 }
 
-// Seeded says what a corpus has become.
+// Seeded describes a finished corpus.
 type Seeded struct {
 	Events  int     `json:"events"`
 	Seed    uint64  `json:"seed"`
 	Tenants int     `json:"tenants"`
 	Seconds float64 `json:"seconds"`
-	// Database and Incarnation are those of a quick corpus; empty else.
+	// Database and Incarnation are set for a quick corpus only.
 	Database    string `json:"database,omitzero"`
 	Incarnation string `json:"incarnation,omitzero"`
-	// Base events were projected, and Copies made of them; 0 for none.
+	// Base is the number of projected events. Copies is the number of copies of them, 0 for none.
 	Base   int `json:"base_events,omitzero"`
 	Copies int `json:"copies,omitzero"`
-	// Bytes on disk, of a quick corpus, before what is left of merging.
+	// Bytes is the size on disk of a quick corpus, before the last merges.
 	Bytes uint64 `json:"bytes,omitzero"`
 }
 
-// SeedStream publishes the corpus into the streams of an installation, which are
-// created where they are missing, and returns once they are stored. Its projector
-// makes rows of them as of any other events: recorded_at is when the stream stored
-// them, which is now; event_time spans the days. To repeat it adds nothing but
-// duplicates.
+// SeedStream publishes the corpus into the streams of an installation and returns when all events
+// are stored. Missing streams are created. The installation's projector makes the rows as for any
+// other events: recorded_at is the current time, and event_time spans the days. A repetition adds
+// only duplicates.
 func SeedStream(ctx context.Context, c SeedConfig, js jetstream.JetStream) (s Seeded, err error) {
 	if err := c.Validate(); err != nil {
 		return s, err
@@ -115,29 +114,27 @@ func publishCorpus(ctx context.Context, corpus *mix.Corpus, js jetstream.JetStre
 }
 
 const (
-	// SeedDatabase is where [SeedQuickly] leaves its tables. No projector, rebuild
-	// or doctor looks there: they go by the database of an installation's address.
+	// SeedDatabase is the database for the tables of [SeedQuickly]. Projectors, rebuilds and
+	// doctor do not use this database, because an installation's address names another database.
 	SeedDatabase = "ctxledger_seed"
-	// seedBase is where it projects what it copies from. It is dropped at the end.
+	// seedBase is the database of the projected base. seedBase is dropped at the end.
 	seedBase = SeedDatabase + "_base"
 )
 
-// SeedQuickly makes the tables of the corpus in the database [SeedDatabase] of the
-// ClickHouse at dsn, whose user must be one who may create databases. What was
-// there before is replaced.
+// SeedQuickly makes the tables of the corpus in the database [SeedDatabase] of the ClickHouse at
+// dsn. The user must have the right to create databases. Earlier content is replaced.
 //
-// A base of the corpus goes through a stream and the projector, and the server then
-// writes copy after copy of the base's rows: each with other ids, so that its
-// sessions are sessions of their own, later positions, and later times, for which
-// the days are shared out among the copies. Every row is the one that the projector
-// would have made of the copy's event, but for these:
+// A base of the corpus goes through a stream and the projector. Then the server copies the rows
+// of the base. Each copy has other ids, and therefore other sessions. Each copy also has later
+// positions and later times. The copies span the days. Each row equals the projected row of the
+// copy's event, with these exceptions:
 //
-//	incarnation  one of the corpus, of no stream
-//	recorded_at  the event's time and [recordedAfter], not the time of a stream
-//	digest       a hash, but not that of the event: proofs cannot be made of it
+//	incarnation  an incarnation without a stream
+//	recorded_at  the event's time plus [recordedAfter], not the time of a stream
+//	digest       a hash, but not the hash of the event: proofs are not possible
 //
-// There is no stream that the tables could be rebuilt from, no row in commits,
-// quarantine or duplicates, and no signed head.
+// The tables cannot be rebuilt, because there is no stream. The tables commits, quarantine and
+// duplicates have no rows, and there is no signed head.
 func SeedQuickly(ctx context.Context, c SeedConfig, dsn string) (s Seeded, err error) {
 	if err := c.Validate(); err != nil {
 		return s, err
@@ -169,15 +166,15 @@ func SeedQuickly(ctx context.Context, c SeedConfig, dsn string) (s Seeded, err e
 // quickSeed is a run of [SeedQuickly].
 type quickSeed struct {
 	config      SeedConfig
-	conn        driver.Conn // outside of both databases
-	base        int         // events
+	conn        driver.Conn // without a database
+	base        int         // number of events
 	copies      int
-	span        time.Duration // of the base
+	span        time.Duration // time span of the base
 	incarnation uuid.UUID
 }
 
-// identity is the incarnation of the corpus: the same for the same rows, and that of
-// no stream.
+// identity returns the incarnation of the corpus. The same rows have the same incarnation, and no
+// stream has it.
 func (q *quickSeed) identity() uuid.UUID {
 	c := q.config
 	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "ctxledger bench seed %d %d %d %d %d", c.Seed, c.Events, c.Tenants, c.Days, q.base))
@@ -192,7 +189,7 @@ func dropDatabase(ctx context.Context, conn driver.Conn, name string) error {
 
 func (q *quickSeed) bytes(ctx context.Context) (bytes uint64, err error) {
 	if err := q.conn.QueryRow(withParameters(ctx, clickhouse.Parameters{"database": SeedDatabase}), statement("seed_bytes")).Scan(&bytes); err != nil {
-		return 0, fmt.Errorf("weigh the tables: %w", err)
+		return 0, fmt.Errorf("measure the tables: %w", err)
 	}
 	return bytes, nil
 }
@@ -205,7 +202,7 @@ func withParameters(ctx context.Context, p clickhouse.Parameters) context.Contex
 func InDatabase(dsn, database string) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return "", errors.New("the ClickHouse address is none") // the parser's words hold the password
+		return "", errors.New("the ClickHouse address is not valid") // the parser's error may contain the password
 	}
 	u.Path = "/" + database
 	return u.String(), nil

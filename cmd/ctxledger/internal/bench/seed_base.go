@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// project brings the base through a stream of its own into its database.
+// project projects the base into its database, through a separate stream.
 func (q *quickSeed) project(ctx context.Context, dsn string) (err error) {
 	dir, err := os.MkdirTemp("", "ctxledger-seed-")
 	if err != nil {
@@ -57,7 +57,7 @@ func (q *quickSeed) project(ctx context.Context, dsn string) (err error) {
 	return q.drain(ctx, js, l, corpus)
 }
 
-// drain projects until the ledger has the whole base.
+// drain projects until the ledger holds the whole base.
 func (q *quickSeed) drain(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, corpus *mix.Corpus) error {
 	q.config.progress("projecting", 0, int64(q.base))
 	c := projector.DefaultConfig(js, l)
@@ -67,7 +67,7 @@ func (q *quickSeed) drain(ctx context.Context, js jetstream.JetStream, l *ledger
 		return err
 	}
 	if err = p.Run(ctx); err == nil {
-		err = context.Cause(ctx) // an interrupted projector ends without an error
+		err = context.Cause(ctx) // an interrupted projector returns no error
 	}
 	if err != nil {
 		return fmt.Errorf("project the base: %w", err)
@@ -78,7 +78,7 @@ func (q *quickSeed) drain(ctx context.Context, js jetstream.JetStream, l *ledger
 	return nil
 }
 
-// freshTables drops a database and makes it anew with empty tables.
+// freshTables drops a database and creates it again with empty tables.
 func (q *quickSeed) freshTables(ctx context.Context, dsn, database string) (*ledger.Ledger, error) {
 	dsn, err := InDatabase(dsn, database)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// recordedAfter is how long after its time a copied event counts as stored.
+// recordedAfter is the difference between the stored time and the event time of a copied event.
 const recordedAfter = 40 * time.Millisecond
 
 // copied are the tables of the base that have rows, the largest first.
 var copied = []string{"events", "placements", "decisions", "windows", "items", "log_items", "calls", "scopes", "replacements", "redactions", "missing"}
 
-// multiply writes the copies into the tables of the corpus, one after another, so
-// that parts come about and merge as in the life of an installation.
+// multiply writes the copies into the tables of the corpus, one after another. Parts are
+// therefore created and merged as in an installation in use.
 func (q *quickSeed) multiply(ctx context.Context, dsn string) error {
 	l, err := q.freshTables(ctx, dsn, SeedDatabase)
 	if err != nil {
@@ -37,8 +37,8 @@ func (q *quickSeed) multiply(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// copy writes the rows of one table of the i-th copy. The last copy is cut off
-// where the corpus has its number of events.
+// copy writes the rows of one table of the i-th copy. The last copy ends at the corpus's number
+// of events.
 func (q *quickSeed) copy(ctx context.Context, i int, table string) error {
 	left := min(q.base, q.config.Events-i*q.base)
 	parameters := clickhouse.Parameters{

@@ -15,17 +15,16 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// servers are both servers, each in a process of its own, and a connection to
-// each.
+// servers are both servers in separate processes, with a connection to each server.
 type servers struct {
 	child  *natsChild
-	client *child // the way that is under way; nil between
+	client *child // the current way; nil between ways
 	engine *embedded.Servers
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	admin  driver.Conn // outside of the database that is measured
+	admin  driver.Conn // without the measured database
 
-	databases int // made by this run
+	databases int // number of databases that this run made
 }
 
 func startServers(ctx context.Context, c Config) (_ *servers, err error) {
@@ -74,13 +73,13 @@ func (s *servers) close() error {
 	return errors.Join(errs...)
 }
 
-// database is the one that every round has anew; the earlier rounds' have its name
+// database is the name of each round's new database. Databases of earlier rounds have this name
 // with a number.
 const database = "ctxledger_bench"
 
-// freshDatabase returns the address of an empty one. The last round's is put aside,
-// and dropped by the next run: for minutes after thousands of files are gone, ext4
-// looks for inodes that are free for longer, and the next round would pay for it.
+// freshDatabase returns the address of an empty database. The last round's database is renamed
+// and dropped by the next run. After thousands of files are removed, ext4 searches longer for
+// free inodes, and the next round would be slower.
 func (s *servers) freshDatabase(ctx context.Context) (dsn string, err error) {
 	if s.databases == 0 {
 		err = s.dropDatabases(ctx)
@@ -97,8 +96,8 @@ func (s *servers) freshDatabase(ctx context.Context) (dsn string, err error) {
 	return InDatabase(s.engine.ClickHouseDSN(), database)
 }
 
-// dropStreams drops those that an earlier run with the same data left: they have other
-// events than this run preloads, and what the earlier one published after its own.
+// dropStreams drops the streams that an earlier run left in the same data folder. These streams
+// have other events than this run.
 func dropStreams(ctx context.Context, js jetstream.JetStream) error {
 	names := js.StreamNames(ctx)
 	for name := range names.Name() {
@@ -107,12 +106,12 @@ func dropStreams(ctx context.Context, js jetstream.JetStream) error {
 		}
 	}
 	if err := names.Err(); err != nil {
-		return fmt.Errorf("look for the streams of an earlier run: %w", err)
+		return fmt.Errorf("list the streams of an earlier run: %w", err)
 	}
 	return nil
 }
 
-// dropDatabases drops what an earlier run with the same data left.
+// dropDatabases drops the databases that an earlier run left in the same data folder.
 func (s *servers) dropDatabases(ctx context.Context) error {
 	var names []string
 	if err := s.admin.QueryRow(ctx, statement("databases")).Scan(&names); err != nil {
@@ -126,12 +125,11 @@ func (s *servers) dropDatabases(ctx context.Context) error {
 	return nil
 }
 
-// connect opens ClickHouse as the ledger does on one machine: without compression
-// on the way.
+// connect opens ClickHouse like the ledger on one machine: without compression on the network.
 func connect(dsn string) (driver.Conn, error) {
 	options, err := clickhouse.ParseDSN(dsn)
 	if err != nil {
-		return nil, errors.New("open ClickHouse: the address is none")
+		return nil, errors.New("open ClickHouse: the address is not valid")
 	}
 	options.DialTimeout = 10 * time.Second
 	conn, err := clickhouse.Open(options)
@@ -141,8 +139,8 @@ func connect(dsn string) (driver.Conn, error) {
 	return conn, nil
 }
 
-// settle waits until no merge is under way, so that neither the next round nor
-// the account of this one is touched by what was put off.
+// settle waits until no merge runs. Deferred work therefore does not affect the next round or the
+// figures of this round.
 func (s *servers) settle(ctx context.Context) error {
 	const calm, patience = 500 * time.Millisecond, 2 * time.Minute
 	since, deadline := time.Now(), time.Now().Add(patience)

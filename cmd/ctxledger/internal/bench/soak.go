@@ -20,55 +20,55 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Soak is a load that lasts.
+// Soak is the result of a long load.
 type Soak struct {
 	Machine Machine `json:"machine"`
-	// Drain is the rate of a drain before it, 0 where the rate was given.
+	// Drain is the rate of a drain before the load, 0 if the rate was given.
 	Drain    float64 `json:"drain_events_per_second"`
 	Rate     float64 `json:"events_per_second"`
-	Achieved float64 `json:"achieved_per_second"` // at which events became queryable
+	Achieved float64 `json:"achieved_per_second"` // rate at which events became queryable
 	Seconds  float64 `json:"seconds"`
 	Events   int     `json:"events"`
-	// From when an event was due until it was queryable, as in Latency.
+	// The percentiles of the time from due to queryable, as in Latency.
 	P50 float64 `json:"p50_s"`
 	P99 float64 `json:"p99_s"`
 	Max float64 `json:"max_s"`
-	// Parts is the most active parts that each table had at once.
+	// Parts is the largest number of active parts of each table at one time.
 	Parts   map[string]int `json:"most_parts"`
 	Peak    Processes      `json:"peak_bytes"`
 	CPU     Processes      `json:"cpu_seconds"`
 	Samples []SoakSample   `json:"samples"`
 }
 
-// SoakSample is a stretch of a soak.
+// SoakSample holds the figures of one interval of a soak.
 type SoakSample struct {
-	At       float64   `json:"at_s"` // its end
+	At       float64   `json:"at_s"` // end of the interval
 	Achieved float64   `json:"achieved_per_second"`
 	P50      float64   `json:"p50_s"`
 	P99      float64   `json:"p99_s"`
 	Max      float64   `json:"max_s"`
-	Parts    int       `json:"most_parts"` // of any table, at any time of it
+	Parts    int       `json:"most_parts"` // largest number of parts of any table in the interval
 	Table    string    `json:"most_parts_table"`
-	Memory   Processes `json:"resident_bytes"` // at its end
+	Memory   Processes `json:"resident_bytes"` // memory at the end of the interval
 }
 
-// SoakConfig says how to load, beside what Config says of servers and seed; its
-// Rounds and Latency are not used.
+// SoakConfig configures the load, in addition to Config. Rounds and Latency of Config are not
+// used.
 type SoakConfig struct {
 	Config
-	// Rate in events a second. 0 drains Config.Events first and takes half of that
-	// rate.
+	// Rate is in events per second. 0 means half of the rate of a drain of Config.Events, which
+	// runs first.
 	Rate float64
-	// Duration of the load. Defaults to 10 minutes.
+	// Duration is the duration of the load. Defaults to 10 minutes.
 	Duration time.Duration
 }
 
-// DefaultSoakConfig returns what the issue's bar asks for.
+// DefaultSoakConfig returns the configuration of the published figures.
 func DefaultSoakConfig(dir string) SoakConfig {
 	return SoakConfig{Config: DefaultConfig(dir), Duration: 10 * time.Minute}
 }
 
-// Validate says what is wrong with c and changes nothing.
+// Validate returns an error for the first invalid field. Validate changes nothing.
 func (c SoakConfig) Validate() error {
 	switch {
 	case c.Rate < 0:
@@ -82,10 +82,10 @@ func (c SoakConfig) Validate() error {
 const (
 	sampleEvery = 10 * time.Second
 	partsEvery  = time.Second
-	soakRing    = 2000 // few, because they are in the client's memory
+	soakRing    = 2000 // few messages, because they are in the client's memory
 )
 
-// RunSoak publishes at an even pace with a projector running, both in this process.
+// RunSoak publishes at an even pace with a running projector, both in this process.
 func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
 	if err := c.Validate(); err != nil {
 		return r, err
@@ -118,7 +118,7 @@ func RunSoak(ctx context.Context, c SoakConfig) (r Soak, err error) {
 	return r, nil
 }
 
-// soakLedger returns migrated tables, and settles the rate.
+// soakLedger returns a ledger with migrated tables, and sets the rate.
 func soakLedger(ctx context.Context, s *servers, c SoakConfig, r *Soak) (*ledger.Ledger, error) {
 	if c.Rate > 0 {
 		l, _, err := s.freshLedger(ctx)
@@ -132,7 +132,7 @@ func soakLedger(ctx context.Context, s *servers, c SoakConfig, r *Soak) (*ledger
 	return l, err
 }
 
-// publishFor publishes, watches when events are queryable, and samples.
+// publishFor publishes, measures the time until events are queryable, and samples.
 func publishFor(ctx context.Context, s *servers, c SoakConfig, l *ledger.Ledger, messages *ring, r *Soak) error {
 	pc := projector.DefaultConfig(s.js, l)
 	pc.Keys, pc.Ring, pc.Log = mix.Keys, mix.Ring, c.Log
@@ -158,8 +158,8 @@ func publishFor(ctx context.Context, s *servers, c SoakConfig, l *ledger.Ledger,
 	return cmp.Or(err, <-published)
 }
 
-// projecting runs a projector until end is called, and returns once it is ready. The
-// context ends when the projector does.
+// projecting runs a projector until end is called. projecting returns when the projector is
+// ready. The context ends when the projector ends.
 func projecting(ctx context.Context, c projector.Config) (_ context.Context, end func(error), err error) {
 	p, err := projector.New(c)
 	if err != nil {
@@ -188,27 +188,27 @@ func projecting(ctx context.Context, c projector.Config) (_ context.Context, end
 	return ctx, end, nil
 }
 
-// soakWatch follows the table commits, and samples beside it.
+// soakWatch reads the table commits and takes samples.
 type soakWatch struct {
 	*servers
 	report   *Soak
 	due      pace
 	progress func(done int)
 
-	all    millis // the waits of all events
-	sample millis // and of those since the last sample
+	all    millis // waits of all events
+	sample millis // waits since the last sample
 	began  time.Time
 	counts int // events at the last sample
 	most   int
 	table  string
 }
 
-// millis counts waits by the millisecond, up to a minute and beyond.
+// millis counts waits by milliseconds. The last element counts all waits of a minute and more.
 type millis [60_001]uint32
 
 func (m *millis) add(d time.Duration) { m[min(len(m)-1, max(0, int(d.Milliseconds())))]++ }
 
-// percentiles returns seconds.
+// percentiles returns the percentiles in seconds.
 func (m *millis) percentiles() (p50, p99, most float64) {
 	var n, seen uint64
 	for _, c := range m {

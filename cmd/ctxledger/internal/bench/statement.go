@@ -8,11 +8,11 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// statement returns the SQL of a name.
+// statement returns the SQL statement of a name.
 func statement(name string) string {
 	text, err := files.ReadFile("sql/" + name + ".sql")
 	if err != nil {
-		panic(err) // a name that the code made up
+		panic(err) // only a wrong name in the code causes this
 	}
 	return strings.TrimSpace(string(text))
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Storage says what one drain left in ClickHouse.
+// Storage describes the tables in ClickHouse after one drain.
 type Storage struct {
-	PartsMade uint64 `json:"parts_made"` // inserted, before any merge
-	PartsLeft uint64 `json:"parts_left"` // active when the drain ended
-	// DerivedRows are rows of all tables but events and commits, an event.
+	PartsMade uint64 `json:"parts_made"` // inserted parts, before any merge
+	PartsLeft uint64 `json:"parts_left"` // active parts at the end of the drain
+	// DerivedRows is the number of rows per event of all tables except events and commits.
 	DerivedRows float64 `json:"derived_rows_per_event"`
-	// BytesSettled are the bytes on disk an event of active parts once the
-	// merges that the server began by itself had ended. Bytes are those after
-	// OPTIMIZE TABLE … FINAL of every table, as closed months stand; the tables
-	// below are in that state.
+	// BytesSettled is the size on disk per event of active parts after the server's merges. Bytes
+	// is the size after OPTIMIZE TABLE … FINAL of every table, the state of closed months. The
+	// tables below have this state.
 	BytesSettled float64 `json:"bytes_per_event_settled"`
 	Bytes        float64 `json:"bytes_per_event"`
 	Tables       []Table `json:"tables"`
@@ -30,9 +29,9 @@ type Table struct {
 	PartsMade uint64   `json:"parts_made"`
 	PartsLeft uint64   `json:"parts_left"`
 	Rows      uint64   `json:"rows"`
-	Bytes     uint64   `json:"bytes"`       // everything: columns, marks, indexes, checksums
-	Plain     uint64   `json:"plain_bytes"` // of the columns before compression
-	Columns   []Column `json:"columns"`     // the largest first
+	Bytes     uint64   `json:"bytes"`       // columns, marks, indexes and checksums
+	Plain     uint64   `json:"plain_bytes"` // size of the columns before compression
+	Columns   []Column `json:"columns"`     // largest column first
 }
 
 // Column is one column on disk, in bytes, without its marks.
@@ -42,10 +41,10 @@ type Column struct {
 	Plain  uint64 `json:"plain_bytes"`
 }
 
-// perEvent is a number of bytes over the events of a run.
+// perEvent divides a number of bytes by the number of events.
 func perEvent(bytes uint64, events int) float64 { return float64(bytes) / float64(events) }
 
-// tableParts reads what the drain made, right after it.
+// tableParts reads the parts immediately after the drain.
 func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
 	found := make(map[string]Table)
 	err := scan(ctx, s.admin, "parts", func(rows driver.Rows) error {
@@ -59,7 +58,7 @@ func tableParts(ctx context.Context, s *servers) (map[string]Table, error) {
 	return found, err
 }
 
-// measureStorage merges every table to one part a month and weighs it.
+// measureStorage merges every table to one part per month and measures its size.
 func measureStorage(ctx context.Context, s *servers, events int, parts map[string]Table) (Storage, error) {
 	var st Storage
 	settled, err := tableSizes(ctx, s)
@@ -117,12 +116,12 @@ func columnSizes(ctx context.Context, s *servers, tables []Table) error {
 func scan(ctx context.Context, conn driver.Conn, name string, row func(driver.Rows) error) error {
 	rows, err := conn.Query(ctx, statement(name))
 	if err != nil {
-		return fmt.Errorf("ask for %s: %w", name, err)
+		return fmt.Errorf("read %s: %w", name, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := row(rows); err != nil {
-			return fmt.Errorf("ask for %s: %w", name, err)
+			return fmt.Errorf("read %s: %w", name, err)
 		}
 	}
 	return rows.Err()

@@ -21,8 +21,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
-// The ways through the stream: a raw copy, the projector, and a rebuild of what that
-// has left.
+// The ways through the stream: a raw copy, the projector, and a rebuild of the projector's
+// tables.
 const (
 	RawWay      = "raw"
 	unloggedWay = "unlogged" // a drain without the transparency log
@@ -30,34 +30,33 @@ const (
 	rebuildWay  = "rebuild"
 )
 
-// WayConfig says what one way is to do.
+// WayConfig configures one way.
 type WayConfig struct {
-	Way        string // one of the above
+	Way        string // one of the ways above
 	NATS       string // the address
 	ClickHouse string // the address, with a database that has the tables
-	Events     int    // how many the stream has
-	Profile    string // file for a CPU profile; empty makes none
+	Events     int    // number of events in the stream
+	Profile    string // file for a CPU profile; empty writes no profile
 }
 
 // WayCommand is the command line of `ctxledger` that calls FollowWay; the
 // addresses are in the environment.
 var WayCommand = []string{"bench", "way"}
 
-// wayEnded is what a way found out.
+// wayEnded is the result of a way.
 type wayEnded struct {
 	Inserts int              `json:"inserts"` // of the raw copy
 	Status  projector.Status `json:"status"`  // of the drain
 	Rebuilt RebuildSteps     `json:"rebuilt"` // of the rebuild
 }
 
-// FollowWay goes one way in the process that is called, of which nothing else
-// has the CPU time and the memory: it writes a line when it is ready, waits for a
-// line of in, goes, and writes a line of JSON. Then it waits until in ends, so that
-// what the process took can be read.
+// FollowWay runs one way in this process, which runs nothing else. FollowWay writes a line when
+// it is ready and waits for a line of in. Then it runs the way and writes a line of JSON.
+// FollowWay returns when in ends, so the parent can read the process's CPU time and memory first.
 func FollowWay(ctx context.Context, c WayConfig, in io.Reader, out io.Writer) (err error) {
 	nc, err := nats.Connect(c.NATS, nats.Name("ctxledger bench"))
 	if err != nil {
-		return errors.New("connect to NATS: no answer") // the client's words may hold the password
+		return errors.New("connect to NATS: the server does not answer") // the client's error may contain the password
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
@@ -78,7 +77,7 @@ func FollowWay(ctx context.Context, c WayConfig, in io.Reader, out io.Writer) (e
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		orders.Scan() // ends when the parent does
+		orders.Scan() // ends when the parent ends
 		cancel()
 	}()
 	var found wayEnded
@@ -86,7 +85,7 @@ func FollowWay(ctx context.Context, c WayConfig, in io.Reader, out io.Writer) (e
 		found, err = begin(ctx)
 		return err
 	})
-	if err = errors.Join(err, ctx.Err()); err != nil { // an interrupted projector ends without an error
+	if err = errors.Join(err, ctx.Err()); err != nil { // an interrupted projector returns no error
 		return err
 	}
 	text, err := json.Marshal(found, jsontext.Multiline(false))
@@ -100,8 +99,7 @@ func FollowWay(ctx context.Context, c WayConfig, in io.Reader, out io.Writer) (e
 	return nil
 }
 
-// prepare connects a way to ClickHouse and returns how it goes, and how it is
-// closed.
+// prepare connects a way to ClickHouse. prepare returns the functions that run and close the way.
 func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin func(context.Context) (wayEnded, error), closeWay func() error, err error) {
 	switch c.Way {
 	case RawWay:
@@ -142,10 +140,10 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			return wayEnded{Rebuilt: stepsOf(done)}, err
 		}, l.Close, nil
 	}
-	return nil, nil, fmt.Errorf("%q is no way: want %s, %s, %s or %s", c.Way, RawWay, unloggedWay, drainWay, rebuildWay)
+	return nil, nil, fmt.Errorf("%q is not a way: use %s, %s, %s or %s", c.Way, RawWay, unloggedWay, drainWay, rebuildWay)
 }
 
-// profiled writes a CPU profile of what to a file, unless its name is empty.
+// profiled runs the function what and writes a CPU profile to a file, unless the file's name is empty.
 func profiled(name string, what func() error) (err error) {
 	if name == "" {
 		return what()
@@ -162,7 +160,7 @@ func profiled(name string, what func() error) (err error) {
 	return what()
 }
 
-// startWay starts FollowWay in a process of its own and returns once it is ready.
+// startWay starts FollowWay in a separate process and returns when it is ready.
 func (s *servers) startWay(ctx context.Context, c WayConfig) (*child, error) {
 	args := append(WayCommand, "--way", c.Way, "--events", strconv.Itoa(c.Events), "--profile", c.Profile)
 	child, err := startChild(c.Way, []string{"CTXLEDGER_NATS_URL=" + c.NATS, "CTXLEDGER_CLICKHOUSE_DSN=" + c.ClickHouse}, args...)
@@ -173,7 +171,7 @@ func (s *servers) startWay(ctx context.Context, c WayConfig) (*child, error) {
 	return child, err
 }
 
-// goWay lets a way go and returns what it found out, once it is at its end.
+// goWay starts the way, waits for its end and returns the result.
 func (c *child) goWay(ctx context.Context) (found wayEnded, err error) {
 	if _, err := fmt.Fprintln(c.stdin, "go"); err != nil {
 		return found, fmt.Errorf("start %s: %w", c.what, err)

@@ -55,7 +55,7 @@ func TestNoSuchWay(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Installation(t)
 	err := FollowWay(t.Context(), WayConfig{Way: "back", NATS: s.NATSURL()}, strings.NewReader(""), io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "is no way") {
+	if err == nil || !strings.Contains(err.Error(), "is not a way") {
 		t.Errorf("it ended with %v", err)
 	}
 }

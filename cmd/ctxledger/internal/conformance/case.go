@@ -13,22 +13,22 @@ var eventFiles embed.FS
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// A Case is one named test: what is published and what the rows must say.
+// A Case is one named test: the published events and the checks of the rows.
 type Case struct {
 	Name   string // ACTX-AR-ID-001
 	Title  string
-	Source string  // what seed 001 asks for, in our words
+	Source string  // the requirement of seed 001, in our words
 	Events []Event // in the order of the stream
-	Checks []Check // those of every case first
+	Checks []Check // the checks of every case come first
 }
 
-// unknownCase is the error for a name that no case has.
+// unknownCase is the error for an unknown name.
 func unknownCase(name string) error {
 	var names []string
 	for _, c := range catalogue {
 		names = append(names, c.Name)
 	}
-	return fmt.Errorf("there is no case %q; there are %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown case %q; use one of %s", name, strings.Join(names, ", "))
 }
 
 // Cases returns all cases, in the order of seed 001.
@@ -42,8 +42,8 @@ func Cases() []Case {
 	return list
 }
 
-// Select returns the named cases in the order of [Cases], or all when there is
-// no name. The error has the name that is unknown.
+// Select returns the named cases in the order of [Cases], or all cases without names. The error
+// contains the unknown name.
 func Select(names ...string) ([]Case, error) {
 	all := Cases()
 	for _, name := range names {
@@ -59,7 +59,7 @@ func Select(names ...string) ([]Case, error) {
 
 func commonChecks() []Check { return parseChecks(readFile(sqlFiles, "sql/common.sql")) }
 
-// readFile returns an embedded file. A missing one is a programming error.
+// readFile returns an embedded file. A missing file is an error of the program.
 func readFile(files embed.FS, name string) string {
 	text, err := files.ReadFile(name)
 	if err != nil {
@@ -75,27 +75,27 @@ var catalogue = []Case{
 	},
 	{
 		Name: "ACTX-AR-ID-002", Title: "The context of a task keeps the ids of its attempt",
-		Source: "A retry records its own selection under its own run and attempt; what the earlier attempt selected stays as it was.",
+		Source: "A retry records a separate selection under its run and attempt. The selection of the earlier attempt stays unchanged.",
 	},
 	{
-		Name: "ACTX-AR-SEL-001", Title: "Selected and omitted are both said",
-		Source: "Where candidates exceed the budget, the selection says which were taken and which were left out, each of these with a reason.",
+		Name: "ACTX-AR-SEL-001", Title: "Selected and omitted candidates are both recorded",
+		Source: "If candidates exceed the budget, the selection lists the selected and the omitted candidates, with a reason for each omission.",
 	},
 	{
 		Name: "ACTX-AR-BUDGET-001", Title: "A decision about the window can be traced",
-		Source: "The budget's record explains what was cut, by limits and measured use; nobody has to guess it from a prompt.",
+		Source: "The budget's record explains each cut by limits and measured use. Nobody has to guess the reason from a prompt.",
 	},
 	{
 		Name: "ACTX-AR-ASM-001", Title: "An injection can be audited",
-		Source: "From what was made visible to a model the way leads to the assembly, its items and their sources, and nothing is called injected because it was selected.",
+		Source: "Content that a model saw leads to the assembly, its items and their sources. A selection does not count as an injection.",
 	},
 	{
-		Name: "ACTX-AR-MISSING-001", Title: "Missing context can be asked for",
-		Source: "A gap names its owner, what the owner should do, and a summary that is safe to show to the user.",
+		Name: "ACTX-AR-MISSING-001", Title: "Missing context can be requested",
+		Source: "A gap names its owner, the requested action, and a summary that is safe for the user.",
 	},
 	{
 		Name: "ACTX-AR-COMPACT-001", Title: "A compaction keeps its boundary",
-		Source: "A summary points at the window that it stands for; old reasoning does not come back as content or as an answer.",
+		Source: "A summary names the window that it replaces. Old reasoning does not return as content or as an answer.",
 	},
 	{
 		Name: "ACTX-AR-POLICY-001", Title: "A redaction is a fact with its policy",
@@ -103,11 +103,11 @@ var catalogue = []Case{
 	},
 	{
 		Name: "ACTX-AR-EVID-001", Title: "Evidence can cite context",
-		Source: "Evidence leads to context and source refs; payloads are not copied into the tables beside them.",
+		Source: "Evidence leads to context and source refs. Payloads are not copied into these tables.",
 	},
 	{
 		Name: "ACTX-AR-GOV-001", Title: "Context does not own runtime status",
-		Source: "No record declares a turn completed or failed, an approval or the success of a tool; words that only look like it stay allowed.",
+		Source: "No record declares a completed or failed turn, an approval or the success of a tool. Words that only resemble a status stay allowed.",
 	},
 	{
 		Name: "ACTX-AR-FAIL-STATUS", Title: "Refused: a record that declares completion or success",
@@ -122,11 +122,11 @@ var catalogue = []Case{
 		Source: "Output of a compaction that is treated as final answer text breaks the boundary.",
 	},
 	{
-		Name: "ACTX-AR-FAIL-IDS", Title: "Refused: runtime ids that get lost",
-		Source: "Where runtime ids are dropped, evidence cannot join context to its turn or task.",
+		Name: "ACTX-AR-FAIL-IDS", Title: "Refused: lost runtime ids",
+		Source: "Without runtime ids, evidence cannot join context to its turn or task.",
 	},
 	{
 		Name: "ACTX-AR-FAIL-REDACTED", Title: "Refused: redacted content that comes back",
-		Source: "Redacted context that returns through summaries, diagnostics or what a UI shows breaks the boundary.",
+		Source: "Redacted context that returns through summaries, diagnostics or a UI breaks the boundary.",
 	},
 }

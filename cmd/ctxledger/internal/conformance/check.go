@@ -13,17 +13,16 @@ import (
 type Check struct {
 	Name      string
 	Expects   string // one sentence
-	Rule      string // where the rule stands
+	Rule      string // source of the rule
 	SQL       string
 	OnRun     bool // applies to a run of the suite
 	OnSession bool // applies to a session that another runtime recorded
-	Unchanged bool // asked twice, and must find the same
+	Unchanged bool // runs twice and must find the same
 }
 
 const checkMark = "-- check: "
 
-// parseChecks reads a file of checks. A head that lacks something is a
-// programming error.
+// parseChecks reads a file of checks. An incomplete head is an error of the program.
 func parseChecks(file string) []Check {
 	parts := strings.Split("\n"+file, "\n"+checkMark)
 	checks := make([]Check, len(parts)-1)
@@ -61,7 +60,7 @@ func parseCheck(text string) Check {
 		}
 	}
 	if c.SQL = strings.TrimSuffix(strings.TrimSpace(rest), ";"); c.Expects == "" || c.Rule == "" || c.SQL == "" || !c.OnRun && !c.OnSession {
-		panic(fmt.Sprintf("check %s: the head lacks something", name))
+		panic(fmt.Sprintf("check %s: the head is incomplete", name))
 	}
 	return c
 }
@@ -96,12 +95,12 @@ func (c *Check) ask(ctx context.Context, l *ledger.Ledger, parameters map[string
 		return a, fmt.Errorf("check %s: %w", c.Name, err)
 	}
 	if rows != 1 {
-		return a, fmt.Errorf("check %s: its statement gave %d rows, not one", c.Name, rows)
+		return a, fmt.Errorf("check %s: its statement gave %d rows instead of one", c.Name, rows)
 	}
 	return a, nil
 }
 
-// finding judges an answer.
+// finding returns the result of an answer.
 func (c *Check) finding(a answer) Finding {
 	f := Finding{Check: c.Name, Expects: c.Expects, Rule: c.Rule, LookedAt: a.lookedAt, Expected: a.expected, Found: a.found}
 	f.Pass = a.lookedAt > 0 && a.expected == a.found

@@ -16,22 +16,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An Event is one message as it is written in a case's file.
+// An Event is one message of a case's file.
 type Event struct {
 	Label   string
 	Mode    string // binary or structured
-	Refused string // the code that it must be refused with; "" when it must be recorded
-	Later   bool   // published once the events that are not are projected
+	Refused string // the code of the expected refusal; "" for an event that must be recorded
+	Later   bool   // published after the other events are projected
 	Text    string // headers, empty line and data in binary mode; the document in structured mode
 }
 
 var eventHead = regexp.MustCompile(`(?m)^== ([a-z0-9-]+) (binary|structured)(?: refused=([a-z_]+))?( later)?\n`)
 
-// parseEvents reads a file of events. Text that is none is a programming error.
+// parseEvents reads a file of events. Invalid text is an error of the program.
 func parseEvents(file string) []Event {
 	heads := eventHead.FindAllStringSubmatchIndex(file, -1)
 	if len(heads) == 0 || heads[0][0] != 0 || len(heads) != strings.Count("\n"+file, "\n== ") {
-		panic("a file of events has a head that is none")
+		panic("a file of events has an invalid head")
 	}
 	events := make([]Event, len(heads))
 	for i, h := range heads {
@@ -47,17 +47,16 @@ func parseEvents(file string) []Event {
 	return events
 }
 
-// A message is an event as it goes to the stream.
+// A message is an event in the form of the stream.
 type message struct {
 	event    *Event
 	subject  string
 	header   map[string][]string
 	data     []byte
-	sequence uint64 // in the stream, once it is there
+	sequence uint64 // sequence in the stream, after publishing
 }
 
-// message fills the placeholders in and finds the subject, which is all that a
-// publisher has to work out.
+// message replaces the placeholders and computes the subject. A publisher computes nothing else.
 func (e *Event) message(fill *strings.Replacer) (message, error) {
 	m := message{event: e, header: map[string][]string{}}
 	text := fill.Replace(e.Text)
@@ -86,8 +85,8 @@ func (e *Event) message(fill *strings.Replacer) (message, error) {
 	return m, nil
 }
 
-// read returns the attributes of the message and the bytes of its data. It
-// is a reading of its own, so that the decoder is not its own witness.
+// read returns the attributes of the message and the bytes of its data. read does not use the
+// tested decoder.
 func (m *message) read() (attributes map[string]string, data []byte, err error) {
 	attributes = make(map[string]string)
 	if m.event.Mode == "binary" {
@@ -118,12 +117,12 @@ func (m *message) read() (attributes map[string]string, data []byte, err error) 
 	return attributes, data, nil
 }
 
-// standardType is the standard's name of a CloudEvents type.
+// standardType returns the standard's name of a CloudEvents type.
 func standardType(kind string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(kind, "dev.ctxledger."), ".v1")
 }
 
-// line is the event as the check "recorded" reads it out of its row.
+// line returns the event in the form that the check "recorded" computes from a row.
 func (m *message) line() (string, error) {
 	attributes, data, err := m.read()
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
-// A Report says what became of every case.
+// A Report holds the result of every case.
 type Report struct {
-	Pass   bool     `json:"pass"` // every case that applies does
+	Pass   bool     `json:"pass"` // every case that applies passes
 	Tenant string   `json:"tenant"`
 	Cases  []Result `json:"cases"`
 }
 
-// A Result is one case. One without a finding does not apply: the session has
-// nothing that it could judge.
+// A Result is the result of one case. A case without findings does not apply, because the session
+// has no rows for its checks.
 type Result struct {
 	Case     string    `json:"case"`
 	Title    string    `json:"title"`
@@ -26,18 +26,18 @@ type Result struct {
 	Findings []Finding `json:"findings"`
 }
 
-// A Finding is what one check expected and found.
+// A Finding is the expected and the found value of one check.
 type Finding struct {
 	Check    string `json:"check"`
 	Pass     bool   `json:"pass"`
 	Expects  string `json:"expects"` // for people
 	Rule     string `json:"rule"`
-	LookedAt uint64 `json:"looked_at"` // rows that were judged
+	LookedAt uint64 `json:"looked_at"` // number of compared rows
 	Expected string `json:"expected"`
 	Found    string `json:"found"`
 }
 
-// conclude works out what passes.
+// conclude computes the results of the cases and of the report.
 func (r *Report) conclude() {
 	r.Pass = true
 	for i := range r.Cases {
@@ -50,7 +50,7 @@ func (r *Report) conclude() {
 	}
 }
 
-// Counts returns how many cases passed, failed and did not apply.
+// Counts returns the numbers of cases that passed, failed and did not apply.
 func (r *Report) Counts() (passed, failed, absent int) {
 	for _, c := range r.Cases {
 		switch {
@@ -65,8 +65,8 @@ func (r *Report) Counts() (passed, failed, absent int) {
 	return passed, failed, absent
 }
 
-// WriteTable writes a line a case, and below one that fails what was expected
-// and what was found.
+// WriteTable writes one line per case. Below a failed case it writes the expected and the found
+// values.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	for _, c := range r.Cases {

@@ -17,37 +17,34 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// defaultTenant is whose sessions the suite records unless told otherwise.
+// defaultTenant is the tenant of the suite's sessions.
 const defaultTenant = "conformance"
 
-// defaultPatience is how long a projector may make no progress.
+// defaultPatience is the longest time without progress of a projector.
 const defaultPatience = 15 * time.Second
 
-// errNotProjected means that events wait in the stream and nothing projects
-// them: start a projector and run again.
-var errNotProjected = errors.New("the events are in the stream and nothing projects them: run `ctxledger project` or `ctxledger up`, then this again")
+// errNotProjected means that no projector projects the events in the stream.
+var errNotProjected = errors.New("the events are in the stream, but no projector runs: start `ctxledger project` or `ctxledger up`, then run this command again")
 
-// Target is the installation that the suite runs against.
+// Target is the installation that the suite tests.
 type Target struct {
 	// JetStream publishes to the installation's stream. Required by Run.
 	JetStream jetstream.JetStream
-	// Ledger reads its tables. A user who can only read will do. Required.
+	// Ledger reads the installation's tables. Read rights are enough. Required.
 	Ledger *ledger.Ledger
-	// Tenant whose sessions are recorded. Defaults to "conformance".
+	// Tenant is the tenant of the recorded sessions. Defaults to "conformance".
 	Tenant string
-	// Cases to run. Defaults to all.
+	// Cases are the cases of the run. Defaults to all.
 	Cases []Case
-	// Patience bounds the wait for a projector that makes no progress. Defaults
-	// to 15 s.
+	// Patience limits the wait for a projector without progress. Defaults to 15 s.
 	Patience time.Duration
 }
 
-// Run publishes the events of the cases, each in a new session
-// conformance-<uuid>, waits until the installation's projector has committed
-// them, and checks the rows. It changes nothing else, and may run at any time,
-// also beside another run. progress, which may be nil, is told how many checks
-// are done. The error is one of the servers, or says that nothing projects the
-// events. The report has the cases that failed.
+// Run publishes the events of the cases, each case in a new session conformance-<uuid>. Run waits
+// until the installation's projector has committed the events, and checks the rows. Run makes no
+// other changes and can run at any time, also in parallel. progress receives the number of
+// finished checks and may be nil. The report contains the failed cases. The error is an error of
+// a server, or errNotProjected.
 func Run(ctx context.Context, t Target, progress func(done, total int)) (Report, error) {
 	r, err := newRun(ctx, t, progress)
 	if err != nil {
@@ -107,19 +104,19 @@ func (t Target) withDefaults() Target {
 // run is one call of Run.
 type run struct {
 	Target
-	incarnations map[string]uuid.UUID // by stream
+	incarnations map[string]uuid.UUID // incarnations by stream
 	trials       []*trial
 	progress     func(done, total int)
 }
 
-// trial is one case in a session of its own.
+// trial is one case in a separate session.
 type trial struct {
 	Case
-	id       string // of this trial; part of all its ids
+	id       string // id of this trial; part of all its ids
 	tenant   string
 	messages []message
-	stream   string            // that took them: they are of one session
-	earlier  map[string]answer // of the checks that must stay unchanged, by name
+	stream   string            // stream of the trial's session
+	earlier  map[string]answer // answers of the checks that must stay unchanged, by name
 	result   Result
 }
 
@@ -129,8 +126,8 @@ func newTrial(c Case, tenant string) *trial {
 		result: Result{Case: c.Name, Title: c.Title, Source: c.Source, Session: "conformance-" + id}}
 }
 
-// publish sends the events of every trial, or those that come later, and
-// returns once they are projected.
+// publish sends the first events of every trial, or the later ones. publish returns when they are
+// projected.
 func (r *run) publish(ctx context.Context, later bool) error {
 	last := make(streamio.LastSequences)
 	for _, t := range r.trials {
@@ -163,7 +160,7 @@ func (r *run) publish(ctx context.Context, later bool) error {
 	return err
 }
 
-// remember asks the checks that must find the same later.
+// remember runs the checks that must stay unchanged.
 func (r *run) remember(ctx context.Context) error {
 	for _, t := range r.trials {
 		for _, c := range t.Checks {
@@ -225,7 +222,7 @@ func (t *trial) parameters() map[string]string {
 	return map[string]string{"tenant": t.tenant, "session_id": t.result.Session, "run": t.id}
 }
 
-// allParameters adds what the common checks compare with.
+// allParameters adds the parameters of the common checks.
 func (t *trial) allParameters(incarnation uuid.UUID) (map[string]string, error) {
 	var recorded, sequences, codes, subjects, headers, digests []string
 	for i := range t.messages {
@@ -256,7 +253,7 @@ func (t *trial) allParameters(incarnation uuid.UUID) (map[string]string, error) 
 	return p, nil
 }
 
-// quote writes a string as ClickHouse reads it within an array.
+// quote returns a string as a ClickHouse literal within an array.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -11,18 +11,17 @@ import (
 )
 
 // ErrNoSession means that the ledger has no fact of the session.
-var ErrNoSession = errors.New("the ledger has no fact of this session; `ctxledger query sessions` lists those that it has")
+var ErrNoSession = errors.New("the ledger has no fact of this session; `ctxledger query sessions` lists its sessions")
 
-// ErrSeveralTenants means that tenants have a session of the same id: name one.
-var ErrSeveralTenants = errors.New("several tenants have a session of this id")
+// ErrSeveralTenants means that several tenants have a session with this id: name one tenant.
+var ErrSeveralTenants = errors.New("several tenants have a session with this id")
 
-// CheckSession asks of a session that another runtime recorded the checks that
-// apply to any session. A case that has nothing to judge in the session has no
-// findings. It publishes nothing, and needs no JetStream. Without a tenant in t
-// it looks for the one that has the session. The checks of every case count for
+// CheckSession runs the checks that apply to any session on a session of another runtime. A case
+// without matching rows has no findings. CheckSession publishes nothing and needs no JetStream.
+// If t names no tenant, it finds the tenant of the session. The checks of every case count for
 // ACTX-AR-ID-001.
 //
-// Errors: [ErrNoSession], [ErrSeveralTenants], and those of the server.
+// Errors: [ErrNoSession], [ErrSeveralTenants], and errors of the server.
 func CheckSession(ctx context.Context, t Target, session string, progress func(done, total int)) (Report, error) {
 	tenant, err := tenantOf(ctx, t.Ledger, session, t.Tenant)
 	if err != nil {
@@ -45,8 +44,8 @@ func CheckSession(ctx context.Context, t Target, session string, progress func(d
 	return report, nil
 }
 
-// tenantOf returns the tenant that has the session: the given one, or the only
-// one when none is given. A tenant may be the empty string.
+// tenantOf returns the tenant of the session: the given tenant, or the only tenant that has the
+// session. A tenant can be the empty string.
 func tenantOf(ctx context.Context, l *ledger.Ledger, session, given string) (string, error) {
 	result, err := read.Of(l).Query(ctx, readFile(sqlFiles, "sql/tenants.sql"), map[string]string{"session_id": session, "tenant": given}, read.DefaultLimits())
 	if err != nil {

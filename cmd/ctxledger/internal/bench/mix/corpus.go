@@ -11,23 +11,23 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Mark is part of every id of a [Corpus] that no other session has: of sessions,
-// runs, sources and events, and of what belongs to imported ones. Ids without it,
-// such as turn-3, recur in every session. Who swaps it in all texts of a session's
-// events for eight other hexadecimal digits has another session.
+// Mark is part of each id of a [Corpus] that only one session has. These are ids of sessions,
+// runs, sources, events and imported content. Ids without Mark, such as turn-3, occur in every
+// session. To make another session, replace Mark in all texts of a session's events by eight
+// other hexadecimal digits.
 const Mark = "5eedc0de"
 
 var markBytes, _ = hex.DecodeString(Mark)
 
-// CorpusConfig says what is in a corpus.
+// CorpusConfig configures a corpus.
 type CorpusConfig struct {
 	Seed    uint64
 	Events  int
-	Tenants int           // the first has the most sessions, the n-th an n-th of them
-	Span    time.Duration // about how long it takes from the first event to the last
+	Tenants int           // the first has the most sessions, the n-th an n-th of that number
+	Span    time.Duration // approximate time from the first event to the last
 }
 
-// Validate says what is wrong with c and changes nothing.
+// Validate returns an error for the first invalid field. Validate changes nothing.
 func (c CorpusConfig) Validate() error {
 	switch {
 	case c.Events < 1:
@@ -40,27 +40,25 @@ func (c CorpusConfig) Validate() error {
 	return nil
 }
 
-// mostTenants keeps a text in which a tenant stands as short as others are.
+// mostTenants limits the length of texts that contain a tenant.
 const mostTenants = 1000
 
-// Corpus makes the events of an installation in use: sessions begin at random
-// times and last as long as it comes, most of them a few minutes and a few of them
-// days, and an event comes when it happened. What [New] makes in a fixed order at
-// an even pace has another purpose. Of real session logs (211 calls) it has how
-// often the cache goes cold and how often a window is compacted or elided.
-// Not safe for concurrent use.
+// Corpus makes the events of an installation in use. Sessions begin at random times and have
+// random lengths, mostly a few minutes, sometimes days. Events are ordered by time. The events of
+// [New] have a fixed order and an even pace instead. The frequencies of cold caches, compactions
+// and elisions come from real session logs. Not safe for concurrent use.
 type Corpus struct {
 	config    CorpusConfig
 	generator *Generator
-	weights   float64 // of all tenants
+	weights   float64 // sum over all tenants
 	underWay  sessionHeap
-	next      time.Time // when a session begins
-	last      time.Time // of the last event
+	next      time.Time // start of the next session
+	last      time.Time // time of the last event
 	made      int
 }
 
-// NewCorpus returns the corpus of a configuration, which must be valid. The same
-// one gives the same events, byte for byte.
+// NewCorpus returns the corpus of a valid configuration. The same configuration gives the same
+// events, byte for byte.
 func NewCorpus(c CorpusConfig) *Corpus {
 	o := &Corpus{config: c, generator: newGenerator(c.Seed), next: begin, last: begin}
 	o.generator.corpus = o
@@ -78,15 +76,14 @@ func tenantName(i int) string {
 	return fmt.Sprintf("tenant-%d", i+1)
 }
 
-// Keys returns the tenants' keys, by which a projector recognises what the
-// redactions among the events withhold.
+// Keys returns the tenants' keys. With the keys, a projector recognises the values that
+// redactions withhold.
 func (o *Corpus) Keys() ([]schema.KeyRing, error) { return keysOf(o.generator.tenants), nil }
 
-// Events is how many there are.
+// Events returns the number of events.
 func (o *Corpus) Events() int { return o.config.Events }
 
-// Span is how long it took from the begin to behind the last event that Next has
-// returned.
+// Span returns the time from the begin to 1 ms after the last event of Next.
 func (o *Corpus) Span() time.Duration { return o.last.Sub(begin) + time.Millisecond }
 
 // Next returns the next event, and nil after the last.
@@ -113,7 +110,7 @@ func (o *Corpus) Next() *schema.Event {
 	return e
 }
 
-// sessionHeap has the session with the earliest event first.
+// sessionHeap is a heap of sessions by the time of their next event.
 type sessionHeap []*session
 
 func (h sessionHeap) Len() int           { return len(h) }
@@ -130,7 +127,7 @@ func (h *sessionHeap) Pop() any {
 	return last
 }
 
-// tenant draws whose session the next one is.
+// tenant draws the tenant of the next session.
 func (g *Generator) tenant() *tenant {
 	if g.corpus == nil {
 		return g.tenants[g.random.IntN(len(g.tenants))]
@@ -148,7 +145,7 @@ func (g *Generator) newSession(at time.Time) *session {
 	return &session{random: g.random, clock: at, tenant: g.tenant(), corpus: g.corpus}
 }
 
-// mark begins an id that would otherwise be the same in each copy of a corpus.
+// mark returns the first part of an id that must differ in each copy of a corpus.
 func (s *session) mark() string {
 	if s.corpus == nil {
 		return ""
@@ -156,26 +153,25 @@ func (s *session) mark() string {
 	return Mark + "-"
 }
 
-// lengths are Pareto's: a session is longer than n times the least with the
+// lengths is a Pareto distribution: a session is longer than n times the least length with the
 // probability n^-tail.
 type lengths struct {
 	least, most float64
 	tail        float64
 }
 
-// The real sessions have 13, 49, 149 and 280 calls. The longest are kept within
-// what a corpus can hold a few of.
+// The distributions follow real sessions. The longest sessions are shortened, so a corpus can
+// hold several of them.
 var (
 	importedLengths = lengths{15, 2500, 1.05}
 	liveLengths     = lengths{2, 150, 1.3}
 )
 
-// meanLength is about how many events a session has in the mean; how often one begins
-// follows from it. In a quick corpus of 10,750,000 events it was 685.
+// meanLength is the approximate mean number of events of a session. The start times of sessions
+// depend on it.
 const meanLength = 560
 
-// length returns how long a session is: from least to most, or by its shape in a
-// corpus.
+// length returns the length of a session: from least to most, or by shape in a corpus.
 func (s *session) length(least, most int, shape lengths) int {
 	if s.corpus == nil {
 		return s.between(least, most)
@@ -183,16 +179,15 @@ func (s *session) length(least, most int, shape lengths) int {
 	return int(math.Min(shape.most, shape.least*math.Pow(1-s.random.Float64(), -1/shape.tail)))
 }
 
-// Of a thousand calls, how often the cache goes cold before one because it was
-// idle, and how often because results were elided.
+// The number of cold caches in a thousand calls, by cause: a pause, or an elision of results.
 const (
 	idlePerMille  = 58
 	elidePerMille = 5
 )
 
-// breakCache lets what the provider has of the window go cold once in a while.
+// breakCache sometimes drops the provider's cache of the window.
 func (i *imported) breakCache() {
-	prefix := i.between(11_000, 12_000) // what other sessions keep warm
+	prefix := i.between(11_000, 12_000) // part that other sessions keep in the cache
 	switch {
 	case i.cached <= prefix:
 	case i.chance(idlePerMille):
@@ -206,7 +201,7 @@ func (i *imported) breakCache() {
 	}
 }
 
-// elide records that the older results of the window became stubs.
+// elide records that stubs replaced the older results of the window.
 func (i *imported) elide() {
 	id := i.uuid().String()
 	f := &schema.ElisionApplied{Common: i.origin(id), Elision: schema.Elision{
@@ -219,8 +214,8 @@ func (i *imported) elide() {
 	i.record(f)
 }
 
-// billed is what a provider bills that caches by itself: all of the last window,
-// unless it has changed or has been forgotten.
+// billed returns the usage of a provider with automatic caching. The cache holds the whole last
+// window, unless the window has changed or the cache has expired.
 func (l *live) billed() schema.ProviderUsage {
 	now, read := l.tokens(), 0
 	if l.seen > 0 && !l.chance(idlePerMille) {

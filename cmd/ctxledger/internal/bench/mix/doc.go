@@ -1,20 +1,17 @@
-// Package mix makes the events that the benchmarks run on: valid, of every
-// type, in the ratios and sizes of real ones, and the same for the same seed.
+// Package mix makes the events of the benchmarks. The events are valid, include every type, and
+// have the ratios and sizes of real events. The same seed gives the same events.
 //
-// Sixteen sessions are under way at any time and take turns at random, as in a
-// stream that many runtimes write to. They are of two kinds, one begun after
-// the other:
+// Sixteen sessions run at any time, in random alternation, like in a stream with many runtimes.
+// The sessions are of two kinds, in alternation:
 //
-//	live      what a runtime records through the SDK, after `ctxledger demo`:
-//	          for each model call what was offered, chosen, budgeted, assembled,
-//	          injected and used, with the items and log entries in between
-//	imported  what `ctxledger import` makes of a session log: items, log entries
-//	          and usage
+//	live      a runtime's records through the SDK, like `ctxledger demo`: for each model call the
+//	          offer, the choice, the budget, the assembly, the injection and the usage, with items
+//	          and log entries in between
+//	imported  the facts of `ctxledger import` for a session log: items, log entries and usage
 //
-// Within a session everything hangs together: sequences are contiguous, items
-// exist before they are chosen, a call's records name each other, an envelope
-// seals its turn. A type that neither the demo nor an import brings about comes
-// once in a while, in turn; see measured.go.
+// The events of a session are consistent. Sequences are contiguous, items exist before they are
+// chosen, records of a call name each other, and an envelope seals each turn. Types that neither
+// the demo nor an import has occur rarely, in rotation; see measured.go.
 //
-// The package is pure: it knows no clock, no network and no global randomness.
+// The package uses no clock, no network and no global randomness.
 package mix

@@ -7,10 +7,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// concurrent is how many sessions are under way at a time.
+// concurrent is the number of sessions that run at a time.
 const concurrent = 16
 
-// begin is when the first session starts; the mix has no clock.
+// begin is the start of the first session. The mix has no clock.
 var begin = time.Date(2026, time.January, 5, 8, 0, 0, 0, time.UTC)
 
 // Generator makes one endless sequence of events. Not safe for concurrent use.
@@ -18,13 +18,12 @@ type Generator struct {
 	random   *rand.Rand
 	tenants  []*tenant
 	sessions []*session
-	begun    int     // sessions
-	rare     int     // rare facts, see rare.go
-	corpus   *Corpus // that it makes sessions for, or nil
+	begun    int     // number of sessions so far
+	rare     int     // number of rare facts so far, see rare.go
+	corpus   *Corpus // corpus of the sessions, or nil
 }
 
-// New returns the generator of a seed. The same seed gives the same events,
-// byte for byte.
+// New returns the generator of a seed. The same seed gives the same events, byte for byte.
 func New(seed uint64) *Generator {
 	g := newGenerator(seed)
 	g.tenants = tenants
@@ -38,7 +37,7 @@ func newGenerator(seed uint64) *Generator {
 	return &Generator{random: rand.New(rand.NewPCG(seed, 0x6374786c65646765))}
 }
 
-// Next returns the next event. It is valid by [schema.Validate].
+// Next returns the next event. The event passes [schema.Validate].
 func (g *Generator) Next() *schema.Event {
 	i := g.random.IntN(len(g.sessions))
 	for {
@@ -49,8 +48,8 @@ func (g *Generator) Next() *schema.Event {
 	}
 }
 
-// beginSession begins a live and an imported one in turn, a few seconds after
-// the one before.
+// beginSession begins a live or an imported session in alternation, a few seconds after the
+// previous start.
 func (g *Generator) beginSession() *session {
 	return g.beginAt(begin.Add(time.Duration(g.begun) * 7 * time.Second))
 }

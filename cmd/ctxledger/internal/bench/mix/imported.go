@@ -9,19 +9,19 @@ import (
 
 const importedModel = "claude-opus-4-5-20251101"
 
-// imported is a session that was read from a log.
+// imported is a session from a log.
 type imported struct {
 	*session
-	calls    int // still to come
-	line     int // of the log
+	calls    int // remaining calls
+	line     int // line of the log
 	position int64
-	first    int64    // position that the window begins at
-	items    []string // of the window
-	parent   string   // the last entry
+	first    int64    // first position of the window
+	items    []string // items of the window
+	parent   string   // record of the last entry
 	layers   map[string]*layer
-	cached   int           // tokens that the provider has
-	lost     int           // tokens that it had, and that the next call writes again
-	gap      time.Duration // before the call
+	cached   int           // tokens in the provider's cache
+	lost     int           // tokens that left the cache; the next call writes them again
+	gap      time.Duration // pause before the call
 	results  []string      // tool calls with a result in the window
 }
 
@@ -30,7 +30,7 @@ type layer struct {
 	changed       bool
 }
 
-// layerNames are in the order in which an import lists them.
+// layerNames are in the order of an import's layers.
 var layerNames = []string{"assistant", "injected", "reasoning", "summary", "tool_calls", "tool_results", "user"}
 
 func beginImported(g *Generator, at time.Time) *session {
@@ -50,14 +50,13 @@ func beginImported(g *Generator, at time.Time) *session {
 	return s
 }
 
-// origin says which line of the log a fact is from.
+// origin returns the metadata that names the log line of a fact.
 func (i *imported) origin(record string) schema.Common {
 	i.line += 1 + i.random.IntN(2)
 	return schema.Common{Metadata: map[string]any{"line": i.line, "record_uuid": record}}
 }
 
-// goOn records the next call: what the user or the tools said before it, what
-// the model answered, and what the provider billed.
+// goOn records the next call: the new input, the model's answer, and the provider's usage.
 func (i *imported) goOn() bool {
 	if i.calls == 0 {
 		return false
@@ -89,7 +88,7 @@ func (i *imported) goOn() bool {
 	return true
 }
 
-// entry is a line of the log: an item and its place.
+// entry is a line of the log: an item and its entry in the item log.
 type entry struct{ id, call, kind, title, item, name, role, layer, tool string }
 
 func (i *imported) add(e entry, tokens int) {
@@ -137,7 +136,7 @@ func (i *imported) useTool(call string) {
 	i.results = append(i.results, id)
 }
 
-// usage records what the provider billed.
+// usage records the provider's usage.
 func (i *imported) usage(call string) {
 	origin := i.origin(i.uuid().String())
 	origin.Metadata["request_id"], origin.Metadata["usage_line"] = i.token("req_011"), i.line
@@ -169,7 +168,7 @@ func (i *imported) usage(call string) {
 	i.record(f)
 }
 
-// compact replaces everything so far by a summary.
+// compact replaces the whole window by a summary.
 func (i *imported) compact() {
 	id, summary := i.uuid().String(), i.uuid().String()
 	last := i.position - 1

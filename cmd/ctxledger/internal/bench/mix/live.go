@@ -7,42 +7,42 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The window of a live session, in tokens, and where it is made smaller.
+// The window of a live session, in tokens, and its limits.
 const (
 	windowTokens   = 24_000
 	reservedTokens = 2_000
 	limitTokens    = windowTokens - reservedTokens
-	mostPieces     = 46 // of a window before a compaction
-	piecesKept     = 12 // by a compaction, at most
+	mostPieces     = 46 // most pieces of a window before a compaction
+	piecesKept     = 12 // most pieces that a compaction keeps
 )
 
-// live is a session that a runtime records through the SDK.
+// live is a session of a runtime that records through the SDK.
 type live struct {
 	*session
 	generator *Generator
-	turns     int // still to come
-	calls     int // still to come in the turn
+	turns     int // remaining turns
+	calls     int // remaining calls of the turn
 	turn      int // from 1; 0 before the first
-	call      int // of the session, from 1
+	call      int // number of the call in the session, from 1
 	position  int64
 	window    []piece
 	turnFirst int64 // first sequence of the turn
 	made      records
-	steps     []step // of the session: tool results, oldest first
-	seen      int    // tokens of the last window, 0 where nothing of it is cached
+	steps     []step // tool results of the session, oldest first
+	seen      int    // tokens of the last window, 0 if none of them are cached
 }
 
-// piece is an item that may stand in the window.
+// piece is an item that can be in the window.
 type piece struct {
 	id, layer, role string
 	tokens          int
-	position        int64 // in the log; -1 for the fixed part, which is not logged
+	position        int64 // position in the log; -1 for the fixed part, which is not logged
 }
 
 // step is a tool call and its result.
 type step struct{ call, path string }
 
-// records are the ids of what was recorded for a turn.
+// records are the ids of a turn's records.
 type records struct{ surfaces, items, selections, assemblies, injections []string }
 
 func beginLive(g *Generator, at time.Time) *session {
@@ -58,7 +58,7 @@ func beginLive(g *Generator, at time.Time) *session {
 	return s
 }
 
-// open records the run, what it may reach and the fixed part of its window.
+// open records the run, its surface and the fixed part of its window.
 func (l *live) open(run string) {
 	l.record(&schema.ScopeOpened{
 		RunID: run, RootRunID: run, ThreadID: l.ids.ThreadID, ScopeKind: "agent", Depth: new(int64(0)), MaxDepth: new(int64(1)),
@@ -75,7 +75,7 @@ func (l *live) open(run string) {
 	}
 }
 
-// fix adds an item that every window begins with.
+// fix adds an item at the beginning of every window.
 func (l *live) fix(id, title, kind, layer string, tokens int) {
 	if l.has(id) {
 		return
@@ -93,7 +93,7 @@ func (l *live) has(id string) bool {
 	return false
 }
 
-// goOn records the next call, or the begin or the end of a turn around it.
+// goOn records the next call, and the begin or the end of its turn.
 func (l *live) goOn() bool {
 	if l.calls > 0 {
 		l.calls--
@@ -131,7 +131,7 @@ func (l *live) beginTurn() {
 	}
 }
 
-// remind injects a reminder in place of the last turn's.
+// remind injects a reminder that replaces the last turn's reminder.
 func (l *live) remind(user string) {
 	id := fmt.Sprintf("reminder-%d", l.turn)
 	injection := func(turn int) schema.Injection {
@@ -159,7 +159,7 @@ func (l *live) drop(id string) {
 	}
 }
 
-// add records an item and puts it at the end of the window.
+// add records an item and adds it at the end of the window.
 func (l *live) add(i schema.Item, tokens int, tool string) {
 	i.ContentMode, i.ContentDigest, i.Visibility = schema.ContentOpaque, l.digest(), []string{"model"}
 	i.TokenEstimate, i.Estimator, i.ByteSize = new(int64(tokens)), "o200k_base", new(int64(tokens*3+l.random.IntN(tokens+1)))
@@ -168,7 +168,7 @@ func (l *live) add(i schema.Item, tokens int, tool string) {
 	l.window = append(l.window, piece{i.ItemID, i.Layer, i.Role, tokens, l.position})
 }
 
-// log records an entry of the item log for the item that was added last.
+// log records an entry of the item log for the newest item.
 func (l *live) log(id, kind, role, name, tool string) {
 	last := l.window[len(l.window)-1]
 	f := &schema.LogAppended{

@@ -9,8 +9,8 @@ import (
 
 const model = "gpt-4o"
 
-// step is one model call and what it led to: the last one of a turn to an
-// answer, any other to a tool call.
+// step is one model call and its result: an answer for the last call of a turn, a tool call for
+// any other.
 func (l *live) step(last bool) {
 	l.call++
 	l.recordCall()
@@ -24,8 +24,8 @@ func (l *live) step(last bool) {
 	l.useTool()
 }
 
-// recordCall records how a window came about: offered, chosen, pressed into the
-// limit, assembled, injected, used.
+// recordCall records the steps of a window: offer, choice, fitting into the limit, assembly,
+// injection, usage.
 func (l *live) recordCall() {
 	call := l.callID()
 	l.made.surfaces = append(l.made.surfaces, "surface:"+call)
@@ -56,7 +56,7 @@ func (l *live) tokens() (sum int) {
 	return sum
 }
 
-// choose records which candidates went into the window.
+// choose records the candidates that are in the window.
 func (l *live) choose(candidates []schema.Ref, omitted []piece) {
 	call := l.callID()
 	f := &schema.SelectionCompleted{Selection: schema.Selection{
@@ -84,7 +84,7 @@ func (l *live) choose(candidates []schema.Ref, omitted []piece) {
 	l.made.selections = append(l.made.selections, f.SelectionID)
 }
 
-// layers are the parts of the window, in order of their first piece.
+// layers returns the parts of the window, in order of their first piece.
 func (l *live) layers() (list []schema.Segment) {
 	index := make(map[string]int)
 	for _, p := range l.window {
@@ -109,7 +109,7 @@ func (l *live) budget(before int) {
 	})
 }
 
-// assemble records the window as blocks, and that the model saw it.
+// assemble records the window as blocks, and the injection of the window.
 func (l *live) assemble() {
 	call := l.callID()
 	f := &schema.AssemblyCreated{AssemblyID: "assembly:" + call, CallID: call, Target: "model", BudgetRef: schema.Ref("budget:" + call)}
@@ -142,7 +142,7 @@ func (l *live) usage() {
 	l.record(f)
 }
 
-// useTool records a tool call, the access that it makes and its result.
+// useTool records a tool call, its access and its result.
 func (l *live) useTool() {
 	call, path := fmt.Sprintf("read-%02d", l.call), l.path()
 	l.add(schema.Item{ItemID: call, Title: "read " + path, ContextKind: "tool_call", Layer: "tool_calls", Role: "assistant"}, l.between(9, 40), call)

@@ -9,8 +9,8 @@ import (
 // rungs are the names of the ladder, from the first.
 var rungs = []string{"drop_retrieved", "trim_messages", "summarize_messages", "compact_tool_outputs", "context_limit"}
 
-// press climbs the ladder where the window does not fit, and returns what had
-// to go. Every rung is recorded, also one that is not needed any more.
+// press climbs the ladder if the window does not fit, and returns the omitted pieces. press
+// records every rung, also rungs that are not needed.
 func press(l *live, before int) (omitted []piece) {
 	if l.fits() {
 		return nil
@@ -57,7 +57,7 @@ func skip(l *live, first int) {
 	}
 }
 
-// dropMemory leaves out one piece that memory brought in, if there is one.
+// dropMemory leaves out one piece from memory, if there is one.
 func dropMemory(l *live) []piece {
 	for _, p := range l.window {
 		if p.layer == "memory" {
@@ -68,8 +68,7 @@ func dropMemory(l *live) []piece {
 	return nil
 }
 
-// compact replaces the older part of the window by a summary, and returns what
-// it replaced.
+// compact replaces the older part of the window by a summary, and returns the replaced pieces.
 func compact(l *live) (replaced []piece) {
 	call := l.callID()
 	tail := l.tail()
@@ -104,7 +103,7 @@ func compact(l *live) (replaced []piece) {
 	return replaced
 }
 
-// tail is where the part of the window begins that a compaction keeps.
+// tail is the start of the part of the window that a compaction keeps.
 func (l *live) tail() int {
 	i, tokens := len(l.window), 0
 	for i > 0 && len(l.window)-i < piecesKept && tokens < limitTokens/2 {

@@ -2,22 +2,18 @@ package mix
 
 import "github.com/ctxledger/ctxledger/schema"
 
-// measure is how often a type came in real streams, and how long its data was.
+// measure holds the frequency of a type in real streams and the size of its data.
 type measure struct {
 	Type schema.Type
-	// LiveShare and ImportedShare are events of the type in a thousand.
+	// LiveShare and ImportedShare are the events of the type per thousand events.
 	LiveShare, ImportedShare float64
-	// LiveBytes and ImportedBytes are the mean length of the data; 0 where the
-	// type did not come.
+	// LiveBytes and ImportedBytes are the mean sizes of the data; 0 if the type did not occur.
 	LiveBytes, ImportedBytes int
 }
 
-// measured is what the ratios are made after. Live are the 630 events of one
-// `ctxledger demo`, a scripted agent that works over real files; imported are
-// the 1,753 facts of `ctxledger import claude-code` over three real sessions
-// with 211 model calls. The stream stored 833 and 959 bytes of headers and
-// subject an event beside the data, which was 945 and 670 bytes long in the
-// mean. Types that are not listed came in neither.
+// measured is the source of the ratios. The live figures come from one `ctxledger demo`, a
+// scripted agent with real files. The imported figures come from `ctxledger import claude-code`
+// with real sessions. Types that are not listed did not occur.
 var measured = []measure{
 	{schema.TypeItemAdded, 182.5, 436.4, 457, 627},
 	{schema.TypeLogAppended, 163.5, 436.4, 390, 547},

@@ -6,9 +6,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// rares are the facts that come once in a while: what the demo does once, and
-// the types that neither the demo nor an import brings about. They take turns
-// over all sessions, so that every type occurs.
+// rares are the rare facts: single facts of the demo, and types that neither the demo nor an
+// import has. They rotate over all sessions, so every type occurs.
 var rares = []func(*live){
 	miss,
 	delegate,
@@ -74,7 +73,7 @@ var rares = []func(*live){
 	},
 	func(l *live) {
 		lost := [2]int64{l.sequence + 1, l.sequence + 2}
-		l.sequence = lost[1] // a dropped fact uses up its sequence
+		l.sequence = lost[1] // a dropped fact has a sequence
 		l.record(&schema.FactsDropped{
 			DropID: "drop-" + l.ids.TurnID, Sequences: []schema.SequenceRanges{{Source: l.source, Ranges: [][2]int64{lost}}},
 			Count: new(int64(2)), Reason: "the queue was full",
@@ -115,7 +114,7 @@ func delegate(l *live) {
 	}}, asChild)
 }
 
-// overreach asks for more than there is, and is refused.
+// overreach requests more than the run may use, and is refused.
 func overreach(l *live) {
 	l.record(&schema.GrantDenied{Grant: schema.Grant{
 		GrantID: "grant:run-greedy-" + l.ids.TurnID, Grants: []string{"app/repo"}, Requested: &[]string{"app"}, Rule: "narrow_only", Code: "NAMESPACE_GRANT_INVALID",
@@ -129,7 +128,7 @@ func scratchpad(l *live) schema.Scratchpad {
 	}
 }
 
-// attempt is a compaction that came to nothing.
+// attempt is a failed compaction.
 func attempt(l *live, reason string) schema.Compaction {
 	return schema.Compaction{
 		CompactionID: "attempt-" + l.ids.TurnID, Scope: "thread", SourceItemRefs: l.refs(), Method: schema.MethodAbstractiveSummary,

@@ -11,22 +11,21 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// session is one session under way: who it is, and the events that it has made
-// but not given out.
+// session is one running session: its ids, and the events that are made but not returned yet.
 type session struct {
 	random   *rand.Rand
 	ids      schema.Correlation
 	source   string
 	clock    time.Time
 	tenant   *tenant
-	corpus   *Corpus // nil for a [Generator] of its own
+	corpus   *Corpus // nil for a session of a [Generator] without a corpus
 	sequence int64
 	queue    []*schema.Event
-	// goOn makes the events of the next stretch, and reports false at the end.
+	// goOn makes the next events and reports false at the end of the session.
 	goOn func() bool
 }
 
-// take returns the session's next event, and false when it has ended.
+// take returns the session's next event, and false when the session has ended.
 func (s *session) take() (*schema.Event, bool) {
 	if !s.ready() {
 		return nil, false
@@ -36,8 +35,7 @@ func (s *session) take() (*schema.Event, bool) {
 	return e, true
 }
 
-// ready makes sure that the queue holds the next event, and reports false when the
-// session has ended.
+// ready fills the queue with the next event, and reports false when the session has ended.
 func (s *session) ready() bool {
 	for len(s.queue) == 0 {
 		if !s.goOn() {
@@ -47,8 +45,7 @@ func (s *session) ready() bool {
 	return true
 }
 
-// record makes an event of a fact that happened now. with changes the ids that
-// it travels with.
+// record makes an event of a fact at the session's time. with changes the ids of the event.
 func (s *session) record(fact schema.Fact, with ...func(*schema.Correlation)) {
 	s.clock = s.clock.Add(time.Duration(1+s.random.IntN(400)) * time.Microsecond)
 	ids := s.ids
@@ -57,7 +54,7 @@ func (s *session) record(fact schema.Fact, with ...func(*schema.Correlation)) {
 	}
 	e, err := schema.NewEvent(fact, s.id(), s.source, s.clock, ids)
 	if err != nil {
-		panic(fmt.Sprintf("mix: %v", err)) // no fact made here has a value that JSON has not
+		panic(fmt.Sprintf("mix: %v", err)) // JSON can encode all values of these facts
 	}
 	s.sequence++
 	e.Sequence = new(s.sequence)
@@ -68,18 +65,18 @@ func toolCall(id string) func(*schema.Correlation) {
 	return func(c *schema.Correlation) { c.ToolCallID = id }
 }
 
-// pass lets time go by.
+// pass advances the time.
 func (s *session) pass(least, most time.Duration) {
 	s.clock = s.clock.Add(least + time.Duration(s.random.Int64N(int64(most-least))))
 }
 
-// between returns a number from least to most, small ones more often.
+// between returns a number from least to most, more often a small number.
 func (s *session) between(least, most int) int {
 	x := s.random.Float64()
 	return least + int(x*x*float64(most-least+1))
 }
 
-// chance reports true that often in a thousand.
+// chance reports true with a probability of perMille in a thousand.
 func (s *session) chance(perMille int) bool { return s.random.IntN(1000) < perMille }
 
 func pick[T any](s *session, list []T) T { return list[s.random.IntN(len(list))] }
@@ -98,7 +95,7 @@ func (s *session) id() string {
 	return id.String()
 }
 
-// uuid is one of version 4.
+// uuid returns a UUID of version 4.
 func (s *session) uuid() (id uuid.UUID) {
 	s.fill(id[:])
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
@@ -125,7 +122,7 @@ func (s *session) hex(bytes int) string {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// token is an id as model providers make them, such as toolu_01Jz….
+// token returns an id in the form of model providers, such as toolu_01Jz….
 func (s *session) token(prefix string) string {
 	b := make([]byte, 22)
 	for i := range b {
@@ -137,7 +134,7 @@ func (s *session) token(prefix string) string {
 	return prefix + string(b)
 }
 
-// digest has the form of a keyed digest; nothing has it.
+// digest returns a random value in the form of a keyed digest.
 func (s *session) digest() string { return "hmac-sha256:" + s.tenant.key.ID + ":" + s.hex(32) }
 
 var (
@@ -146,7 +143,7 @@ var (
 	endings = []string{".go", ".go", ".go", "_test.go", ".ts", ".md", ".yaml", ".sql"}
 )
 
-// path is a file of the repository that the agents work on.
+// path returns a file of the repository that the agents work in.
 func (s *session) path() string {
 	return pick(s, folders) + "/" + pick(s, names) + pick(s, endings)
 }

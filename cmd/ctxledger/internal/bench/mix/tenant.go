@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// tenant is whose sessions they are: its key, and what its guard withholds.
+// tenant holds a tenant's key and the values that its guard withholds.
 type tenant struct {
 	name     string
 	key      schema.Key
@@ -20,8 +20,7 @@ type tenant struct {
 // tenants are the same for every seed.
 var tenants = []*tenant{newTenant("acme"), newTenant("globex"), newTenant("initech")}
 
-// withheldValues is how many values a tenant's guard knows. None of them is in
-// any event.
+// withheldValues is the number of values in a tenant's guard. No event contains these values.
 const withheldValues = 4
 
 func newTenant(name string) *tenant {
@@ -29,7 +28,7 @@ func newTenant(name string) *tenant {
 	copy(seed[:], name)
 	key, err := schema.NewKey(rand.NewChaCha8(seed), begin)
 	if err != nil {
-		panic(fmt.Sprintf("mix: %v", err)) // the source of bytes has no end
+		panic(fmt.Sprintf("mix: %v", err)) // the source of bytes never ends
 	}
 	fingerprints, err := fingerprint.New(key)
 	if err != nil {
@@ -37,18 +36,18 @@ func newTenant(name string) *tenant {
 	}
 	t := &tenant{name: name, key: key}
 	for i := range withheldValues {
-		fingerprint, _ := fingerprints.Of(fmt.Appendf(nil, "withheld-from-%s-%d-3f9c51e0b8", name, i)) // long enough
+		fingerprint, _ := fingerprints.Of(fmt.Appendf(nil, "withheld-from-%s-%d-3f9c51e0b8", name, i)) // the value is long enough
 		t.withheld = append(t.withheld, fingerprint)
 	}
 	return t
 }
 
-// Keys returns the tenants' keys, by which a projector recognises what the
-// redactions among the events withhold.
+// Keys returns the tenants' keys. With the keys, a projector recognises the values that
+// redactions withhold.
 func Keys() ([]schema.KeyRing, error) { return keysOf(tenants), nil }
 
-// Ring returns a ring for the log of a bench's ledger: its secret is the same in every
-// process, so that a rebuild makes the leaves of the drain.
+// Ring returns the key ring for the log of a bench's ledger. The secret is the same in every
+// process, so a rebuild makes the same leaves as the drain.
 func Ring() (proof.Ring, error) {
 	secret, err := proof.NewSecret(strings.NewReader(strings.Repeat("b", proof.SecretSize)))
 	if err != nil {

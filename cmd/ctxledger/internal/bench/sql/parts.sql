@@ -1,5 +1,5 @@
--- Blocks of a partition are numbered from 1, one an insert, so the highest
--- number is how many parts were inserted.
+-- Each insert adds a block to a partition, and blocks are numbered from 1. The highest
+-- number is therefore the number of inserted parts.
 SELECT table, toUInt64(sum(highest)) AS made, toUInt64(sum(active_parts)) AS live
 FROM
 (

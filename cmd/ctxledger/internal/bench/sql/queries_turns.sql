@@ -1,5 +1,5 @@
--- Turns by a hash of theirs, with another turn of the session, a call of the turn
--- and the item of the session that was added last before the turn's end.
+-- Turns in the order of a hash. Each turn has another turn of the session, a call of
+-- the turn, and the session's last item before the turn's end.
 WITH
 drawn AS
 (

@@ -1,6 +1,5 @@
--- Every row of a typed table, as one of another session: in each column that an id
--- can stand in, the mark of the corpus becomes eight digits of the session's and the
--- copy's own.
+-- Copies every row of a typed table as a row of another session. In each column with
+-- ids, eight digits for the session and the copy replace the mark of the corpus.
 INSERT INTO {to:Identifier}.{table:Identifier} (
     incarnation, stream_seq, recorded_at, event_time,
     COLUMNS('(_id|_ref|^source|^metadata|^actor)$'),

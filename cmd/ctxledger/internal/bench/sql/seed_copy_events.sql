@@ -1,6 +1,6 @@
--- seed_copy.sql for the table events, with the identity of the copied event, and in
--- place of its digest a hash that tells it from the digests of others. Sources and
--- ids are shorter than 128 bytes, so that their lengths are one byte each.
+-- seed_copy.sql for the table events. The identity is computed for the copied event. A
+-- hash that differs for each event replaces the digest. Sources and ids are shorter
+-- than 128 bytes, so each length takes one byte.
 INSERT INTO {to:Identifier}.events (
     incarnation, stream_seq, recorded_at, event_time, identity, digest,
     COLUMNS('(_id|^source|^subject|^partition_key|^data)$'),

@@ -1,6 +1,5 @@
 -- check: injection-leads-to-sources
--- expects: from the injection the way leads to its assembly, block by block to the items, and from each item to its
---   source
+-- expects: the injection names its assembly, the assembly names its items by block, and each item names its source
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: run
 WITH
@@ -41,8 +40,8 @@ FROM
 );
 
 -- check: sources-by-id-and-selector
--- expects: a source that has an id alone is there by its id, with who vouches for it, and a selector says which part of
---   a source was used
+-- expects: a source with only an id is recorded with its id and its guarantor, and a selector names the used part of a
+--   source
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: run
 SELECT
@@ -60,7 +59,7 @@ FROM
 );
 
 -- check: selected-is-not-injected
--- expects: an item that was selected and never placed is in no assembly and in no injection
+-- expects: an item that was selected but not placed is in no assembly and in no injection
 -- rule: invariant 5
 -- applies: run
 SELECT
@@ -81,7 +80,7 @@ WHERE tenant = {tenant:String}
     );
 
 -- check: assembled-is-not-injected
--- expects: the assembly that was injected is said to be visible, and the one that was only made is not
+-- expects: the injected assembly is visible, and the assembly without an injection is not
 -- rule: invariant 5
 -- applies: run
 SELECT
@@ -111,7 +110,7 @@ FROM check_injected_without_assembly
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: items-recorded
--- expects: every item of an injected assembly is recorded, as an item, an entry of the log or a summary
+-- expects: every item of an injected assembly is recorded as an item, an entry of the log or a summary
 -- rule: seed 001 ACTX-AR-ASM-001
 -- applies: both
 SELECT

@@ -1,5 +1,5 @@
 -- check: limits-and-use
--- expects: the budget's row has the limits, what was measured, and the strategy; what was not reported is not zero
+-- expects: the budget's row has the limits, the measured values and the strategy; a missing value is not zero
 -- rule: seed 001 ACTX-AR-BUDGET-001, invariant 10
 -- applies: run
 SELECT
@@ -22,8 +22,8 @@ FROM budgets
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: truncation-explained
--- expects: each item that was cut is there with its tokens before and after and how it was cut, and the segments
---   say what filled the window
+-- expects: each cut item has its tokens before and after and the kind of cut, and the segments list the content of the
+--   window
 -- rule: seed 001 ACTX-AR-BUDGET-001
 -- applies: run
 SELECT
@@ -48,7 +48,7 @@ FROM budgets
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: limit-with-measure
--- expects: every budget has a limit and a measured use, and names a strategy when the prompt did not fit
+-- expects: every budget has a limit and a measured use, and names a strategy if the prompt did not fit
 -- rule: seed 001 ACTX-AR-BUDGET-001
 -- applies: both
 SELECT

@@ -1,6 +1,6 @@
 -- check: points-at-its-window
--- expects: the compaction names the items that it stands for, in order, their stretch of the log, its summary and
---   what becomes of the source
+-- expects: the compaction names its source items in order, their stretch of the log, its summary and the fate of the
+--   source
 -- rule: seed 001 ACTX-AR-COMPACT-001, invariant 7
 -- applies: run
 SELECT
@@ -48,8 +48,8 @@ FROM
 );
 
 -- check: summary-is-context
--- expects: the summary is recorded as a summary, as a context item and as a record of its own, and never as an
---   entry of the log
+-- expects: the summary is recorded as a summary, as a context item and as a summary record, but never as an entry of
+--   the log
 -- rule: seed 001 ACTX-AR-COMPACT-001, boundary rule 3
 -- applies: run
 WITH
@@ -87,7 +87,7 @@ SELECT
         ' entries of the log') AS found;
 
 -- check: source-left-the-window
--- expects: the next turn shows the summary in the place of what it stands for
+-- expects: the next turn shows the summary instead of the items that it replaces
 -- rule: seed 001 ACTX-AR-COMPACT-001
 -- applies: run
 SELECT
@@ -102,7 +102,7 @@ FROM
 );
 
 -- check: compactions-name-source-and-summary
--- expects: every completed compaction says what it stands for and what stands there now
+-- expects: every completed compaction names its source and the replacement of the source
 -- rule: seed 001 ACTX-AR-COMPACT-001, boundary rule 3
 -- applies: both
 SELECT

@@ -1,5 +1,5 @@
 -- check: evidence-leads-to-sources
--- expects: the evidence id leads to the context items, where their content is, what commits to it, and the source
+-- expects: the evidence id leads to the context items, the location and digest of their content, and the source
 -- rule: seed 001 ACTX-AR-EVID-001
 -- applies: run
 SELECT
@@ -21,8 +21,8 @@ FROM
 );
 
 -- check: parts-are-references
--- expects: an item with an image says where the image is, what it is and how large, and never holds it; one that holds
---   its image, or does not say where it is, is refused
+-- expects: an item with an image has the image's location, type and size, but never the image; an item that holds its
+--   image, or has no location, is refused
 -- rule: seed 003 (content parts), seed 001 ACTX-AR-EVID-001
 -- applies: run
 SELECT
@@ -41,7 +41,7 @@ FROM
 );
 
 -- check: pack-refers
--- expects: the export says which pack, of what scope, by which digest, and cites the evidence by reference
+-- expects: the export names the pack, its scope and its digest, and cites the evidence by reference
 -- rule: seed 001 ACTX-AR-EVID-001
 -- applies: run
 SELECT
@@ -63,7 +63,7 @@ WHERE tenant = {tenant:String}
     AND evidence_id = concat('evidence-', {run:String});
 
 -- check: payload-not-copied
--- expects: content that a producer chose to inline is in its own event and in no other row
+-- expects: content that a producer stored inline is in its event and in no other row
 -- rule: seed 001 ACTX-AR-EVID-001, invariant 9
 -- applies: run
 SELECT
@@ -151,7 +151,7 @@ FROM
 );
 
 -- check: refs-lead-somewhere
--- expects: an item that is a reference says where its content is or comes from
+-- expects: an item that is a reference names the location or the origin of its content
 -- rule: invariant 9
 -- applies: both
 SELECT

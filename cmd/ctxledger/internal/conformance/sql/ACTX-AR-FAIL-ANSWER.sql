@@ -1,6 +1,5 @@
 -- check: only-the-proper-one
--- expects: of all compactions, summaries and items that were sent only those that mark no answer and name their
---   source are there
+-- expects: only compactions, summaries and items that name their source and mark no answer are recorded
 -- rule: seed 001 failure case 3, boundary rule 3
 -- applies: run
 SELECT

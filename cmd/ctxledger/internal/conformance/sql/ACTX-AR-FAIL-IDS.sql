@@ -1,5 +1,5 @@
 -- check: joins-by-every-id
--- expects: the item is found by each of the seventeen correlation ids of its event
+-- expects: each of the seventeen correlation ids of the item's event finds the item
 -- rule: seed 001 failure case 4, invariant 4
 -- applies: run
 SELECT
@@ -33,7 +33,7 @@ WHERE tenant = {tenant:String}
     AND change = 'added';
 
 -- check: context-joins-task
--- expects: from the task the way leads to its turn, to what was selected for it and to the item
+-- expects: the task leads to its turn, to the selection for it and to the item
 -- rule: seed 001 failure case 4
 -- applies: run
 SELECT
@@ -56,7 +56,7 @@ INNER JOIN
     ON i.item_id = c.item_ref AND i.turn_id = c.turn_id;
 
 -- check: nothing-strays
--- expects: no fact of the session stands under another turn
+-- expects: no fact of the session is recorded under another turn
 -- rule: seed 001 failure case 4
 -- applies: run
 SELECT

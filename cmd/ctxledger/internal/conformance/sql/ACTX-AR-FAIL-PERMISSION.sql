@@ -1,5 +1,5 @@
 -- check: gap-was-not-approved
--- expects: the gap went from open to declined, by the policy that its last step names; no step between counts
+-- expects: the gap went from open to declined, by the policy of its last step; no step in between counts
 -- rule: seed 001 failure case 2, boundary rule 2
 -- applies: run
 SELECT
@@ -16,7 +16,7 @@ FROM
 );
 
 -- check: no-grant-from-a-gap
--- expects: no grant came of the gap
+-- expects: no grant results from the gap
 -- rule: seed 001 failure case 2
 -- applies: run
 SELECT

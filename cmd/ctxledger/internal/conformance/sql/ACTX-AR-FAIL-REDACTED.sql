@@ -1,6 +1,6 @@
 -- check: nothing-came-back
--- expects: what was withheld is in no table, however it was sent: as a summary, to a panel of a UI, as a
---   diagnostic, in an assembly
+-- expects: the withheld value is in no table, regardless of how it was sent: in a summary, a panel, a diagnostic or an
+--   assembly
 -- rule: seed 001 failure case 5, invariant 8
 -- applies: run
 WITH
@@ -61,7 +61,7 @@ FROM
 );
 
 -- check: withheld-item-stands
--- expects: the item is as the redaction left it: one version, without content, and nothing of it is injected
+-- expects: the item is unchanged since the redaction: it has one version, no content and no injection
 -- rule: seed 001 failure case 5
 -- applies: run
 SELECT

@@ -1,5 +1,5 @@
 -- check: neighbours-stand
--- expects: the events before and after the refused ones are in the log, and nothing else is
+-- expects: the log holds the events before and after the refused events, and no others
 -- rule: seed 001 failure case 1, invariant 11
 -- applies: run
 SELECT
@@ -14,7 +14,7 @@ FROM
 );
 
 -- check: no-status-from-context
--- expects: nothing that can be asked about the task or the tool call says how it ended
+-- expects: no query about the task or the tool call returns a result of it
 -- rule: seed 001 failure case 1, invariant 3
 -- applies: run
 SELECT

@@ -1,6 +1,6 @@
 -- check: own-words-stay
--- expects: words that only look like a status are kept: the status of a log entry, a tool's name, a title, the
---   outcome of a rung
+-- expects: words that only resemble a status are kept: the status of a log entry, a tool's name, a title, the outcome
+--   of a rung
 -- rule: boundary rule 1
 -- applies: run
 SELECT
@@ -24,8 +24,7 @@ FROM
 );
 
 -- check: nothing-declares-status
--- expects: no event that is recorded has a member that says how a turn, task, run, step or tool call ended, or that
---   something was approved
+-- expects: no recorded event has a member for an approval, or for the result of a turn, task, run, step or tool call
 -- rule: invariant 3
 -- applies: both
 SELECT

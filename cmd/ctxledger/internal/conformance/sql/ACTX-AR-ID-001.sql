@@ -1,5 +1,5 @@
 -- check: envelope-has-the-turn
--- expects: the envelope's row has the runtime, session, thread and turn of the turn that it seals
+-- expects: the envelope's row has the runtime, session, thread and turn of the sealed turn
 -- rule: seed 001 ACTX-AR-ID-001
 -- applies: run
 SELECT
@@ -10,7 +10,7 @@ FROM scope_records
 WHERE tenant = {tenant:String} AND record_kind = 'envelope' AND record_id = concat('context-', {run:String});
 
 -- check: context-id-resolves
--- expects: the context id alone leads to one envelope and to every fact of its context
+-- expects: the context id is enough to find one envelope and every fact of its context
 -- rule: seed 001 ACTX-AR-ID-001
 -- applies: run
 SELECT
@@ -21,7 +21,7 @@ FROM recorded_events
 WHERE tenant = {tenant:String} AND context_id = concat('context-', {run:String});
 
 -- check: envelopes-name-their-turn
--- expects: an envelope of a turn has session, thread and turn, and the id that it is referred to by
+-- expects: an envelope of a turn has session, thread, turn and a context id
 -- rule: seed 001 ACTX-AR-ID-001
 -- applies: both
 SELECT

@@ -1,5 +1,5 @@
 -- check: attempts-are-told-apart
--- expects: each attempt has a selection of its own, under its task, run and attempt
+-- expects: each attempt has a separate selection, under its task, run and attempt
 -- rule: seed 001 ACTX-AR-ID-002
 -- applies: run
 SELECT
@@ -23,7 +23,7 @@ FROM
 );
 
 -- check: earlier-attempt-unchanged
--- expects: the row of the first attempt is byte for byte what it was before the second attempt was recorded
+-- expects: the second attempt does not change any byte of the first attempt's row
 -- rule: seed 001 ACTX-AR-ID-002
 -- applies: run
 -- unchanged: the second attempt comes between
@@ -36,7 +36,7 @@ FROM
 );
 
 -- check: retry-is-no-violation
--- expects: a second attempt that reuses the selection id of the first breaks the conservation of neither
+-- expects: a second attempt with the selection id of the first does not violate the conservation of either
 -- rule: seed 001 ACTX-AR-ID-002, invariant 6
 -- applies: run
 SELECT
@@ -50,8 +50,8 @@ FROM check_conservation
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: windows-are-told-apart
--- expects: where both attempts use one call id and one assembly id, each has the window that it assembled, and a tool
---   call has one of its own
+-- expects: each attempt has its assembled window, also with the same call id and assembly id, and a tool call has a
+--   separate window
 -- rule: seed 001 ACTX-AR-ID-002, ACTX-AR-ASM-001
 -- applies: run
 SELECT
@@ -71,8 +71,8 @@ FROM
 );
 
 -- check: task-leads-to-its-parts
--- expects: from the task the way leads by attempt and step to what a tool call consumed, and to the action that
---   requested more context
+-- expects: the task leads, by attempt and step, to the input of a tool call and to the action that requested more
+--   context
 -- rule: seed 001 (runtime ids), invariant 4
 -- applies: run
 SELECT
@@ -93,7 +93,7 @@ FROM
 );
 
 -- check: tasks-name-their-attempt
--- expects: a selection for a task says which run or attempt it was for
+-- expects: a selection for a task names its run or attempt
 -- rule: seed 001 ACTX-AR-ID-002
 -- applies: both
 SELECT

@@ -1,5 +1,5 @@
 -- check: gap-can-be-asked-for
--- expects: the gap has its owner, what the owner should do, what may be shown to the user, and how it ended
+-- expects: the gap has its owner, the requested action, a summary for the user, and its result
 -- rule: seed 001 ACTX-AR-MISSING-001
 -- applies: run
 SELECT
@@ -21,7 +21,7 @@ FROM gaps
 WHERE tenant = {tenant:String} AND missing_id = concat('gap-', {run:String});
 
 -- check: life-of-the-gap
--- expects: each step is there in its order, with its status
+-- expects: each step is recorded in its order, with its status
 -- rule: seed 001 ACTX-AR-MISSING-001
 -- applies: run
 SELECT
@@ -48,7 +48,7 @@ FROM gaps
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: gap-is-no-permission
--- expects: no step of a gap has a status beyond those of the standard, which are no decisions about permission
+-- expects: each step of a gap has a status of the standard, and none of them decides about a permission
 -- rule: boundary rule 2
 -- applies: both
 SELECT

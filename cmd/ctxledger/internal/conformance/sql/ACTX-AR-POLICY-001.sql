@@ -10,7 +10,7 @@ FROM item_versions
 WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND item_id = concat('config-', {run:String});
 
 -- check: redaction-is-a-fact
--- expects: the redaction is a record of its own: what, how, why, under which policy, by whom
+-- expects: the redaction is a separate record with target, method, reason, policy and actor
 -- rule: seed 001 ACTX-AR-POLICY-001, boundary rule 5
 -- applies: run
 SELECT
@@ -29,7 +29,7 @@ FROM redaction_trail
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: window-shows-it-removed
--- expects: the window of the turn has the item's block, and says that its content was removed
+-- expects: the window of the turn has the item's block, and marks the content as removed
 -- rule: seed 001 ACTX-AR-POLICY-001
 -- applies: run
 SELECT
@@ -41,7 +41,7 @@ FROM turn_window
 WHERE tenant = {tenant:String} AND session_id = {session_id:String} AND injected;
 
 -- check: injection-says-it
--- expects: what became visible carries the state of its redaction, too
+-- expects: the injection has the state of the redaction, too
 -- rule: seed 001 ACTX-AR-POLICY-001
 -- applies: run
 SELECT
@@ -51,7 +51,7 @@ FROM injections
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: secret-nowhere
--- expects: the secret is in no table; only the quarantined message that tried to inject it has it
+-- expects: the secret is in no table, except in the quarantined message that tried to inject it
 -- rule: seed 001 ACTX-AR-POLICY-001, invariant 8
 -- applies: run
 WITH

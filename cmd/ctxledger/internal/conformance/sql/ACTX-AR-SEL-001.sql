@@ -1,5 +1,5 @@
 -- check: decided-one-by-one
--- expects: three of five snippets are selected in their order, and each of the other two is there with its reason
+-- expects: three of five snippets are selected in their order, and each of the other two is recorded with its reason
 -- rule: seed 001 ACTX-AR-SEL-001
 -- applies: run
 SELECT
@@ -17,7 +17,7 @@ FROM
 );
 
 -- check: available-is-candidates
--- expects: the surface says what was available, and all of it was considered
+-- expects: the surface lists the available items, and all of them are candidates
 -- rule: seed 001 ACTX-AR-SEL-001
 -- applies: run
 SELECT
@@ -62,7 +62,7 @@ FROM omissions
 WHERE tenant = {tenant:String} AND session_id = {session_id:String};
 
 -- check: candidates-conserved
--- expects: candidates are the selected and the omitted, nothing is both, and each omission has a reason
+-- expects: each candidate is either selected or omitted, and each omission has a reason
 -- rule: invariant 6, boundary rule 4
 -- applies: both
 SELECT

@@ -1,9 +1,9 @@
--- The checks of every case. Tables are read without FINAL: a row that came twice
--- must be the same row both times.
+-- The checks of every case. Tables are read without FINAL: a row that was written
+-- twice must be the same both times.
 
 -- check: recorded
--- expects: every event that was not refused is there once, as it was sent: type, time, order, the bytes of its data
---   and all its ids
+-- expects: every event that was not refused is recorded once, unchanged: type, time, order, the bytes of its data and
+--   all ids
 -- rule: invariants 2, 4 and 12
 -- applies: run
 WITH
@@ -33,7 +33,7 @@ SELECT
 FROM got;
 
 -- check: typed-rows
--- expects: every event whose type has a table of its own has its row there, with every id that the event has
+-- expects: every event of a type with a separate table has its row there, with every id of the event
 -- rule: invariant 4
 -- applies: both
 WITH
@@ -149,8 +149,8 @@ SELECT
 FROM judged;
 
 -- check: refused-kept
--- expects: every event that breaks the contract is in quarantine under its code, with its subject, its headers and
---   its exact bytes
+-- expects: every event that breaks the contract is in quarantine under its code, with its subject, headers and exact
+--   bytes
 -- rule: invariants 3 and 11
 -- applies: run
 WITH
@@ -193,7 +193,7 @@ FROM (SELECT * FROM wanted ORDER BY stream_seq) AS w
 LEFT JOIN kept AS k USING (stream_seq);
 
 -- check: refused-nowhere-else
--- expects: nothing of an event that was refused is in any other table: it is never half applied
+-- expects: no part of a refused event is in any other table
 -- rule: invariants 3 and 11
 -- applies: run
 WITH
