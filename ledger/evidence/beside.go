@@ -17,10 +17,10 @@ import (
 // mostRounds bounds the queries of lookBeside. Each query can find facts that name further facts.
 const mostRounds = 16
 
-// lookBeside finds the facts outside of a part of a session that describe ids named in it. An
-// example is the system prompt in a turn's window. The documents are built once without files to
-// find the undescribed ids. lookBeside then searches the rest of the session for them, and repeats
-// this for the facts that it found. The result holds sequences by log.
+// lookBeside finds facts outside of the scope that describe ids named in the scope. An example is
+// the system prompt in a turn's window. The documents are built once without files to find the
+// undescribed ids. lookBeside then searches the rest of the session for these ids. The found facts
+// can name further ids, so the search is repeated. The result holds sequences by log.
 func (x *export) lookBeside(logs []read.ScopeLog) (map[uuid.UUID][]uint64, error) {
 	if x.header.Scope.Kind == pack.ScopeSession {
 		return nil, nil // a session contains all of its facts

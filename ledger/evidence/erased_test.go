@@ -167,9 +167,9 @@ func TestAllErased(t *testing.T) {
 	}
 }
 
-// TestSealsBeyondTheScope: a seal can name facts outside of the requested scope. Such a seal is no
-// fault, and stays open. A seal with a lost fact is a fault. Of the outside facts, the pack has
-// only those that describe an item named in the turn.
+// TestSealsBeyondTheScope: a seal can name facts outside of the requested scope. This seal is no
+// fault, and the answer is open. A seal with a lost fact is a fault. Of the outside facts, the pack
+// has only descriptions of items named in the turn.
 func TestSealsBeyondTheScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

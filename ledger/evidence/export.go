@@ -27,13 +27,13 @@ var (
 	// ErrNothing means that the ledger has no event in the scope.
 	ErrNothing = errors.New("the ledger has no event in this scope")
 	// ErrNotCovered means that no signed head of the log covers the events yet. Wait until the
-	// projector has signed one, or sign one.
+	// projector has signed a newer head, or sign a head.
 	ErrNotCovered = errors.New("no signed head of the log covers the events")
-	// ErrNotLogged means that an event has no leaf in the log, because it was recorded before the
-	// log existed. A rebuild adds the leaf.
+	// ErrNotLogged means that an event has no leaf in the log, because the event is older than the
+	// log. A rebuild adds the leaf.
 	ErrNotLogged = errors.New("an event is not in the transparency log")
-	// ErrAltered means that a row of the table events does not match its leaf in the log. The row
-	// was changed, or the log is another one.
+	// ErrAltered means that a row of the table events does not match its leaf in the log. Either
+	// the row was changed, or the log belongs to another ledger.
 	ErrAltered = errors.New("an event does not match its leaf in the log")
 )
 
@@ -46,7 +46,7 @@ type Config struct {
 	Signer note.Signer    // signs the attestation
 	Known  note.Verifiers // verify the heads of the logs
 	// Keys are the tenant's keys for recognising withheld values. Values of other keys are not
-	// searched for; [Result.Unchecked] counts their fingerprints.
+	// searched for. [Result.Unchecked] counts the fingerprints of other keys.
 	Keys []schema.Key
 	// Progress is called every 1000 records with the number of written records and of all records.
 	Progress func(done, all uint64)
@@ -61,8 +61,8 @@ type Result struct {
 }
 
 // Export writes a pack. After an error there is no pack. Errors: [ErrNothing], [ErrNotCovered],
-// [ErrNotLogged], [ErrAltered], [*LeakError], those of [proof.Open], and those of the server and of
-// the file system.
+// [ErrNotLogged], [ErrAltered], [*LeakError], and the errors of [proof.Open], the server and the
+// file system.
 func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	x := &export{ctx: ctx, ledger: l, config: c}
 	s := c.Header.Scope
@@ -250,8 +250,8 @@ func (x *export) writeLog(w *pack.Writer, i int, records io.Writer) error {
 	return errors.Join(hashes.Close(), w.Put(pack.CheckpointFile(i+1), x.result.Heads[i]))
 }
 
-// writeRecords writes the events of the scope. Between the events it writes the remaining records
-// of erased events and the facts that name them, in log order.
+// writeRecords writes the events of the scope. Between the events, writeRecords writes the
+// remaining records of erased events, and their erasure facts, in log order.
 func (x *export) writeRecords(i int, records, leaves io.Writer) error {
 	at := &x.logs[i]
 	w := recordWriter{export: x, log: i, records: records, leaves: leaves}

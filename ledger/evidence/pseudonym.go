@@ -37,8 +37,8 @@ func (p *pseudonyms) of(id string) string {
 	return "id-" + pseudonymText.EncodeToString(mac.Sum(nil)[:15])
 }
 
-// event returns a copy of an event with pseudonyms for all ids and without free text. Only
-// documents are made from such a copy; nobody recorded it as an event.
+// event returns a copy of an event with pseudonyms for all ids and without free text. The copy is
+// not a recorded event. Only documents are made from the copy.
 func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
 	var data any
 	if err := json.Unmarshal(e.Data, &data); err != nil {

@@ -125,8 +125,8 @@ func newShape(t *testing.T) map[string]string {
 	return shape(t, conn)
 }
 
-// TestEveryReleasedStateComesUp migrates each state in testdata. It compares the result, and the
-// recorded numbers, with a new database.
+// TestEveryReleasedStateComesUp migrates each state in testdata. The test compares the result, and
+// the recorded numbers, with a new database.
 func TestEveryReleasedStateComesUp(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)
@@ -224,8 +224,8 @@ func (c *cutting) Exec(ctx context.Context, sql string, args ...any) error {
 }
 
 // TestUpGoesOnWhereItWasCut interrupts migrations from an empty database and from released states.
-// It interrupts each change, and the statements that every run selects again. CTXLEDGER_FAULTS=long
-// interrupts before each statement.
+// The interruptions come in each change, and before statements that every run selects again.
+// CTXLEDGER_FAULTS=long interrupts before each statement.
 func TestUpGoesOnWhereItWasCut(t *testing.T) {
 	t.Parallel()
 	want := newShape(t)

@@ -26,8 +26,8 @@
 // There is one log per stream incarnation. The index of a leaf is the number of events that were
 // accepted before its event. Refused events and duplicates have no leaf. A [Tree] is the state for
 // appending to a log, at most 63 hashes. The stored hashes are the leaves and the roots of full
-// tiles; all other hashes are computed from these. golang.org/x/mod/sumdb/tlog makes and checks
-// proofs over [Tiles].
+// tiles. All other hashes are computed from these hashes. golang.org/x/mod/sumdb/tlog makes and
+// checks proofs over [Tiles].
 //
 // # Keys
 //

@@ -56,7 +56,7 @@ func CheckMany(size int64, root tlog.Hash, nextLeaf func() (int64, tlog.Hash, er
 
 // A visitor receives the parts of a tree from left to right. Children come before their node.
 type visitor interface {
-	leaf() error                // a given leaf, the one that next returned last
+	leaf() error                // the leaf that next returned last
 	subtree(lo, hi int64) error // leaves lo to hi-1, none of them given
 	join() error                // the last two parts are the children of one node
 }

@@ -45,9 +45,9 @@ func TestMigrateKeepsTheFactsOfEveryState(t *testing.T) {
 // withFacts is the first state with tables of facts.
 const withFacts = 3
 
-// ledgerOfState returns a migrated ledger with facts written in an earlier state. The facts are
-// those of the ledger at newest, as far as the state has columns for them. If state is nil, the
-// facts are written to the newest tables.
+// ledgerOfState returns a migrated ledger with facts written in an earlier state. The facts come
+// from the ledger at newest, as far as the state has columns for them. If state is nil, the facts
+// are written to the newest tables.
 func ledgerOfState(t *testing.T, dsn string, state *migratetest.State, newest string) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), dsn)
@@ -109,8 +109,8 @@ func copyFacts(t *testing.T, from, to string, state migratetest.State) {
 	}
 }
 
-// contents returns the number of rows and a hash of them for two kinds of views: the views with all
-// columns of a table, and the views that would show missing facts.
+// contents returns the number and a hash of the rows of views. These are the views with all columns
+// of a table, and the views that would show missing facts.
 func contents(t *testing.T, l *ledger.Ledger) map[string]string {
 	t.Helper()
 	views := []string{"session_summary", "run_tree", "compaction_lineage", "gaps", "check_lost_runtime_ids"}

@@ -15,8 +15,9 @@ import (
 )
 
 // callsOnly adds a stub that is known only by its tool call, and the following window with this
-// stub. It adds a compaction that is known only by its range of the log. Items of other sessions
-// and the content behind the reply are erased. Another tenant has a session with the same id.
+// stub. callsOnly also adds a compaction that is known only by its range of the log. Items of other
+// sessions and the content behind the reply are erased. Another tenant has a session with the same
+// id.
 func (c *corpus) callsOnly() {
 	c.in("s5", "s5", "z1", "run-root")
 	c.entry("ask", "function_call", "Read", "tool-z", 0, 5)
@@ -138,8 +139,8 @@ func TestWayIsThatOfTheQuery(t *testing.T) {
 	}
 }
 
-// TestQueryAnswersAsItsStatement covers the named queries that package turn answers. It compares
-// columns and values with those of the SQL statements.
+// TestQueryAnswersAsItsStatement covers the named queries that package turn answers. The test
+// compares columns and values with the results of the SQL statements.
 func TestQueryAnswersAsItsStatement(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)

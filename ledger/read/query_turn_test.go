@@ -48,9 +48,9 @@ func TestWindowIsThatOfTheView(t *testing.T) {
 	}
 }
 
-// manyWindows adds cases that the other corpora lack: a stub that was read again, an assembly in
-// two parts, one made twice, and one for two targets. It also adds a second thread, blocks without
-// items, and a tail that a compaction kept.
+// manyWindows adds further cases: a stub that was read again, and assemblies in two parts, made
+// twice and for two targets. manyWindows also adds a second thread, blocks without items, and a
+// tail that a compaction kept.
 func (c *corpus) manyWindows() {
 	c.in("s3", "s3", "v1", "run-root")
 	block := func(name, item, digest string, tokens int64) schema.Block {

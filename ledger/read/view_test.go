@@ -192,7 +192,7 @@ func TestCheckConservationNamesTheItems(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(t)
 	c.in("sx", "sx", "tx", "run-root")
-	// Each part is correct alone. Only together do they violate the rule.
+	// Each part is correct. The two parts together violate the rule.
 	first, second := selection("selection-x", "c"), selection("selection-x", "c")
 	first.Parts, first.Part, second.Parts, second.Part = num(2), num(1), num(2), num(2)
 	first.Omitted, second.Selected = first.Omitted[:1], nil

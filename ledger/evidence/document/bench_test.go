@@ -35,8 +35,8 @@ func turnOf(n int) []schema.Fact {
 	}
 }
 
-// BenchmarkDerive derives the documents of one call of eight facts per iteration. It reports the
-// bytes written, and the bytes in memory at the end.
+// BenchmarkDerive derives the documents of one call of eight facts per iteration. BenchmarkDerive
+// reports the bytes written, and the bytes in memory at the end.
 func BenchmarkDerive(b *testing.B) {
 	var written int64
 	builder, err := document.New(header(), func(document.Part) io.Writer { return counting{&written} })

@@ -210,7 +210,7 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 }
 
 // beside reports whether a record is outside of the requested scope. The pack contains this record
-// only because the record describes something. Erasure facts do not count as such records.
+// only because the record describes something. Erasure facts do not count.
 func (b *Builder) beside(r *pack.Record) bool {
 	if b.rules() < 2 || r.Event == nil || r.Event.EventType() == schema.TypeErasureApplied {
 		return false
@@ -277,7 +277,7 @@ type Summary struct {
 	First    time.Time // of the events, by their own time; zero without events
 	Last     time.Time
 	status   string
-	// The manifest contains these, too.
+	// completeness and scope are also in the manifest.
 	completeness, scope []byte
 }
 

@@ -15,8 +15,8 @@ import (
 type Difference struct {
 	File string
 	Line int // from 1
-	// Log and LogIndex name the current record at the difference. They are meaningless if Outside
-	// is true.
+	// Log and LogIndex name the current record at the difference. Log and LogIndex are meaningless
+	// if Outside is true.
 	Log      int
 	LogIndex int64
 	Outside  bool // the bytes belong to no record, but are in front of the first or behind the last

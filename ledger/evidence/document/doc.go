@@ -1,8 +1,8 @@
 // Package document derives the documents of an evidence pack from its records.
 //
 // A pack is a function of its records. Every byte of every file from this package follows from the
-// records in log order and from the header. The exporter writes the files. The verifier derives
-// them again and compares, see [Comparer]. Each changed byte therefore has a file, a line and a
+// records in log order and from the header. The exporter writes the files. The verifier derives the
+// files again and compares, see [Comparer]. Each changed byte therefore has a file, a line and a
 // record. The package is pure and streams. Memory holds some bytes for each id in the records. The
 // number of windows and of open gaps in memory is bounded.
 //
@@ -22,7 +22,7 @@
 //
 // # No payloads
 //
-// Documents cite content instead of repeating it (ACTX-AR-EVID-001). They name the record in
+// Documents cite content instead of repeating it (ACTX-AR-EVID-001). A document names the record in
 // events.ndjson with the content. Events in context/events.json have no data. Titles, notes and
 // reasons are kept.
 //

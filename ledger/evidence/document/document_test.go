@@ -233,8 +233,8 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// TestErasedItemsAreExpired: an item that facts name and only erased ones described is
-// expired; one of another session, or one that a fact still describes, is not.
+// TestErasedItemsAreExpired: a named item is expired if only erased facts described it. Items of
+// another session, and items that a fact still describes, are not expired.
 func TestErasedItemsAreExpired(t *testing.T) {
 	t.Parallel()
 	var taken []schema.ErasedRecord

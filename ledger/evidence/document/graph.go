@@ -163,7 +163,7 @@ func (b *Builder) run(e *schema.Event) string {
 	return id
 }
 
-// addTelemetry adds the trace of an event, unless it is already known.
+// addTelemetry adds the trace of an event, unless the trace is already known.
 func (b *Builder) addTelemetry(e *schema.Event) {
 	trace, span, ok := traceIDs(e.TraceParent)
 	if !ok {

@@ -33,8 +33,8 @@ var schemas = map[string]string{
 	pack.ContextFile("events"):          contextSchemas + "event.schema.json",
 }
 
-// Schema returns the id of the public schema of a file, or "". elements means that each element of
-// the file conforms to it.
+// Schema returns the id of the public schema of a file, or "". elements is true if the schema is
+// that of each element of the file.
 func Schema(file string) (id string, elements bool) { return schemas[file], pack.IsContextFile(file) }
 
 // Manifest returns the manifest. The manifest lists neither the manifest itself nor the

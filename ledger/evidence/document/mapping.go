@@ -41,7 +41,7 @@ func omissionReason(ours schema.OmissionReason) string {
 }
 
 // redactionKinds maps redaction states to kinds of redaction. The list of kinds is closed. "none"
-// is no redaction, and "" is an unstated one.
+// means no redaction, "" means an unstated redaction.
 var redactionKinds = map[schema.RedactionState]string{
 	schema.RedactionMasked:        "mask",
 	schema.RedactionRemoved:       "remove",
@@ -174,7 +174,7 @@ var things = map[kind]struct{ node, word, file string }{
 	producerKind:   {"agent", "producer", ""},
 }
 
-// evidenceID maps an id to one of Agent Evidence: the kind, a colon and the id in the reversible
+// evidenceID maps an id to an Agent Evidence id: the kind, a colon and the id in the reversible
 // form of [schema.EvidenceID]. An id that would become too long becomes "x-sha256:" with the hash
 // of kind and id in hexadecimal. No other id has that form. The node and the source then have the
 // original id in the member "id", as for escaped ids.
@@ -187,8 +187,8 @@ func evidenceID(k kind, id string) string {
 	return "x-sha256:" + hex.EncodeToString(sum[:])
 }
 
-// plainID maps an id without kind, such as that of a session in a scope. An id that would become
-// too long becomes its hash, as in evidenceID.
+// plainID maps an id without kind, such as the session id of a scope. An id that would become too
+// long becomes its hash, as in evidenceID.
 func plainID(id string) string {
 	if mapped, err := schema.EvidenceID(id); err == nil {
 		return mapped

@@ -39,9 +39,8 @@ func scopeID(s pack.Scope) string {
 	return ""
 }
 
-// Part names one of the streams of a file. The content of a file is that of its parts, one after
-// the other. Each part except the first begins with a line that occurs nowhere else in the file,
-// see [Boundary].
+// Part names one of the streams of a file. A file consists of its parts, one after the other. Each
+// part except the first begins with a line that occurs nowhere else in the file, see [Boundary].
 type Part struct {
 	File  string // path in the pack, with slashes
 	Index int

@@ -259,8 +259,8 @@ func (w *window) draw(out *strings.Builder) {
 	out.WriteString("```\n\n")
 }
 
-// bar draws each layer in proportion; one with any tokens has a cell, as long as
-// there are cells.
+// bar draws the layers in proportion to their tokens. A small layer gets at least one cell, if a cell
+// is left.
 func bar(layers []layerSum, size uint64) string {
 	var b strings.Builder
 	free := barWidth
@@ -275,8 +275,8 @@ func bar(layers []layerSum, size uint64) string {
 	return "  │" + b.String() + strings.Repeat(" ", free) + "│"
 }
 
-// line makes someone else's text one line of at most n runes that ends no block of
-// text.
+// line turns untrusted text into one line of at most n runes. Backticks are replaced, because they could end
+// a code block.
 func line(text string, n int) string {
 	return clip(strings.Map(func(r rune) rune {
 		switch {

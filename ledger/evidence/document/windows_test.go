@@ -7,7 +7,7 @@ import (
 )
 
 // TestWindowsOfTwoAttempts: attempts that reuse a turn, a call and an assembly have separate
-// windows. Each window has the limits of its own budget.
+// windows. The limits of a window come from the budget of its attempt.
 func TestWindowsOfTwoAttempts(t *testing.T) {
 	t.Parallel()
 	var w windows

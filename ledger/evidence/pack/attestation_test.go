@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// newKey makes a key of the same kind as those of logs.
+// newKey makes an Ed25519 key, like the keys of logs.
 func newKey(t testing.TB, name string) (note.Signer, note.Verifier) {
 	t.Helper()
 	private, public, err := note.GenerateKey(rand.Reader, name)

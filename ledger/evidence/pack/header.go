@@ -37,8 +37,8 @@ type Header struct {
 	// [Record], and its documents have pseudonyms.
 	RedactIDs bool     `json:"redact_ids,omitempty"`
 	Logs      []string `json:"logs"` // origins of the logs, in the order of proofs/1, proofs/2, …
-	// Elsewhere are sequences that seals in the pack name, of facts in the session but outside of
-	// the scope. The exporter states them; nothing in the pack proves them.
+	// Elsewhere are sequences that seals in the pack name. Their facts are in the session but
+	// outside of the scope. The exporter states Elsewhere without proof.
 	Elsewhere []schema.SequenceRanges `json:"elsewhere,omitempty"`
 }
 

@@ -73,8 +73,8 @@ type Reader struct {
 }
 
 // Open opens the pack at path, a folder or a zip. Forbidden parts, such as links or names that lead
-// out of the pack, are left out; [Reader.Faults] lists them. The error is a [*Fault] when path is
-// not a pack, and otherwise an error of the file system.
+// out of the pack, are left out. [Reader.Faults] lists the forbidden parts. The error is a [*Fault]
+// when path is not a pack, and otherwise an error of the file system.
 func Open(path string, limits Limits) (*Reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {

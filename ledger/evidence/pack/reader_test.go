@@ -337,7 +337,7 @@ func TestNoPack(t *testing.T) {
 }
 
 // TestPackIsAFileSystem checks FS with fstest. FS has no folders, so the check opens each file
-// alone.
+// separately.
 func TestPackIsAFileSystem(t *testing.T) {
 	t.Parallel()
 	r, err := Open(makePack(t, true), DefaultLimits())

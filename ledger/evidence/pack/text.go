@@ -63,7 +63,7 @@ func unquote(quoted []byte) ([]byte, error) {
 		}
 		c := unescapes[rest[at+1]]
 		if c == 0 {
-			break // an escape of a code point, or an invalid one
+			break // an escape of a code point, or an invalid escape
 		}
 		text = append(append(text, rest[:at]...), c)
 		rest = rest[at+2:]

@@ -51,7 +51,7 @@ func NewWriter(target string, asZip bool, h Header) (*Writer, error) {
 }
 
 // Create starts a file of the pack. Several files can be open at a time. Each must be closed before
-// [Writer.Finish]. The path is a constant or a function result of this package.
+// [Writer.Finish]. The path comes from a constant or a function of this package.
 func (w *Writer) Create(path string) (io.WriteCloser, error) {
 	if w.open[path] || slices.ContainsFunc(w.files, func(f File) bool { return f.Path == path }) {
 		return nil, fmt.Errorf("create %s: the pack already has this file", path)

@@ -11,12 +11,13 @@ import (
 )
 
 // A zip describes each entry twice: in front of the entry, and in the directory at the end. Tools
-// read one or the other, and skip undescribed bytes. checkLayout makes sure that all tools read the
-// same files. The required layout, from the first byte of the file to the last, is:
+// read only one of the two descriptions, and skip undescribed bytes. checkLayout makes sure that
+// all tools read the same files. The required layout, from the first byte of the file to the last,
+// is:
 //
 //	entry …  directory  [zip64 end  zip64 locator]  end
 //
-// Each entry begins at the end of the entry before it. Both descriptions are equal. There are no
+// Each entry begins at the end of the previous entry. Both descriptions are equal. There are no
 // comments. Only times, permissions and extra fields remain unsigned. No extra field may name
 // another file.
 

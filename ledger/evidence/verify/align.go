@@ -10,8 +10,8 @@ type leaf struct {
 	err    error // parse error
 }
 
-// A match is a record's line with its leaf. One of them is nil when it has no counterpart. The two
-// can differ after a change.
+// A match is a record's line with its leaf. A line without leaf and a leaf without line are also
+// matches. The two can differ after a change.
 type match struct {
 	line  *line
 	leaf  *leaf
@@ -94,8 +94,8 @@ func (a *aligner) look() {
 	a.take(i, j, false)
 }
 
-// meet returns the nearest line and leaf that belong together. Without such a pair, it returns the
-// numbers of all lines and leaves.
+// meet returns the nearest line and leaf that belong together. Without such a pair, meet returns
+// the numbers of all lines and leaves.
 func (a *aligner) meet() (i, j int, found bool) {
 	for sum := range len(a.lines) + len(a.leaves) {
 		for i := max(0, sum-len(a.leaves)+1); i <= min(sum, len(a.lines)-1); i++ {

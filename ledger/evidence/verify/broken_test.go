@@ -13,8 +13,9 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// TestBrokenZip changes a packed byte of each file in turn. The bytes after the change unpack to
-// arbitrary text. Each question names one fault of the file: the first wrong or unreadable line.
+// TestBrokenZip changes a packed byte of each file, one file at a time. The bytes after the change
+// unpack to arbitrary text. Each question names one fault of the file: the first wrong or
+// unreadable line.
 func TestBrokenZip(t *testing.T) {
 	t.Parallel()
 	r := sealed(t, filepath.Join(t.TempDir(), "pack.zip"), true, 120, 3)

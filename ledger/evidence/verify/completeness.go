@@ -108,7 +108,7 @@ func (c *completeness) finish(v *verifier) {
 	case len(asked.sequences) == 0:
 		c.found.settle(Completeness, Open, "the producer of the pack's %s does not number its facts; %s", v.header.Scope.Kind, within)
 	case complete < provable:
-		c.found.settle(Completeness, Open, "some facts of sealed scopes are known to be outside of the pack; %s", within)
+		c.found.settle(Completeness, Open, "some facts of sealed scopes are known to be missing from the pack; %s", within)
 	default:
 		c.found.settle(Completeness, Passed, "%s", within)
 	}
@@ -159,7 +159,7 @@ func (c *completeness) check(s *seal, contentless int64) (whole bool, expired in
 		}
 		if len(elsewhere) > 0 {
 			whole = false
-			c.found.note(Completeness, "%s: it names facts of %s within the sequences %s; the exporter states that they are outside of the requested scope", s, quote(source.Source), spans(elsewhere))
+			c.found.note(Completeness, "%s: the seal names facts of %s within the sequences %s; the exporter lists these facts as outside of the requested scope", s, quote(source.Source), spans(elsewhere))
 		}
 		if len(lacking) == 0 {
 			continue

@@ -83,8 +83,8 @@ func (d *derivation) finish(damaged int64) error {
 	return nil
 }
 
-// compareManifest compares the manifest without the listed sizes and digests. The files question
-// checks those.
+// compareManifest compares the manifest without the listed sizes and digests. The question files
+// covers sizes and digests.
 func (v *verifier) compareManifest(summary document.Summary) {
 	text, err := v.pack.ReadFile(pack.ManifestFile)
 	if err != nil {

@@ -24,9 +24,9 @@
 // # Scopes beyond the pack's
 //
 // A turn or a run can contain the seal of a larger scope, such as the session. A seal can also name
-// facts of other turns. Seals of the session are not judged. For the others, the exporter lists the
-// facts outside of the pack, without proof, and the scope gets the answer open. Facts that are
-// neither in the pack nor in this list are faults.
+// facts of other turns. Seals of the session are not judged. For a seal that names facts of other
+// turns, the exporter lists these facts without proof. The sealed scope then gets the answer open.
+// Facts that are neither in the pack nor in this list are faults.
 //
 // # Cost
 //

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// lacking makes a sealed turn of 9 facts. The producer or the log has lost some of the facts. It
-// returns the verdict about completeness.
+// lacking makes a sealed turn of 9 facts. The producer or the log has lost some of the facts. The
+// result is the verdict about completeness.
 func lacking(t *testing.T, without func(sequence int64) bool, more ...schema.Fact) *Verdict {
 	t.Helper()
 	r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, pack.Scope{Kind: pack.ScopeTurn, Tenant: "acme", Session: "s-1", Turn: "turn-1"}, 1)

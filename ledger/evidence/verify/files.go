@@ -59,7 +59,7 @@ func (v *verifier) checkFiles() error {
 }
 
 // contradicted reports that a file and entry i of the manifest differ. The fault goes to the
-// manifest if it is not the signed one, and to the file otherwise.
+// manifest if the manifest is not the signed one, and to the file otherwise.
 func (v *verifier) contradicted(i int, path, reason string) {
 	if !v.trusted && v.signers != nil {
 		v.manifestFault(i, path, reason)

@@ -149,7 +149,7 @@ func readLine(text []byte, number int64) line {
 	return l
 }
 
-// next returns the next line, which the caller owns. At the end it returns false. Then err is the
+// next returns the next line, which the caller owns. At the end, next returns false, and err is the
 // error that ended reading.
 func (s *lineSource) next() (line, bool) {
 	for s.now == nil || s.at == len(s.now.lines) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ranges is a set of sequences. After [ranges.sort] it consists of closed ranges in rising order.
-// The set is small if sequences come nearly in order.
+// ranges is a set of sequences. After [ranges.sort], the set consists of closed ranges in rising
+// order. The set is small if sequences come nearly in order.
 type ranges struct {
 	list   [][2]int64
 	sorted bool
@@ -15,7 +15,7 @@ type ranges struct {
 // add adds one sequence.
 func (r *ranges) add(n int64) { r.addRange(n, n) }
 
-// addRange adds first to last. A range that ends before it begins is empty.
+// addRange adds first to last. A range with last before first is empty.
 func (r *ranges) addRange(first, last int64) {
 	if last < first {
 		return

@@ -139,8 +139,8 @@ func (r *records) prove(log int) {
 	}
 }
 
-// take reads until it finds a record with a place in a log, and reports whether there was one.
-// Records without a leaf count as records of log.
+// take reads up to the next record with a place in a log, and reports whether there is one. Records
+// without a leaf count as records of log.
 func (r *records) take(log int) bool {
 	for r.ahead == nil {
 		m, ok := r.aligned.next()

@@ -27,7 +27,7 @@ func newReferences(v *verifier) *references {
 	return &references{v: v, torn: torn}
 }
 
-// definitions and uses list the members that define an id or refer to one, by list.
+// definitions lists the members that define an id. uses lists the members that refer to an id.
 var (
 	definitions = map[string]string{pack.ProvenanceFile + " nodes": "node_id", pack.SourceMapFile + " sources": "source_id"}
 	uses        = map[string][]string{
@@ -160,8 +160,8 @@ func (r *references) settle() {
 	r.v.found.settle(References, Passed, "references with an existing target: %d", r.checked)
 }
 
-// noteLacking lists the things that records name and no record describes. A reference to one of
-// these leads to a place without content.
+// noteLacking lists the things that records name and no record describes. A reference to an
+// undescribed thing leads to a place without content.
 func (v *verifier) noteLacking() {
 	if len(v.facts.lacking) == 0 {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// BenchmarkVerify verifies a pack of CTXLEDGER_RECORDS records, 10000 by default. It reports the
-// CPU time per record and the peak memory of the process.
+// BenchmarkVerify verifies a pack of CTXLEDGER_RECORDS records, 10000 by default. BenchmarkVerify
+// reports the CPU time per record and the peak memory of the process.
 func BenchmarkVerify(b *testing.B) {
 	n := number(b, recordsVariable, 10000)
 	r := called(b, filepath.Join(b.TempDir(), "pack"), n)

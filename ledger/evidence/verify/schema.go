@@ -13,9 +13,9 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// The schemas of Agent Context are the published ones; their licence is in the same folder. Agent
-// Evidence has no published licence. Its schema file is written here and covers only the parts that
-// packs use.
+// The schemas of Agent Context are the published schemas. Their licence is in the same folder.
+// Agent Evidence has no published licence. Its schema file is written here and covers only the
+// parts that packs use.
 //
 //go:embed schemas/agentcontext/*.json schemas/agentevidence.json
 var schemaFiles embed.FS

@@ -25,7 +25,7 @@ func newFindings(most int) *findings {
 	return f
 }
 
-// fault adds a fault, unless it is already present.
+// fault adds a fault, unless the same fault is already present.
 func (f *findings) fault(q Question, at Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *findings) breaks(file string) {
 }
 
 // place adds the first line faults of broken files. The format fault moves to the line of the first
-// of these.
+// of these line faults.
 func (f *findings) place() {
 	for _, file := range slices.Sorted(maps.Keys(f.broken)) {
 		first := f.broken[file]
@@ -87,7 +87,7 @@ func (f *findings) faultf(q Question, file string, line int64, format string, ar
 	f.fault(q, Fault{File: file, Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// settle sets the answer to a question, unless it has a fault.
+// settle sets the answer to a question, unless the question has a fault.
 func (f *findings) settle(q Question, s Status, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Keys are the trusted public keys, including those before a rotation. Required.
 	Keys []note.Verifier
-	// TenantKeys recognise redacted values by fingerprint. Without them, fingerprints are not
+	// TenantKeys recognise redacted values by fingerprint. Without TenantKeys, fingerprints are not
 	// checked.
 	TenantKeys []schema.Key
 	// MaxFaults bounds the listed faults of a question. All faults are counted. Defaults to 20.
@@ -82,7 +82,7 @@ type verifier struct {
 // totals count records.
 type totals struct{ records, expired, withheld int64 }
 
-// nothing gives all questions except the format the answer that they were not checked.
+// nothing answers all questions except the format with not_checked.
 func (v *verifier) nothing() {
 	for _, q := range Questions()[1:] {
 		v.found.settle(q, NotChecked, "the pack cannot be read")

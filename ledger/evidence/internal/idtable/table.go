@@ -1,5 +1,5 @@
 // Package idtable maps millions of ids to small numbers, without pointers for the garbage
-// collector. Export and verification keep all ids of a pack in such tables.
+// collector. Export and verification keep all ids of a pack in tables of this kind.
 package idtable
 
 import "hash/maphash"
@@ -15,8 +15,9 @@ func HashBytes(id []byte) uint64 { return maphash.Bytes(seed, id) }
 
 // Table holds a number for each id. The zero value is empty. Concurrent reads are safe.
 type Table struct {
-	// A slot holds 62 bits of a hash and the number. Its index is the one from the hash, or the
-	// next free one. 0 is a free slot. At least a third of the slots are free.
+	// A slot holds 62 bits of a hash and the number. The index of a slot comes from the hash. If
+	// this slot is taken, the next free slot is used. 0 is a free slot. At least a third of the
+	// slots are free.
 	slots []uint64
 	count int
 }
@@ -24,7 +25,7 @@ type Table struct {
 // number is the mask of the number in a slot.
 const number = 3
 
-// slot returns the slot of a hash, or the free slot for it.
+// slot returns the slot of a hash, or a free slot for the hash.
 func (t *Table) slot(hash uint64) *uint64 {
 	for at := hash >> 2; ; at++ {
 		s := &t.slots[at&uint64(len(t.slots)-1)]
