@@ -1,15 +1,18 @@
 // Package producer is the SDK with which an agent runtime records its context windows.
 //
-//	client, err := producer.Connect(ctx, producer.DefaultConfig(nc))
-//	run, err := client.Open(ctx, producer.Run{Session: "s_42", Agent: "coder", Grants: grant.Set{"app/repo"}})
+//	client := must(producer.Connect(ctx, producer.DefaultConfig(nc)))
+//	run := must(client.Open(ctx, producer.Run{Session: "s_42", Agent: "coder"}))
 //	turn := run.Turn("turn_7", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}})
-//	item, err := turn.Add(ctx, producer.Content{ID: "m1", Layer: "user", Role: "user", Kind: window.KindMessage, Text: "hi"})
+//	item := must(turn.Add(ctx, producer.Content{ID: "m1", Layer: "user", Role: "user", Kind: window.KindMessage, Text: "hi"}))
 //	call := turn.Call("call_1")
-//	plan, err := call.Fit(ctx, []window.Item{item}, window.DefaultPolicy(), nil) // surface, selection, pressure, budget
-//	asm, err := call.Assemble(ctx, plan)                                         // ordered blocks for the model
-//	err = call.Inject(ctx, asm, schema.InjectMessageHistory)                     // became visible
-//	err = call.Usage(ctx, plan, billed)                                          // the window by layer, and what it cost
-//	_, err = turn.Seal(ctx)                                                      // stored; the receipt says where
+//	plan := must(call.Fit(ctx, []window.Item{item}, window.DefaultPolicy(), nil)) // surface, selection, pressure, budget
+//	blocks := must(call.Assemble(ctx, plan))                                      // in order, for the model
+//	check(call.Inject(ctx, blocks, schema.InjectMessageHistory))                  // the model sees them
+//	check(call.Usage(ctx, plan, schema.ProviderUsage{UncachedInput: new(int64(1)), Output: new(int64(9))}))
+//	must(turn.Seal(ctx)) // the stream has all facts of the turn
+//
+// The functions must and check end the program at an error; README.md has all of it. A
+// fact that a method refuses with an error is not recorded.
 //
 // # From a call to the stream
 //

@@ -201,7 +201,7 @@ func TestTheCoreIsLight(t *testing.T) {
 
 func TestTopLevelIsTheHouse(t *testing.T) {
 	t.Parallel()
-	want := []string{"LICENSE", "README.md", "cmd", "deploy", "go.mod", "go.sum", "ledger", "producer", "projector", "queries", "schema"}
+	want := []string{"BENCHMARKS.md", "LICENSE", "README.md", "cmd", "deploy", "go.mod", "go.sum", "ledger", "producer", "projector", "queries", "schema"}
 	entries, err := os.ReadDir(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func Command(a *cli.App) *cobra.Command {
 		Short:   "Measure ctxledger on this machine",
 		Example: `  ctxledger bench projector`,
 	},
-		benchProjectorCommand(a), benchRebuildCommand(a), benchSoakCommand(a), benchSeedCommand(a), benchQueriesCommand(a),
+		benchAllCommand(a), benchProjectorCommand(a), benchRebuildCommand(a), benchSoakCommand(a), benchSeedCommand(a), benchQueriesCommand(a),
 		benchServeCommand(a), benchWayCommand(a),
 	)
 }
