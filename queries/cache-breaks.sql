@@ -2,9 +2,9 @@
 -- Section: What did the cache cost?
 -- First: cause, lost_tokens, recomputed_billed, event_time, model, session_id, turn_id, call_id
 --
--- The query reads the table itself to find the sessions with calls in these days. A row that is stored
--- twice makes no difference there. The calls alone give the lost tokens. The query therefore reads only the
--- windows of the sessions that lost the most.
+-- The query reads the table itself to find the sessions with calls in these days. A row that is stored twice
+-- makes no difference there. The calls give the lost tokens without their windows. The query therefore reads
+-- only the windows of the sessions that lost the most.
 --
 -- Parameters:
 --   tenant      String  id      = ''                   only this tenant; '' means all tenants

@@ -25,7 +25,7 @@
 --   needed_for           text     the purpose that needs the answer
 --   blocked_actions      text     actions that wait for the answer
 --   candidate_item_refs  id       items that might contain the answer
---   owner                id       the owner who can supply the answer; empty if no owner is named
+--   owner                id       the owner of the answer; empty if no owner is named
 --   requested_action     text     the action that the owner should take
 --   user_summary         text     summary that is safe to show to users
 --   resolution_refs      id       records that resolved the gap

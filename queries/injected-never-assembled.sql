@@ -2,8 +2,8 @@
 -- Section: What was chosen, and what was left out?
 -- First: turn_id, call_id, injection_kind, tokens, problem, item_refs
 --
--- The query reads the table itself. It first finds, by sums, the assemblies whose items differ from the
--- items of their injections. A row that is stored twice can only make it read more assemblies.
+-- The query reads the table itself. The query first finds, by sums, the assemblies whose items differ from the
+-- items of their injections. A row that is stored twice can only make the query read more assemblies.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants

@@ -2,13 +2,13 @@
 -- Section: What did the model see?
 -- First: turn_id, first_at, facts, items, example
 --
--- It searches the recorded facts: titles, references, reasons, and texts where they are stored. An import
+-- The query searches the recorded facts: titles, references, reasons, and texts where they are stored. An import
 -- stores texts with --store-text. Upper and lower case are the same.
 --
 -- Parameters:
---   tenant      String  id    = ''      only this tenant; '' is all
+--   tenant      String  id    = ''      only this tenant; '' means all tenants
 --   session_id  String  id    required  the session
---   text        String  text  = ''      the text to find; '' is every fact
+--   text        String  text  = ''      the text to find; '' finds every fact
 -- Columns:
 --   tenant      id     the tenant
 --   session_id  id     the session

@@ -13,10 +13,10 @@
 --   model              text      the model
 --   calls              count     model calls
 --   recorded_calls     count     calls whose cost the runtime recorded
---   recorded_cost      currency  sum of the recorded costs; NULL if there are none, or in several currencies
+--   recorded_cost      currency  sum of the recorded costs; NULL if no cost is recorded, or in several currencies
 --   recorded_currency  text      currency of recorded_cost
 --   unpriced_calls     count     calls without a price in the price list
---   priced_cost        currency  sum of the other calls by the price list; NULL if there are none
+--   priced_cost        currency  sum of the priced calls by the price list; NULL if no call has a price
 --   priced_currency    text      currency of priced_cost
 --   input_cost         currency  share of uncached input in priced_cost
 --   cache_read_cost    currency  share of cache reads in priced_cost

@@ -10,7 +10,7 @@
 --   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant            id       the tenant
---   owner             id       the owner who can supply the answer; empty if no owner is named
+--   owner             id       the owner of the answer; empty if no owner is named
 --   session_id        id       the session
 --   turn_id           id       the turn
 --   missing_id        id       the gap

@@ -29,7 +29,8 @@ type Parameter struct {
 // ErrParameter is wrapped by every error of [Query.Bind].
 var ErrParameter = errors.New("wrong parameter")
 
-// ParameterError names the wrong parameter and the allowed values. It wraps [ErrParameter].
+// ParameterError names the wrong parameter and the allowed values. ParameterError wraps
+// [ErrParameter].
 type ParameterError struct {
 	Query     string
 	Parameter string
@@ -171,7 +172,7 @@ func (q Query) Bind(arguments map[string]string) (map[string]string, error) {
 }
 
 // nearestParameter returns a question with the parameter name that differs from name by a few
-// typing errors. It returns "" if there is none.
+// typing errors. Without a similar name, nearestParameter returns "".
 func (q Query) nearestParameter(name string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, p := range q.Parameters {

@@ -7,7 +7,7 @@
 -- Parameters:
 --   model  String  text  = ''  only prices for this model; '' means all models
 -- Columns:
---   model        text           a model's name; * stands for any characters
+--   model        text           name of a model; * matches any characters
 --   bucket       text           input, cache_read, cache_write_5m, cache_write_1h, cache_write, output or reasoning
 --   per_million  currency/Mtok  price of a million tokens
 --   currency     text           ISO 4217 code

@@ -47,7 +47,7 @@ type Column struct {
 // ErrUnknown is wrapped by the error of [Get] for a name that no query has.
 var ErrUnknown = errors.New("unknown query")
 
-// UnknownError is the error of [Get]. It wraps [ErrUnknown].
+// UnknownError is the error of [Get]. UnknownError wraps [ErrUnknown].
 type UnknownError struct {
 	Name    string
 	Nearest []string // similar names, the nearest first; may be empty

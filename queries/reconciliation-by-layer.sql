@@ -2,8 +2,8 @@
 -- Section: What did the model see?
 --
 -- Three facts give the size of a layer. Each has its own column, and none is rescaled. In each column, the
--- rows of a call add up to the billed tokens. The last row, (unattributed), is the signed rest. It includes
--- the system prompt and tools if no layer has them.
+-- rows of a call add up to the billed tokens. The last row, (unattributed), is the signed rest. The rest
+-- includes the system prompt and tools if no layer has them.
 --
 -- Parameters:
 --   tenant      String  id    = ''                   only this tenant; '' means all tenants

@@ -2,7 +2,7 @@
 -- Section: What was chosen, and what was left out?
 --
 -- An item has the kind of its newest version. The query reads the table itself to find this version. A row
--- that is stored twice makes no difference there. It counts kinds by their hashes and adds their names at
+-- that is stored twice makes no difference there. The query counts kinds by their hashes and adds their names at
 -- the end.
 --
 -- Parameters:

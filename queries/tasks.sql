@@ -1,7 +1,7 @@
 -- Which tasks were worked on, in how many attempts, and what did each use?
 -- Section: What was used?
 --
--- A row is an attempt at a task. Facts of a task outside all attempts have a row of their own.
+-- A row is an attempt at a task. One more row holds the facts of a task outside all attempts.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants

@@ -1,7 +1,7 @@
 -- Which tools were called, how often, and how much did their results fill?
 -- Section: What was used?
 --
--- The query reads the table itself. It groups the entries of a call by a hash of its id. A row that is
+-- The query reads the table itself. The query groups the entries of a call by a hash of its id. A row that is
 -- stored twice makes no difference there.
 --
 -- Parameters:

@@ -2,8 +2,7 @@
 -- Section: What did the model see?
 -- First: step, record_id, turn_id, call_id, position, rank, tokens_before, tokens_after, reason
 --
--- Rows are in the stream's order. Summaries of the item and gaps about the item are included, whatever
--- their time.
+-- Rows are in the stream's order. Summaries of the item and gaps about the item are included at all times.
 -- The query reads the tables themselves, each once by its key. The server would need more time to plan a
 -- dozen views.
 --
@@ -33,13 +32,11 @@
 --   score          score   score of the candidate; NULL if not given
 --   tokens_before  tokens  size before the step; of the whole source for a compaction; NULL if not known
 --   tokens_after   tokens  size after the step; of the summary for a compaction; NULL if not known
---   reason         text    the reason: the withheld part of an item, the reason of the omission, the method of the
---       cut, the trigger, the reason of the redaction, the state of the gap
---   note           text    text of the step: the title, the query, the layer, the level of the elision, the loss
---       notes of the summary, the question of the gap
+--   reason         text    reason of the step: the withheld part, omission reason, method of the cut, trigger,
+--       redaction reason or state of the gap
+--   note           text    text of the step, such as title, query, layer, elision level, loss notes or question
 --   policy         text    the policy, method or severity that decided
---   stand_in       id      id of the replacement or container: the reload location, the summary, the replacement, the
---       assembly, the target, the owner of the gap
+--   stand_in       id      replacement or container: reload location, summary, replacement, assembly, target or owner
 --   signals        map     parts of the score, by name
 --   incarnation    id      id of the fact's stream
 --   stream_seq     count   sequence of the fact in the stream

@@ -116,9 +116,9 @@ told AS
         AND attempt_id IN ('', chosen.1.10)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
--- The blocks of the previous assembly. Its digest identifies a block, or else its items, or else its
--- name. Also the visible assemblies and the items that set a persona: before the end of the call, or
--- in an injection that names the call or its assembly.
+-- The blocks of the previous assembly. Its digest identifies a block, or else its items, or else its name.
+-- The CTE also has the visible assemblies and the items of personas. They are from before the end of the
+-- call, or from an injection for the call or its assembly.
 (
     SELECT (
         groupArrayArrayIf(

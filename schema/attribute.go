@@ -78,8 +78,8 @@ func (e *Event) Attributes() []Attribute {
 	return list
 }
 
-// known calls do with each attribute of e that this version knows, sorted by name. It allocates
-// no list.
+// known calls do with each attribute of e that this version knows, sorted by name. known
+// allocates no list.
 func (e *Event) known(do func(a *attribute, value string)) {
 	for i := range attributes {
 		if value := attributes[i].value(e); value != "" {
@@ -170,7 +170,8 @@ func validExtensionName(name string) bool {
 	return name != "" && name != "data"
 }
 
-// FormatTime writes t in UTC with all its fractional digits. It returns "" for the zero time.
+// FormatTime writes t in UTC with all its fractional digits. FormatTime returns "" for the zero
+// time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -60,9 +60,10 @@ func (e *Event) Structured() (Message, error) {
 	}, nil
 }
 
-// ParseMessage reads an event in either content mode. It compares header names without case.
+// ParseMessage reads an event in either content mode. ParseMessage compares header names without
+// case.
 //
-// It also reads two forms that the official Go SDK's JetStream bindings write. The first is a
+// ParseMessage also reads two forms that the official Go SDK's JetStream bindings write. The first is a
 // structured message without Content-Type and without ce-specversion. The second has binary
 // headers without percent-encoding. In binary mode, Content-Type replaces a missing
 // ce-datacontenttype.
@@ -112,7 +113,7 @@ func (r *headerReader) refuse(code Code, pointer, found, fix string) {
 	}
 }
 
-// add reads one header. It ignores headers other than ce- headers and Content-Type.
+// add reads one header. add ignores headers other than ce- headers and Content-Type.
 func (r *headerReader) add(header string, values []string) {
 	if len(values) == 0 || strings.HasPrefix(header, natsPrefix) || r.addPlain(header, values) {
 		return
@@ -156,7 +157,7 @@ func (r *headerReader) add(header string, values []string) {
 }
 
 // addPlain reads the header of a known attribute whose value has no escapes, which is the usual
-// case. It reports whether it read the header.
+// case. addPlain reports whether it read the header.
 func (r *headerReader) addPlain(header string, values []string) bool {
 	index, known := headerIndex[header]
 	if !known || len(values) > 1 || r.seen&(1<<index) != 0 {
@@ -219,8 +220,8 @@ func percentEncode(s string) string {
 	return s
 }
 
-// percentDecode reverses percentEncode. It returns a value without percent-encoding unchanged;
-// the official Go SDK does not encode values.
+// percentDecode reverses percentEncode. percentDecode returns a value without percent-encoding
+// unchanged; the official Go SDK does not encode values.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -232,8 +233,8 @@ func percentDecode(s string) string {
 	return decoded
 }
 
-// unquote reverses the quoted-string form of older versions of the binding. It returns text that
-// is not one whole quoted string unchanged.
+// unquote reverses the quoted-string form of older versions of the binding. unquote returns text
+// that is not one whole quoted string unchanged.
 func unquote(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return s

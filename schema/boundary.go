@@ -266,8 +266,8 @@ func concernsOf(fact Fact) concerns {
 	return c
 }
 
-// checkStatusAttributes checks rule 1 outside the data. It checks the names of extensions, and
-// the type of an event that this version does not know.
+// checkStatusAttributes checks rule 1 outside the data. checkStatusAttributes checks the names of
+// extensions, and the type of an event that this version does not know.
 func checkStatusAttributes(e *Event) (found Violations) {
 	refuse := func(pointer, what string) {
 		found = append(found, &Violation{CodeRuntimeStatus, pointer, strconv.Quote(what), notOurs})
@@ -289,8 +289,8 @@ const notOurs = "leave it to the runtime: context records what was in the window
 
 // A memberScan is the position of a [boundary] walk. The walk visits the members of JSON text at
 // every depth, in the order of the text. The text must be valid JSON; the decoder has checked it.
-// The walk is therefore one pass over the bytes without tokens, allocations or recursion. It keeps
-// at most MaxDepth frames.
+// The walk is therefore one pass over the bytes without tokens, allocations or recursion. The
+// walk keeps at most MaxDepth frames.
 type memberScan struct {
 	data   []byte
 	depth  int
@@ -313,7 +313,7 @@ type member struct {
 	free  bool   // whether it is below a free member
 }
 
-// walk visits every member and reports whether the text nests within MaxDepth. It stops at the
+// walk visits every member and reports whether the text nests within MaxDepth. walk stops at the
 // first deeper level.
 func (b *boundary) walk() bool {
 	s := &b.scan
@@ -341,7 +341,7 @@ func (b *boundary) walk() bool {
 	return true
 }
 
-// member visits the member with the name data[from:to]. It returns the offset of the last
+// member visits the member with the name data[from:to]. member returns the offset of the last
 // processed byte.
 func (b *boundary) member(from, to int) int {
 	s := &b.scan
@@ -401,7 +401,7 @@ func pointerToken(s string) string {
 	return pointerEscapes.Replace(s)
 }
 
-// text returns the string value of the member. It returns false if the value is not a string.
+// text returns the string value of the member. text returns false if the value is not a string.
 func (m member) text() ([]byte, bool) {
 	if m.value[0] != '"' {
 		return nil, false

@@ -1,5 +1,5 @@
-// Package schema is the event contract of ctxledger. It defines the context facts, their form as
-// CloudEvents over NATS, and the identity of each fact.
+// Package schema is the event contract of ctxledger. The package defines the context facts, their
+// form as CloudEvents over NATS, and the identity of each fact.
 //
 // One fact travels in these steps:
 //
@@ -22,7 +22,7 @@
 // statement, it names the code and the test that fails without the code.
 //
 // Data objects are JSON with snake_case names. Members have the names of the Agent Context
-// standard wherever the standard defines a name. A number that a runtime may not know is a
+// standard if the standard defines a name. A number that a runtime may not know is a
 // pointer. Nil means "unknown" and differs from zero. References are strings or objects, see
 // [Ref]. Tokens, bytes and items are counts. Names of durations end with their unit.
 //
@@ -32,8 +32,8 @@
 // the schemas with the released schemas (released/). UPDATE=1 writes the generated files.
 //
 // The decoder and the walk of the boundary rules define the contract. A reader that decodes and
-// checks in one pass accepts most events (read.go). It leaves all other events to the decoder and
-// the walk. A writer encodes and checks a producer's facts in one pass (write.go).
+// checks in one pass accepts most events (read.go). The reader leaves all other events to the
+// decoder and the walk. A writer encodes and checks a producer's facts in one pass (write.go).
 //
 // Unknown types and unknown extensions of newer producers are kept unchanged. Sources: the Agent
 // Context standard (seed 001), CloudEvents 1.0.2 and its NATS protocol binding.

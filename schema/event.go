@@ -26,8 +26,8 @@ type Event struct {
 	DataContentType string
 	DataSchema      string
 	Correlation
-	// Sequence is contiguous per (Source, SessionID). It is nil for a producer without sequences.
-	// Scopes of producers without sequences are never reported as complete.
+	// Sequence is contiguous per (Source, SessionID). Sequence is nil for a producer without
+	// sequences. Scopes of producers without sequences are never reported as complete.
 	Sequence      *int64
 	PartitionKey  string
 	CorrelationID string
@@ -47,10 +47,10 @@ type Event struct {
 // not define. An event of an unknown type is kept unchanged.
 var ErrUnknownType = errors.New("unknown event type")
 
-// NewEvent encodes fact into an event with the given identity and ids. It writes schema_version
-// and event_type into the fact. A fact with Common.SchemaVersion keeps its version. The same
-// arguments give the same bytes. The error is [Violations] if fact is nil. Otherwise it names the
-// value that JSON cannot represent.
+// NewEvent encodes fact into an event with the given identity and ids. NewEvent writes
+// schema_version and event_type into the fact. A fact with Common.SchemaVersion keeps its
+// version. The same arguments give the same bytes. The error is [Violations] if fact is nil.
+// Otherwise it names the value that JSON cannot represent.
 func NewEvent(fact Fact, id, source string, at time.Time, ids Correlation) (*Event, error) {
 	e := &Event{ID: id, Source: source, Time: at.UTC(), Correlation: ids, PartitionKey: ids.SessionID}
 	if _, err := e.encode(fact); err != nil {
@@ -66,7 +66,7 @@ func OffsetID(stream string, offset uint64) string {
 	return stream + ":" + strconv.FormatUint(offset, 10)
 }
 
-// Encode sets the event's type, subject and data from fact, by the rules of [NewEvent]. It
+// Encode sets the event's type, subject and data from fact, by the rules of [NewEvent]. Encode
 // returns the violations that [Validate] finds in the event. Encode needs no decoding of the fact
 // and therefore costs less than Validate. The result describes the current event. A caller that
 // changes the event validates it again. Errors are the errors of NewEvent.
@@ -82,8 +82,8 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 	return found, nil
 }
 
-// encode is Encode without the check. It reports whether the data is known to decode to fact and
-// to be clean, see [reader].
+// encode is Encode without the check. encode reports whether the data is known to decode to fact
+// and to be clean, see [reader].
 func (e *Event) encode(fact Fact) (clean bool, err error) {
 	if v := reflect.ValueOf(fact); v.Kind() != reflect.Pointer || v.IsNil() {
 		return false, Violations{{CodeRequired, "/data", "no fact", "pass a pointer to one of the facts"}}
@@ -108,8 +108,8 @@ func (e *Event) encode(fact Fact) (clean bool, err error) {
 	return false, nil
 }
 
-// EventType returns the standard's name of the event's type. It returns "" for a type attribute
-// outside the contract.
+// EventType returns the standard's name of the event's type. EventType returns "" for a type
+// attribute outside the contract.
 func (e *Event) EventType() Type {
 	t, err := ParseCloudEventsType(e.Type)
 	if err != nil {
@@ -128,8 +128,8 @@ func (e *Event) Decode() (Fact, error) {
 	return contract.decode(e, Type.New)
 }
 
-// decode converts the data to the current version of its type. It reads the data into the fact
-// that empty returns for the type.
+// decode converts the data to the current version of its type. decode reads the data into the
+// fact that empty returns for the type.
 func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 	kind, version, _ := v.parse(e.Type)
 	fact := empty(kind)
@@ -213,15 +213,15 @@ func wanted(t reflect.Type) string {
 	return "an object"
 }
 
-// Digest identifies the event's content. It is SHA-256 over [Event.AppendAttributes] and the
+// Digest identifies the event's content. Digest is SHA-256 over [Event.AppendAttributes] and the
 // SHA-256 of the data bytes. For JSON, white space around the value does not count. The digest is
 // the same in structured and in binary mode.
 func (e *Event) Digest() [32]byte {
 	return e.DigestWith(e.AppendAttributes(make([]byte, 0, 1024)))
 }
 
-// DigestWith is Digest for callers that have already computed [Event.AppendAttributes]. It may
-// write into the spare capacity of attributes.
+// DigestWith is Digest for callers that have already computed [Event.AppendAttributes].
+// DigestWith may write into the spare capacity of attributes.
 func (e *Event) DigestWith(attributes []byte) [32]byte {
 	data := e.Data
 	if isJSON(e.DataContentType) {
@@ -284,8 +284,8 @@ type Fact interface {
 	EventType() Type
 	// Base returns the part that all facts share.
 	Base() *Common
-	// RecordID returns the id of the record that the fact is about. It becomes the CloudEvents
-	// subject.
+	// RecordID returns the id of the record that the fact is about. The id becomes the
+	// CloudEvents subject.
 	RecordID() string
 }
 

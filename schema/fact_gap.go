@@ -9,8 +9,8 @@ type Fingerprint struct {
 	HMAC       string `json:"hmac"`        // HMAC-SHA-256 of the whole value, hex
 }
 
-// RedactionApplied records that sensitive content was withheld. It holds a reason and policy
-// refs, never the value.
+// RedactionApplied records that sensitive content was withheld. RedactionApplied holds a reason
+// and policy refs, never the value.
 type RedactionApplied struct {
 	Common
 	RedactionID    string         `json:"redaction_id" ctx:"required"`    // id of the record
@@ -28,8 +28,8 @@ type RedactionApplied struct {
 func (*RedactionApplied) EventType() Type    { return TypeRedactionApplied }
 func (f *RedactionApplied) RecordID() string { return f.RedactionID }
 
-// Missing is a known gap in the context. It names the missing information, the owner who can
-// supply the information, and a summary for the user. No member can grant a permission.
+// Missing is a known gap in the context. Missing names the missing information, the owner that
+// can supply the information, and a summary for the user. No member can grant a permission.
 type Missing struct {
 	MissingID         string           `json:"missing_id" ctx:"required"`     // id of the record; the same in all facts of the gap
 	Scope             string           `json:"scope,omitempty" words:"Scope"` // the scope that the record is about
@@ -40,7 +40,7 @@ type Missing struct {
 	CandidateSources  []map[string]any `json:"candidate_sources,omitempty"`   // sources that might hold the missing information
 	CandidateItemRefs []Ref            `json:"candidate_item_refs,omitempty"` // items that could fill the gap
 	BlockedActions    []string         `json:"blocked_actions,omitempty"`     // actions that wait for the end of the gap
-	RequestedFrom     Ref              `json:"requested_from,omitzero"`       // the owner who can supply the missing information
+	RequestedFrom     Ref              `json:"requested_from,omitzero"`       // the owner of the missing information
 	RequestedAction   string           `json:"requested_action,omitempty"`    // the action that the owner should take
 	UserSummary       string           `json:"user_summary,omitempty"`        // summary that is safe to show to the user
 	Status            MissingStatus    `json:"status" ctx:"required"`         // the state of the gap

@@ -107,7 +107,7 @@ type Item struct {
 	Parts           []Part         `json:"parts,omitempty"`                            // parts of the content, in order, if the content is more than one text
 }
 
-// Part is one part of an item's content (seed 003): a text, an image, a file. It refers to its
+// Part is one part of an item's content (seed 003): a text, an image, a file. Part refers to its
 // content and never holds it. A text needs a reference, a digest or a size. Any other part needs
 // a reference.
 type Part struct {

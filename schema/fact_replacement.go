@@ -1,7 +1,7 @@
 package schema
 
-// SourceWindow names the range of the item log that a summary covers. It is a reference, never a
-// copy.
+// SourceWindow names the range of the item log that a summary covers. SourceWindow is a
+// reference, never a copy.
 type SourceWindow struct {
 	ThreadID      string `json:"thread_id,omitempty"`      // the thread
 	FirstItemRef  Ref    `json:"first_item_ref,omitzero"`  // its first item

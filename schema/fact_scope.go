@@ -70,13 +70,14 @@ func (*GrantNarrowed) EventType() Type { return TypeGrantNarrowed }
 func (*GrantDenied) EventType() Type   { return TypeGrantDenied }
 
 // Resource names a runtime capability and its modes, "read" or "read-write". BindingID is the
-// binding of the capability to one run. It differs from resource_id, the id of the data subject.
+// binding of the capability to one run. Resource differs from resource_id, the id of the data
+// subject.
 type Resource struct {
 	BindingID     string   `json:"binding_id" ctx:"required"` // id of the record: the binding of a resource to one run
 	Name          string   `json:"name,omitempty"`            // the resource's name in the manifest
 	ResourceKind  string   `json:"resource_kind,omitempty"`   // kind of provider; default: the name
-	DeclaredMode  string   `json:"declared_mode,omitempty"`   // read or read-write, as the manifest says
-	EffectiveMode string   `json:"effective_mode,omitempty"`  // read or read-write, as granted
+	DeclaredMode  string   `json:"declared_mode,omitempty"`   // declared mode: read or read-write
+	EffectiveMode string   `json:"effective_mode,omitempty"`  // granted mode: read or read-write
 	Tools         []string `json:"tools,omitempty"`           // tools exposed to the model
 	ConfigKeys    []string `json:"config_keys,omitempty"`     // names of the provider's settings, never values
 	ConfigDigest  string   `json:"config_digest,omitempty"`   // keyed digest of the settings

@@ -7,8 +7,8 @@ type SequenceRanges struct {
 	Ranges [][2]int64 `json:"ranges"` // closed ranges [first, last], in order
 }
 
-// EnvelopeCreated seals a scope. It is a portable snapshot of the scope's records and of their
-// sequences.
+// EnvelopeCreated seals a scope. EnvelopeCreated is a portable snapshot of the scope's records
+// and of their sequences.
 type EnvelopeCreated struct {
 	Common
 	ContextID          string           `json:"context_id" ctx:"required"`          // id of the record

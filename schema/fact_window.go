@@ -65,8 +65,8 @@ type PressureRules struct {
 	CompactStubTokens *int64   `json:"compact_stub_tokens,omitempty"`       // tokens of the stub for a tool result
 }
 
-// PressureApplied records one rung of the ladder of seed 000. It also records a rung that was
-// skipped or that saved too few tokens.
+// PressureApplied records one rung of the ladder of seed 000. PressureApplied also records a
+// skipped rung, and a rung that saved too few tokens.
 type PressureApplied struct {
 	Common
 	PressureID   string          `json:"pressure_id" ctx:"required"` // id of the record
@@ -112,7 +112,7 @@ type ProviderUsage struct {
 	Reasoning     *int64 `json:"reasoning_tokens,omitempty"`      // reasoning tokens
 }
 
-// Window returns the input tokens billed. It returns false if the provider reported no input
+// Window returns the input tokens billed. Window returns false if the provider reported no input
 // bucket.
 func (u ProviderUsage) Window() (tokens int64, known bool) {
 	for _, bucket := range []*int64{u.UncachedInput, u.CacheRead, u.CacheWrite5m, u.CacheWrite1h, u.CacheWrite} {

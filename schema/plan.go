@@ -171,7 +171,7 @@ func readCount(q *reader, v reflect.Value) bool {
 }
 
 // readTime reads times in UTC, with or without a fraction after a point. The decoder handles
-// offsets. It refuses the comma that package time allows.
+// offsets. The decoder refuses the comma that package time allows.
 func readTime(q *reader, v reflect.Value) bool {
 	const whole = len("2006-01-02T15:04:05")
 	text, ok := q.string()

@@ -15,8 +15,8 @@ import (
 var goldenFiles embed.FS
 
 // Golden returns a realistic event of type t in the CloudEvents JSON format, indented for
-// readers. It returns nil if t is unknown. Together, the golden events are one turn of a coding
-// agent. The caller may change the bytes.
+// readers. Golden returns nil if t is unknown. Together, the golden events are one turn of a
+// coding agent. The caller may change the bytes.
 func Golden(t Type) []byte {
 	text, err := goldenFiles.ReadFile("golden/" + string(t) + ".json")
 	if err != nil {
@@ -28,10 +28,10 @@ func Golden(t Type) []byte {
 //go:embed jsonschema/*.json
 var schemaFiles embed.FS
 
-// JSONSchema returns the JSON Schema (2020-12) of the data of type t. It returns nil if t is
-// unknown. The schema is generated from the Go types and their comments. It describes only the
-// structure; [Validate] checks the boundary rules. Vocabularies are open, as in the standard. The
-// caller may change the bytes.
+// JSONSchema returns the JSON Schema (2020-12) of the data of type t. JSONSchema returns nil if t
+// is unknown. The schema is generated from the Go types and their comments. The schema describes
+// only the structure; [Validate] checks the boundary rules. Vocabularies are open, as in the
+// standard. The caller may change the bytes.
 func JSONSchema(t Type) []byte {
 	text, err := schemaFiles.ReadFile("jsonschema/" + string(t) + ".json")
 	if err != nil {
@@ -44,8 +44,9 @@ func JSONSchema(t Type) []byte {
 var asyncAPI []byte
 
 // AsyncAPI returns the AsyncAPI 3 document of all ctxledger traffic on NATS. The document has one
-// channel per subject. It describes the messages in both content modes, the headers, the schemas
-// and the streams. It is generated from the Go types. The caller may change the bytes.
+// channel per subject. The document describes the messages in both content modes, the headers,
+// the schemas and the streams. The document is generated from the Go types. The caller may change
+// the bytes.
 func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
 
 // Doc describes a type in Markdown: its purpose, its members with types, units and words, and the

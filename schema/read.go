@@ -8,11 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads the data of an event in one pass. It decodes the fact, checks the JSON grammar,
-// finds duplicate names and applies the boundary rules to every member. A reader only accepts
-// data. It gives up on malformed data, on rule violations and on unusual values (null for a field,
-// an unknown member, an unusual number). The decoder and the walk of [boundary] then decide; they
-// define the contract. Property tests and a fuzz target compare accepted data with their result.
+// reader reads the data of an event in one pass. reader decodes the fact, checks the JSON
+// grammar, finds duplicate names and applies the boundary rules to every member. A reader only
+// accepts data. reader gives up on malformed data, on rule violations and on unusual values (null
+// for a field, an unknown member, an unusual number). The decoder and the walk of [boundary] then
+// decide; they define the contract. Property tests and a fuzz target compare accepted data with
+// their result.
 //
 // The strings of a fact are parts of one copy of the data.
 type reader struct {
@@ -73,7 +74,7 @@ var plans = func() map[Type]*plan {
 	return plans
 }()
 
-// readFact decodes e. It returns false if the decoder and the walk must decide.
+// readFact decodes e. readFact returns false if the decoder and the walk must decide.
 func readFact(e *Event) (Fact, bool) {
 	kind, version, err := contract.parse(e.Type)
 	p := plans[kind]
@@ -146,8 +147,8 @@ func (q *reader) allowed(m member, means *meaning) bool {
 	return len(q.rules.found) == 0
 }
 
-// find returns the index of the field called name, or -1. It starts at next, because writers keep
-// the order of the fields.
+// find returns the index of the field called name, or -1. find starts at next, because writers
+// keep the order of the fields.
 func (p *plan) find(name string, next int) int {
 	for i := next; i < len(p.fields); i++ {
 		if p.fields[i].name == name {
@@ -162,8 +163,9 @@ func (p *plan) find(name string, next int) int {
 	return -1
 }
 
-// The functions below read the marks of JSON's grammar, and values without a Go type. Each function
-// starts at a value or mark, or at the white space before it. It ends after the value or mark.
+// The functions below read the marks of JSON's grammar, and values without a Go type. Each
+// function starts at a value or mark, or at the white space before it. Each function ends after
+// the value or mark.
 
 // peek returns the first byte of the next value or mark, and 0 at the end.
 func (q *reader) peek() byte {

@@ -43,7 +43,7 @@ func (r Ref) inline() bool {
 	return len(id) >= len(scheme) && strings.EqualFold(id[:len(scheme)], scheme)
 }
 
-// Kind returns the record kind that an object names, such as "scratchpad". It returns "" if the
+// Kind returns the record kind that an object names, such as "scratchpad". Kind returns "" if the
 // reference names no kind.
 func (r Ref) Kind() string {
 	var o struct {
@@ -65,7 +65,7 @@ func (r Ref) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.String(string(r)))
 }
 
-// referenceError describes a valid reference. It quotes no input.
+// referenceError describes a valid reference. referenceError quotes no input.
 type referenceError struct{ fix string }
 
 func (e *referenceError) Error() string { return e.fix }
@@ -153,8 +153,8 @@ func EvidenceID(id string) (string, error) {
 	return mapped, nil
 }
 
-// ParseEvidenceID returns the id of an evidence id. It returns an error for text that
-// [EvidenceID] never makes.
+// ParseEvidenceID returns the id of an evidence id. ParseEvidenceID returns an error for text
+// that [EvidenceID] never makes.
 func ParseEvidenceID(mapped string) (string, error) {
 	refuse := func() (string, error) {
 		return "", fmt.Errorf("evidence id %q: want an id that EvidenceID makes", Clip(mapped))

@@ -58,7 +58,7 @@ func checkSourceWindow(c *Compaction) Violations {
 		return nil
 	}
 	return Violations{{CodeNoSourceWindow, "/data/source_item_refs", "neither source_item_refs nor source_window",
-		"refer to the items, or to the stretch of the log, that the summary stands for"}}
+		"refer to the items, or to the range of the log, that the summary covers"}}
 }
 
 // checkSummary checks rule 3 for a summary.
@@ -67,7 +67,7 @@ func checkSummary(s *Summary) Violations {
 		return nil
 	}
 	return Violations{{CodeNoSourceWindow, "/data/source_item_refs", "neither source_item_refs nor covers_through_position",
-		"refer to the items that the summary stands for, or to the last position of the log that it covers"}}
+		"refer to the items that the summary covers, or to its last position in the log"}}
 }
 
 // checkSelection checks rule 4. Every candidate is either selected or omitted, and each omission
@@ -173,7 +173,7 @@ func checkParts(parts []Part) (found Violations) {
 		case p.Ref.inline():
 			refuse(i, CodeInline, "/ref", "a data URI", "store the content elsewhere and refer to it")
 		case p.PartKind == "":
-			refuse(i, CodeRequired, "/part_kind", "nothing", "say what it is, such as image or file")
+			refuse(i, CodeRequired, "/part_kind", "nothing", "name the kind of the part, such as image or file")
 		case p.Ref == "" && (p.PartKind != string(PartText) || p.Digest == "" && p.ByteSize == nil):
 			refuse(i, CodeRequired, "/ref", "nothing", "refer to the content; a text may have a digest or a size instead")
 		}
@@ -205,18 +205,18 @@ func checkRanges(list []SequenceRanges) (found Violations) {
 	return found
 }
 
-// checkMissing checks the members that make a gap answerable: an owner, an action and a summary
-// that is safe to show.
+// checkMissing checks the members that make a gap answerable: question, owner, action and user
+// summary.
 func checkMissing(m *Missing) (found Violations) {
 	need := func(value, name, what string) {
 		if value == "" {
-			found = append(found, &Violation{CodeRequired, "/data/" + name, "nothing", "say " + what})
+			found = append(found, &Violation{CodeRequired, "/data/" + name, "nothing", "give " + what})
 		}
 	}
-	need(m.Question, "question", "what is missing")
-	need(string(m.RequestedFrom), "requested_from", "who could supply it")
-	need(m.RequestedAction, "requested_action", "what they should do")
-	need(m.UserSummary, "user_summary", "what may be shown to the user")
+	need(m.Question, "question", "the missing information as a question")
+	need(string(m.RequestedFrom), "requested_from", "the owner of the missing information")
+	need(m.RequestedAction, "requested_action", "the action that the owner should take")
+	need(m.UserSummary, "user_summary", "a summary that is safe to show to the user")
 	return found
 }
 
@@ -226,8 +226,8 @@ type boundary struct {
 	scan memberScan
 }
 
-// A ruling collects the violations in the members of one event. It does not know the places of
-// the members.
+// A ruling collects the violations in the members of one event. A ruling does not know the places
+// of the members.
 type ruling struct {
 	concerns
 	event *Event
@@ -329,8 +329,8 @@ func (r *ruling) checkPermission(m member, means *meaning) {
 	}
 }
 
-// checkAnswer checks rule 3: a summary represents its source window. It is never the agent's
-// answer.
+// checkAnswer checks rule 3: a summary represents its source window. A summary is never the
+// agent's answer.
 func (r *ruling) checkAnswer(m member, means *meaning) {
 	const fix = "record the summary as context; the answer is the runtime's"
 	switch {

@@ -24,9 +24,8 @@ func word(s string, at int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plainEnd returns the first offset, starting at the given offset, of a byte that JSON strings
-// escape or that needs a check. Such bytes are quotes, backslashes, control characters and bytes
-// outside ASCII.
+// plainEnd returns the offset of the next quote, backslash, control character or byte outside
+// ASCII. The search starts at the given offset.
 func plainEnd(s string, at int) int {
 	for ; at <= len(s)-8; at += 8 {
 		w := word(s, at)

@@ -29,9 +29,9 @@ const eventDuplicates = 2 * time.Minute
 
 // The names of the streams.
 const (
-	EventStream      = "CTX"             // every event, the truth
-	QuarantineStream = "CTX_QUARANTINE"  // what was refused, for replay
-	CheckpointStream = "CTX_CHECKPOINTS" // signed heads of the log
+	EventStream      = "CTX"             // all events
+	QuarantineStream = "CTX_QUARANTINE"  // refused messages, for replay
+	CheckpointStream = "CTX_CHECKPOINTS" // signed tree heads of the transparency log
 )
 
 // Streams returns the streams of the contract, the event stream first. Events are in a single
@@ -85,7 +85,7 @@ func (n Partitions) Validate() error {
 // String returns the number.
 func (n Partitions) String() string { return strconv.Itoa(int(n)) }
 
-// Of returns the partition of a subject, from 0. It returns 0 for a subject that belongs to none
+// Of returns the partition of a subject, from 0. Of returns 0 for a subject that belongs to none
 // of several streams. n must be valid.
 func (n Partitions) Of(subject string) int {
 	if n == 1 {

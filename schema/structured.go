@@ -16,9 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ParseStructured reads one event in the CloudEvents JSON format. It refuses duplicate keys and
-// invalid UTF-8 anywhere in the document. The data keeps its bytes and aliases the document. A
-// member that is null or an empty string counts as absent.
+// ParseStructured reads one event in the CloudEvents JSON format. ParseStructured refuses
+// duplicate keys and invalid UTF-8 anywhere in the document. The data keeps its bytes and aliases
+// the document. A member that is null or an empty string counts as absent.
 func ParseStructured(document []byte) (*Event, error) {
 	d := documentReader{document: document, dec: jsontext.NewDecoder(bytes.NewBuffer(document))}
 	if d.dec.PeekKind() != '{' {

@@ -53,8 +53,8 @@ func or(s, fallback string) string {
 	return s
 }
 
-// Bucket returns the bucket of a session, "p00" to "pff". It is FNV-1a 32 of the id, folded to 8
-// bits. The function is part of the contract and never changes.
+// Bucket returns the bucket of a session, "p00" to "pff". The bucket is FNV-1a 32 of the id,
+// folded to 8 bits. The function is part of the contract and never changes.
 func Bucket(session string) string {
 	sum := uint32(2166136261)
 	for i := range len(session) {
@@ -65,7 +65,7 @@ func Bucket(session string) string {
 	return string([]byte{'p', hex[folded>>4], hex[folded&15]})
 }
 
-// String builds the subject. It escapes bytes as %XX if NATS gives them a meaning, if NATS
+// String builds the subject. String escapes bytes as %XX if NATS gives them a meaning, if NATS
 // forbids them, or if they are not printable.
 func (s Subject) String() string {
 	return subjectPrefix + escapeToken(s.Tenant) + "." + escapeToken(s.Runtime) + "." + escapeToken(s.Bucket) + "." +
@@ -169,9 +169,9 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// SubjectTenant returns the tenant of a NATS subject: its third token, unescaped. It also reads
-// subjects outside the contract that a tenant may publish on. It returns a token that
-// [Subject.String] would not write unchanged. "" means that the subject has no tenant.
+// SubjectTenant returns the tenant of a NATS subject: its third token, unescaped. SubjectTenant
+// also reads subjects outside the contract that a tenant may publish on. SubjectTenant returns a
+// token that [Subject.String] would not write unchanged. "" means that the subject has no tenant.
 func SubjectTenant(subject string) string {
 	rest, ok := strings.CutPrefix(subject, subjectPrefix)
 	if !ok {
@@ -186,10 +186,10 @@ func SubjectTenant(subject string) string {
 
 // CheckSubject compares an event with the subject on which NATS delivered it. An event without
 // tenant or runtime belongs to [DefaultTenant] and [DefaultRuntime]. CheckSubject returns nil if
-// event and subject agree. The code is tenant_mismatch if the tenants differ. It is
+// event and subject agree. The code is tenant_mismatch if the tenants differ. The code is
 // subject_mismatch if the runtime, the bucket, the object or the verb differs. A type outside the
-// contract has no object and no verb. It may use every object and verb except the pairs of
-// [OperatorTypes].
+// contract has no object and no verb. An event of such a type may use every object and verb
+// except the pairs of [OperatorTypes].
 func (e *Event) CheckSubject(subject string) *Violation {
 	want := SubjectOf(e)
 	kind := e.EventType()

@@ -12,7 +12,7 @@ import (
 )
 
 // Type names a kind of fact by its name in the standard, such as "context.selection.completed".
-// It is the event_type of the data. [Type.CloudEventsType] is the CloudEvents type attribute.
+// Type is the event_type of the data. [Type.CloudEventsType] is the CloudEvents type attribute.
 type Type string
 
 // The event types of version 1, in the order of the life of a window.
@@ -57,7 +57,7 @@ const (
 	TypeFactsDropped        Type = "context.facts.dropped"
 )
 
-// factories makes an empty fact for each known type. It is the only list of types.
+// factories makes an empty fact for each known type. factories is the only list of types.
 var factories = map[Type]func() Fact{
 	TypeScopeOpened:         func() Fact { return new(ScopeOpened) },
 	TypeGrantIssued:         func() Fact { return new(GrantIssued) },
@@ -127,7 +127,7 @@ func (t Type) versionSuffix(separator string) string {
 // Known reports whether this version of the contract defines t.
 func (t Type) Known() bool { return factories[t] != nil }
 
-// New returns an empty fact of type t. It returns nil if t is unknown.
+// New returns an empty fact of type t. New returns nil if t is unknown.
 func (t Type) New() Fact {
 	if make := factories[t]; make != nil {
 		return make()
@@ -153,10 +153,10 @@ func ParseCloudEventsType(s string) (Type, error) {
 	return t, err
 }
 
-// An upcaster converts the data of one version of a type into the next version. It is a pure
-// function of the bytes: the same data always gives the same bytes on every machine. Tables are
-// rebuilt from streams with both versions. An upcaster adds no values: a value that the older
-// version did not have stays absent. It does not change its argument.
+// An upcaster converts the data of one version of a type into the next version. An upcaster is a
+// pure function of the bytes: the same data always gives the same bytes on every machine. Tables
+// are rebuilt from streams with both versions. An upcaster adds no values: a value that the older
+// version did not have stays absent. An upcaster does not change its argument.
 type upcaster func(data []byte) ([]byte, error)
 
 // A revision is one version of one type.
@@ -191,7 +191,7 @@ var contract versions
 // of returns the current version of t.
 func (v versions) of(t Type) int { return max(1, v.current[t]) }
 
-// parse splits a CloudEvents type attribute into the type and its version. It refuses versions
+// parse splits a CloudEvents type attribute into the type and its version. parse refuses versions
 // that are newer than the current version. For an unknown type, it refuses every version but 1.
 func (v versions) parse(s string) (Type, int, error) {
 	name, ours := strings.CutPrefix(s, cloudEventsPrefix)

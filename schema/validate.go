@@ -28,10 +28,11 @@ const (
 	MaxDepth = 64
 )
 
-// Validate decodes the event and checks it against the contract. It returns the fact and all
-// violations. The order of the violations depends only on the event. A nil fact means that the
-// data was not readable. An unknown type yields a violation with [CodeUnknownType]. A publisher
-// refuses the event of an unknown type. A reader keeps the event if it has no other violation.
+// Validate decodes the event and checks it against the contract. Validate returns the fact and
+// all violations. The order of the violations depends only on the event. A nil fact means that
+// the data was not readable. An unknown type yields a violation with [CodeUnknownType]. A
+// publisher refuses the event of an unknown type. A reader keeps the event if it has no other
+// violation.
 func Validate(e *Event) (Fact, Violations) {
 	return validate(e, e.checkAttributes())
 }
@@ -64,12 +65,13 @@ func validate(e *Event, found Violations) (Fact, Violations) {
 	return fact, check(e, fact, clean, found)
 }
 
-// check checks an event and its fact against the contract. It appends to the violations that were
-// already found in the attributes. Data that is known to be clean, see [reader], needs no walk.
+// check checks an event and its fact against the contract. check appends to the violations that
+// were already found in the attributes. Data that is known to be clean, see [reader], needs no
+// walk.
 func check(e *Event, fact Fact, clean bool, found Violations) Violations {
 	found = append(checkOutside(e, found), checkIDs(e, fact)...)
 	if e.Time.IsZero() {
-		found = append(found, &Violation{CodeRequired, "/time", "no time", "say when the fact happened"})
+		found = append(found, &Violation{CodeRequired, "/time", "no time", "set the time at which the fact happened"})
 	}
 	if base := fact.Base(); base.Kind != fact.EventType() {
 		found = append(found, &Violation{CodeIDMismatch, "/data/event_type", strconv.Quote(Clip(string(base.Kind))), "set event_type to " + string(fact.EventType())})
@@ -107,7 +109,7 @@ func checkIDs(e *Event, fact Fact) (found Violations) {
 	for _, a := range [...]Attribute{{"tenant", e.Tenant}, {"runtimeid", e.RuntimeID}} {
 		if len(a.Value) > MaxTokenBytes/3 && len(escapeToken(a.Value)) > MaxTokenBytes {
 			found = append(found, &Violation{CodeTooLarge, "/" + a.Name, strconv.Itoa(len(a.Value)) + " bytes",
-				"keep it within " + strconv.Itoa(MaxTokenBytes) + " bytes once escaped, since it stands in the subject"})
+				"keep it within " + strconv.Itoa(MaxTokenBytes) + " bytes after escaping, because the subject contains it"})
 		}
 	}
 	switch id := fact.RecordID(); {
@@ -119,7 +121,7 @@ func checkIDs(e *Event, fact Fact) (found Violations) {
 	return found
 }
 
-// checkEnvelope returns the first violation of the rules for every CloudEvent, whatever its type.
+// checkEnvelope returns the first violation of the rules for CloudEvents of all types.
 // The error is a [*Violation].
 func (e *Event) checkEnvelope() error {
 	if found := e.checkAttributes(); len(found) > 0 {
@@ -185,8 +187,8 @@ func printable(s string) bool {
 	return printablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// validSource reports whether s is a URI-reference. It recognises the most common form without a
-// parser.
+// validSource reports whether s is a URI-reference. validSource recognises the most common form
+// without a parser.
 func validSource(s string) bool {
 	if name, urn := strings.CutPrefix(s, "urn:"); urn && name != "" {
 		at := 0
@@ -245,11 +247,11 @@ const (
 	CodeNoSourceWindow  Code = "no_source_window"
 	CodeNoPolicy        Code = "redaction_without_policy"
 	CodeWithheld        Code = "withheld_content"
-	CodeInline          Code = "inline_content"         // content where only a reference may be
-	CodeReintroduced    Code = "redaction_reintroduced" // of the projector: a value that an earlier redaction withholds
+	CodeInline          Code = "inline_content"         // content in a place that allows only a reference
+	CodeReintroduced    Code = "redaction_reintroduced" // from the projector: a value that an earlier redaction withholds
 	CodeIDConflict      Code = "id_conflict"
-	CodeTenantMismatch  Code = "tenant_mismatch"  // of the projector: the subject is another tenant's
-	CodeSubjectMismatch Code = "subject_mismatch" // of the projector: the subject is of another runtime, bucket or type
+	CodeTenantMismatch  Code = "tenant_mismatch"  // from the projector: the subject belongs to another tenant
+	CodeSubjectMismatch Code = "subject_mismatch" // from the projector: the subject belongs to another runtime, bucket or type
 	CodeTooDeep         Code = "too_deep"
 	CodeRuntimeStatus   Code = "runtime_status"
 	CodePermission      Code = "permission"
@@ -289,13 +291,13 @@ type requirement struct {
 	pointer string
 }
 
-// A shape holds the fields of a struct type that the checks need. It is computed once.
+// A shape holds the fields of a struct type that the checks need. A shape is computed once.
 type shape struct {
 	required []requirement
 	counts   []count
 }
 
-// A count is a field that counts from zero, or that holds such fields.
+// A count is a field that counts from zero, or a struct with counts.
 type count struct {
 	index  int
 	name   string // "" for an embedded struct
@@ -370,7 +372,7 @@ func checkRequired(fact Fact) (found Violations) {
 func checkCounts(fact Fact) (found Violations) {
 	v := reflect.ValueOf(fact).Elem()
 	for _, n := range shapeOf(v.Type()).negatives(v) {
-		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(n.path, "/"), strconv.FormatInt(n.value, 10), "counts and positions start at 0; leave out what is unknown"})
+		found = append(found, &Violation{CodeRange, "/data/" + strings.Join(n.path, "/"), strconv.FormatInt(n.value, 10), "counts and positions start at 0; leave out unknown values"})
 	}
 	return found
 }

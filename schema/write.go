@@ -12,11 +12,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writer is the counterpart of [reader]. It encodes a fact in one pass to the same bytes as the
-// encoder, and applies the boundary rules to every member. A writer only accepts facts. It gives up
-// on rule violations and unusual values: an object for a reference, a time, a negative count, or a
-// Go type in a map that is not plain JSON. The encoder, the decoder and the walk of [boundary] then
-// decide. Property tests compare accepted facts with their result.
+// writer is the counterpart of [reader]. writer encodes a fact in one pass to the same bytes as
+// the encoder, and applies the boundary rules to every member. A writer only accepts facts. A
+// writer gives up on rule violations and unusual values. Unusual values are object references,
+// times, negative counts, and Go types in maps that are not plain JSON. The encoder, the decoder
+// and the walk of [boundary] then decide. Property tests compare accepted facts with their
+// result.
 type writer struct {
 	data  []byte
 	depth int  // number of open objects, and of open arrays of plain JSON
@@ -198,7 +199,7 @@ func (w *writer) count(n int64) bool {
 	return n >= 0
 }
 
-// mapDepth is the maximum depth of plain JSON that is written in one pass. It is far below
+// mapDepth is the maximum depth of plain JSON that is written in one pass. mapDepth is far below
 // MaxDepth. The walk decides about deeper JSON.
 const mapDepth = 16
 

@@ -15,15 +15,15 @@ import (
 	"math/bits"
 )
 
-// ErrKey means that a key cannot make fingerprints. It is permanent.
+// ErrKey means that a key cannot make fingerprints. ErrKey is permanent.
 var ErrKey = errors.New("fingerprints need a tenant key with an id and a secret")
 
-// Prefix is the number of bytes in the rolling hash of a [schema.Fingerprint]. It is also the
+// Prefix is the number of bytes in the rolling hash of a [schema.Fingerprint]. Prefix is also the
 // minimum length of a value with a fingerprint.
 const Prefix = 8
 
-// Hasher makes and recognises fingerprints under one tenant key. It is immutable and safe for
-// concurrent use. It prints only its key id. The zero value is not usable.
+// Hasher makes and recognises fingerprints under one tenant key. A Hasher is immutable and safe for
+// concurrent use. String forms of a Hasher show only its key id. The zero value is not usable.
 //
 // With K = Key.Derive("fingerprint") and || for concatenation:
 //
@@ -33,14 +33,14 @@ const Prefix = 8
 //	roll(w)       = sum over i of (w[i]+1) * B^(7-i), mod p, for 8 bytes w
 //	PrefixHash    = roll(v[0:8]) XOR first 8 bytes of mac("seal", HMAC), big-endian
 //
-// The seal hides the polynomial. Without it, a reader who knows one prefix could compute the base,
-// and equal prefixes such as "sk-proj-" would look equal. A holder of the key removes the seal once
-// and then compares roll. A comparison costs one table look-up for each of the eight bytes. A rolling
+// The seal hides the polynomial. Without the seal, one known prefix would reveal the base, and
+// equal prefixes such as "sk-proj-" would look equal. A holder of the key removes the seal once and
+// then compares roll. A comparison costs one table look-up for each of the eight bytes. A rolling
 // computation needs less arithmetic, but each step has to wait for the previous step.
 type Hasher struct{ get func() *material }
 
-// material holds the values that a key gives for fingerprints. It is immutable. A function holds
-// it for the reason given at [schema.Key].
+// material holds the values that a key gives for fingerprints. material is immutable. A function
+// holds it for the reason given at [schema.Key].
 type material struct {
 	id     string
 	secret []byte
@@ -69,7 +69,7 @@ func New(k schema.Key) (Hasher, error) {
 	return Hasher{get: func() *material { return keys }}, nil
 }
 
-// Of returns the fingerprint of a value. It returns false for a value shorter than [Prefix]. Only
+// Of returns the fingerprint of a value. Of returns false for a value shorter than [Prefix]. Only
 // a guard that holds the value itself recognises a short value.
 func (f Hasher) Of(value []byte) (schema.Fingerprint, bool) {
 	if len(value) < Prefix {

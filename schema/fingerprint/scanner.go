@@ -33,8 +33,8 @@ type target struct {
 	hmac   []byte
 }
 
-// Scanner returns a scanner for fingerprints under this key. It leaves out fingerprints of other
-// keys. The error names the first unreadable fingerprint.
+// Scanner returns a scanner for fingerprints under this key. Scanner leaves out fingerprints of
+// other keys. The error names the first unreadable fingerprint.
 func (f Hasher) Scanner(fingerprints []schema.Fingerprint) (*Scanner, error) {
 	s := &Scanner{get: f.get, byRoll: map[uint64][]target{}}
 	for i, fp := range fingerprints {

@@ -29,7 +29,7 @@ func Event(e *schema.Event) ([]byte, error) {
 		found = append(found, &schema.Violation{Code: schema.CodeUnknownType, Pointer: "/type", Found: schema.Clip(e.Type), Fix: "export events of the form dev.ctxledger.<event_type>.v1"})
 	}
 	if e.Time.IsZero() && !e.EventType().Known() {
-		found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/time", Found: "no time", Fix: "say when the fact happened"})
+		found = append(found, &schema.Violation{Code: schema.CodeRequired, Pointer: "/time", Found: "no time", Fix: "set the time at which the fact happened"})
 	}
 	if len(found) > 0 {
 		return nil, found
@@ -54,8 +54,8 @@ func Event(e *schema.Event) ([]byte, error) {
 	return slices.Concat(text[:len(text)-1], []byte(`,"data":`), schema.TrimSpace(e.Data), []byte("}")), nil
 }
 
-// eventReferences starts the document with the references of the data, as objects and strings. It
-// checks that the data is an object.
+// eventReferences starts the document with the references of the data, as objects and strings.
+// eventReferences checks that the data is an object.
 func eventReferences(e *schema.Event) (record, error) {
 	var refs struct {
 		PolicyRefs    []schema.Ref `json:"policy_refs,omitempty"`

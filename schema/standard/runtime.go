@@ -21,7 +21,7 @@ var runtimeIDs = []string{"runtime_id", "session_id", "thread_id", "turn_id", "t
 // The runtime defines four events of context. A completed selection, including its omissions, is
 // context.resolved. A compaction is context.compaction.started, .completed or .failed. A
 // discarded compaction and a fact of any other type yield [ErrNoShape]. The payload refers to the
-// records. It holds no content and no status of the runtime. Ids that only ctxledger defines
+// records. The payload holds no content and no status of the runtime. Ids that only ctxledger defines
 // (tenant, agent, context, …) are in correlation.
 //
 // The profile requires runtime, session, thread, turn and sequence of every context event. For an

@@ -1,5 +1,5 @@
-// Package schematest contains helpers for the tests of schema and of the packages below it. It
-// imports no type of schema. The tests inside schema can therefore import it.
+// Package schematest contains helpers for the tests of schema and of the packages below it. The
+// package imports no type of schema. The tests inside schema can therefore import it.
 package schematest
 
 import (
