@@ -11,9 +11,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Range is a stretch of one stream: the messages with sequences from First to
-// Last, of which Messages exist, and a digest over their exact bytes. A range
-// can be read again, and its digest says whether it still is what it was.
+// Range is the messages of one stream with sequences from First to Last. Messages is the number
+// of messages that exist. The digest is over their exact bytes. A range can be read again. An
+// equal digest means equal messages.
 type Range struct {
 	Incarnation uuid.UUID `json:"incarnation"`
 	First       uint64    `json:"first"`
@@ -22,8 +22,8 @@ type Range struct {
 	Digest      [32]byte  `json:"digest"`
 	// RecordedAt is when the stream stored the last message.
 	RecordedAt time.Time `json:"recorded_at"`
-	// Epoch is that of the holder who journalled the range. It is part of the
-	// tokens, so that only this entry of the journal, whoever ends it, has them.
+	// Epoch is the epoch of the lease holder that journalled the range. The epoch is part of
+	// the tokens: each entry of the journal has tokens of its own.
 	Epoch uint64 `json:"epoch,omitzero"`
 }
 
@@ -32,9 +32,8 @@ func (r Range) Same(o Range) bool {
 	return r.Incarnation == o.Incarnation && r.First == o.First && r.Last == o.Last && r.Messages == o.Messages && r.Digest == o.Digest
 }
 
-// Batch is what one range becomes: the rows of every table, in the form in which
-// they are sent. It is a pure value: the same messages give the same batch. It is
-// not safe for concurrent use.
+// Batch holds the rows of one range for every table, in the form for sending. The same messages
+// give the same batch. A Batch is not safe for concurrent use.
 type Batch struct {
 	Range
 	facts
@@ -42,9 +41,9 @@ type Batch struct {
 	duplicates column.Rows[row.Duplicate]
 	replays    column.Rows[row.Replay]
 	logHashes  column.Rows[logRow]
-	// Rules are those that the rows were made by. The zero value is NewestRules.
+	// Rules is the version of the rules that made the rows. The zero value is NewestRules.
 	Rules Rules
-	// Log is the transparency log with the batch's leaves. The zero Log is none.
+	// Log is the transparency log with the batch's leaves. The zero Log means no log.
 	Log Log
 }
 
@@ -76,8 +75,8 @@ func (b *Batch) tables() []column.Table {
 	}
 }
 
-// Reset empties the batch for another range. It keeps the room of the last one,
-// so that a batch that is used again allocates little. Nothing may be writing it.
+// Reset empties the batch for another range. The memory of the last range is kept and reused.
+// Nothing may be writing it.
 func (b *Batch) Reset(r Range) {
 	b.Range, b.Log, b.Rules = r, Log{}, 0
 	for _, t := range b.tables() {
@@ -96,14 +95,14 @@ func (b *Batch) Rows() map[string]uint64 {
 	return counts
 }
 
-// Add derives the rows of one event. A nil fact is an event of a type that
-// this version does not know: it is kept in events and nowhere else. Nothing of
-// event or fact is kept but copies.
+// Add derives the rows of one event. A nil fact is an event of a type that this version does
+// not know: it is kept in events and nowhere else. The batch keeps copies, and no part of event
+// or fact.
 func (b *Batch) Add(e *schema.Event, fact schema.Fact, at Position) {
 	b.AddDerived(e, fact, at, Derived{Tenant: e.Tenant, Digest: e.Digest(), Identity: e.Identity()})
 }
 
-// Derived is what follows from an event and is kept with it.
+// Derived holds values that are computed from an event and stored with it.
 type Derived struct {
 	Tenant   string // of the rows; see [Rules]
 	Digest   [32]byte
@@ -111,7 +110,7 @@ type Derived struct {
 	Salt     proof.Salt // of its leaf in the log; zero where it has none
 }
 
-// AddDerived is Add for callers that have already computed what follows from the event.
+// AddDerived is Add for callers that have already computed digest, identity and salt.
 func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
 	b.events.Add(newEventRow(e, at, &d))
 	h := headOf(e, at)
@@ -207,10 +206,9 @@ func (b *Batch) AddDuplicate(e *schema.Event, tenant string, at, first Position)
 	})
 }
 
-// NewBatch returns an empty batch with room for what like holds, and some more: the
-// batches of a stream are much alike, and columns that grow as rows come are copied
-// several times over, into memory that has to be fetched. Nil is like nothing. The
-// two share nothing; like may be written meanwhile.
+// NewBatch returns an empty batch with room for somewhat more rows than like holds. Batches of
+// a stream are of similar size, and growing columns would be copied several times. Nil is like
+// nothing. The two share nothing; like may be written meanwhile.
 func NewBatch(like *Batch) *Batch {
 	b := new(Batch)
 	if like != nil {
@@ -222,8 +220,8 @@ func NewBatch(like *Batch) *Batch {
 	return b
 }
 
-// AddReplay records that the message at replays the refused one at of, whose
-// time is not looked at. What became of the replay is told by the other rows.
+// AddReplay records that the message at replays the refused one at of, whose time is not looked
+// at. Other rows hold the outcome of the replay.
 func (b *Batch) AddReplay(tenant string, at, of Position) {
 	b.replays.Add(row.Replay{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,
@@ -231,8 +229,8 @@ func (b *Batch) AddReplay(tenant string, at, of Position) {
 	})
 }
 
-// Position is where a message stands: which incarnation of which stream, its
-// sequence there, and when the stream stored it.
+// Position is the place of a message: the incarnation of its stream, its sequence, and the time
+// at which the stream stored it.
 type Position struct {
 	Incarnation uuid.UUID
 	StreamSeq   uint64
@@ -247,8 +245,8 @@ func headOf(e *schema.Event, at Position) row.Head {
 	}
 }
 
-// newEventRow returns the row of an event, whose data it aliases, as it does what is
-// derived.
+// newEventRow returns the row of an event. The row aliases the data of the event and the
+// derived values.
 func newEventRow(e *schema.Event, at Position, d *Derived) row.Event {
 	row := row.Event{
 		Head: headOf(e, at), Subject: e.Subject,

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// LastCommit returns the newest committed range of a stream, and false when
-// there is none. Nothing else says how far a stream is projected.
+// LastCommit returns the newest committed range of a stream, and false when there is none. No
+// other record holds the progress of a stream.
 func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, bool, error) {
 	r := Range{Incarnation: incarnation}
 	var digest string
@@ -22,8 +22,7 @@ func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, 
 	return r, found, nil
 }
 
-// Commit is a row of commits: a range that counts, and how many rows it has in
-// each table that has any.
+// Commit is a row of commits: a projected range, with its number of rows by table.
 type Commit struct {
 	Range
 	Rows map[string]uint64

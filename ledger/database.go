@@ -8,9 +8,9 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
-// CreateDatabase creates the database that dsn names where it is missing, which
-// [Open] meets as an error that [NotMigrated] recognises. The user of dsn must be
-// one who may. It may be repeated.
+// CreateDatabase creates the database of dsn if it is missing. [Open] reports a missing
+// database as an error that [NotMigrated] recognises. The user of dsn needs the right to create
+// databases. The call may be repeated.
 func CreateDatabase(ctx context.Context, dsn string) error {
 	var database string
 	l, err := open(ctx, dsn, func(o *clickhouse.Options) { database, o.Auth.Database = o.Auth.Database, "system" })

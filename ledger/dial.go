@@ -11,10 +11,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// patient is a connection that waits for the next bytes as long as limit, however
-// long an answer is. The driver's own read timeout is for all of an answer, which ends
-// what streams a large session or compares whole tables; a server that still works on
-// a query says so ten times a second. Deadlines of a context hold as they are.
+// patient is a connection that waits for the next bytes as long as limit, however long an
+// answer is. The read timeout of the driver bounds a whole answer, and would end exports of
+// large sessions and comparisons of whole tables. A server that works on a query sends progress
+// ten times a second. Deadlines of a context apply unchanged.
 type patient struct {
 	net.Conn
 	limit    time.Duration
@@ -48,8 +48,8 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// SetReadDeadline is called by the driver for its read timeout, which does not count
-// here, and with zero at the end of an answer, so that the connection may then rest.
+// The driver calls SetReadDeadline for its read timeout, which is ignored here. At the end of
+// an answer it passes zero, and the connection may be idle.
 func (p *patient) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() {
 		return nil

@@ -1,16 +1,15 @@
-// Package ledger keeps the rows that events become, in ClickHouse: it derives rows
-// ([Batch]), writes and commits them ([Ledger.Write]), and reads what the next commit
-// needs. The packages next to it, none of which it imports, make and upgrade the tables
-// (migrate), answer questions (read), read the transparency logs (translog), keep erased
-// and redacted content out (privacy), and replace all tables at once (shadow).
+// Package ledger keeps the rows of events in ClickHouse. It derives rows ([Batch]), writes and
+// commits them ([Ledger.Write]), and reads the state for the next commit. The package imports
+// none of its neighbours. They make and upgrade the tables (migrate), answer questions (read),
+// read the transparency logs (translog), keep erased and redacted content out (privacy), and
+// replace all tables together (shadow).
 //
 // # Layout
 //
-// The tables of facts share one layout: ReplacingMergeTree, a partition a month of
-// recorded_at, ORDER BY (tenant, session_id, incarnation, stream_seq). A session's
-// facts lie together, a month is dropped or merged by itself, and a row that is stored
-// twice meets itself. Filters rule out granules for who knows a turn, a call, an item
-// or a session and not its tenant.
+// The tables of facts share one layout: ReplacingMergeTree, a partition a month of recorded_at,
+// ORDER BY (tenant, session_id, incarnation, stream_seq). The facts of a session are stored
+// together. Months are dropped and merged independently. A row that is stored twice collapses.
+// Filters skip granules for queries by turn, call, item or session without a tenant.
 //
 // Each was chosen against others on the corpus of `ctxledger bench seed --quick` in
 // ClickHouse 26.7, on two busy cores: CPU time, the least of three to seven runs.
@@ -31,10 +30,9 @@
 //	  with by_session            589 ms against 604 ms       on half as many events; items 163 against 186,
 //	                                                         placements 332 against 309, calls 62 against 73
 //
-// What the standing checks ask of every row is reckoned when it is written: a hash of its
-// correlation ids in every table, and sums over the lists of decisions. Before, the
-// checks read eighteen ids of each row and all lists: CPU time of all of them, among
-// 20,000,000 events.
+// Values for the standing checks are computed when a row is written: a hash of its correlation
+// ids in every table, and sums over the lists of decisions. Before, the checks read eighteen
+// ids of each row and all lists: CPU time of all of them, among 20,000,000 events.
 //
 //	                           everything   the largest of tenants, 5,960,000
 //	reckoned when asked for    26 s         11 s

@@ -13,17 +13,16 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/column"
 )
 
-// permanentCodes are errors that the same insert would meet again: the tables
-// are not what this program expects, or not its to write. Everything else is
-// waited out, a wrong password and a quota among them.
+// permanentCodes are errors that a repeated insert meets again: the tables have another shape,
+// or the user may not write them. Everything else is waited out, a wrong password and a quota
+// among them.
 var permanentCodes = []int32{
 	chsql.CodeNoSuchColumn, chsql.CodeUnknownIdentifier, chsql.CodeTypeMismatch, chsql.CodeUnknownTable, chsql.CodeSyntaxError, chsql.CodeUnknownDatabase,
 	chsql.CodeIncorrectData, chsql.CodeReadonly, chsql.CodeAccessDenied,
 }
 
-// Transient reports whether an insert or a query that failed with err may
-// succeed when it is tried again: the server is down, slow, full or out of
-// memory. A good event is never given up for such an error.
+// Transient reports whether a retry of a failed insert or query may succeed: the server is
+// down, slow, full or out of memory. A good event is never given up for such an error.
 func Transient(err error) bool {
 	if err == nil || errors.Is(err, column.ErrMismatch) {
 		return false
@@ -35,8 +34,8 @@ func Transient(err error) bool {
 	return true
 }
 
-// Failure reports whether err came of ClickHouse or of the connection to it,
-// and returns the server's error code, 0 where the server did not answer.
+// Failure reports whether err comes from ClickHouse or the connection to it. The code is the
+// error code of the server, or 0 if the server did not answer.
 func Failure(err error) (code int32, ok bool) {
 	var server *clickhouse.Exception
 	if errors.As(err, &server) {
@@ -52,16 +51,16 @@ var connectionFailures = []error{
 	clickhouse.ErrBatchAlreadySent, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded,
 }
 
-// NotMigrated reports whether err says that tables are missing, or columns of them:
-// a migration that is under way has made the one and not yet the other.
+// NotMigrated reports whether err means missing tables or columns. A running migration may have
+// made only some of them.
 func NotMigrated(err error) bool {
 	return NoTable(err) || hasCode(err, chsql.CodeUnknownIdentifier, chsql.CodeNoSuchColumn)
 }
 
-// NoTable reports whether err says that the table or its database is not there.
+// NoTable reports whether err means a missing table or database.
 func NoTable(err error) bool { return hasCode(err, chsql.CodeUnknownTable, chsql.CodeUnknownDatabase) }
 
-// AccessDenied reports whether err says that the user may not do it.
+// AccessDenied reports whether err means a missing right of the user.
 func AccessDenied(err error) bool { return hasCode(err, chsql.CodeAccessDenied) }
 
 func hasCode(err error, codes ...int32) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Known is an identity that the ledger holds: the event's position, and the
-// digest that tells a repeat from a conflict.
+// Known is an identity in the ledger: the position of its event, and its digest. An equal
+// digest is a repeat, another digest a conflict.
 type Known struct {
 	Tenant   string // as stored: "" and "default" are one
 	Source   string
@@ -35,9 +35,9 @@ func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, erro
 	return found, nil
 }
 
-// Identities calls add with the identity hash of every event in the ledger that
-// is of none of the streams except, to fill a filter at start. Before the first it
-// calls most with about how many there are, repeats included.
+// Identities calls add with the identity hash of every event, to fill a filter at start. Events
+// of the streams in except are left out. Before the first it calls most with about how many
+// there are, repeats included.
 func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
 	list := make([]string, len(except))
 	for i, incarnation := range except {
@@ -55,14 +55,14 @@ func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add f
 	return nil
 }
 
-// Trace is by what a message of the stream is told from another one that has its
-// place.
+// Trace identifies a message of the stream: another message at the same place has another
+// trace.
 type Trace struct {
 	RecordedAt time.Time // by the stream, to the nanosecond
 	Digest     [32]byte  // of the event; zero for one that does not count
 }
 
-// Traces returns what the ledger has of each message of a range, by sequences. A
+// Traces returns the trace of each message of a range that the ledger has, by sequence. A
 // message of which it has no row is left out.
 func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) {
 	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last)}

@@ -9,14 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// killPatience bounds how long KillInserts waits for what it has killed.
+// killPatience bounds the time that KillInserts waits for killed inserts.
 const killPatience = 2 * time.Second
 
-// KillInserts ends every insert into this stream's tables that is still
-// running and returns once none is, or none but those that wait for a client
-// that has stopped: the server refuses these as soon as they send. A writer
-// that takes over calls it before its own first insert, so all that run are of
-// earlier epochs.
+// KillInserts ends every running insert of this stream, and returns once none runs. Inserts
+// that wait for a stopped client may remain: the server refuses them as soon as they send. A
+// new writer calls KillInserts before its first insert. All running inserts are then of earlier
+// epochs.
 func (l *Ledger) KillInserts(ctx context.Context, incarnation uuid.UUID) error {
 	prefix := chsql.Params{"prefix": queryPrefix(Range{Incarnation: incarnation})}
 	// KILL … SYNC would wait for a stopped client until its connection times out.

@@ -16,8 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
-// Ledger is a connection pool to one ClickHouse database. It is safe for
-// concurrent use.
+// Ledger is a connection pool to one ClickHouse database. A Ledger is safe for concurrent use.
 type Ledger struct {
 	conn    driver.Conn
 	sql     chsql.DB // this package's statements
@@ -31,11 +30,10 @@ type Ledger struct {
 // answer at all: check the address, or start one.
 var ErrUnreachable = errors.New("clickhouse is not reachable")
 
-// Open connects to the ClickHouse of dsn, clickhouse://user:pass@host:9000/db,
-// and returns once it answers a query. What travels is compressed by LZ4, unless
-// the dsn says otherwise (compress=none) or the server is on this machine, where it
-// would cost a tenth of the projector's time and save nothing. The error never
-// contains the password.
+// Open connects to the ClickHouse of dsn, clickhouse://user:pass@host:9000/db, and returns once
+// it answers a query. Data on the wire are compressed by LZ4. There is no compression with
+// compress=none in dsn, and none on this machine, where it costs time and saves nothing. The
+// error never contains the password.
 func Open(ctx context.Context, dsn string) (*Ledger, error) {
 	return open(ctx, dsn, func(*clickhouse.Options) {})
 }
@@ -74,8 +72,7 @@ func connected(conn driver.Conn, options *clickhouse.Options) *Ledger {
 	return &Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles}, sender: newSender(options), options: options}
 }
 
-// OpenDatabase connects to another database of the same server. The caller closes what
-// it returns.
+// OpenDatabase connects to another database of the same server. The caller closes the result.
 func (l *Ledger) OpenDatabase(ctx context.Context, name string) (*Ledger, error) {
 	options := *l.options
 	options.Auth.Database = name

@@ -21,9 +21,9 @@ type logRow struct {
 	Tenant      string    `ch:"tenant"`      // of the event; empty before SubjectRules
 }
 
-// AddLeaf appends the leaf of the tenant's event at to the log, which becomes tree.
-// Leaves come in the order of the stream, after those of the batches before. The log
-// keeps no tenant of events that were recorded before [SubjectRules].
+// AddLeaf appends the leaf of the tenant's event at to the log, which becomes tree. Leaves come
+// in the order of the stream, after the leaves of earlier batches. The log keeps no tenant of
+// events that were recorded before [SubjectRules].
 func (b *Batch) AddLeaf(tree *proof.Tree, leaf tlog.Hash, tenant string, at Position) {
 	year, month, _ := at.RecordedAt.UTC().Date()
 	row := logRow{
@@ -44,8 +44,8 @@ func (b *Batch) AddLeaf(tree *proof.Tree, leaf tlog.Hash, tenant string, at Posi
 // WithoutLog takes the leaves out of the batch.
 func (b *Batch) WithoutLog() { b.logHashes.Reset() }
 
-// Log is the state of a stream's transparency log after a commit. The zero Log is
-// none, which an empty one is not: that has a root.
+// Log is the state of a stream's transparency log after a commit. The zero Log means no log. An
+// empty log has a root.
 type Log struct {
 	Tree proof.Tree
 	Root tlog.Hash

@@ -11,8 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Refusal is a message in quarantine. Its JSON form leaves out the headers and
-// the bytes, which travel beside it.
+// Refusal is a message in quarantine. The JSON form has no headers and no bytes.
 type Refusal struct {
 	Incarnation uuid.UUID           `json:"incarnation"`
 	StreamSeq   uint64              `json:"sequence"`
@@ -29,7 +28,7 @@ type Refusal struct {
 	Codes       []string            `json:"codes"`
 }
 
-// Position returns where the message stands in its stream.
+// Position returns the place of the message in its stream.
 func (r Refusal) Position() Position { return Position{r.Incarnation, r.StreamSeq, r.RecordedAt} }
 
 // Refused is a message that the projector would not apply.
@@ -63,8 +62,7 @@ func RefusalOf(m Refused, at Position) Refusal {
 // AddRefused puts a message into quarantine with its exact bytes.
 func (b *Batch) AddRefused(m Refused, at Position) { b.AddRefusal(RefusalOf(m, at)) }
 
-// AddRefusal is AddRefused for a message that was refused before and that the
-// stream no longer has.
+// AddRefusal is AddRefused for a message that was quarantined before and has left the stream.
 func (b *Batch) AddRefusal(r Refusal) {
 	b.quarantine.Add(row.Quarantined{
 		Incarnation: r.Incarnation, StreamSeq: r.StreamSeq, RecordedAt: r.RecordedAt, Tenant: r.Tenant, Source: r.Source, EventID: r.EventID,

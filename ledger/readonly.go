@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ReadOnly returns the user's setting. It belongs to the user, who is the same
-// on every connection, so one answer holds for all queries.
+// ReadOnly returns the user's setting. The setting belongs to the user, who is the same on
+// every connection: one answer holds for all queries.
 func (l *Ledger) ReadOnly(ctx context.Context) (string, error) {
 	if known := l.readonly.Load(); known != nil {
 		return *known, nil
@@ -19,7 +19,7 @@ func (l *Ledger) ReadOnly(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// settingValue reads a setting of whatever type the server has for it.
+// settingValue reads a setting of any type.
 type settingValue struct{ text *string }
 
 // Scan implements sql.Scanner.

@@ -51,7 +51,7 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 type Lack struct {
 	Table     string
 	Sequences []uint64   // of the messages whose row it lacks
-	Whole     bool       // it lacks all of them
+	Whole     bool       // the table lacks all rows
 	Strange   []Position // where it has a row that is not of the batch
 }
 
@@ -62,9 +62,9 @@ type Placed struct {
 	Says string
 }
 
-// Lacking returns the tables that do not hold every row of b, or hold others in its
-// range or before it from the sequence first on, in the order in which they are
-// written. No row that was recorded before the month of since is looked at.
+// Lacking returns the tables whose rows differ from the rows of b, in the order of writing. A
+// table differs if it lacks rows of b, or holds others in its range or from the sequence first
+// on. No row that was recorded before the month of since is looked at.
 func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time.Time) ([]Lack, error) {
 	var lacking []Lack
 	for _, t := range b.tables() {
@@ -98,9 +98,9 @@ func heldPlaces(ctx context.Context, sql chsql.DB, table string, r Range, first 
 	return held, nil
 }
 
-// sayings are what the rows of a block say that depends on more than their messages:
-// on which other messages there are, and on what is known when they are derived. The
-// statements held_… say the same of the rows that a table has.
+// sayings are the values of rows that depend on more than their messages: on other messages,
+// and on the state at the time of derivation. The statements held_… return the same values of
+// the rows in a table.
 var sayings = map[string]func(b *column.Block) []string{
 	"duplicates": func(b *column.Block) []string {
 		firsts := b.Numbers("first_seq")
@@ -129,9 +129,9 @@ var sayings = map[string]func(b *column.Block) []string{
 	},
 }
 
-// LackOf holds the rows that a table has in the range of a batch against those that
-// it is to have, and reports false where they are the same. A row that says something
-// else is strange and yet there: once it is evicted, the table lacks it.
+// LackOf compares the rows of a table in the range of a batch with the rows of the batch. It
+// reports false if they are equal. A row with other content is strange, and the table lacks the
+// right row once the strange row is evicted.
 func LackOf(table string, want, held []Placed) (lack Lack, lacks bool) {
 	has, wanted := make(map[uint64]bool, len(held)), make(map[uint64]Placed, len(want))
 	for _, at := range want {
@@ -157,8 +157,8 @@ func LackOf(table string, want, held []Placed) (lack Lack, lacks bool) {
 	return lack, len(lack.Strange)+len(lack.Sequences) > 0
 }
 
-// Evict removes from every table the rows at the places of Strange. It returns once
-// no query sees them. Rows of other messages at the same sequence go as well.
+// Evict removes from every table the rows at the places of Strange. The call returns once no
+// query sees the rows. Rows of other messages at the same sequence go as well.
 func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 	for _, lack := range lacking {
 		if len(lack.Strange) == 0 {
@@ -176,8 +176,8 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 	return nil
 }
 
-// LastHeld returns the highest sequence of a message that has a row and stands
-// behind r, 0 where there is none. r is the last commit of its stream.
+// LastHeld returns the highest sequence after r of a message with a row, or 0. r is the last
+// commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
 	for _, t := range new(Batch).tables() {
 		params := chsql.Params{"table": t.Table, "incarnation": r.Incarnation.String(), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
@@ -190,7 +190,7 @@ func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error)
 	return last, nil
 }
 
-// Places returns where the messages stood that have a row, by table.
+// Places returns the places of messages with a row, by table.
 func (b *Batch) Places() map[string][]Position {
 	places := make(map[string][]Position)
 	for _, t := range b.tables() {

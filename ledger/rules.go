@@ -11,11 +11,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Rules is a version of the rules by which messages become rows: what is an event,
-// whose it is, and what follows from it. A stream is projected by the version that
-// holds at each of its sequences, so new rules never change what older ones made. A
-// batch has one version, which is part of its deduplication tokens and of its row in
-// commits.
+// Rules is a version of the rules that turn messages into rows: which messages are events, the
+// tenant of an event, and its rows. Each sequence of a stream has a version, so new rules never
+// change rows of older ones. A batch has one version, which is part of its deduplication tokens
+// and of its row in commits.
 type Rules uint32
 
 const (
@@ -41,12 +40,12 @@ func StoredTenants(tenant string) []string {
 	return []string{tenant}
 }
 
-// RecordedRules says which commits of a stream were made by one version of the rules.
+// RecordedRules names the commits of a stream with one version of the rules.
 type RecordedRules struct {
 	Rules Rules
 	First uint64 // sequence with which the first of these commits begins
-	// Projected is First of those that a projector made. 0 is none: a rebuild makes one
-	// commit of all that it carries over, of whatever versions.
+	// Projected is the first sequence of the commits of a projector. 0 means none: a rebuild
+	// carries rows of all versions over in one commit.
 	Projected uint64
 	Last      uint64 // sequence with which the last of them ends
 }

@@ -16,13 +16,12 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/column"
 )
 
-// sendTimeLimit bounds one insert on this side, so that a connection of which
-// the other end is gone is given up.
+// sendTimeLimit bounds one insert on this side. A connection without a server at its other end
+// is given up then.
 const sendTimeLimit = 30 * time.Second
 
-// sender inserts blocks that are encoded already. It keeps the connections that
-// are free, of which there are never more than blocks were sent at a time. Safe
-// for concurrent use.
+// sender inserts blocks that are encoded already. Free connections are kept; their number is at
+// most the number of blocks that are sent at a time. Safe for concurrent use.
 //
 // clickhouse-go, which does everything else, takes columns as slices of values,
 // each of which it copies into a new buffer for every insert; that was a third of
@@ -88,8 +87,8 @@ func (s *sender) numbers(ctx context.Context, query, column string, params chsql
 	}))
 }
 
-// done gives a connection back after a query, or closes it after an error, which it
-// returns as what the callers know.
+// done gives a connection back after a query, or closes it after an error. It returns the error
+// in the form of this package.
 func (s *sender) done(client *ch.Client, err error) error {
 	if err == nil {
 		s.give(client)

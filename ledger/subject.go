@@ -15,10 +15,10 @@ import (
 // ErrSubject means that a text names no subject of an erasure.
 var ErrSubject = errors.New("not a subject of an erasure")
 
-// Subject names whose content is to be erased. A bare id, or resource:ID, is a data
-// subject: the resource that owns threads, of which every event has the resource_id.
-// session:ID, run:ID, thread:ID and item:ID name the events of one of these; an item's
-// are its versions, and not what others said of it. The zero Subject names nothing.
+// Subject names whose content is to be erased. A bare id, or resource:ID, is a data subject:
+// the resource that owns threads, of which every event has the resource_id. session:ID, run:ID,
+// thread:ID and item:ID name the events of one of these; the events of an item are its
+// versions, and not events that mention it. The zero Subject names nothing.
 type Subject struct {
 	Kind string // one of subjectKinds
 	ID   string
@@ -29,15 +29,15 @@ const (
 	subjectItem     = "item"
 )
 
-// IsItem reports whether s names an item. Its erasure is a last version of it,
-// expired, in each of its sessions, so that what refers to it finds that.
+// IsItem reports whether s names an item. The erasure of an item writes a last, expired version
+// in each of its sessions. References find that version.
 func (s Subject) IsItem() bool { return s.Kind == subjectItem }
 
 // subjectKinds are the kinds of subjects. All but the item are correlation ids.
 var subjectKinds = []string{subjectResource, "session", "run", "thread", subjectItem}
 
-// ParseSubject reads what [Subject.String] writes, or a bare id of a data subject. An id
-// that begins like a kind needs its own in front: resource:run:7. Errors: [ErrSubject].
+// ParseSubject reads the form of [Subject.String], or a bare id of a data subject. An id that
+// begins like a kind needs its own in front: resource:run:7. Errors: [ErrSubject].
 func ParseSubject(text string) (Subject, error) {
 	s := Subject{Kind: subjectResource, ID: text}
 	if kind, id, ok := strings.Cut(text, ":"); ok && slices.Contains(subjectKinds, kind) {
@@ -63,9 +63,8 @@ func (s Subject) String() string {
 // IsZero reports whether s names nothing.
 func (s Subject) IsZero() bool { return s == Subject{} }
 
-// KeptTypes are of events that stay whatever is erased. A redaction has no content, and
-// without it the value that it withholds could come back; the others are about the
-// ledger.
+// KeptTypes are the types of events that no erasure removes. A redaction has no content, and
+// without it the value that it withholds could come back; the others are about the ledger.
 var KeptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
 
 // Covers reports whether an event is of the subject and not of a type that stays.
@@ -89,9 +88,9 @@ func (s Subject) Covers(e *schema.Event) bool {
 // ItemTypes begin the types of an item's versions.
 const ItemTypes = "context.item."
 
-// CoversRefused reports whether a refused message is of the subject: by its attributes
-// where it reads as an event, and else by having the id as a word of its own, as a header
-// or between quotes.
+// CoversRefused reports whether a quarantined message belongs to the subject. An event is
+// judged by its attributes. Other messages belong to the subject if they hold the id as a
+// header or between quotes.
 func (s Subject) CoversRefused(r Refusal) bool {
 	if e, _ := schema.ParseMessage(r.Header, r.Data); e != nil {
 		return s.Covers(e)
@@ -105,6 +104,5 @@ func (s Subject) CoversRefused(r Refusal) bool {
 	return err == nil && bytes.Contains(r.Data, quoted)
 }
 
-// expired is the redaction state of the last version of an erased item, and what the
-// erasure has changed of it.
+// expired is the redaction state of the last version of an erased item.
 const expired = "expired"

@@ -7,9 +7,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced begins a span below that of ctx, by the same provider: a caller that
-// traces sees the inserts, and one that does not pays nothing. The returned
-// function ends it. Of an error it says only that there was one.
+// traced begins a span below the span of ctx, by the same provider. Callers without tracing pay
+// nothing. The returned function ends it. The span records the fact of an error, and not its
+// text.
 func traced(ctx context.Context, name string) (context.Context, func(error)) {
 	const scope = "github.com/ctxledger/ctxledger/ledger"
 	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer(scope).Start(ctx, name)

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// insertTimeLimit bounds one insert on the server. It is below the lease's
-// expiry, so that a writer that lost its lease cannot still be writing when
-// another has taken over.
+// insertTimeLimit bounds one insert on the server. The limit is below the expiry of the lease:
+// a writer without a lease has stopped before another takes over.
 const insertTimeLimit = "8" // seconds
 
 // parallelInserts is how many tables of a batch are written at a time. An
@@ -31,15 +30,13 @@ func (l *Ledger) Write(ctx context.Context, b *Batch, epoch uint64) error {
 	return l.Commit(ctx, b, epoch)
 }
 
-// WriteRows stores the rows of a batch, one block per table, and returns once
-// the server has accepted all of them; what the server has fsynced is its own
-// configuration. The caller must have journalled the range before, and must
-// hold the lease of epoch.
+// WriteRows stores the rows of a batch, one block per table, and returns once the server has
+// accepted all of them; the configuration of the server decides about fsync. The caller must
+// have journalled the range before, and must hold the lease of epoch.
 //
-// A failed WriteRows may have stored any of the tables. Writing the same batch
-// again is safe: the tokens make the server drop blocks that it has, and the
-// keys collapse rows that it does not recognise. A ctx that ends does not cut
-// it short. Where tables are named, only their rows are stored.
+// A failed WriteRows may have stored any of the tables. Writing the same batch again is safe.
+// The server drops blocks with a known token, and equal keys collapse repeated rows. A ctx that
+// ends does not cut it short. Where tables are named, only their rows are stored.
 func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64, tables ...string) error {
 	var inserts errgroup.Group
 	inserts.SetLimit(parallelInserts)
@@ -51,9 +48,9 @@ func (l *Ledger) WriteRows(ctx context.Context, b *Batch, epoch uint64, tables .
 	return inserts.Wait()
 }
 
-// WriteLacking stores rows that tables lack, and no other, so that none stands
-// twice. The batch must have an epoch that nothing was written under: the token of
-// an earlier one names the whole block. Otherwise it is like WriteRows.
+// WriteLacking stores only rows that tables lack. No row is stored twice. The batch must have
+// an epoch that nothing was written under: the token of an earlier one names the whole block.
+// Otherwise it is like WriteRows.
 func (l *Ledger) WriteLacking(ctx context.Context, b *Batch, epoch uint64, lacking []Lack) error {
 	var inserts errgroup.Group
 	inserts.SetLimit(parallelInserts)
@@ -68,7 +65,7 @@ func (l *Ledger) WriteLacking(ctx context.Context, b *Batch, epoch uint64, lacki
 	return inserts.Wait()
 }
 
-// among says of each of all whether it is one of some.
+// among reports for each element of all whether some contains it.
 func among(all, some []uint64) []bool {
 	is := make(map[uint64]bool, len(some))
 	for _, seq := range some {
@@ -81,8 +78,8 @@ func among(all, some []uint64) []bool {
 	return named
 }
 
-// Commit stores the row of commits that makes the range count. Every row of
-// the batch must be stored. It may be repeated like WriteRows.
+// Commit stores the row of commits that makes the range count. Every row of the batch must be
+// stored. The call may be repeated, like WriteRows.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	commit := column.TableOf("commits", row.Commit{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
@@ -92,9 +89,8 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	return l.insert(ctx, commit, b.Range, b.rules(), epoch)
 }
 
-// Discard removes the rows of a range that was written and never committed from every
-// table, but for those of messages that were refused, at the sequences that are given.
-// It returns once no query sees them.
+// Discard removes the rows of an uncommitted range from every table. The rows of refused
+// messages, at the given sequences, stay. The call returns once no query sees the rows.
 func (l *Ledger) Discard(ctx context.Context, r Range, refused []uint64) error {
 	for _, table := range Tables() {
 		params := chsql.Params{
@@ -111,20 +107,20 @@ func (l *Ledger) Discard(ctx context.Context, r Range, refused []uint64) error {
 	return nil
 }
 
-// OfRefused reports whether a message that was refused has its rows in a table: its
-// one in quarantine, and the one that says which refused message it was to replace.
+// OfRefused reports whether a table has rows of refused messages: quarantine, and the table of
+// replays.
 func OfRefused(table string) bool { return table == "quarantine" || table == "replays" }
 
-// token names one block: which stream, which table, which messages with which
-// bytes, projected how, and by which journal entry. It can never name other
-// rows, and no later entry has it: where rows were removed or a table restored,
-// the server would drop their like for as long as it remembers the token.
+// token names one block: which stream, which table, which messages with which bytes, projected
+// how, and by which journal entry. A token never names other rows, and no later entry has it.
+// Otherwise the server would drop equal rows after a removal or a restore, for as long as it
+// remembers the token.
 func token(table string, r Range, rules Rules) string {
 	return fmt.Sprintf("%s:%s:%d-%d:%s:%d:%d", r.Incarnation, table, r.First, r.Last, hex.EncodeToString(r.Digest[:8]), rules, r.Epoch)
 }
 
-// queryPrefix starts the query id of every insert of an incarnation, so that
-// a take-over can kill what an earlier writer left running.
+// queryPrefix begins the query id of every insert of an incarnation. A take-over kills running
+// inserts of earlier writers by it.
 func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 
 // insert stores a table's rows of a range under its token. A send must not be
@@ -139,9 +135,9 @@ func (l *Ledger) insert(ctx context.Context, b column.Table, r Range, rules Rule
 		{Key: "insert_deduplicate", Value: "1", Important: true},
 		{Key: "async_insert", Value: "0", Important: true},
 		{Key: "max_execution_time", Value: insertTimeLimit, Important: true},
-		// An insert would otherwise collapse the repeats within its own block first.
-		// There are none: a sequence gives a table one row. Repeats of other blocks
-		// collapse as ever, in merges and under FINAL.
+		// An insert would otherwise collapse the repeats within its own block first. None are
+		// left: a sequence gives a table one row. Repeats of other blocks collapse as ever, in
+		// merges and under FINAL.
 		{Key: "optimize_on_insert", Value: "0", Important: true},
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // setComments gives views and their columns the comments that their headers have, which
-// DESCRIBE TABLE and the clients of ClickHouse show. It changes those that differ.
+// DESCRIBE TABLE and the clients of ClickHouse show. Differing comments are changed.
 func (d *database) setComments(ctx context.Context, views []View) error {
 	changes, err := d.uncommented(ctx, views)
 	if err != nil {
@@ -20,7 +20,7 @@ func (d *database) setComments(ctx context.Context, views []View) error {
 	return nil
 }
 
-// uncommented returns the statements that make the comments what they are to be.
+// uncommented returns the statements that set differing comments.
 func (d *database) uncommented(ctx context.Context, views []View) (changes []string, err error) {
 	var relations, columns, comments []string
 	add := func(relation, column, comment string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// A database is the one that a connection is of, and what it has of a release.
+// A database is the database of a connection, with its recorded state.
 type database struct {
 	conn      driver.Conn
 	name      string
@@ -20,7 +20,7 @@ type database struct {
 	digests   map[string]string
 }
 
-// The server's error codes that mean that nothing was migrated yet.
+// The server's error codes for a database without migrations.
 const (
 	codeUnknownTable    = 60
 	codeUnknownDatabase = 81
@@ -39,7 +39,7 @@ func Recorded(ctx context.Context, conn driver.Conn) (versions []uint32, err err
 	return versions, nil
 }
 
-// look reads what a database has.
+// look reads the state of a database.
 func look(ctx context.Context, conn driver.Conn) (*database, error) {
 	d := &database{conn: conn}
 	var err error
@@ -66,7 +66,7 @@ func (d *database) fresh() bool {
 	return len(d.recorded) == 0 && !slices.ContainsFunc(d.relations, func(name string) bool { return name != "migrations" })
 }
 
-// exec executes statements, in which {database} stands for the database.
+// exec executes statements after it replaced {database} by the name of the database.
 func (d *database) exec(ctx context.Context, statements ...string) error {
 	for _, s := range statements {
 		if err := d.conn.Exec(ctx, strings.ReplaceAll(s, ownDatabase, "`"+d.name+"`")); err != nil {

@@ -18,15 +18,15 @@ type definition struct {
 	name  string
 	text  string // the statement; {database} stands for the database's name
 	needs []string
-	// digest is of the text and of the digests of all that it needs: the server
-	// keeps the columns of what a view reads, and binds views with parameters by
-	// name, so a view is made again when one of these changed.
+	// digest covers the text and the digests of all needed objects. The server keeps the
+	// columns that a view reads, and binds views with parameters by name: a view is made again
+	// after a change of these.
 	digest string
 }
 
-// ownDatabase stands in a definition for the ledger's database: where a view gives
-// another its parameters, the server does not complete the name as it does that of a
-// table, and would look for it in the database of the user who asks.
+// ownDatabase is the placeholder for the ledger's database in a definition. The server does not
+// complete the name of a view with parameters, and would search it in the database of the
+// asking user.
 const ownDatabase = "{database}"
 
 const createView = "CREATE OR REPLACE VIEW "
@@ -69,7 +69,7 @@ func (r *release) readDefinitions(sql fs.FS) error {
 	return r.readViews(sql, headers)
 }
 
-// order sorts the definitions by what they need, and adds up their digests.
+// order sorts the definitions by their needs, and adds up their digests.
 func (r *release) order(found map[string]definition) error {
 	digests := make(map[string]string)
 	for _, t := range r.tables {

@@ -1,6 +1,5 @@
-// Package migrate brings a ClickHouse database to the tables and views that this
-// version of the program wants. Every object is defined in one file of sql/, as it is
-// today:
+// Package migrate brings a ClickHouse database to the tables and views that this version of the
+// program wants. Every object is defined in one file of sql/, in its current form:
 //
 //	sql/tables/NAME.sql        CREATE TABLE IF NOT EXISTS: what a new database gets
 //	sql/views/NAME.sql         CREATE OR REPLACE VIEW, with a header
@@ -24,14 +23,13 @@
 //     to a table that has it from its own file. Add the file to testdata/released.txt
 //     when it is released. It never changes again.
 //
-// In every file {database} stands for the database's name. A view that gives another
-// its parameter has to name the database.
+// In every file {database} is replaced by the database's name. A view that gives another its
+// parameter has to name the database.
 //
-// The header of a view says what a row is, why the view is as it is, and which tables
-// and views it needs. Then it lists the columns: name, type, unit and, where columns.txt
-// does not say it, the meaning. HEAD stands for the columns that every view of facts
-// begins with. Headers are what [Views] returns, and become the comments that DESCRIBE
-// TABLE shows.
+// The header of a view defines its row, gives reasons, and names the needed tables and views.
+// Then it lists the columns: name, type, unit and, unless columns.txt has it, the meaning. HEAD
+// is replaced by the first columns of every view of facts. [Views] returns the headers, and
+// DESCRIBE TABLE shows them as comments.
 //
 // # What Up does
 //

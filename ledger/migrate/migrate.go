@@ -12,13 +12,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Up brings the database of conn to the state that this version wants, and returns what
-// it applied: names of changes, and the tables and the number of views that it made in
-// a database that had some. It may be called at any time, also after it was
-// interrupted: every statement is idempotent. Two at once come to the same end.
+// Up brings the database of conn to the state of this version. It returns the applied steps:
+// names of changes, and the new tables and number of views of an existing database. The call
+// may be repeated at any time, also after an interruption: every statement is idempotent. Two
+// calls at the same time give the same result.
 //
-// It refuses a database of a later version, and one that was made from another text of
-// a change, and then does nothing.
+// Up refuses databases of a later version or with another text of a change, and then changes
+// nothing.
 func Up(ctx context.Context, conn driver.Conn) ([]string, error) {
 	return up(ctx, conn, current())
 }
@@ -56,7 +56,7 @@ func raced(err error) bool {
 		slices.Contains([]int32{tableExists, codeUnknownTable, tableIsDropped, deadlockAvoided, cannotAlter, notExchanged}, server.Code)
 }
 
-// upOnce is Up for one that is alone.
+// upOnce is Up without other calls at the same time.
 func upOnce(ctx context.Context, conn driver.Conn, r *release) ([]string, error) {
 	d, err := look(ctx, conn)
 	if err != nil {
@@ -87,7 +87,7 @@ func Check(ctx context.Context, conn driver.Conn) error {
 	return current().refuse(d)
 }
 
-// Pending returns what Up would apply, in the words of Up. Of a database of a later
+// Pending returns the steps that Up would apply, in the words of Up. Of a database of a later
 // version nothing is pending.
 func Pending(ctx context.Context, conn driver.Conn) ([]string, error) {
 	d, err := look(ctx, conn)
@@ -100,7 +100,7 @@ func Pending(ctx context.Context, conn driver.Conn) ([]string, error) {
 	return current().planFor(d).names(), nil
 }
 
-// A plan is what a database lacks of a release.
+// A plan is the difference between a database and a release.
 type plan struct {
 	fresh   bool
 	tables  []table // all where one is missing
@@ -160,7 +160,7 @@ func (p plan) viewNames() []string {
 	}
 }
 
-// refuse says why the database is not this release's to change, nil if it is.
+// refuse returns the reason why this release may not change the database, or nil.
 func (r *release) refuse(d *database) error {
 	if err := r.later(d); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (r *release) refuse(d *database) error {
 	return nil
 }
 
-// later says that the database is of a later version, nil if it is not.
+// later returns an error for a database of a later version.
 func (r *release) later(d *database) error {
 	for _, version := range d.recorded {
 		if !slices.ContainsFunc(r.changes, func(c change) bool { return c.version == version }) {
@@ -184,9 +184,9 @@ func (r *release) later(d *database) error {
 	return nil
 }
 
-// makeTables makes the tables and alters those that are there. What it makes has the
-// effect of all changes; but where one that was interrupted left tables of which nothing
-// is recorded, the changes are applied to be sure.
+// makeTables makes the missing tables and alters existing ones. New tables have the effect of
+// all changes; but where one that was interrupted left tables of which nothing is recorded, the
+// changes are applied to be sure.
 func (p plan) makeTables(ctx context.Context, d *database) ([]string, error) {
 	for _, t := range p.tables {
 		if err := d.exec(ctx, t.statement); err != nil {
@@ -209,7 +209,7 @@ func (p plan) makeTables(ctx context.Context, d *database) ([]string, error) {
 	return p.tableNames(), nil
 }
 
-// makeViews makes the views that are not what they are to be, and drops the retired.
+// makeViews makes missing and differing views, and drops retired ones.
 func (p plan) makeViews(ctx context.Context, d *database) ([]string, error) {
 	digests := make(map[string]string)
 	for _, f := range p.stale {

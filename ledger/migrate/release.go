@@ -16,7 +16,7 @@ import (
 //go:embed sql
 var files embed.FS
 
-// A release is what a version of the program wants a database to be.
+// A release is the state of a database for one version of the program.
 type release struct {
 	tables      []table
 	changes     []change     // in the order of their numbers
@@ -38,8 +38,8 @@ type change struct {
 	statements []string
 }
 
-// current is the release of this program. What does not fit together is a programming
-// error, found by the first test.
+// current is the release of this program. Contradictions are programming errors, found by the
+// first test.
 var current = sync.OnceValue(func() *release {
 	sql, err := fs.Sub(files, "sql")
 	if err != nil {
@@ -79,7 +79,7 @@ func readRelease(sql fs.FS) (*release, error) {
 	return &r, err
 }
 
-// readChanges reads what versions have recorded, in the order of the numbers.
+// readChanges reads the changes of released versions, in the order of their numbers.
 func readChanges(sql fs.FS) ([]change, error) {
 	names, err := readList(sql, "legacy/numbers.txt")
 	if err != nil {

@@ -156,7 +156,7 @@ func TestReadRelease(t *testing.T) {
 		"two statements":  {"views/alone.sql", "CREATE OR REPLACE VIEW alone AS SELECT 1; SELECT 2", "want one statement"},
 		"no such table":   {"views/alone.sql", "CREATE OR REPLACE VIEW alone AS SELECT 1 FROM nosuch", "alone reads nosuch, which is neither"},
 		"a circle":        {"views/alone.sql", "CREATE OR REPLACE VIEW alone AS SELECT 1 FROM alone", "alone needs itself"},
-		"no meaning":      {"views/alone.sql", "-- A.\n--\n--   n  UInt8  count\nCREATE OR REPLACE VIEW alone AS SELECT 1 AS n", "says what n means"},
+		"no meaning":      {"views/alone.sql", "-- A.\n--\n--   n  UInt8  count\nCREATE OR REPLACE VIEW alone AS SELECT 1 AS n", "has the meaning of n"},
 		"no unit":         {"views/alone.sql", "-- A.\n--\n--   n  UInt8\nCREATE OR REPLACE VIEW alone AS SELECT 1 AS n", "want its name, type and unit"},
 		"a table":         {"tables/events.sql", "CREATE TABLE events (n Int8) ENGINE = Memory", "want one statement, CREATE TABLE IF NOT EXISTS events …"},
 		"a check":         {"checks/strange.sql", "CREATE OR REPLACE VIEW strange AS SELECT 1", "want one statement, CREATE OR REPLACE VIEW check_strange_of AS …"},

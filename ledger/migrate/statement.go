@@ -60,8 +60,8 @@ func lengthTo(text, mark string) int {
 	return len(text)
 }
 
-// quoted returns the length of the quoted text that text begins with. A doubled
-// quote reads as two texts in a row, which comes to the same.
+// quoted returns the length of the quoted text that text begins with. A doubled quote reads as
+// two texts in a row, with the same result.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A View is what the header of a file of views/ or checks/ promises. Named queries and
-// SQL of a user's own read views.
+// A View is the header of a file of views/ or checks/. Named queries and SQL of a user's own
+// read views.
 type View struct {
 	Name    string
 	Title   string // what a row is
@@ -25,18 +25,18 @@ type Column struct {
 }
 
 const (
-	// viewHead stands in a header for the columns that every view of facts begins
-	// with: those of headView up to lastOfHead.
+	// viewHead is the placeholder in a header for the first columns of every view of facts: the
+	// columns of headView up to lastOfHead.
 	viewHead   = "HEAD"
 	headView   = "recorded_events"
 	lastOfHead = "root_run_id"
 )
 
-// Views returns every documented view: those of facts first, then those that
-// answer a question, then the standing checks.
+// Views returns every documented view: views of facts first, then views that answer a question,
+// then the standing checks.
 func Views() []View { return slices.Clone(current().views) }
 
-// GetView returns the view of that name, and false where there is none.
+// GetView returns the view of that name, or false.
 func GetView(name string) (View, bool) {
 	views := current().views
 	i := slices.IndexFunc(views, func(v View) bool { return v.Name == name })
@@ -80,7 +80,7 @@ func (r *release) readViews(sql fs.FS, headers map[string]string) error {
 	return nil
 }
 
-// readHead returns the columns that HEAD stands for.
+// readHead returns the columns that replace HEAD.
 func readHead(header string, meanings map[string]string) ([]Column, error) {
 	v, err := readHeader(header, nil, meanings)
 	end := slices.IndexFunc(v.Columns, func(c Column) bool { return c.Name == lastOfHead })
@@ -90,10 +90,10 @@ func readHead(header string, meanings map[string]string) ([]Column, error) {
 // fieldGap parts the fields of a line.
 var fieldGap = regexp.MustCompile(`\s{2,}`)
 
-// readHeader reads the comment that a file begins with: a first paragraph that says
-// what a row is; others; and a line for each column, indented by three spaces: its
-// name, type and unit and, where columns.txt does not say it, what it means. A line
-// that is indented further goes on with that.
+// readHeader reads the comment that a file begins with: a first paragraph that says definition
+// of a row; others; and a line for each column, indented by three spaces: its name, type and
+// unit and, where columns.txt does not say it, meaning. A line with a larger indent continues
+// the meaning.
 func readHeader(text string, head []Column, meanings map[string]string) (v View, err error) {
 	title := true
 	for line := range strings.Lines(text) {
@@ -124,15 +124,15 @@ func readHeader(text string, head []Column, meanings map[string]string) (v View,
 			c.About = meanings[c.Name]
 		}
 		if c.About == "" {
-			return v, fmt.Errorf("neither the header nor columns.txt says what %s means", c.Name)
+			return v, fmt.Errorf("neither the header nor columns.txt has the meaning of %s", c.Name)
 		}
 		v.Columns[i] = c
 	}
 	return v, nil
 }
 
-// readMeanings reads columns.txt: a name and its meaning, with two spaces or more or a
-// line's end between them. A line that is indented goes on with the meaning.
+// readMeanings reads columns.txt: a name and its meaning, with two spaces or more or a line's
+// end between them. An indented line continues the meaning.
 func readMeanings(sql fs.FS) (map[string]string, error) {
 	text, err := fs.ReadFile(sql, "columns.txt")
 	if err != nil {

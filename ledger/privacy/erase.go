@@ -18,15 +18,14 @@ import (
 type Erasable struct {
 	ledger.Position
 	Tenant string
-	Record schema.ErasedRecord // of an event: what stays of it, but for its place and leaf
+	Record schema.ErasedRecord // of an event: the values that stay, besides place and leaf
 	Leaf   string              // in the log, hex; empty for what is not in it
 	Kept   bool                // it is of the subject, and of a type that stays
 	First  *ledger.Position    // of a repeated event, where its first was; nil otherwise
 }
 
-// Erasable calls visit for the events of a subject, in the order of each stream, and
-// then for the repeats of them and of events that no table has any more. An empty tenant
-// is all.
+// Erasable calls visit for the events of a subject, in the order of each stream. Repeated
+// messages of these events, and of events without rows, follow. An empty tenant is all.
 func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, visit func(Erasable)) error {
 	for row := range l.sql.Rows(ctx, "erasable_events", parametersOf(s, tenant)) {
 		var e Erasable
@@ -46,9 +45,9 @@ func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, v
 	return nil
 }
 
-// ErasableRefusals calls visit for the refused messages of a subject: those that read as
-// an event of it, those that cannot be read and name its id, and those that were
-// refused for having the identity of one of its events.
+// ErasableRefusals calls visit for the quarantined messages of a subject. A message belongs to
+// the subject if its event does, if it is unreadable and names the id, or if it has the
+// identity of an event of the subject.
 func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant string, visit func(ledger.Refusal)) error {
 	params := parametersOf(s, tenant)
 	params["code"], params["subject_rules"] = string(schema.CodeIDConflict), chsql.Number(uint64(ledger.SubjectRules))
@@ -77,15 +76,14 @@ func parametersOf(s ledger.Subject, tenant string) chsql.Params {
 	return chsql.Params{"kind": s.Kind, "id": s.ID, "tenant": tenant, "kept": chsql.Texts(ledger.KeptTypes), "item_types": ledger.ItemTypes}
 }
 
-// Erase removes what every table has of messages of one stream but the leaves of the
-// log, and what commits has of their content: the digests of their ranges, and the
-// counts of their rows. It returns once the rows are gone from the parts of the tables;
-// the server keeps the files of the parts that these replaced for eight minutes more.
+// Erase removes the rows of messages of one stream from every table, except the leaves of the
+// log. It also removes the digests of their ranges and the counts of their rows from commits.
+// The call returns once the rows are gone from the parts of the tables; the server keeps the
+// files of the parts that these replaced for eight minutes more.
 //
-// The stream must not have these messages any more, or a projector that recovers
-// would write them again. events is last, so that whoever finds messages by their
-// events finds those of an Erase that was cut off, and can do it again. The sequences
-// are sorted.
+// The stream must not have these messages any more, or a projector that recovers would write
+// them again. the table events is last. An interrupted Erase can be repeated, since its
+// messages are still found by their events. The sequences are sorted.
 func (l Tables) Erase(ctx context.Context, incarnation uuid.UUID, sequences []uint64) error {
 	if len(sequences) == 0 {
 		return nil
@@ -130,10 +128,9 @@ func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UU
 	return nil
 }
 
-// eraseDigests takes out of the commits of sequences what tells of the content: a
-// digest over few messages can be guessed. The counts become those of the rows that
-// will be left, so that no table seems to lack some. The rows of all tables but events
-// are gone already.
+// eraseDigests removes digests from the commits of sequences: the content of few messages can
+// be guessed from a digest. The counts become the counts of the remaining rows. No table then
+// seems to lack rows. The rows of all tables but events are gone already.
 func (l Tables) eraseDigests(ctx context.Context, incarnation uuid.UUID, sequences []uint64) error {
 	const page = 1000
 	for before := sequences[len(sequences)-1] + 1; before > 0; {

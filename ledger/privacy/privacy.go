@@ -1,7 +1,7 @@
-// Package privacy has what redactions and erasures need of a ledger: the values that are
-// withheld, the events that an erasure takes texts out of, and the record of re-checks.
+// Package privacy serves redactions and erasures: it reads the withheld values, erases the rows
+// of a subject, and keeps the record of re-checks.
 //
-// It imports package read, because an erasure reads the quarantined messages first.
+// The package imports package read, because an erasure reads the quarantined messages first.
 package privacy
 
 import (
@@ -14,8 +14,8 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// Privacy keeps what was erased or redacted out of a ledger's tables. It is safe for
-// concurrent use.
+// Privacy keeps erased and redacted content out of the tables of a ledger. A Privacy is safe
+// for concurrent use.
 type Tables struct {
 	ledger *ledger.Ledger
 	sql    chsql.DB

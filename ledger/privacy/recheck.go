@@ -29,15 +29,15 @@ type Recheck struct {
 	Finished     bool
 }
 
-// Place is where an event stands in a tenant's part of the table events.
+// Place is the place of an event in a tenant's part of the table events.
 type Place struct {
 	Session     string
 	Incarnation uuid.UUID
 	StreamSeq   uint64
 }
 
-// FingerprintSet names a set of fingerprints, whose order counts. It is a digest
-// of what the redactions say openly.
+// FingerprintSet names a set of fingerprints, whose order counts. The set is a digest of public
+// values of the redactions.
 func FingerprintSet(list []Withheld) string {
 	h := sha256.New()
 	for _, w := range list {
@@ -58,7 +58,7 @@ func (l Tables) LastRecheck(ctx context.Context, tenant, fingerprints string) (R
 	return r, nil
 }
 
-// EventText is an event as far as it is text that a value can stand in.
+// EventText holds the texts of an event that can contain a value.
 type EventText struct {
 	ledger.Position
 	Place      Place
@@ -69,8 +69,8 @@ type EventText struct {
 	Attributes []string // all others long enough to hold a fingerprinted value, names of extensions included
 }
 
-// EventTexts calls visit for every event of a tenant after a place, in the order
-// of places, and stops at the first error. It holds a block of events at a time.
+// EventTexts calls visit for every event of a tenant after a place, in the order of places, and
+// stops at the first error. One block of events is held at a time.
 func (l Tables) EventTexts(ctx context.Context, tenant string, after Place, visit func(EventText) error) error {
 	answer := l.sql.Rows(ctx, "event_texts", chsql.Params{
 		"tenant": tenant, "session": after.Session, "incarnation": after.Incarnation.String(), "after": chsql.Number(after.StreamSeq),
@@ -90,9 +90,8 @@ func (l Tables) EventTexts(ctx context.Context, tenant string, after Place, visi
 	return nil
 }
 
-// Reintroduction is an event that holds a value which a redaction withholds, a
-// row of the table reintroductions. It never holds the value: names that do are
-// masked.
+// Reintroduction is an event that holds a value which a redaction withholds, a row of the table
+// reintroductions. A finding never holds the value: names with the value are masked.
 type Reintroduction struct {
 	Incarnation uuid.UUID `ch:"incarnation"`
 	StreamSeq   uint64    `ch:"stream_seq"`
@@ -119,9 +118,8 @@ type recheckRow struct {
 	Finished     bool      `ch:"finished"`
 }
 
-// SaveRecheck stores what was found since the last call, a block a month of the
-// events, and then how far the pass has come. It may be repeated: rows that come
-// twice collapse.
+// SaveRecheck stores the findings since the last call, a block for each month of the events,
+// and then the progress of the pass. The call may be repeated: repeated rows collapse.
 func (l Tables) SaveRecheck(ctx context.Context, r Recheck, found []Reintroduction) error {
 	// Two blocks that are equal by chance are two blocks: nothing is dropped.
 	settings := []ch.Setting{{Key: "async_insert", Value: "0", Important: true}, {Key: "insert_deduplicate", Value: "0", Important: true}}

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Withheld is a fingerprint of a value that is not to be seen again, with what
-// the first redaction that named it says of it.
+// Withheld is a fingerprint of a withheld value, with the facts of the first redaction that
+// names the fingerprint.
 type Withheld struct {
 	Tenant      string
 	RedactionID string
@@ -20,10 +20,9 @@ type Withheld struct {
 	Fingerprint schema.Fingerprint
 }
 
-// WithheldThrough returns the fingerprints of every redaction, each once, in the
-// order of their first redactions: of the stream incarnation those with a
-// sequence up to through, of other streams all. A nil incarnation names no
-// stream, so all are returned.
+// WithheldThrough returns the fingerprints of every redaction, each once, in the order of their
+// first redactions. Of the stream incarnation it reads redactions up to the sequence through,
+// of other streams all. A nil incarnation names no stream, so all are returned.
 func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
 	var list []Withheld

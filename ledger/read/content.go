@@ -9,9 +9,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// InlineContents returns the facts about items and assemblies of a session, by their
-// ids, that a producer put content into, in the order of the stream, as the ledger
-// knew them at a time; the empty one is now.
+// InlineContents returns the facts with content about items and assemblies of a session, by
+// their ids. They are in the order of the stream, as the ledger knew them at a time; the empty
+// one is now.
 func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
 	params := chsql.Params{
 		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": asOf, "ids": chsql.Texts(ids),

@@ -48,8 +48,8 @@ func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, ses
 	return list, nil
 }
 
-// NewestTurn returns the turn of the newest window. found is false where there is none.
-// Empty session and tenant stand for all.
+// NewestTurn returns the turn of the newest window. found is false if there is none. Empty
+// session and tenant stand for all.
 func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, found bool, err error) {
 	params := chsql.Params{"tenant": tenant, "session": session}
 	if found, err = l.sql.First(ctx, "newest_turn", params, &turn.ID, &turn.Session, &turn.Tenant); err != nil {

@@ -12,13 +12,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// A Bucket is what a provider bills apart: the disjoint token buckets of a model
-// call.
+// A Bucket is one of the disjoint kinds of tokens that a provider bills separately.
 type Bucket string
 
-// The buckets, as schema.ProviderUsage has them. Where cache_write_5m or
-// cache_write_1h has no price of its own, that of cache_write holds; where
-// reasoning has none, that of output.
+// The buckets, as schema.ProviderUsage has them. The price of cache_write applies to
+// cache_write_5m and cache_write_1h without a price; where reasoning has none, that of output.
 const (
 	BucketInput        Bucket = "input"
 	BucketCacheRead    Bucket = "cache_read"
@@ -32,9 +30,9 @@ const (
 // Buckets lists all of them. The slice must not be changed.
 var Buckets = []Bucket{BucketInput, BucketCacheRead, BucketCacheWrite5m, BucketCacheWrite1h, BucketCacheWrite, BucketOutput, BucketReasoning}
 
-// A Price says what tokens of one bucket cost. It is configuration, not a fact: it
-// comes from no stream, a rebuild leaves it alone, and all tenants share it.
-// Nothing is priced until someone tells a price with its source.
+// A Price is the price of the tokens of one bucket. Prices are configuration, not facts: they
+// come from no stream, a rebuild keeps them, and all tenants share them. Nothing is priced
+// until someone tells a price with its source.
 type Price struct {
 	Model      string    // the provider's name of the model; * stands for any characters, and the longest name that fits holds
 	Bucket     Bucket    // which tokens
@@ -45,14 +43,14 @@ type Price struct {
 	Source     string    // where it was read: an address, a contract, …
 }
 
-// ErrPrice is wrapped by what Validate says.
+// ErrPrice is wrapped by the errors of Validate.
 var ErrPrice = errors.New("wrong price")
 
-// earliest is what the beginning is stored as.
+// earliest is the stored form of the beginning of time.
 var earliest = time.Unix(0, 0).UTC()
 
-// Validate reports the first field that is wrong, and what is allowed. The error
-// wraps [ErrPrice].
+// Validate returns an error for the first wrong field, with the allowed values. The error wraps
+// [ErrPrice].
 func (p Price) Validate() error {
 	wrong := func(field string, value any, want string) error {
 		return fmt.Errorf("%w: %s is %q, want %s", ErrPrice, field, fmt.Sprint(value), want)
@@ -103,11 +101,10 @@ func (p Price) row(version uint64) priceRow {
 	return row
 }
 
-// ImportPrices stores prices in one block, so all of them or none. One with the
-// model, bucket, currency and beginning of an earlier one replaces it. With
-// replace, what is not among them is taken away. A price that is not valid is an
-// error that wraps [ErrPrice], and nothing is stored. The last of two that import at
-// the same time holds.
+// ImportPrices stores prices in one block, so all of them or none. One with the model, bucket,
+// currency and beginning of an earlier one replaces it. With replace, all other prices are
+// removed. For an invalid price the error wraps [ErrPrice], and nothing is stored. The last of
+// two that import at the same time holds.
 func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) error {
 	for i, p := range prices {
 		if err := p.Validate(); err != nil {

@@ -34,8 +34,8 @@ type ResultColumn struct {
 	Type string // ClickHouse's, such as Nullable(Int64)
 }
 
-// A Result is the rows of a query, read as the server sends them. It holds a
-// connection until it is closed, and is not safe for concurrent use.
+// A Result is the rows of a query, read as the server sends them. A Result holds a connection
+// until it is closed, and is not safe for concurrent use.
 type Result struct {
 	rows    driver.Rows
 	cancel  context.CancelFunc
@@ -45,8 +45,7 @@ type Result struct {
 	err     error
 }
 
-// Rows are those of a query, one after the other: of a [Result], or of an answer that
-// is put together from several.
+// Rows are the rows of an answer, one after the other: of a [Result], or of several.
 type Rows interface {
 	Columns() []ResultColumn
 	Next() bool
@@ -55,14 +54,13 @@ type Rows interface {
 	Close() error
 }
 
-// Query runs one statement read-only: a named query with the values of
-// queries.Query.Bind, or what a user wrote. The server refuses everything
-// that would change something, also when the address of the ledger names a
-// user who may write. Parameters are server parameters, {name:Type} in the
-// statement, and never become part of its text.
+// Query runs one statement read-only: a named query with the values of queries.Query.Bind, or a
+// statement of a user. The server refuses every change, also for a user with the right to
+// write. Parameters are server parameters, {name:Type} in the statement, and never become part
+// of its text.
 //
-// The error is one sentence that says what to do. It wraps [ErrReadOnly],
-// [ErrLimit], [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement].
+// The error is one sentence with the next step. The error wraps [ErrReadOnly], [ErrLimit],
+// [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement].
 func (l Reader) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
@@ -92,9 +90,9 @@ func (l Reader) Select(ctx context.Context, list any, sql string, parameters map
 	return queryError(err, limits)
 }
 
-// SelectSession is Select for a statement that reads the rows of one session from one
-// table by its key, one of a dozen that an answer about a turn is made of. The server is
-// told to make the least of it.
+// SelectSession is Select for a statement that reads the rows of one session from one table by
+// its key. An answer about a turn takes a dozen of them. The server is told to make the least
+// of it.
 func (l Reader) SelectSession(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning, simple)
 	if err == nil {
@@ -162,7 +160,7 @@ func (r *Result) Values() []any {
 	return values
 }
 
-// Err returns what ended the rows early, explained as by [Reader.Query].
+// Err returns the error that ended the rows early, in the form of [Reader.Query].
 func (r *Result) Err() error {
 	if r.err != nil {
 		return queryError(r.err, r.limits)
@@ -170,8 +168,8 @@ func (r *Result) Err() error {
 	return queryError(r.rows.Err(), r.limits)
 }
 
-// Close gives the connection back. A query that still runs is ended. It
-// returns what Err returned.
+// Close gives the connection back. A query that still runs is ended. The result is the result
+// of Err.
 func (r *Result) Close() error {
 	err := r.Err()
 	r.cancel()
@@ -179,10 +177,9 @@ func (r *Result) Close() error {
 	return err
 }
 
-// readOptions asks the server, once, how much the user may change. A user who
-// may write is made read-only for this query. One who is read-only but may change
-// settings gets the limits; one who may not has those of the server's
-// configuration, which is what the administrator wanted.
+// readOptions asks the server, once, how much the user may change. A user with the right to
+// write is read-only for this query. A read-only user with the right to change settings gets
+// the limits. Other users have the limits of the server's configuration.
 func (l Reader) readOptions(ctx context.Context, sql string, parameters map[string]string, limits Limits, more ...clickhouse.Settings) ([]clickhouse.QueryOption, error) {
 	readonly, err := l.ledger.ReadOnly(ctx)
 	if err != nil {
@@ -209,37 +206,36 @@ func (l Reader) readOptions(ctx context.Context, sql string, parameters map[stri
 var planning = clickhouse.Settings{
 	// Else every part that an index rules out is opened first.
 	"use_skip_indexes_on_data_read": 0,
-	// With FINAL, what an index has found is not looked for once more in all parts: rows
-	// of one key are of one message and the same, so it is no matter which is found.
+	// With FINAL, rows that an index found are not searched again in all parts. Rows of one key
+	// are equal, so any of them will do.
 	"use_skip_indexes_if_final_exact_mode": 0,
-	// Window functions go through one session after the other in the order of the
-	// tables' keys, and do not sort all of them first: what is asked of everything then
-	// fits into its memory.
+	// Window functions process one session after the other in the order of the tables' keys,
+	// without sorting all rows first. Queries over everything then fit into memory.
 	"optimize_read_in_window_order": 1,
 	"read_in_order_use_buffering":   0,
 	// Deriving comparisons from others took a quarter of the time of the queries about
 	// caches, and no other was slower without.
 	"optimize_and_compare_chain": 0,
-	// Else a query has one thread where the server is left with less memory than this
-	// for each: the embedded one has two gibibytes for everything, so all had one.
+	// With the default, a query has one thread if the server has less free memory than this for
+	// each. The embedded server has two gibibytes: all queries had one thread.
 	"max_threads_min_free_memory_per_thread": 0,
-	// What is sorted or grouped goes to disk before a query on two threads reaches its
-	// limit: the ratio is of the server's memory.
+	// Sorts and groups go to disk before a query on two threads reaches its limit. The ratio is
+	// of the server's memory.
 	"max_bytes_ratio_before_external_sort":     0.2,
 	"max_bytes_ratio_before_external_group_by": 0.2,
 }
 
-// simple are settings beside those for a select of one session's rows from one table.
+// simple are further settings for a select of one session's rows from one table.
 var simple = clickhouse.Settings{
 	// The selects of an answer share the processors among them. With a second thread
 	// each, the server hands every part to a thread to look at its indexes: that was a
 	// third of its time.
 	"max_threads": 1,
-	// Who asks about a turn asks about its session again. Unpacking the granules that
-	// a session is in takes a sixth of the server's time.
+	// Questions about a turn are followed by others about its session. Unpacking the granules
+	// that a session is in takes a sixth of the server's time.
 	"use_uncompressed_cache": 1,
-	// The older planner, which is meant to go some day, knows all that such a select
-	// has, and takes a sixth less of the server's time for it.
+	// The older planner supports such a select, and takes less time of the server. A later
+	// ClickHouse may remove it.
 	"enable_analyzer": 0,
 }
 
@@ -256,8 +252,8 @@ func (limits Limits) addTo(settings clickhouse.Settings) {
 	}
 }
 
-// structured finds the parameters of a statement that are arrays, maps or
-// tuples. The server parses these as literals with escapes of their own.
+// structured finds the parameters of a statement that are arrays, maps or tuples. The server
+// parses these as literals with escapes.
 var structured = regexp.MustCompile(`\{\s*(\w+)\s*:\s*(?:Array|Map|Tuple)\(`)
 
 func escapeParameters(sql string, parameters map[string]string) chsql.Params {

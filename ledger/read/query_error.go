@@ -14,8 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
-// What a query can fail with. Each is wrapped by an error whose text says what
-// to do.
+// The errors of queries. Each is wrapped by an error whose text has the next step.
 var (
 	// ErrReadOnly: the statement would change something. Queries only read.
 	ErrReadOnly = errors.New("queries only read")
@@ -28,7 +27,7 @@ var (
 	ErrStatement = errors.New("the statement is wrong")
 )
 
-// LimitError says which limit a query reached. It wraps [ErrLimit].
+// LimitError is the error of a query that reached a limit. The error wraps [ErrLimit].
 type LimitError struct {
 	Limit string // time, rows or memory
 	Value string // for people; "" when the server set it
@@ -44,7 +43,7 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return ErrLimit }
 
-// queryError explains err, what the server or the network said about a query.
+// queryError explains err, an error of the server or the network about a query.
 func queryError(err error, limits Limits) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -96,8 +95,8 @@ func nonZero(known bool, value any) string {
 	return fmt.Sprint(value)
 }
 
-// noise is what the server adds to a message and nobody needs: which
-// expression in full, its own version, its name for the error.
+// noise is text of a server message without use for a person: the whole expression, the
+// version, the name of the error.
 var noise = regexp.MustCompile(`(?s)(:? ?[Ii]n scope .*|\. Expected one of: .*|: While executing .*|\. \([A-Z_]+\).*| ?\(version .*)$`)
 
 func firstSentence(message string) string {

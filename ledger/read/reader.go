@@ -1,6 +1,5 @@
-// Package read answers questions about a ledger: named queries and SQL within limits,
-// windows of turns, events as they were projected, quarantined messages, prices, and the
-// records of a scope.
+// Package read answers questions about a ledger. It reads the answers of queries, windows of
+// turns, projected events, quarantined messages, prices, and the records of a scope.
 //
 //	read.Of(l).Query    the rows of a statement, within [Limits]
 //	read.Of(l).Scope…   the records of a scope in the order of the stream
@@ -19,7 +18,7 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// Reader answers questions about what a ledger holds. It is safe for concurrent use.
+// Reader answers questions about the content of a ledger. A Reader is safe for concurrent use.
 type Reader struct {
 	ledger *ledger.Ledger
 	sql    chsql.DB

@@ -13,13 +13,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// RefusalFilter says which refusals to read. The zero value is all.
+// RefusalFilter selects quarantined messages. The zero value is all.
 type RefusalFilter struct {
 	Incarnation uuid.UUID // of one stream only
 	First, Last uint64    // sequences, both included; a Last of 0 is no end
 	Code        string
 	Tenant      string
-	Waiting     bool // only those that were not replayed
+	Waiting     bool // only messages without a replay
 }
 
 // Refusals calls visit for the refused messages that fit, in the order in which
@@ -60,8 +60,8 @@ type Replay struct {
 	Outcome     string    `json:"outcome"` // recorded, repeated or refused
 }
 
-// Replays returns the projected replays of a refused message, oldest first. What
-// another tenant says to be one is none.
+// Replays returns the projected replays of a refused message, oldest first. A replay that
+// another tenant claims does not count.
 func (l Reader) Replays(ctx context.Context, of ledger.Refusal) ([]Replay, error) {
 	params := chsql.Params{
 		"incarnation": of.Incarnation.String(), "sequence": chsql.Number(of.StreamSeq), "tenant": chsql.Text(of.Tenant),

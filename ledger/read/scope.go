@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Scope names events: those of a session, or of a run, a turn, a task or an attempt of one.
+// Scope names the events of a session, or of a run, a turn, a task or an attempt of a session.
 type Scope struct {
 	Tenant, Session string
 	Run, Turn       string   // empty is all
@@ -32,15 +32,15 @@ func (s Scope) parameters() chsql.Params {
 	}
 }
 
-// ScopePlace is a session that has events of a scope, or had some that were erased.
+// ScopePlace is a session with events of a scope, erased ones included.
 type ScopePlace struct {
 	Tenant, Session string
 	Events          uint64    // erased ones among them
 	First, Last     time.Time // by the stream; of erased events, when that was
 }
 
-// ScopePlaces returns the sessions that have or had events of a scope, of which every
-// member that is empty is open, the latest first, at most limit.
+// ScopePlaces returns the sessions with events of a scope, erased ones included, the latest
+// first, at most limit. An empty member of the scope matches every value.
 func (l Reader) ScopePlaces(ctx context.Context, s Scope, limit int) ([]ScopePlace, error) {
 	params := s.parameters()
 	params["limit"], params["erasure"] = strconv.Itoa(limit), string(schema.TypeErasureApplied)
@@ -55,7 +55,7 @@ func (l Reader) ScopePlaces(ctx context.Context, s Scope, limit int) ([]ScopePla
 	return list, nil
 }
 
-// ScopeLog says how much of a scope is in one stream incarnation.
+// ScopeLog counts the records of a scope in one stream incarnation.
 type ScopeLog struct {
 	Incarnation uuid.UUID
 	Events      uint64
@@ -84,10 +84,9 @@ type Logged struct {
 	Salt  proof.Salt
 }
 
-// ScopeEvents calls visit for every event of a scope that is in a stream
-// incarnation, in log order, and stops at the first error. It holds a block of
-// events at a time. The server gives it ten minutes, visit's time among them: the most
-// that a reader may ask for.
+// ScopeEvents calls visit for every event of a scope that is in a stream incarnation, in log
+// order, and stops at the first error. One block of events is held at a time. The server gives
+// it ten minutes, visit's time among them: the most that a reader may ask for.
 func (l Reader) ScopeEvents(ctx context.Context, s Scope, incarnation uuid.UUID, visit func(Logged) error) error {
 	params := s.parameters()
 	params["incarnation"] = incarnation.String()

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// ErasedEvent is what an erasure has left of an event: its place in the log, and the
-// fact that says so.
+// ErasedEvent is the rest of an erased event: its place in the log, and the fact of the
+// erasure.
 type ErasedEvent struct {
 	Incarnation uuid.UUID
 	StreamSeq   uint64
@@ -21,8 +21,8 @@ type ErasedEvent struct {
 	Fact        ErasureFact
 }
 
-// ErasureFact is where the fact of an erasure stands. It has a session if it is about
-// an item of that session.
+// ErasureFact is the place of the fact of an erasure. The fact has a session if it is about an
+// item of that session.
 type ErasureFact struct {
 	Incarnation uuid.UUID
 	StreamSeq   uint64

@@ -14,9 +14,9 @@ type sequenceRange struct {
 	first, last int64
 }
 
-// ScopeOutside returns the sequences that seals of a scope name and that are events of
-// its session which are not of the scope, erased ones among them. kinds are the kinds of
-// sealed scopes that count. It holds as many ranges as the seals have.
+// ScopeOutside returns sequences in the seals of a scope that belong to its session and not to
+// the scope. Erased events are included. kinds are the kinds of sealed scopes that count.
+// Memory holds as many ranges as the seals have.
 func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]schema.SequenceRanges, error) {
 	params := s.parameters()
 	params["type"], params["kinds"] = string(schema.TypeEnvelopeCreated), chsql.Texts(kinds)
@@ -30,7 +30,7 @@ func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]sc
 		var source string
 		var n int64
 		if err := row.Scan(&source, &n); err != nil {
-			return nil, fmt.Errorf("look beside the scope: %w", err)
+			return nil, fmt.Errorf("read events outside of the scope: %w", err)
 		}
 		for len(sealed) > 0 && (sealed[0].source < source || sealed[0].source == source && sealed[0].last < n) {
 			sealed = sealed[1:]
@@ -42,7 +42,7 @@ func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]sc
 	return list, nil
 }
 
-// sealedRanges returns what seals name, by source in rising order and without overlap.
+// sealedRanges returns the ranges of seals, by source, in rising order and without overlap.
 func (l Reader) sealedRanges(ctx context.Context, params chsql.Params) (list []sequenceRange, err error) {
 	for row := range l.sql.Rows(ctx, "scope_sealed", params) {
 		var r sequenceRange

@@ -13,11 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Outcomes counts what became of a range of messages.
+// Outcomes counts the outcomes of a range of messages.
 type Outcomes struct{ Events, Duplicates, Quarantined uint64 }
 
-// Outcomes returns what became of the messages first to last of a stream, as
-// far as they are committed.
+// Outcomes returns the outcomes of the committed messages first to last of a stream.
 func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last uint64) (o Outcomes, err error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(last)}
 	err = l.sql.Row(ctx, "outcomes", params).Scan(&o.Events, &o.Duplicates, &o.Quarantined)
@@ -27,7 +26,7 @@ func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last
 	return o, nil
 }
 
-// Filter says which events to follow. Empty fields let everything through.
+// Filter selects events to follow. Empty fields let everything through.
 type Filter struct {
 	Tenant, Session string
 	Type            string // a prefix of the event type, such as "context.selection"

@@ -1,6 +1,6 @@
-// Package shadow makes the second set of tables that a rebuild fills, and swaps it with
-// the live set. A swap that was cut off is finished before tables are migrated or filled,
-// so that this package also migrates.
+// Package shadow makes the second set of tables that a rebuild fills, and swaps it with the
+// live set. An interrupted swap is finished before tables are migrated or filled. This package
+// therefore also migrates.
 package shadow
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// Live is the set of tables that queries see, and what is done with all of them.
+// Live is the set of tables that queries see, with the operations on all of them.
 type Live struct {
 	ledger *ledger.Ledger
 	sql    chsql.DB
@@ -24,9 +24,9 @@ type Live struct {
 // Of returns the live set of a ledger.
 func Of(l *ledger.Ledger) Live { return Live{l, l.SQL(files)} }
 
-// Migrate brings the database to the newest state and returns what it applied; see
-// [migrate.Up]. A swap that a rebuild was cut off in is finished first, unless the
-// database is not this version's to change.
+// Migrate brings the database to the newest state and returns the applied steps; see
+// [migrate.Up]. A swap that a rebuild was cut off in is finished first, unless the database is
+// not this version's to change.
 func (l Live) Migrate(ctx context.Context) ([]string, error) {
 	if err := migrate.Check(ctx, l.sql.Conn); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (l Live) Migrate(ctx context.Context) ([]string, error) {
 	return migrate.Up(ctx, l.sql.Conn)
 }
 
-// Pending returns what Migrate would apply.
+// Pending returns the steps that Migrate would apply.
 func (l Live) Pending(ctx context.Context) ([]string, error) {
 	return migrate.Pending(ctx, l.sql.Conn)
 }

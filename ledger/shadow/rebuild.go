@@ -18,24 +18,23 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/translog"
 )
 
-// Beside is a second set of the tables that are derived from the streams, in a
-// database of its own, <database>_rebuild, on the same server. A projector fills
-// it like any other; then it takes the place of the live set. Views and
-// permissions go by name and hold for whichever tables have the names.
+// Beside is a second set of the tables that are derived from the streams. The set is in the
+// database <database>_rebuild on the same server. A projector fills it like any other; then it
+// takes the place of the live set. Views and permissions refer to names, and hold for the
+// tables with these names.
 //
-// The database has a table rebuild_state, whose newest row says how far the set
-// has come, so that an interrupted rebuild is gone on with, or dropped:
+// The newest row of its table rebuild_state is the progress of the set. An interrupted rebuild
+// is continued or dropped:
 //
 //	no row     being made                      dropped by the next rebuild
 //	carried    complete up to its last commit  gone on with by the next rebuild
 //	swapping   taking the live set's place     finished by whoever comes first
 //	swapped    holds the replaced tables       dropped by whoever comes first
 //
-// ClickHouse exchanges one pair of tables at a time. A table is told from its
-// namesake by its UUID, so that a swap is gone on with wherever it was cut off;
-// and each who works on it gives a table a new name before its exchange, so that
-// one who was stopped in the middle and wakes finds nothing under the name that it
-// knew, and does not exchange back.
+// ClickHouse exchanges one pair of tables at a time. The UUID of a table tells it from a table
+// of the same name. An interrupted swap can be continued at any point; each process gives a
+// table a new name before its exchange. A process that was stopped and wakes finds no table
+// under the old name, and exchanges nothing back.
 type Set struct {
 	// Ledger is the set, for a projector to fill. Nil until Open or Make.
 	Ledger *ledger.Ledger
@@ -44,7 +43,7 @@ type Set struct {
 	own    string // the live set's
 }
 
-// Beside returns what may stand beside the ledger. It asks only for a name.
+// Beside returns the second set of tables of the ledger. The call asks only for a name.
 func (l Live) Beside(ctx context.Context) (*Set, error) {
 	b := &Set{live: l}
 	if err := l.sql.Row(ctx, "current_database", nil).Scan(&b.own); err != nil {
@@ -89,8 +88,8 @@ func (b *Set) Exists(ctx context.Context) (bool, error) {
 	return tables > 0, nil
 }
 
-// state reads how far the set has come; the name is empty where there is none,
-// or one that was not completed.
+// state reads how far the set has come; the name is empty if there is none, or an incomplete
+// one.
 func (b *Set) state(ctx context.Context) (s setState, err error) {
 	if there, err := b.Exists(ctx); err != nil || !there {
 		return s, err
@@ -116,9 +115,8 @@ func (b *Set) mark(ctx context.Context, s setState) error {
 	return nil
 }
 
-// Open connects to a set of these streams that an earlier rebuild has left, and
-// reports whether there is one that can be gone on with. A swap that was cut off
-// must have been finished; see FinishSwap.
+// Open connects to the set that an earlier rebuild of these streams left. It reports whether
+// the set can be continued. A swap that was cut off must have been finished; see FinishSwap.
 func (b *Set) Open(ctx context.Context, starts []Start) (bool, error) {
 	s, err := b.state(ctx)
 	if err != nil || s.name != stateCarried || !maps.Equal(s.ids, idsOf(starts)) {
@@ -161,7 +159,7 @@ func (b *Set) Drop(ctx context.Context) error {
 	return nil
 }
 
-// Start is where a stream begins: what it still has.
+// Start is the first sequence that a stream still has.
 type Start struct {
 	Stream      string    `json:"stream"` // its name
 	Incarnation uuid.UUID `json:"incarnation"`
@@ -176,10 +174,10 @@ func idsOf(starts []Start) map[string]uuid.UUID {
 	return ids
 }
 
-// Make creates the set anew, and copies into it what no stream brings again: the
-// rows of other streams than these, and those of earlier sequences than they begin
-// with. What is copied of a stream counts as one commit, so that a projector goes
-// on behind it. Whatever it had begun when it fails is dropped by the next Make.
+// Make creates the set anew. It copies the rows that no stream brings again: rows of other
+// streams, and rows of sequences before the start of a stream. The copied rows of a stream
+// count as one commit. A projector continues after it. The next Make drops the tables of a
+// failed Make.
 func (b *Set) Make(ctx context.Context, starts []Start) error {
 	if err := b.Drop(ctx); err != nil {
 		return err
@@ -197,7 +195,7 @@ func (b *Set) Make(ctx context.Context, starts []Start) error {
 		}
 	}
 	if err := b.carry(ctx, starts); err != nil {
-		return fmt.Errorf("carry over what the streams no longer have: %w", err)
+		return fmt.Errorf("carry over the rows that left the streams: %w", err)
 	}
 	if err := b.mark(ctx, setState{stateCarried, idsOf(starts), uint64(len(done))}); err != nil {
 		return err
@@ -238,7 +236,7 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 	return nil
 }
 
-// carryRange writes the one commit of what was copied of a stream.
+// carryRange writes the commit of the copied rows of a stream.
 func (b *Set) carryRange(ctx context.Context, s Start) error {
 	var names []string
 	var counts []uint64
@@ -279,7 +277,7 @@ type TableDifference struct {
 	LiveRows    uint64    `json:"live_rows"`
 	RebuiltRows uint64    `json:"rebuilt_rows"`
 	Differing   uint64    `json:"differing_rows"`    // of either set, without their like in the other
-	Incarnation uuid.UUID `json:"first_incarnation"` // where the first of them stands
+	Incarnation uuid.UUID `json:"first_incarnation"` // the place of the first of them
 	StreamSeq   uint64    `json:"first_sequence"`
 }
 
@@ -291,13 +289,12 @@ type Compared struct {
 	Took        time.Duration
 }
 
-// Compare holds the set against the live one: the number of rows and a digest over
-// all columns that no order of rows changes, table by table, with what came twice
-// collapsed. Both must be committed up to the end of each stretch. With others the
-// rows of streams without a stretch are compared, too. The commits themselves are
-// not: the two sets may have been cut into other batches. The digest is of 128 bits
-// and finds what went wrong; it is no defence against someone who writes the tables
-// and knows it, as the transparency log is.
+// Compare compares the set with the live one, table by table: the number of rows, and a digest
+// over all columns. The order of rows does not matter, and repeated rows collapse. Both must be
+// committed up to the end of each stretch. With others the rows of streams without a stretch
+// are compared, too. The commits themselves are not: the two sets may have been cut into other
+// batches. The digest has 128 bits and finds errors; the defence against a hostile writer of
+// the tables is the transparency log.
 func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c Compared, err error) {
 	began := time.Now()
 	var incarnations []string
@@ -333,7 +330,7 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 	return c, nil
 }
 
-// logParameters are what a commit says of the log.
+// logParameters are the values of a commit about the log.
 func logParameters(l ledger.Log) chsql.Params {
 	return chsql.Params{
 		"tree_size": chsql.Number(uint64(l.Tree.Size)), "tree_root": hex.EncodeToString(l.Root[:]),

@@ -16,11 +16,10 @@ import (
 // rebuilt: it cannot take their place. Rebuild again.
 var ErrOtherColumns = errors.New("the tables were migrated during the rebuild: run it again")
 
-// Swap puts the set in the place of the live one and drops what it replaced. The
-// caller must hold the leases of all streams, so that nobody writes. A reader sees
-// each table whole, and for some milliseconds some tables of one set and some of
-// the other, which are the same where Compare found no difference. Once Swap has
-// begun it can only be finished: after a crash by FinishSwap. reached is called
+// Swap replaces the live tables by the set, and drops the old tables. The caller must hold the
+// leases of all streams: then no projector writes. A reader sees each table whole. For some
+// milliseconds it may see tables of both sets, which are equal if Compare found no difference.
+// Once Swap has begun it can only be finished: after a crash by FinishSwap. reached is called
 // after each step, with its name; nil is not.
 func (b *Set) Swap(ctx context.Context, reached func(string)) error {
 	if reached == nil {
@@ -62,9 +61,8 @@ func (b *Set) Swap(ctx context.Context, reached func(string)) error {
 	return b.finish(ctx, s, reached)
 }
 
-// FinishSwap brings a swap that was cut off to its end, and reports whether there
-// was one. Whoever begins to write to the tables calls it first; several may at
-// once.
+// FinishSwap brings a swap that was cut off to its end, and reports whether there was one.
+// Every writer calls it before its first write; several calls may run at the same time.
 func (l Live) FinishSwap(ctx context.Context) (bool, error) {
 	b, err := l.Beside(ctx)
 	if err != nil {
@@ -101,7 +99,7 @@ func (b *Set) find(ctx context.Context) (map[uuid.UUID]tableName, error) {
 	return found, nil
 }
 
-// finish exchanges what is not yet exchanged, and drops the replaced tables.
+// finish exchanges the remaining tables, and drops the replaced ones.
 func (b *Set) finish(ctx context.Context, s setState, reached func(string)) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, name := range swapped() {
@@ -117,8 +115,8 @@ func (b *Set) finish(ctx context.Context, s setState, reached func(string)) erro
 	return b.Drop(ctx)
 }
 
-// exchange gives the table with this UUID the name, unless it has it. Another may
-// be at it as well; whoever is beaten looks again.
+// exchange gives the table with this UUID the name, unless it has it. Another may be at it as
+// well; the slower one reads the state again.
 func (b *Set) exchange(ctx context.Context, name string, rebuilt uuid.UUID) error {
 	const attempts, pause = 20, 50 * time.Millisecond
 	var err error

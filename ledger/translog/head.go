@@ -20,8 +20,7 @@ type SignedHead struct {
 	RecordedAt  time.Time // of the last event in it, by the stream
 }
 
-// KeepHead stores a head of which c is what was signed. It may be repeated: a
-// size has one row.
+// KeepHead stores a head; c is its signed form. The call may be repeated: a size has one row.
 func (l Logs) KeepHead(ctx context.Context, h SignedHead, c proof.Checkpoint) error {
 	params := chsql.Params{
 		"incarnation": h.Incarnation.String(), "size": chsql.Number(uint64(h.Size)), "root": hex.EncodeToString(c.Root[:]),
@@ -33,8 +32,8 @@ func (l Logs) KeepHead(ctx context.Context, h SignedHead, c proof.Checkpoint) er
 	return nil
 }
 
-// LastHead returns the newest head of a stream's log that has at most this many
-// leaves, and false where there is none. It is not verified.
+// LastHead returns the newest head of a stream's log with at most this number of leaves, or
+// false. The head is not verified.
 func (l Logs) LastHead(ctx context.Context, incarnation uuid.UUID, most int64) (h SignedHead, found bool, err error) {
 	params := chsql.Params{"incarnation": incarnation.String(), "most": chsql.Number(uint64(most))}
 	var size uint64
@@ -74,7 +73,7 @@ func (l Logs) LeafIndex(ctx context.Context, incarnation uuid.UUID, sequence uin
 	return int64(n), found, nil
 }
 
-// NewestHead returns the newest head of a stream's log. It is not verified.
+// NewestHead returns the newest head of a stream's log. The head is not verified.
 func (l Logs) NewestHead(ctx context.Context, incarnation uuid.UUID) (SignedHead, bool, error) {
 	return l.LastHead(ctx, incarnation, 1<<62)
 }

@@ -56,8 +56,8 @@ func (l Logs) LogStart(ctx context.Context, incarnation uuid.UUID) (first uint64
 	return first, n > 0, nil
 }
 
-// LogTiles returns the hashes of a stream's log for package tlog, which checks them
-// against a root. It is safe for concurrent use.
+// LogTiles returns the hashes of a stream's log for package tlog, which checks them against a
+// root. A reader is safe for concurrent use.
 func (l Logs) LogTiles(ctx context.Context, incarnation uuid.UUID) tlog.TileReader {
 	return proof.Tiles(func(level int, from, n int64) ([]tlog.Hash, error) {
 		params := chsql.Params{"incarnation": incarnation.String()}
@@ -111,8 +111,8 @@ func (l Logs) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uin
 	return found, nil
 }
 
-// LogWhole returns up to which sequence the table has every leaf of a stream's log, so
-// that a sequence without one has none. It is 0 where leaves are missing.
+// LogWhole returns the last sequence up to which the table has every leaf of a stream's log. An
+// earlier sequence without a leaf has none. The result is 0 if leaves are missing.
 func (l Logs) LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
 	params := chsql.Params{"incarnation": incarnation.String()}
 	if err := l.sql.Row(ctx, "log_whole", params).Scan(&through); err != nil {

@@ -15,8 +15,8 @@ import (
 // Params are the values of a statement's parameters, as the server reads them.
 type Params = clickhouse.Parameters
 
-// DB is a connection pool and the statement files of one package. It is safe for
-// concurrent use.
+// DB is a connection pool and the statement files of one package. A DB is safe for concurrent
+// use.
 type DB struct {
 	Conn  driver.Conn
 	Files fs.FS // with a folder statements

@@ -12,7 +12,7 @@ const MostValues = 20_000
 // The server reads parameters as fields of tab-separated text.
 var escapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
 
-// literalEscapes are those of a text in a list that is a parameter.
+// literalEscapes are the escapes of a text in a list parameter.
 var literalEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
 
 // Text is a text as a parameter.

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Block is what one table gets of a batch, column by column. It is sent as one,
-// and reset for the next batch.
+// Block holds the rows of a batch for one table, column by column. A block is sent whole, and
+// reset for the next batch.
 type Block struct {
 	Rows    int
 	Columns []BlockColumn
@@ -41,7 +41,7 @@ type Rows[R any] struct {
 	row R
 }
 
-// Add appends a row. It keeps nothing that the row refers to.
+// Add appends a row. The block keeps no reference to the row.
 func (r *Rows[R]) Add(row R) {
 	if r.Columns == nil {
 		r.Shape(reflect.TypeFor[R]())
@@ -69,8 +69,7 @@ func (b *Block) Shape(row reflect.Type) {
 	}
 }
 
-// Take appends the row that row points to, of the type that the block was shaped
-// by.
+// Take appends the row behind the pointer row. Its type is the type of the block.
 func (b *Block) Take(row unsafe.Pointer) {
 	for i := range b.Columns {
 		c := &b.Columns[i]
@@ -87,9 +86,8 @@ func (b *Block) Reset() {
 	}
 }
 
-// Sent is the statement that sends the block, and its columns, without those that
-// the server fills as well by itself: most are, in a block of few rows, and each
-// costs it as much as many values.
+// Sent is the statement that sends the block, and its columns. Columns with only default values
+// are left out: the server fills them, and each column costs as much as many values.
 func (b Table) Sent() (statement string, input proto.Input) {
 	names := make([]string, 0, len(b.Input))
 	for i, c := range b.Input {

@@ -17,9 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A column holds the values of one column of a block in the bytes in which they
-// travel, so that the collector has no pointers to follow and the events that
-// the values came from can go. Its type is the server's: Infer takes it from the
+// A column holds the values of one column of a block as wire bytes. The bytes hold no pointers,
+// and the events of the values can be freed. Its type is the server's: Infer takes it from the
 // table, and refuses one that the values do not fit with [ErrMismatch].
 type column interface {
 	proto.ColInput
@@ -79,7 +78,7 @@ type inferred struct{ kind proto.ColumnType }
 
 func (i *inferred) Type() proto.ColumnType { return i.kind }
 
-// infer notes kind if its base is one of those that the values fit.
+// infer notes kind if the values fit its base type.
 func (i *inferred) infer(kind proto.ColumnType, fits ...proto.ColumnType) error {
 	if !slices.Contains(fits, kind.Base()) {
 		return fmt.Errorf("%w: the column is %s", ErrMismatch, kind)
@@ -136,8 +135,8 @@ func (c *FixedColumn) Infer(kind proto.ColumnType) error {
 	return c.infer(kind, c.base)
 }
 
-// textColumn holds strings, each behind its length. They travel as what the
-// table has: String, FixedString or LowCardinality(String).
+// textColumn holds strings, each behind its length. They are sent in the type of the table:
+// String, FixedString or LowCardinality(String).
 type textColumn struct {
 	inferred
 	rows  int
@@ -159,7 +158,7 @@ func (c *textColumn) add(s string) {
 	}
 }
 
-func (c *textColumn) idle() bool { return len(c.bytes) == c.rows } // an empty text is its length alone
+func (c *textColumn) idle() bool { return len(c.bytes) == c.rows } // an empty text is only its length
 
 func (c *textColumn) Reset()    { c.bytes, c.rows = c.bytes[:0], 0 }
 func (c *textColumn) Rows() int { return c.rows }
@@ -219,7 +218,7 @@ type dictionary struct {
 
 const (
 	dictionaryVersion = 1
-	// dictionaryAlone says that a block brings all the strings that it refers to.
+	// dictionaryAlone means that a block holds all strings that it refers to.
 	dictionaryAlone = 1<<9 | 1<<10
 )
 
@@ -325,7 +324,7 @@ type arrayColumn struct {
 }
 
 func (c *arrayColumn) Take(field unsafe.Pointer) {
-	// Only the start and the length of the slice are used, whatever its elements.
+	// Only the start and the length of the slice are used.
 	list := *(*[]byte)(field)
 	start := unsafe.Pointer(unsafe.SliceData(list))
 	for i := range len(list) {
@@ -427,6 +426,6 @@ func (c *mapColumn[V]) WriteColumn(w *proto.Writer) {
 	c.values.WriteColumn(w)
 }
 
-// ErrMismatch means that the rows do not fit the table: the database is not in
-// the state that this program expects. Run migrate; waiting does not help.
+// ErrMismatch means rows that do not fit the table: the database is in another state than this
+// program expects. Run migrate; waiting does not help.
 var ErrMismatch = errors.New("the rows do not fit the table")

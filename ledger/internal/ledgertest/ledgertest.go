@@ -1,5 +1,4 @@
-// Package ledgertest gives the tests of the packages next to the ledger a ledger of
-// their own, and rows of every table.
+// Package ledgertest gives tests a separate ledger, and rows of every table.
 package ledgertest
 
 import (
@@ -61,8 +60,8 @@ func Counts(t *testing.T, l *ledger.Ledger) map[string]uint64 {
 
 var recordedAt = time.Date(2026, 11, 21, 8, 0, 0, 5, time.UTC)
 
-// Batch holds the golden event of every type, one of a type of a later version, one
-// duplicate and one refused message, at sequences from first on.
+// Batch holds the golden event of every type, an event of a later version, a duplicate and a
+// refused message. The sequences begin with first.
 func Batch(t *testing.T, incarnation uuid.UUID, first uint64) *ledger.Batch {
 	t.Helper()
 	b := &ledger.Batch{Range: ledger.Range{Incarnation: incarnation, First: first, RecordedAt: recordedAt, Digest: [32]byte{byte(first)}}}

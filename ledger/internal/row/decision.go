@@ -35,7 +35,7 @@ type Decision struct {
 	Notes         []string             `ch:"notes"`
 	Signals       []map[string]float64 `ch:"signals"`
 	Metadata      string               `ch:"metadata"`
-	Extra         string               `ch:"extra"` // JSON of what surfaces have beyond items
+	Extra         string               `ch:"extra"` // JSON of the further values of surfaces
 }
 
 func Surface(h Head, verb string, c *schema.Common, s *schema.Surface) Decision {

@@ -33,7 +33,7 @@ type Item struct {
 	Metadata        string   `ch:"metadata"`
 	Pinned          bool     `ch:"pinned"`
 	Essential       bool     `ch:"essential"`
-	Extra           string   `ch:"extra"` // JSON of what few items have
+	Extra           string   `ch:"extra"` // JSON of rare values of items
 	Reads           string   `ch:"reads"`
 	Parts           string   `ch:"parts"`
 }
@@ -57,7 +57,7 @@ func NewItem(h Head, change string, c *schema.Common, i *schema.Item) Item {
 	return row
 }
 
-// itemExtra is what few items have. Of sources it has lists in parallel with their URIs,
+// itemExtra holds rare values of items. Of sources it has lists in parallel with their URIs,
 // which are empty where no source has one; a selector is JSON.
 func itemExtra(i *schema.Item) string {
 	var e extra

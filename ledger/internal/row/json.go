@@ -31,8 +31,8 @@ func JSONText(v any) string {
 	return string(text)
 }
 
-// appendPlain appends what the encoder makes of a value, in a fifth of its time, and
-// reports whether it could: it knows what JSON is read into where no type is given.
+// appendPlain appends the encoding of a value, faster than the encoder, and reports whether it
+// could. It knows the types that JSON without a type is read into.
 func appendPlain(b []byte, v any) (_ []byte, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -83,7 +83,7 @@ func appendPlain(b []byte, v any) (_ []byte, ok bool) {
 	return b, false
 }
 
-// extra is what few rows of a table have: one column of JSON, since each column costs
+// extra holds rare values of the rows of a table in one column of JSON, since each column costs
 // every insert. Nothing is the empty string.
 type extra map[string]any
 

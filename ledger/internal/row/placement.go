@@ -35,7 +35,7 @@ type Placement struct {
 	BlockDigests    []string   `ch:"block_digests"`
 	BlockRedactions []string   `ch:"block_redactions"`
 	Metadata        string     `ch:"metadata"`
-	Extra           string     `ch:"extra"` // JSON of what few have
+	Extra           string     `ch:"extra"` // JSON of rare values
 }
 
 func Assembly(h Head, f *schema.AssemblyCreated) Placement {

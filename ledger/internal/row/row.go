@@ -9,8 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Head is the part that every row derived from an event has: where the event
-// stands, who it is, and every correlation id that it had.
+// Head is the common part of all rows of events: the place of the event, its identity, and its
+// correlation ids.
 type Head struct {
 	Incarnation uuid.UUID `ch:"incarnation"`
 	StreamSeq   uint64    `ch:"stream_seq"`
@@ -32,7 +32,7 @@ func EventType(e *schema.Event) string {
 	return e.Type
 }
 
-// each is a column of a list: what of gives for each element.
+// each is a column of a list: the result of of for each element.
 func each[S, T any](list []S, of func(*S) T) []T {
 	column := make([]T, len(list))
 	for i := range list {
@@ -41,7 +41,7 @@ func each[S, T any](list []S, of func(*S) T) []T {
 	return column
 }
 
-// said is each for a column that few facts have: empty where no element has a value.
+// said is each for a rare column: empty if no element has a value.
 func said[S any, T comparable](list []S, of func(*S) T) []T {
 	column := each(list, of)
 	var none T

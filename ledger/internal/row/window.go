@@ -56,7 +56,7 @@ type Window struct {
 	SegmentReportedBy   []string `ch:"segment_reported_by"`
 }
 
-// rules are those of a policy as JSON, empty where none is said.
+// rules are the rules of a policy as JSON, empty if there are none.
 func rules(p *schema.PressureRules) string {
 	if p == nil {
 		return ""
@@ -114,7 +114,7 @@ func Usage(h Head, f *schema.UsageRecorded) Window {
 	return row
 }
 
-// Call is a row of the table calls: what the provider billed.
+// Call is a row of the table calls: the bill of the provider.
 type Call struct {
 	Head
 	CallID               string   `ch:"call_id"`

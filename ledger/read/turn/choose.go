@@ -45,8 +45,8 @@ func (u callRow) compare(o callRow) int {
 	return cmp.Or(-compareKnown(u.Output, o.Output), u.Recorded.Compare(o.Recorded), cmp.Compare(u.StreamSeq, o.StreamSeq))
 }
 
-// call is a model call, or an assembly that names none, with what its window is made
-// of: assemblies, the last for each target and tool call, or a stretch of the item log.
+// call is a model call, or an assembly without one, with the sources of its window. These are
+// assemblies, the last for each target and tool call, or a stretch of the item log.
 type call struct {
 	place                                        int64
 	tenant, turn, thread, attempt, call, lineage string
@@ -55,9 +55,9 @@ type call struct {
 	assemblies                                   []string
 }
 
-// choose returns the call that is asked for, the turn's last if none is named, and
-// the one before it of its lineage. Its place is 0 where there is none. Of a call id that
-// several attempts have, the last counts if no attempt is named.
+// choose returns the call that is asked for, the turn's last if none is named, and the one
+// before it of its lineage. The place is 0 if there is none. Of a call id that several attempts
+// have, the last counts if no attempt is named.
 func choose(usage []callRow, made []assemblyRow, turn, id, attempt string) (c, before call) {
 	type key struct{ tenant, attempt, call, assembly string }
 	calls := make(map[key]*call)

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// erasureRow is an erasure: what it took stands in the data alone. Those are read that
-// have the session's id in them, or anything that JSON escapes.
+// erasureRow is an erasure. Only its data name the erased records. Rows are read if their data
+// hold the session's id, or a character that JSON escapes.
 type erasureRow struct {
 	Fact
 	Data string `ch:"data"`

@@ -11,9 +11,9 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// Query answers a named query with the values of [queries.Query.Bind]: window and why
-// as this package does, every other by its statement. Of the first two the limits of
-// time and memory are those of each select.
+// Query answers a named query with the values of [queries.Query.Bind]: window and why as this
+// package does, every other by its statement. For the first two, the limits of time and memory
+// apply to each select.
 func Query(ctx context.Context, l *ledger.Ledger, q queries.Query, bound map[string]string, limits read.Limits) (read.Rows, error) {
 	answer, ok := answers[q.Name]
 	if !ok {

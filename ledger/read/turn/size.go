@@ -29,7 +29,7 @@ type Size struct {
 	RedactedStandIn  []string `ch:"redacted_stand_in"`
 }
 
-// size is what a Size is made of.
+// size holds the rows for a Size.
 type size struct {
 	usage      []callRow
 	budgets    []budgetRow

@@ -1,14 +1,12 @@
-// Package turn answers what the queries window, call-size and why answer, in a
-// fraction of the time: it reads the rows of the session by simple selects, side
-// by side, and puts them together here.
+// Package turn answers the queries window, call-size and why in a fraction of the time. It
+// reads the rows of the session by simple selects in parallel, and combines them here.
 //
-// The server takes longer to plan the three queries, which join and nest a dozen
-// selects, than to run them. Their statements stay in the catalogue for people who
-// write SQL, while [Query] answers window and why as the commands do, and tests hold
-// both together, column by column. Of a simple select half is planning, too, so each
-// has columns as they are and as few functions as may be: what can be made of a row is
-// made here. Nothing is asked first to save selects, such as which tables have rows of
-// the session: finding that out takes as long as it saves.
+// The server takes longer to plan the three queries, which join and nest a dozen selects, than
+// to run them. The statements stay in the catalogue for SQL clients. [Query] answers window and
+// why as the commands do, and tests compare both, column by column. Half of the time of a
+// simple select is planning. Each select therefore has plain columns and few functions, and
+// values are derived from the rows here. Nothing is asked first to save selects, such as which
+// tables have rows of the session: finding that out takes as long as it saves.
 package turn
 
 import (
@@ -36,7 +34,7 @@ type reader struct {
 	limits read.Limits       // of each select
 }
 
-// newReader checks the arguments as those of a query.
+// newReader checks the arguments like the arguments of a query.
 func newReader(l *ledger.Ledger, query string, arguments map[string]string) (reader, error) {
 	q, err := queries.Get(query)
 	if err != nil {
@@ -55,7 +53,7 @@ func (r reader) with(more ...string) reader {
 	return r
 }
 
-// into returns what reads all rows of a statement into list.
+// into returns a function that reads all rows of a statement into list.
 func into[T any](ctx context.Context, r reader, list *[]T, name string) func() error {
 	return func() error {
 		sql, err := r.statement(name)
@@ -66,8 +64,8 @@ func into[T any](ctx context.Context, r reader, list *[]T, name string) func() e
 	}
 }
 
-// statement is the text of a statement without the lines that narrow it to a tenant or
-// a time which is not given: the server would plan what is always true, too.
+// statement is the text of a statement. Lines that narrow it to an absent tenant or time are
+// left out, since the server would plan them, too.
 func (r reader) statement(name string) (string, error) {
 	text, err := files.ReadFile("sql/" + name + ".sql")
 	if err != nil {
@@ -82,7 +80,7 @@ func (r reader) statement(name string) (string, error) {
 	return sql.String(), nil
 }
 
-// sequenced is what tells where in its thread a row is.
+// sequenced is the place of a row in its thread.
 type sequenced struct {
 	Sequence  *int64 `ch:"sequence"`
 	StreamSeq uint64 `ch:"stream_seq"`
@@ -96,7 +94,7 @@ func (s sequenced) place() int64 {
 	return int64(s.StreamSeq)
 }
 
-// metadata is what an answer needs of the metadata of rows.
+// metadata are the members of the metadata of rows that answers use.
 type metadata struct {
 	Synthetic bool   `json:"synthetic"`
 	Part      uint64 `json:"part"`

@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// Fact is what the rows of every fact of a session have.
+// Fact holds the common columns of the facts of a session.
 type Fact struct {
 	Recorded time.Time `ch:"recorded_at"`
 	Happened time.Time `ch:"event_time"`
@@ -41,8 +41,7 @@ type Step struct {
 	Signals  map[string]float64 `ch:"signals"`
 }
 
-// The orders of the steps of one event, for those that are made here or tell
-// something apart.
+// The order of the steps of one event.
 const (
 	orderLogged     = 1
 	orderAvailable  = 2
@@ -55,7 +54,7 @@ const (
 	orderSeen       = 12
 )
 
-// stepRow is a step with its order among those of one event.
+// stepRow is a step with its order among the steps of one event.
 type stepRow struct {
 	Step
 	Order uint8 `ch:"step_order"`
@@ -93,7 +92,7 @@ type shownRow struct {
 	Named     bool   `ch:"named"`
 }
 
-// place is where the item stands in the assembly; 0 is first.
+// place is the place of the item in the assembly; 0 is first.
 func (s shownRow) place() *int64 {
 	if s.Position != nil {
 		return s.Position
@@ -101,7 +100,7 @@ func (s shownRow) place() *int64 {
 	return new(int64(s.Block) - 1)
 }
 
-// how says of what kind an injection was, and where.
+// how is the kind of an injection and its place, as text.
 func (s shownRow) how() string {
 	if s.Point == "" {
 		return s.Injection
@@ -109,8 +108,7 @@ func (s shownRow) how() string {
 	return s.Injection + " at " + s.Point
 }
 
-// decisionRow is a surface that offers the item, or a selection that had it as a
-// candidate.
+// decisionRow is a surface that offers the item, or a selection with the item as a candidate.
 type decisionRow struct {
 	Fact
 	Kind        string             `ch:"record_kind"`
@@ -216,7 +214,7 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 // nowhere is the position of an item that has none in the log.
 const nowhere = math.MinInt64
 
-// place is where an item stands in the log, and the tool call that it answers.
+// place is the place of an item in the log, with the tool call that it answers.
 type place struct {
 	position     int64
 	thread, tool string
@@ -241,8 +239,8 @@ func logged(entries []entryRow) (steps []stepRow, at place) {
 	return steps, at
 }
 
-// shownIn are the steps of assemblies that hold the item and of what was made visible
-// or withdrawn, of them or of the item. It says whether an assembly holds the item.
+// shownIn are the steps of assemblies with the item, and of injections and withdrawals of them
+// or of the item. The second result reports whether an assembly holds the item.
 func shownIn(placed []shownRow) (steps []stepRow, held bool) {
 	positions := make(map[string]*int64) // by assembly
 	for _, p := range placed {
@@ -279,8 +277,7 @@ func expired(gone []expiry, item string) (steps []stepRow) {
 	return steps
 }
 
-// decided are the steps of the surfaces that offered the item, and of the selections
-// that considered or decided it.
+// decided are the steps of surfaces that offered the item, and of selections with the item.
 func decided(rows []decisionRow) (steps []stepRow) {
 	for _, d := range rows {
 		s := Step{Fact: d.Fact, Record: d.Record, Policy: d.Policy, StandIn: d.Surface}
@@ -303,8 +300,8 @@ func decided(rows []decisionRow) (steps []stepRow) {
 	return steps
 }
 
-// replaced are the steps of the passes that elided the item or read it again, and of
-// the compactions that it went into.
+// replaced are the steps of passes that elided or reloaded the item, and of compactions with
+// the item.
 func replaced(cuts []cutRow, item string, in place) (steps []stepRow) {
 	for _, c := range cuts {
 		row := stepRow{Order: orderElided, Place: sequenced{c.Order, c.Sequence}.place(), Step: Step{Fact: c.Fact, Record: c.Record, Reason: c.Trigger}}
@@ -345,8 +342,8 @@ func naming(gaps []stepRow) []stepRow {
 	return slices.DeleteFunc(gaps, func(g stepRow) bool { return !named[g.Record] })
 }
 
-// inOrder sorts steps as the stream has them, takes what is stored twice once, and
-// leaves out the calls that came after a summary that stands for the item.
+// inOrder sorts steps in stream order and drops repeated ones. Calls after a summary of the
+// item are left out.
 func inOrder(rows []stepRow, turn string, limit int) (steps []Step) {
 	var summaries []int64
 	for _, row := range rows {

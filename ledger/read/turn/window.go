@@ -96,7 +96,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	return blocks, new(s.reckon()), nil
 }
 
-// window is what the blocks are made of.
+// window holds the rows of the blocks.
 type window struct {
 	call, before call
 	replaced     []replacedRow
@@ -167,8 +167,8 @@ type placedRow struct {
 	Thread     string     `ch:"thread_id"`
 }
 
-// personaOf reports whether it is an injection that gives the model a persona, in the thread
-// and attempt of the call: it names the call or its assembly, or stands before the call.
+// personaOf reports whether the row gives the model a persona, in the thread and attempt of the
+// call. The injection names the call or its assembly, or precedes the call.
 func (p placedRow) personaOf(c call) bool {
 	return p.Kind == "injection" && p.Persona != "" && p.Injected != "persona_cue" && p.Thread == c.thread && (p.Attempt == "" || p.Attempt == c.attempt) &&
 		(p.place() <= c.place || p.Call != "" && p.Call == c.call || slices.Contains(c.assemblies, p.Assembly))
@@ -202,7 +202,7 @@ type itemRow struct {
 	Redaction string `ch:"redaction_state"`
 }
 
-// draft is a block on its way, with what its place is found by.
+// draft is an unfinished block, with the values that give its place.
 type draft struct {
 	Block
 	order, place int64  // of its assembly or call in the thread, and of itself
@@ -212,7 +212,7 @@ type draft struct {
 // lastPlace is that of a block without a position: behind the others.
 const lastPlace = 1_000_000_000
 
-// drafts are what the window holds, in order of assembly and place.
+// drafts are the blocks of the window, in order of assembly and place.
 func (w *window) drafts() []draft {
 	var drafts []draft
 	if len(w.call.assemblies) > 0 {
@@ -253,7 +253,7 @@ func (w *window) blocks(drafts []draft, known items) []Block {
 	return blocks
 }
 
-// layerOf says the layer of a log entry by its kind.
+// layerOf is the layer of a log entry, by its kind.
 var layerOf = map[string]string{"function_call": "tool_calls", "function_call_output": "tool_results", "reasoning": "reasoning"}
 
 // assembled are the blocks that the runtime assembled.
@@ -301,9 +301,8 @@ func (w *window) assembled() (drafts []draft) {
 	return drafts
 }
 
-// logged are the entries of the log that the call's window was projected from,
-// without those that a summary had replaced, and without those of another attempt where
-// this one has its own.
+// logged are the log entries of the call's window. Entries that a summary replaced are left
+// out, and entries of another attempt if this one has its own.
 func (w *window) logged() (drafts []draft) {
 	own := make(map[int64]bool) // positions that the attempt wrote itself
 	for _, e := range w.log {
@@ -331,11 +330,10 @@ func (w *window) logged() (drafts []draft) {
 	return drafts
 }
 
-// items are what is known of items, by their ids.
+// items are the facts about items, by their ids.
 type items map[string]itemRow
 
-// known is what was said last of each item, or that it expired where nothing else is
-// left of it.
+// known is the last version of each item, or its expiry if nothing else is left.
 func (w *window) known(expired []expiry) items {
 	known := make(items, len(w.items))
 	for _, row := range w.items {
@@ -364,7 +362,7 @@ func intersect(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// passes are those that elided something or read it again, the last one first.
+// passes are the passes that elided or reloaded items, the last one first.
 func (w *window) passes() []replacedRow {
 	passes := slices.DeleteFunc(slices.Clone(w.replaced), func(r replacedRow) bool {
 		return r.Kind != "elision" || r.Thread != w.call.thread || !r.of(w.call.attempt)
@@ -382,7 +380,7 @@ func (w *window) passes() []replacedRow {
 	return passes
 }
 
-// elide says of a block what the last pass before it did to it.
+// elide adds the effect of the last pass before a block to the block.
 func elide(b *Block, passes []replacedRow, order int64, item itemRow) {
 	i := slices.IndexFunc(passes, func(p replacedRow) bool {
 		return p.place() < order && (intersect(b.Items, p.Refs) ||
