@@ -17,9 +17,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An attack is what the attacker does between two of the victim's facts. What a stream
-// takes of it must end in quarantine under the attacker's name with one of these codes;
-// without codes it is a fact of the attacker's own, or nothing at all.
+// An attack is the attacker's action between two of the victim's facts. A stored message of an
+// attack must be quarantined under the attacker's name with one of these codes. Without codes,
+// the message is a fact of the attacker, or is not stored.
 type attack struct {
 	class, name string
 	do          func(*battle) error
@@ -27,7 +27,7 @@ type attack struct {
 	codes       []schema.Code
 }
 
-// forged is an event that the attacker makes of its own, or of the victim's.
+// forged is an event that the attacker creates or copies from the victim.
 func forged(change func(*schema.Event)) *schema.Event {
 	e := fact("urn:agent:attacker", uuid.NewString(), attacker, "s-attacker", &schema.ItemAdded{Item: schema.Item{ItemID: "forged", Title: "forged"}})
 	if change != nil {
@@ -64,7 +64,7 @@ func send(m schema.Message, headers ...string) func(*battle) error {
 	}
 }
 
-// as changes the envelope of an event that stays on the attacker's subject.
+// as changes the envelope of an event on the attacker's subject.
 func as(change func(*schema.Event)) func(*battle) error { return send(onOwn(forged(change))) }
 
 // bare publishes bytes on a subject.
@@ -74,7 +74,7 @@ func bare(subject, data string) func(*battle) error {
 	}
 }
 
-// answered has the server's answer written to a subject.
+// answered makes the server send its answer to a subject.
 func answered(reply string) func(*battle) error {
 	return func(b *battle) error {
 		m := forged(nil).Binary()
@@ -83,7 +83,7 @@ func answered(reply string) func(*battle) error {
 	}
 }
 
-// asks calls the server's own interface.
+// asks calls the server's API.
 func asks(subject string) func(*battle) error { return bare("$JS.API."+subject, "{}") }
 
 func attacks() []attack {

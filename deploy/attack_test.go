@@ -34,8 +34,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
-// The tenant acme attacks the tenant zeta-2 with nothing but the account that `deploy
-// nats` makes for it.
+// The tenant acme attacks the tenant zeta-2. The attacker has only the account of `deploy nats`.
 const (
 	attacker, victim = "acme", "zeta-2"
 	victimSource     = "urn:agent:victim"
@@ -53,7 +52,7 @@ func fact(source, id, tenant, session string, f schema.Fact) *schema.Event {
 	return e
 }
 
-// A battle is a node with both tenants, and what the victim says in it.
+// A battle is a node with both tenants and the facts of the victim.
 type battle struct {
 	t           *testing.T
 	ctx         context.Context
@@ -68,11 +67,11 @@ type battle struct {
 	script      []*schema.Event
 }
 
-// publish returns an error where no stream takes the message.
+// publish returns an error if no stream stores the message.
 func (b *battle) publish(m *nats.Msg) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
 	defer cancel()
-	if m.Header.Get("Nats-Batch-Id") != "" { // a batch is answered when it is committed
+	if m.Header.Get("Nats-Batch-Id") != "" { // the answer to a batch comes after its commit
 		return errors.Join(b.attacker.Conn().PublishMsg(m), b.attacker.Conn().Flush())
 	}
 	inbox := nats.NewInbox()
@@ -139,7 +138,7 @@ func newBattle(t *testing.T, n node, s *server.Server, ring proof.Ring, key sche
 	return b
 }
 
-// write is what the victim says: items, a redaction, a repeat, what is refused, a seal.
+// write publishes the victim's facts: items, a redaction, a repeat, refused events, a seal.
 func (b *battle) write() (script []*schema.Event) {
 	f, err := fingerprint.New(b.key)
 	if err != nil {
@@ -193,8 +192,7 @@ func (b *battle) project() {
 	}
 }
 
-// seen returns the victim's rows, leaves and checks. It leaves out the places and times
-// that the stream gives.
+// seen returns the victim's rows, leaves and checks, without the stream's positions and times.
 func (b *battle) seen() map[string][]string {
 	b.t.Helper()
 	seen := make(map[string][]string)
@@ -253,8 +251,8 @@ func (b *battle) verified() []verify.Verdict {
 	return report.Verdicts
 }
 
-// Whatever the attacker does, the victim's rows, leaves, verdicts and packs are those
-// of a node without it, and what a stream took of an attack is filed under its name.
+// The victim's rows, leaves, verdicts and packs must equal those of a node without an attacker.
+// The stored messages of an attack must be recorded under the attacker's name.
 func TestATenantCannotHarmAnother(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs servers: run without -short")
@@ -276,7 +274,7 @@ func TestATenantCannotHarmAnother(t *testing.T) {
 			}
 			b.say(e)
 			if i == len(b.script)/2 {
-				b.say(e) // again
+				b.say(e) // a repeat
 				broken := *e
 				broken.ID, broken.Sequence = "broken", nil
 				m := broken.Binary()
@@ -288,7 +286,7 @@ func TestATenantCannotHarmAnother(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.project()
-				for _, a := range list { // once more, about what is recorded
+				for _, a := range list { // a second time, about recorded facts
 					b.fight(a)
 				}
 			}
@@ -320,7 +318,7 @@ func TestATenantCannotHarmAnother(t *testing.T) {
 	}
 }
 
-// fight does an attack and looks whether the server refuses what it must.
+// fight runs an attack and checks that the server refuses the denied ones.
 func (b *battle) fight(a attack) {
 	b.t.Helper()
 	if err := a.do(b); (err != nil) != a.denied {
@@ -328,7 +326,7 @@ func (b *battle) fight(a attack) {
 	}
 }
 
-// judge looks where the attacks ended.
+// judge checks the results of the attacks.
 func (b *battle) judge(list []attack) {
 	b.t.Helper()
 	expected := make(map[schema.Code]bool)

@@ -26,17 +26,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// An installation is a node's ClickHouse with facts of two tenants in it, which
-// the writer of the configuration has projected.
+// An installation is a node's ClickHouse with projected facts of two tenants.
 type installation struct {
 	node
 	servers *embeddedtest.Servers
 	host    string
 }
 
-// install runs the engine on all files of a node but one: `clickhouse local` signs
-// in as the user whom users.d/production.xml takes away. Of config.d/production.xml
-// it has no use for ports and logs. It sets the environment.
+// install runs the engine with all files of a node except users.d/production.xml, which removes
+// the user of `clickhouse local`. The engine ignores the ports and logs of
+// config.d/production.xml. The function sets the environment.
 func install(t *testing.T) *installation {
 	t.Helper()
 	in := &installation{node: write(t, deploy.ClickHouse())}
@@ -76,7 +75,7 @@ func (in *installation) open(t *testing.T, dsn string) clickhouse.Conn {
 	return conn
 }
 
-// project migrates and projects a few events of each tenant, as the writer.
+// project migrates the tables and projects a few events of each tenant, as the writer.
 func (in *installation) project(t *testing.T) {
 	t.Helper()
 	nc, err := nats.Connect(in.servers.NATSURL())
@@ -170,7 +169,7 @@ func count(t *testing.T, conn clickhouse.Conn, from string) (n uint64) {
 	return n
 }
 
-// refused wants the server to refuse a statement.
+// refused checks that the server refuses a statement.
 func refused(t *testing.T, conn clickhouse.Conn, sql string) {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), sql)
@@ -195,7 +194,7 @@ func TestClickHouse(t *testing.T) {
 	relations := list(t, writer, "SELECT name FROM system.tables WHERE database = 'ctxledger' AND empty(parameterized_view_parameters) ORDER BY name")
 	ofTenant := list(t, writer, "SELECT name FROM system.tables WHERE database = 'ctxledger' AND notEmpty(parameterized_view_parameters)")
 	views := list(t, writer, "SELECT name FROM system.tables WHERE database = 'ctxledger' AND engine = 'View'")
-	withTenant := list(t, writer, "SELECT table FROM system.columns WHERE database = 'ctxledger' AND name = 'tenant' AND table != 'log_hashes'") // which is the log of all tenants
+	withTenant := list(t, writer, "SELECT table FROM system.columns WHERE database = 'ctxledger' AND name = 'tenant' AND table != 'log_hashes'") // log_hashes is the log of all tenants
 
 	t.Run("settings", func(t *testing.T) {
 		for sql, want := range map[string]string{
@@ -241,7 +240,7 @@ func TestClickHouse(t *testing.T) {
 		for _, relation := range relations {
 			switch isView := slices.Contains(views, relation); {
 			case slices.Contains(withTenant, relation):
-				own := count(t, acme, relation) // where it is refused, add it to tenantTables or tenantViews
+				own := count(t, acme, relation) // if the server refuses, add it to tenantTables or tenantViews
 				if want := count(t, reader, relation+" WHERE tenant = 'acme'"); own != want {
 					t.Errorf("the reader of acme sees %d rows of %s, not %d", own, relation, want)
 				}
@@ -258,7 +257,7 @@ func TestClickHouse(t *testing.T) {
 			}
 		}
 		for _, relation := range ofTenant {
-			own := count(t, acme, relation+"(tenant = '')") // where it is refused, add it to tenantViews
+			own := count(t, acme, relation+"(tenant = '')") // if the server refuses, add it to tenantViews
 			if want := count(t, reader, relation+"(tenant = 'acme')"); own != want || own != count(t, acme, relation+"(tenant = 'acme')") {
 				t.Errorf("the reader of acme sees %d rows of %s, not %d", own, relation, want)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy"
 )
 
-// composeFile is what the test looks at of compose.yaml.
+// composeFile holds the tested parts of compose.yaml.
 type composeFile struct {
 	Services map[string]struct {
 		Image, Restart string
@@ -24,7 +24,7 @@ type composeFile struct {
 	Volumes map[string]any
 }
 
-// TestCompose holds the names in compose.yaml to what `ctxledger deploy` writes.
+// TestCompose compares the names in compose.yaml with the files of `ctxledger deploy`.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("compose/compose.yaml")

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 
 var tenants = []string{"acme", "zeta-2"}
 
-// A node is what Write wrote into a folder of the test's own.
+// A node is the result of Write in a folder of the test.
 type node struct{ dir string }
 
 func write(t *testing.T, s deploy.Server) node {
@@ -53,7 +53,7 @@ func (n node) variables(t *testing.T, name string) map[string]string {
 	return found
 }
 
-// address returns that of a user, with the server at another host.
+// address returns the address of a user, with another host.
 func (n node) address(t *testing.T, user, host string) string {
 	t.Helper()
 	for _, value := range n.variables(t, user) {

@@ -32,9 +32,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// startNATS runs a real server on the files of a node, on free ports and on a
-// folder of the test's own. It sets the environment, so its tests do not run at
-// the same time as others.
+// startNATS runs a NATS server with the files of a node, on free ports and in a separate folder.
+// startNATS sets the environment, so its tests do not run in parallel.
 func startNATS(t *testing.T, n node) *server.Server {
 	t.Helper()
 	for variable, hash := range n.variables(t, "nats-server") {
@@ -78,7 +77,7 @@ func signIn(t *testing.T, n node, s *server.Server, user string) jetstream.JetSt
 
 const factOf = "ctx.v1.%s.rt.p00.item.added"
 
-// store publishes past the SDK, and reports whether a stream took it.
+// store publishes without the SDK, and reports whether a stream stored the message.
 func store(t *testing.T, js jetstream.JetStream, subject string) error {
 	t.Helper()
 	_, err := js.Publish(t.Context(), subject, []byte("{}"), jetstream.WithRetryAttempts(0))
@@ -119,13 +118,13 @@ func TestTenantsAreApart(t *testing.T) {
 			t.Errorf("acme publishes on %s: %v", subject, err)
 		}
 	}
-	// Answers go where the asker says. None may get out of the account.
+	// Answers go to the subject that the request names. No answer may leave the account.
 	for _, reply := range []string{"$KV." + lease.Bucket + ".CTX", fmt.Sprintf(factOf, "zeta-2"), "ctx.quarantine.x"} {
 		if err := acme.Conn().PublishRequest(fmt.Sprintf(factOf, "acme"), reply, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil { // after those
+	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil { // after the requests
 		t.Fatal(err)
 	}
 	if entry, err := leases.Get(t.Context(), "CTX"); err != nil || string(entry.Value()) != "held" {
@@ -140,7 +139,7 @@ func TestTenantsAreApart(t *testing.T) {
 		t.Errorf("not even the admin sees anything: %v", err)
 	}
 	own := fmt.Sprintf(factOf, "zeta-2")
-	for subject := ""; subject != own; { // what acme published came before
+	for subject := ""; subject != own; { // earlier messages of acme
 		m, err := spy.NextMsg(5 * time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +177,7 @@ func wantSubjects(t *testing.T, js jetstream.JetStream, name string, want map[st
 	}
 }
 
-// TestProjectorUser may do what a projector does, and not take streams away.
+// TestProjectorUser checks that the user can run a projector and cannot delete streams.
 func TestProjectorUser(t *testing.T) {
 	n := write(t, deploy.NATS())
 	s := startNATS(t, n)
@@ -190,7 +189,7 @@ func TestProjectorUser(t *testing.T) {
 		t.Error(err)
 	}
 	acme := signIn(t, n, s, "tenant-acme")
-	for range 3 { // refused, which takes all of the projector's rights
+	for range 3 { // to quarantine these facts, the projector uses all of its rights
 		if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil {
 			t.Fatal(err)
 		}
@@ -230,9 +229,9 @@ func TestOnlyUsersSignIn(t *testing.T) {
 	}
 }
 
-// TestSDKAsATenant publishes as a tenant with the SDK, whose account may not look
-// into the stream: neither at the start nor for a batch that is tried again,
-// here because the stream came late.
+// TestSDKAsATenant publishes as a tenant with the SDK. The tenant's account cannot read the
+// stream, neither at the start nor before a second attempt at a batch. Here the first attempt
+// fails because the stream is created later.
 func TestSDKAsATenant(t *testing.T) {
 	n := write(t, deploy.NATS())
 	s := startNATS(t, n)
@@ -248,7 +247,7 @@ func TestSDKAsATenant(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for client.Err() == nil { // until the first try has failed
+	for client.Err() == nil { // until the first attempt has failed
 		time.Sleep(10 * time.Millisecond)
 	}
 	if _, err := streamio.EnsureStreams(t.Context(), admin); err != nil {
@@ -260,7 +259,7 @@ func TestSDKAsATenant(t *testing.T) {
 	wantSubjects(t, admin, schema.EventStream, map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 3})
 }
 
-// TestTLS takes tls.conf in, with a certificate of the test's own.
+// TestTLS includes tls.conf, with a certificate for the test.
 func TestTLS(t *testing.T) {
 	n := write(t, deploy.NATS())
 	roots := certify(t, filepath.Join(n.dir, "nats", "tls"))
@@ -271,7 +270,7 @@ func TestTLS(t *testing.T) {
 	if _, err := file.WriteString("\ninclude ./tls.conf\n"); err != nil || file.Close() != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(n.dir + "/nats") // the paths of certificates are from where the server runs
+	t.Chdir(n.dir + "/nats") // the paths of certificates are relative to the server's folder
 	s := startNATS(t, n)
 	address := n.address(t, "nats-admin", s.Addr().String())
 	nc, err := nats.Connect(address, nats.Secure(&tls.Config{RootCAs: roots}))
@@ -320,8 +319,8 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 	return roots
 }
 
-// projectAll projects the stream with this user's connection and wants so many
-// events in quarantine.
+// projectAll projects the stream with this user's connection and checks the number of quarantined
+// events.
 func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN())
@@ -353,7 +352,7 @@ func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 	}
 }
 
-// The template cannot import the contract, which says what is the operator's.
+// The template cannot import the contract, which lists the operator's facts.
 func TestTenantsAreDeniedTheOperatorsFacts(t *testing.T) {
 	text := write(t, deploy.NATS()).text(t, "nats/accounts.conf")
 	want := `deny: ["` + strings.Join(schema.OperatorSubjects("*"), `", "`) + `"]`

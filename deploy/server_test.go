@@ -62,7 +62,7 @@ func TestSecretsAreForTheOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestWriteAgain adds a tenant and takes one away: who stays keeps the password.
+// TestWriteAgain adds a tenant and removes one: the other tenants keep their passwords.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

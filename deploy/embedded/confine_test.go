@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/internal/confine"
 )
 
-// TestSQLReadsNoFileOfOurs asks, as the user who may do most, for files outside of the
-// engine's folder, and for environments. What the engine does to its own files works.
+// TestSQLReadsNoFileOfOurs runs as the user with the most rights. The user reads files outside of
+// the engine's folder, and environments. The engine can still use its own files.
 //
 // Not parallel: it sets a variable of this process.
 func TestSQLReadsNoFileOfOurs(t *testing.T) {
@@ -84,7 +84,7 @@ func TestSQLReadsNoFileOfOurs(t *testing.T) {
 		t.Errorf("%s rows after a backup and its restoration", n)
 	}
 
-	s.engine.child.Load().kill() // the supervisor starts it again, confined as before
+	s.engine.child.Load().kill() // the supervisor restarts the engine, also confined
 	eventually(t, "the engine is back", 20*time.Second, func() error {
 		var n uint64
 		return conn.QueryRow(t.Context(), "SELECT count() FROM ctxledger.b").Scan(&n)

@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// holdDir makes the test binary start servers on a folder and hold them: a
-// parent that a test can kill.
+// holdDir makes the test binary start servers in a folder and keep them running, as a parent that
+// a test can kill.
 const holdDir = "EMBEDDED_TEST_HOLD"
 
 func hold(dir string) {
@@ -123,7 +123,7 @@ func TestParentKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	s, err := Start(t.Context(), DefaultConfig(dir)) // at once, while the orphan stops
+	s, err := Start(t.Context(), DefaultConfig(dir)) // immediately, while the orphan stops
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestParentAndChildKilled(t *testing.T) {
 	conn := connect(t, h.Addresses.ClickHouseDSN)
 	mustExec(t, conn, "CREATE TABLE kept (a UInt32) ENGINE = MergeTree ORDER BY a")
 	mustExec(t, conn, "INSERT INTO kept VALUES (7)")
-	h.cmd.Process.Kill() // the parent first, or it would restart the child
+	h.cmd.Process.Kill() // the parent first, because it would restart the child
 	syscall.Kill(h.Engine, syscall.SIGKILL)
 	s, err := Start(t.Context(), DefaultConfig(dir))
 	if err != nil {
@@ -197,8 +197,8 @@ func messages(t *testing.T, url string) uint64 {
 	return stream.CachedInfo().State.Msgs
 }
 
-// A terminal sends SIGINT to its whole foreground group, an init system SIGTERM
-// to everything. Neither may stop the engine before its parent does.
+// A terminal sends SIGINT to its foreground group, and an init system sends SIGTERM to all
+// processes. Neither signal may stop the engine before its parent ends.
 func TestSignalsDoNotReachTheEngine(t *testing.T) {
 	t.Parallel()
 	s := startClickHouse(t)
@@ -219,8 +219,8 @@ func TestSignalsDoNotReachTheEngine(t *testing.T) {
 	}
 }
 
-// Without a terminal on its standard input the pinned engine aborts on each of
-// these; see the package comment.
+// If standard input is not a terminal, the pinned engine aborts on each of these inputs; see the
+// package comment.
 func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 	t.Parallel()
 	if master, slave, err := openTerminal(); err != nil {
@@ -243,7 +243,7 @@ func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 			nc.Write([]byte(bytes))
 			nc.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 			nc.Read(make([]byte, 1024))
-			nc.(*net.TCPConn).SetLinger(0) // a reset instead of an end
+			nc.(*net.TCPConn).SetLinger(0) // sends a reset
 			nc.Close()
 		}
 	}
@@ -253,8 +253,8 @@ func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 	}
 }
 
-// What only a race with another process brings about: the checks before the
-// launch have passed, and the engine itself finds the folder or the port taken.
+// Only a race with another process causes these errors. The checks before the launch have passed,
+// and the engine finds the folder or the port in use.
 func TestEngineEndsBeforeItIsReady(t *testing.T) {
 	t.Parallel()
 	first := startClickHouse(t)

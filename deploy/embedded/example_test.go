@@ -9,9 +9,9 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
-// What a program's main does. In a test, package embeddedtest does the rest.
+// The main function of a program. In a test, package embeddedtest does the rest.
 func ExampleStart() {
-	embedded.Main() // first of all; in a test, first of all in TestMain
+	embedded.Main() // first statement, also in TestMain
 
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -20,7 +20,7 @@ func ExampleStart() {
 	}
 	defer os.RemoveAll(dir)
 	config := embedded.DefaultConfig(dir)
-	config.NoClickHouse = true // so that this example never downloads anything
+	config.NoClickHouse = true // this example must not download the engine
 	config.Progress = embedded.ProgressTo(os.Stderr)
 	servers, err := embedded.Start(context.Background(), config)
 	if err != nil {

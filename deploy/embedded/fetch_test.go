@@ -18,9 +18,8 @@ import (
 	"time"
 )
 
-// fakeNPM puts a program named npm first on the PATH. The script finds the
-// destination in $DEST, a good package in $PACKAGE, and counts its runs in
-// $RUNS.
+// fakeNPM puts a program with the name npm first on the PATH. The script finds the destination in
+// $DEST and a good package in $PACKAGE, and counts its runs in $RUNS.
 func fakeNPM(t *testing.T, script string) (f fetcher, runs func() int) {
 	t.Helper()
 	bin := t.TempDir()
@@ -173,7 +172,7 @@ func TestFetchFails(t *testing.T) {
 	})
 }
 
-// What every write of a fetch answers when the disk fills meanwhile.
+// The error of every write when the disk is full.
 func TestFetchWordsAFullDisk(t *testing.T) {
 	f, _ := fakeNPM(t, packs)
 	err := f.ioError("unpack the library", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
@@ -200,7 +199,7 @@ func TestFetchInterrupted(t *testing.T) {
 	}
 	onlyLock(t, f.dir)
 
-	// What a killed fetch leaves, nobody having tidied up.
+	// The files that a killed fetch leaves.
 	stale := filepath.Join(f.dir, workPrefix+"stale", "pack")
 	if err := os.MkdirAll(stale, 0o755); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startTest is embeddedtest.Start, which imports this package, for its own tests.
+// startTest is embeddedtest.Start for this package, which embeddedtest imports.
 func startTest(t *testing.T, options ...func(*Config)) *Servers {
 	t.Helper()
 	if testing.Short() {

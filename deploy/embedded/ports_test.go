@@ -29,8 +29,7 @@ func occupy(t *testing.T, port int) net.Listener {
 
 var runs atomic.Int32
 
-// freeRun returns the first of n neighbouring ports that are free now, and that no other
-// test of this process has.
+// freeRun returns the first of n adjacent free ports that no other test of this process has.
 func freeRun(t *testing.T, n int) int {
 	t.Helper()
 	for range 500 {
@@ -62,7 +61,7 @@ func TestChoosePort(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		asked, kept, occupied map[listener]int
-		want                  int // 0 for any but those occupied
+		want                  int // 0 for any port that is not occupied
 	}{
 		"the kept port":               {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: first}, want: first},
 		"the next after the kept one": {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: first + 1}, occupied: map[listener]int{"": first + 1}, want: first + 2},
@@ -108,7 +107,7 @@ func TestDamagedPortsAreForgotten(t *testing.T) {
 	}
 }
 
-// An earlier process was killed, and the kernel closes its ports a moment later.
+// An earlier process was killed, and the kernel closes its ports later.
 func TestKeptPortIsWaitedForAfterAKill(t *testing.T) {
 	t.Parallel()
 	port := freeRun(t, 2)
@@ -172,7 +171,7 @@ func TestServersListenOnTheSamePortsAgain(t *testing.T) {
 			t.Fatalf("listens on %v, not %v; moves %v", got, wanted, moves)
 		}
 	}
-	// A taken port: the next one, which is said and kept.
+	// A taken port: the next port is reported and kept.
 	var held []net.Listener
 	moved := make(map[listener]int)
 	for l, port := range wanted {
@@ -191,7 +190,7 @@ func TestServersListenOnTheSamePortsAgain(t *testing.T) {
 	if got, moves := start(same); !maps.Equal(got, moved) || len(moves) > 0 {
 		t.Errorf("listens on %v, not %v; moves %v", got, moved, moves)
 	}
-	// Any port is not kept; a given one is.
+	// Any port is not kept; a given port is kept.
 	if got, moves := start(func(c *Config) { c.NATSPort = 0 }); got[listenerNATS] == moved[listenerNATS] || len(moves) > 0 {
 		t.Errorf("any port is %v; moves %v", got, moves)
 	}
@@ -204,8 +203,8 @@ func TestServersListenOnTheSamePortsAgain(t *testing.T) {
 	}
 }
 
-// TestFoldersThatStartAtOnce: servers of several folders want the same ports at the same
-// time; every one gets its own.
+// TestFoldersThatStartAtOnce: servers of several folders request the same ports at the same time.
+// Each folder gets different ports.
 func TestFoldersThatStartAtOnce(t *testing.T) {
 	t.Parallel()
 	needEngine(t)

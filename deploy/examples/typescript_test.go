@@ -34,16 +34,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// installed is the TypeScript example with its packages, in a folder that the
-// tests share and that ends with them.
+// installed is the TypeScript example with its packages. The tests share its folder and remove it
+// at the end.
 var installed struct {
 	sync.Once
 	dir string
 	err error
 }
 
-// typescript returns the folder of the installed example. Without npm or a
-// network it skips the test, and fails it where CI is "true".
+// typescript returns the folder of the installed example. Without npm or a network it skips the
+// test. If CI is "true", it fails the test instead.
 func typescript(t *testing.T) string {
 	t.Helper()
 	installed.Do(func() { installed.dir, installed.err = install() })
@@ -97,7 +97,7 @@ func runTypeScript(t *testing.T, environment []string, program ...string) string
 	return string(out)
 }
 
-// An installation is one test's own stream and tables on real servers.
+// An installation is a separate stream with separate tables on real servers, for one test.
 type installation struct {
 	url    string
 	js     jetstream.JetStream
@@ -139,7 +139,7 @@ func (i *installation) project(t *testing.T) projector.Status {
 	return p.Status()
 }
 
-// rows returns the result of a query as text, a line a row.
+// rows returns the result of a query as text, with one line per row.
 func (i *installation) rows(t *testing.T, sql string) []string {
 	t.Helper()
 	r, err := read.Of(i.ledger).Query(t.Context(), sql, nil, read.DefaultLimits())
@@ -166,8 +166,8 @@ func TestTypeScriptVectors(t *testing.T) {
 	t.Log(runTypeScript(t, nil, "vectors.ts", file))
 }
 
-// TestTypeScriptPublishes runs the example once in each mode, against an
-// installation each, and wants the same facts in both.
+// TestTypeScriptPublishes runs the example in each mode, with a separate installation for each,
+// and compares the facts.
 func TestTypeScriptPublishes(t *testing.T) {
 	t.Parallel()
 	typescript(t)
@@ -193,9 +193,8 @@ func TestTypeScriptPublishes(t *testing.T) {
 	}
 }
 
-// wantMessages holds each message of the stream to the subject, the message id
-// and the ce- headers that the contract gives its event. The ledger would read
-// headers that are not percent-encoded too; the binding does not allow them.
+// wantMessages compares the subject, the message id and the ce- headers of each message with the
+// contract. The ledger accepts headers without percent-encoding, but the binding does not.
 func (i *installation) wantMessages(t *testing.T) {
 	t.Helper()
 	stream, err := i.js.Stream(t.Context(), schema.EventStream)
@@ -230,8 +229,7 @@ func (i *installation) wantMessages(t *testing.T) {
 	}
 }
 
-// wantRows looks the facts up where an analyst would: in the tables, with the
-// runtime's ids.
+// wantRows queries the facts in the tables by the runtime's ids, as an analyst would.
 func (i *installation) wantRows(t *testing.T) {
 	t.Helper()
 	const ids = "'|', tenant, '|', agent, '|', runtime_id, '|', session_id, '|', thread_id, '|', turn_id, '|', run_id, '|', context_id, '|', toString(sequence)"

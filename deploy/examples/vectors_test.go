@@ -13,7 +13,7 @@ import (
 
 const vectorFile = "vectors.json"
 
-// vectors is the file that programs in other languages check themselves by.
+// vectors is the file for checking programs in other languages.
 type vectors struct {
 	About   string `json:"about"`
 	Buckets []struct {
@@ -34,7 +34,7 @@ type vectors struct {
 	} `json:"subjects"`
 }
 
-// work fills in what the contract says of each input.
+// work computes the results of each input.
 func (v *vectors) work() {
 	for i := range v.Buckets {
 		v.Buckets[i].Bucket = schema.Bucket(v.Buckets[i].Session)
@@ -49,8 +49,8 @@ func (v *vectors) work() {
 	}
 }
 
-// TestVectors holds the file to the contract. UPDATE=1 writes it anew from its
-// inputs: a change of the outputs is a change of the contract, for ever.
+// TestVectors compares the file with the contract. UPDATE=1 writes the results for the inputs
+// again. A change of the results is a change of the contract.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(vectorFile)

@@ -17,7 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// transcriptsOf are the real logs of a format.
+// transcriptsOf returns the real logs of a format.
 func transcriptsOf(tb testing.TB, f model.Format) map[string][]byte {
 	tb.Helper()
 	files, problems := importer.Files(filepath.Join(transcripts(tb), string(f)), f)
@@ -31,7 +31,7 @@ func transcriptsOf(tb testing.TB, f model.Format) map[string][]byte {
 			tb.Fatal(err)
 		}
 		logs[filepath.Base(file)] = text
-		if f == model.FormatCodex { // texts of the size that the scrubber tells
+		if f == model.FormatCodex { // text of the size in the scrubber's mark
 			logs["unscrubbed-"+filepath.Base(file)] = scrubbed.ReplaceAllFunc(text, func(mark []byte) []byte {
 				n, _ := strconv.Atoi(string(scrubbed.FindSubmatch(mark)[1]))
 				return slices.Concat(mark[1:len(mark)-1], bytes.Repeat([]byte(" some words of a text, and then more"), n/36))
@@ -45,8 +45,8 @@ var scrubbed = regexp.MustCompile(`\[REDACTED_[A-Z_]+ len=([0-9]+) sha=[0-9a-f]+
 
 func discard(*schema.Event) error { return nil }
 
-// processorTime is what the process used so far, garbage collection included.
-// Unlike the time by the clock it tells little of what else the machine does.
+// processorTime is the CPU time of the process so far, including garbage collection. Other load
+// on the machine changes it less than the elapsed time.
 func processorTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// conversation writes the events of a log of testdata into a folder as OpenHands
-// keeps them, one a file by the name that pattern makes of its number, and
-// returns the folder. What is no event stands in base_state.json.
+// conversation writes the events of a log of testdata into a folder in the form of OpenHands.
+// Each event is a file with a name from pattern and number. Other content goes into
+// base_state.json. conversation returns the folder.
 func conversation(t *testing.T, log, pattern string) (folder string, text []byte) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -33,7 +33,7 @@ func conversation(t *testing.T, log, pattern string) (folder string, text []byte
 			t.Fatal(err)
 		}
 	}
-	number := 8 // so that names do not sort as numbers do
+	number := 8 // makes the order of names differ from the order of numbers
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, `"stats":`) {
 			write("base_state.json", line)
@@ -61,8 +61,8 @@ func importPath(t *testing.T, path string) imported {
 	return got
 }
 
-// TestFolders: a folder of events gives the same bytes as the events in one file,
-// whatever the order of their names.
+// TestFolders: a folder of events gives the same bytes as the events in one file, in any order of
+// the names.
 func TestFolders(t *testing.T) {
 	for log, pattern := range map[string]string{"testdata/openhands/events.jsonl": "%d.json", "testdata/openhands/sdk.jsonl": "event-%05d-5df490d1.json"} {
 		folder, text := conversation(t, log, pattern)
@@ -91,8 +91,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestBrokenFolder: what cannot be read of a folder is named, and the events
-// around it are imported.
+// TestBrokenFolder: problems name the files that cannot be read, and the other events are
+// imported.
 func TestBrokenFolder(t *testing.T) {
 	folder, text := conversation(t, "testdata/openhands/events.jsonl", "%d.json")
 	want := importAs(t, model.FormatOpenHands, "f", bytes.Join(bytes.Split(text, []byte("\n"))[3:], []byte("\n")), testOptions())

@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestDetect: each log of testdata is told by its content; so is each real one.
+// TestDetect: the content of each log of testdata, and of each real log, decides its format.
 func TestDetect(t *testing.T) {
 	want := logs(t)
 	for _, f := range model.Formats()[1:] {
@@ -39,8 +39,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDetectNothing: a file of no format says what was looked for and what was
-// found, and quotes nothing.
+// TestDetectNothing: for a file of an unknown format, the problem names the expected and the
+// actual content and quotes nothing.
 func TestDetectNothing(t *testing.T) {
 	for found, text := range map[string]string{
 		"an empty file":                  "",
@@ -84,8 +84,8 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-// TestEveryFormatTwice: a log under another name gives the same bytes, and
-// merged reports count it once.
+// TestEveryFormatTwice: a log under another name gives the same bytes, and merged reports count
+// the log once.
 func TestEveryFormatTwice(t *testing.T) {
 	for log, f := range logs(t) {
 		text, err := os.ReadFile(log)
@@ -108,8 +108,8 @@ func TestEveryFormatTwice(t *testing.T) {
 	}
 }
 
-// TestSnapshots: of a log that has grown, the earlier events come again, but
-// for those that the package comment names.
+// TestSnapshots: a longer log gives the events of the shorter log again, with the exceptions in
+// the package comment.
 func TestSnapshots(t *testing.T) {
 	for log, f := range logs(t) {
 		if filepath.Ext(log) != ".jsonl" || f == model.FormatClaudeCode {
@@ -145,8 +145,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestCutDocuments: a document that ends anywhere gives what stands before, and
-// says so.
+// TestCutDocuments: a cut document gives the events before the cut, and a problem.
 func TestCutDocuments(t *testing.T) {
 	for _, c := range []struct {
 		log string
@@ -177,8 +176,7 @@ func TestCutDocuments(t *testing.T) {
 	}
 }
 
-// TestHostileDocuments: bytes that are wrong in themselves are reported, and
-// the documents around them are imported.
+// TestHostileDocuments: invalid bytes are reported, and the other documents are imported.
 func TestHostileDocuments(t *testing.T) {
 	good := func(n string) string {
 		return `{"instance_id":"i-` + n + `","history":[{"id":0,"timestamp":"2025-06-01T12:00:0` + n + `","source":"user","action":"message","args":{"content":"hello"}}]}`
@@ -214,7 +212,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// TestEmitFails: what emit says ends the import of every format.
+// TestEmitFails: an error of emit ends the import of every format.
 func TestEmitFails(t *testing.T) {
 	for log, f := range logs(t) {
 		text, err := os.ReadFile(log)

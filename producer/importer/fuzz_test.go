@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fuzz holds a parser to: no input makes it panic, loop, emit an event that the
-// contract refuses, or emit another event when it is imported again.
+// fuzz checks that no input makes a parser panic, loop, or emit an event that the contract
+// refuses. A second import must emit the same events.
 func fuzz(f *testing.F, format model.Format, lines bool) {
 	for log, of := range logs(f) {
 		if of != format && format != model.FormatAuto {

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestGolden imports each log of testdata and compares its facts and report
-// with the file beside it. Run with -update and read the diff.
+// TestGolden imports each log of testdata and compares its facts and report with the golden file
+// next to the log. Run with -update and read the diff.
 func TestGolden(t *testing.T) {
 	for log, format := range logs(t) {
 		t.Run(filepath.Base(log), func(t *testing.T) {
@@ -46,8 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// logs lists the logs of testdata: Claude Code's, and each other format's in a
-// folder of its own.
+// logs lists the logs of testdata. Each format except Claude Code has a separate folder.
 func logs(tb testing.TB) map[string]model.Format {
 	tb.Helper()
 	list := make(map[string]model.Format)
@@ -74,8 +73,7 @@ func logs(tb testing.TB) map[string]model.Format {
 	return list
 }
 
-// render writes a fact as one line of ids and one of data, so that a diff
-// shows what changed.
+// render writes a fact as one line of ids and one line of data, for readable diffs.
 func render(got imported) []byte {
 	var b bytes.Buffer
 	for _, e := range got.events {

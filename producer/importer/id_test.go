@@ -14,8 +14,8 @@ func codexMessage(at, text string) string {
 	return `{"timestamp":"` + at + `","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}}` + "\n"
 }
 
-// TestNamesOfRecords: lines that could take each other's name are told apart,
-// and none of their facts is lost.
+// TestNamesOfRecords: lines with similar times get different names, and none of their facts is
+// lost.
 func TestNamesOfRecords(t *testing.T) {
 	head := func(id string) string { return strings.Replace(codexHead, "ID", id, 1) }
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestNamesOfRecords(t *testing.T) {
 	}
 }
 
-// TestNegativeDepth: a sub-agent's depth that cannot be is unknown.
+// TestNegativeDepth: a negative depth of a sub-agent is unknown.
 func TestNegativeDepth(t *testing.T) {
 	log := strings.Replace(codexHead, `"base_instructions"`, `"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":-1}}},"base_instructions"`, 1)
 	got := importAs(t, model.FormatCodex, "f", []byte(log), testOptions())
@@ -51,8 +51,8 @@ func TestNegativeDepth(t *testing.T) {
 	}
 }
 
-// TestRefusedIDs: an id that no attribute can be made of is named by a problem,
-// and what can do without it is imported.
+// TestRefusedIDs: a problem names each id that cannot be an attribute. Facts that do not need the
+// id are imported.
 func TestRefusedIDs(t *testing.T) {
 	claude := `{"type":"user","uuid":"u-1","sessionId":"s-1","agentId":"AGENT","timestamp":"2026-01-02T03:04:05Z","message":{"role":"user","content":"hello"}}`
 	openhands := `{"instance_id":"INSTANCE","history":[{"id":0,"timestamp":"2025-06-01T12:00:00","source":"agent","action":"run","args":{"command":"ls"},` +

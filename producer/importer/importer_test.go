@@ -59,8 +59,8 @@ func decode(tb testing.TB, e *schema.Event) schema.Fact {
 	return fact
 }
 
-// checkValid holds every event against the contract and the importer's own
-// promises: unique ids, contiguous sequences, a scope first.
+// checkValid checks every event against the contract and the rules of the importer: unique ids,
+// contiguous sequences, a scope first.
 func checkValid(tb rapid.TB, events []*schema.Event) {
 	tb.Helper()
 	last := make(map[[2]string]int64)
@@ -99,8 +99,8 @@ func equal(tb testing.TB, what string, got, want any) {
 	tb.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 }
 
-// counts is what the events of one log say, read as a ledger would: from the
-// data of decoded events, in order of sequence.
+// counts holds the totals over the events of one log. Like a ledger, it reads the data of decoded
+// events in the order of sequence.
 type counts struct {
 	sessions                             []string
 	calls                                int
@@ -122,7 +122,7 @@ func (c counts) unanswered() (n int) {
 
 func countEvents(tb testing.TB, events []*schema.Event) counts {
 	c := counts{tools: make(map[string]int), toolUses: make(map[string]bool), toolResults: make(map[string]bool)}
-	var window int64 // of the last call
+	var window int64 // window of the last call
 	var open []int   // boundaries before the next call
 	for _, e := range events {
 		if !slices.Contains(c.sessions, e.SessionID) {

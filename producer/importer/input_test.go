@@ -26,8 +26,7 @@ const (
 
 func good(n int) string { return fmt.Sprintf(goodLine, n) }
 
-// TestBadInput: every bad line is reported by line and reason, and the good
-// lines around it are imported.
+// TestBadInput: every bad line is reported by line and reason, and the other lines are imported.
 func TestBadInput(t *testing.T) {
 	deep := `{"type":"user","uuid":"d","sessionId":"s-1","toolUseResult":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`
 	for name, c := range map[string]struct {
@@ -83,7 +82,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestGoodVariants: what is unusual and not wrong is no problem.
+// TestGoodVariants: unusual but valid input gives no problem.
 func TestGoodVariants(t *testing.T) {
 	for name, text := range map[string]string{
 		"no final newline": good(1) + "\n" + good(2),
@@ -164,8 +163,7 @@ func TestCountOnce(t *testing.T) {
 	}
 }
 
-// TestUnknownStaysUnknown: without a counter and a key no fact has tokens or
-// digests.
+// TestUnknownStaysUnknown: without a counter and a key, facts have no tokens and no digests.
 func TestUnknownStaysUnknown(t *testing.T) {
 	text, err := os.ReadFile("testdata/window.jsonl")
 	if err != nil {
@@ -204,7 +202,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// failing is a disk that breaks after the first read.
+// failing is a disk that fails after the first read.
 type failing struct {
 	*bytes.Reader
 	reads int
@@ -313,7 +311,7 @@ func againAsNobody(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
-	if os.Geteuid() == 0 { // who may read everything
+	if os.Geteuid() == 0 { // root can read all files
 		againAsNobody(t)
 		return
 	}
@@ -334,8 +332,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestGrowsMeanwhile: what is appended between the passes is left for the next
-// import.
+// TestGrowsMeanwhile: lines that are appended between the passes are left for the next import.
 func TestGrowsMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.jsonl")
 	if err := os.WriteFile(path, []byte(good(1)+"\n"), 0o644); err != nil {

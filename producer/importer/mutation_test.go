@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMutatedLogs holds the parsers to what [fuzz] does, for logs whose JSON is
-// right and whose records are not: repeated, moved, and with values of others.
-// Bytes that are changed at random seldom give two records the same id.
+// TestMutatedLogs makes the checks of [fuzz] for logs with valid JSON and changed records.
+// Records are repeated, moved, or get values of other records. Random changes of bytes seldom
+// give two records the same id.
 func TestMutatedLogs(t *testing.T) {
 	t.Parallel()
 	formats, texts := logs(t), make(map[string][]byte)
@@ -32,7 +32,7 @@ func TestMutatedLogs(t *testing.T) {
 	})
 }
 
-// mutated is a log with a few changes.
+// mutated returns a log with a few changes.
 func mutated(t *rapid.T, text []byte) []byte {
 	var records []any
 	for dec := json.NewDecoder(bytes.NewReader(text)); ; {
@@ -58,7 +58,7 @@ func mutated(t *rapid.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-// A place is a value of a log and how to put another there.
+// A place is a value of a log, with a function that replaces the value.
 type place struct {
 	value any
 	set   func(any)
@@ -80,7 +80,7 @@ func change(t *rapid.T, root any) any {
 			for name := range v {
 				names = append(names, name)
 			}
-			slices.Sort(names) // so that a failure can be repeated
+			slices.Sort(names) // makes failures repeatable
 			for _, name := range names {
 				walk(place{v[name], func(to any) { v[name] = to }})
 			}
@@ -94,7 +94,7 @@ func change(t *rapid.T, root any) any {
 	if kind <= 2 {
 		list := at(lists, "list")
 		v := list.value.([]any)
-		if kind == 0 { // the records themselves
+		if kind == 0 { // the records
 			list, v = lists[0], root.([]any)
 		}
 		if len(v) == 0 {
@@ -113,7 +113,7 @@ func change(t *rapid.T, root any) any {
 	}
 	into := at(texts, "into")
 	switch kind {
-	case 3, 4: // the value of another place, if there is one of that form
+	case 3, 4: // the value of another place with the same form
 		into.set(at(texts, "other").value)
 	case 5:
 		hostile := []any{"", "{", "\x00", "a\x00b", "\x7f", "\u0085", "\"", "line:1", "line:2", "at-0", "message-0", "step-0", "event-0", "0", ":", "�",
@@ -123,7 +123,7 @@ func change(t *rapid.T, root any) any {
 	return root
 }
 
-// copied is a copy that shares nothing with v.
+// copied returns a copy that shares nothing with v.
 func copied(v any) any {
 	switch v := v.(type) {
 	case []any:

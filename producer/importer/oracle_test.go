@@ -11,8 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// transcripts returns the folder of real session logs, which the product does
-// not ship.
+// transcripts returns the folder of real session logs, which are not part of the product.
 func transcripts(tb testing.TB) string {
 	tb.Helper()
 	shared := os.Getenv("CTXLEDGER_SHARED")
@@ -25,7 +24,7 @@ func transcripts(tb testing.TB) string {
 	return filepath.Join(shared, "transcripts")
 }
 
-// oracle is what expected.json says about one Claude Code log.
+// oracle holds the expected values of expected.json for one Claude Code log.
 type oracle struct {
 	Lines      int            `json:"lines"`
 	SessionIDs []string       `json:"session_ids"`
@@ -165,8 +164,8 @@ func TestImportTwice(t *testing.T) {
 	}
 }
 
-// TestPrefix: a log that has grown gives the earlier events again, but for the
-// two exceptions that the package comment names.
+// TestPrefix: a longer log gives the events of the shorter log again, with the two exceptions in
+// the package comment.
 func TestPrefix(t *testing.T) {
 	folder, byFile := oracles(t)
 	for file := range byFile {
@@ -194,8 +193,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestStoreText: text appears only when asked for, and every event stays
-// within its limit.
+// TestStoreText: only StoreText puts text into events, and every event stays within its limit.
 func TestStoreText(t *testing.T) {
 	folder, byFile := oracles(t)
 	for file := range byFile {

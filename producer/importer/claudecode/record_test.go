@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// FuzzReadRecord: a record that is read without a decoder is what the decoder reads.
+// FuzzReadRecord: the fast reader and the decoder read the same record.
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"type":"user","uuid":"u","parentUuid":null,"isMeta":true,"message":{"id":"m","content":[{"type":"text","text":"a\nb"}],"usage":{"output_tokens":3}},"compactMetadata":{"preTokens":7}}`))
 	f.Add([]byte(`{"a":1,"type":"x","a":2}`))
@@ -35,8 +35,7 @@ func same[T any](t *testing.T, text []byte, read func(*T, *jsonscan.Cursor) bool
 	}
 }
 
-// TestReadersTakeEveryMember: the members that a struct names for the decoder are those
-// that its reader takes.
+// TestReadersTakeEveryMember: the reader of a struct accepts the same members as the decoder.
 func TestReadersTakeEveryMember(t *testing.T) {
 	t.Parallel()
 	everyMember(t, (*claudeRecord).Read)

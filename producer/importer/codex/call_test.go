@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCodexCalls: calls come back as they were, each in its line, also behind
-// lines that nobody asks for.
+// TestCodexCalls: calls are returned unchanged, each in its line, also after skipped lines.
 func TestCodexCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Int64Range(-1, 1<<62)

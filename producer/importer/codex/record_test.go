@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// FuzzReadRecord: a record that is read without a decoder is what the decoder reads.
+// FuzzReadRecord: the fast reader and the decoder read the same record.
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"timestamp":"2026-03-01T10:00:00Z","type":"response_item","payload":{"type":"message"},"record_type":null}`))
 	f.Add([]byte(`{"a":1,"type":"x","a":2}`))

@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRepeats holds the repeats that both passes find to those of a set of all
-// lines.
+// TestRepeats compares the repeats of both passes with a set of all lines.
 func TestRepeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r codexRepeats

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestRawRestsInTheSameCompression holds the raw table to the codec that the
-// ledger's tables have by default: otherwise the ratio compares two things.
+// TestRawRestsInTheSameCompression: the raw table has the default codec of the ledger's tables.
+// Otherwise the ratio would include a difference in compression.
 func TestRawRestsInTheSameCompression(t *testing.T) {
 	t.Parallel()
 	dsn := embeddedtest.ClickHouse(t).ClickHouseDSN()
@@ -78,7 +78,7 @@ func TestProcesses(t *testing.T) {
 		}
 		t.Skip("there is no /proc")
 	}
-	for begin := time.Now(); time.Since(begin) < 50*time.Millisecond; { // CPU time to see
+	for begin := time.Now(); time.Since(begin) < 50*time.Millisecond; { // uses a measurable CPU time
 		schema.Types()
 	}
 	if cpu, ok := cpuSeconds(os.Getpid()); !ok || cpu <= 0 {
@@ -150,8 +150,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestRingRenewsIdentities: the second time round, everything but the id is the
-// same, and what a batch adds to a message is gone.
+// TestRingRenewsIdentities: the second round has the same messages with new ids, without the
+// headers of a batch.
 func TestRingRenewsIdentities(t *testing.T) {
 	t.Parallel()
 	r := newRing(1, 3)
@@ -193,8 +193,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// TestReportOfUnknownFigures: what nobody knows is null and a question mark,
-// not zero.
+// TestReportOfUnknownFigures: an unknown value is null and a question mark, not zero.
 func TestReportOfUnknownFigures(t *testing.T) {
 	t.Parallel()
 	unknown := summarise([]Round{{}}, 1)

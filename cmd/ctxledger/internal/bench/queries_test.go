@@ -12,9 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestEveryQueryIsAsked runs the benchmark over a small corpus: each query of the
-// catalogue is in it in every scope that it has, with something to ask about, and
-// answers.
+// TestEveryQueryIsAsked runs the benchmark with a small corpus. Each query of the catalogue runs
+// in each of its scopes, with arguments, and succeeds.
 func TestEveryQueryIsAsked(t *testing.T) {
 	t.Parallel()
 	dsn, _ := seeded(t)
@@ -54,7 +53,7 @@ func TestEveryQueryIsAsked(t *testing.T) {
 			cpu += f.CPU
 		}
 	}
-	if cpu <= 0 { // of a quick one the server says none
+	if cpu <= 0 { // the server reports no CPU time for a fast query
 		t.Error("no query took the server any time")
 	}
 	for _, name := range []string{"window", "sessions"} {
@@ -87,8 +86,7 @@ func TestEveryQueryIsAsked(t *testing.T) {
 	}
 }
 
-// TestInterruptedRunTellsWhatItHas: it is ended at its third question, and the report
-// is of two.
+// TestInterruptedRunTellsWhatItHas: a run that ends at its third question reports two.
 func TestInterruptedRunTellsWhatItHas(t *testing.T) {
 	t.Parallel()
 	dsn, _ := seeded(t)
@@ -116,7 +114,7 @@ func TestInterruptedRunTellsWhatItHas(t *testing.T) {
 	}
 }
 
-// TestFailedQueryIsOverTheBar: what cannot be answered is no end of the others.
+// TestFailedQueryIsOverTheBar: a failed query does not end the others.
 func TestFailedQueryIsOverTheBar(t *testing.T) {
 	t.Parallel()
 	dsn, conn := seeded(t)
@@ -137,7 +135,7 @@ func TestFailedQueryIsOverTheBar(t *testing.T) {
 	}
 }
 
-// TestTurnFillsWhatIsRequired: parameters get a value by what their names speak of.
+// TestTurnFillsWhatIsRequired: the value of a parameter depends on the parameter's name.
 func TestTurnFillsWhatIsRequired(t *testing.T) {
 	t.Parallel()
 	one := turn{"t", "s", "u1", "u2", "c", "i"}

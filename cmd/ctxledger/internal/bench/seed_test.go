@@ -22,26 +22,25 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// smallSeed has three copies, the last one cut off.
+// smallSeed has three copies, and the last copy is cut.
 func smallSeed() SeedConfig {
 	c := DefaultSeedConfig()
 	c.Events, c.Base, c.Tenants = 10_000, 4000, 4
 	return c
 }
 
-// smallCorpus is seeded once, on the engine that the tests share. They only read it.
+// smallCorpus is seeded once, in the engine that the tests share. The tests only read it.
 var smallCorpus = sync.OnceValues(func() (Seeded, error) {
 	return SeedQuickly(context.Background(), smallSeed(), sharedDSN)
 })
 
-// sharedDSN is the address of the engine that the tests share, in the database of one
-// of them.
+// sharedDSN is the address of the shared engine, with the database of one of the tests.
 var sharedDSN string
 
 var shareOnce sync.Once
 
-// seeded returns the address of a database of the test's own on the server that has
-// the small corpus, and a connection to it.
+// seeded returns the address of a separate database on the server with the small corpus, and a
+// connection.
 func seeded(t *testing.T) (dsn string, conn driver.Conn) {
 	t.Helper()
 	dsn = embeddedtest.ClickHouse(t).ClickHouseDSN()
@@ -80,10 +79,10 @@ func texts(t *testing.T, conn driver.Conn, sql string) (list []string) {
 	return list
 }
 
-// TestQuickRowsAreThoseOfTheProjector takes the events of a quick corpus, sends
-// them through a stream and the projector, and finds the same rows in every table,
-// but for what SeedQuickly says that it does not keep, and for the schema's name and the partition key,
-// which EventsAfter does not read.
+// TestQuickRowsAreThoseOfTheProjector sends the events of a quick corpus through a stream and the
+// projector, and compares the rows of every table. The documented exceptions of SeedQuickly are
+// not compared. The schema's name and the partition key are not compared either, because
+// EventsAfter does not read them.
 func TestQuickRowsAreThoseOfTheProjector(t *testing.T) {
 	t.Parallel()
 	dsn, conn := seeded(t)
@@ -117,8 +116,7 @@ func TestQuickRowsAreThoseOfTheProjector(t *testing.T) {
 	}
 }
 
-// publishAgain publishes the events of the quick corpus in their order into a
-// stream of their own.
+// publishAgain publishes the events of the quick corpus, in order, into a separate stream.
 func publishAgain(t *testing.T, dsn string) jetstream.JetStream {
 	t.Helper()
 	dsn, err := InDatabase(dsn, SeedDatabase)

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
-// jetStream is that of a server of the test's own.
+// jetStream connects to a separate NATS server for the test.
 func jetStream(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	return embeddedtest.NATS(t).JetStream(t)

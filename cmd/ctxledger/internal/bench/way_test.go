@@ -13,8 +13,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// TestAWayWaitsAndEndsWithItsParent: nothing is taken before the order to go, and a
-// parent that is gone leaves no process behind.
+// TestAWayWaitsAndEndsWithItsParent: a way takes nothing before its order, and ends when its
+// parent ends.
 func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Installation(t)
@@ -29,7 +29,7 @@ func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 			var out bytes.Buffer
 			ended := make(chan error, 1)
 			go func() {
-				// There is no event: it would wait for ever.
+				// The stream is empty, so the way would wait forever.
 				ended <- FollowWay(t.Context(), WayConfig{Way: RawWay, NATS: s.NATSURL(), ClickHouse: s.ClickHouseDSN(), Events: 1}, in, &out)
 			}()
 			go func() {

@@ -24,15 +24,14 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// An installation is a NATS server and a database of the test's own, and a
-// projector between them.
+// An installation is a NATS server, a database and a projector for one test.
 type installation struct {
 	Target // reads as the user who can only read
 	writer *ledger.Ledger
-	dsn    string // of the writer
+	dsn    string // address of the writer
 }
 
-// install starts an installation; without project it has no projector.
+// install starts an installation, without a projector if project is false.
 func install(t *testing.T, project bool) *installation {
 	t.Helper()
 	s := embeddedtest.Installation(t)
@@ -76,7 +75,7 @@ func open(t *testing.T, dsn string) *ledger.Ledger {
 	return l
 }
 
-// TestConformance runs the suite, every case by its name.
+// TestConformance runs every case of the suite by its name.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	i := install(t, true)
@@ -101,7 +100,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestRunAgain runs cases twice on one installation: neither run sees the other.
+// TestRunAgain runs cases twice on one installation: the runs do not affect each other.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	i := install(t, true)
@@ -138,7 +137,7 @@ func TestRunSaysThatNothingProjects(t *testing.T) {
 	}
 }
 
-// TestCheckSession checks sessions as those of another runtime.
+// TestCheckSession checks sessions like sessions of another runtime.
 func TestCheckSession(t *testing.T) {
 	t.Parallel()
 	i := install(t, true)
@@ -175,8 +174,8 @@ func TestCheckSession(t *testing.T) {
 	}
 }
 
-// TestCasesAreTheVectors: each case that shared/vectors/actx.json lists of Agent Context is
-// one of the suite. Those of Agent Evidence are tests of the packs' documents.
+// TestCasesAreTheVectors: the suite has each case of Agent Context in shared/vectors/actx.json.
+// The tests of the packs' documents have the cases of Agent Evidence.
 func TestCasesAreTheVectors(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")

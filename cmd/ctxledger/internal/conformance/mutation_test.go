@@ -9,17 +9,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// A mutation is a fault that one check must find: what a runtime sent
-// otherwise, or a statement that does to the tables what a faulty projector
-// would.
+// A mutation is a fault that one check must find. The fault is a changed event of a runtime, or a
+// statement that changes the tables like a faulty projector.
 type mutation struct {
-	name, check string // of the case and of the check
+	name, check string // names of the case and the check
 	edits       []edit
 	fault       string // file in testdata
 }
 
-// An edit changes the event with a label: its text, whether it is sent, or
-// whether it is thought to be refused.
+// An edit changes the event with a label: its text, its publication, or its expected refusal.
 type edit struct {
 	label    string
 	old, new string // both empty: the event is not sent
@@ -109,8 +107,7 @@ func mutations() []mutation {
 	}
 }
 
-// TestEveryCheckCanFail plants a fault for every check, and no case passes with
-// its fault.
+// TestEveryCheckCanFail plants a fault for every check. No case passes with its fault.
 func TestEveryCheckCanFail(t *testing.T) {
 	t.Parallel()
 	list := mutations()
@@ -152,8 +149,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	}
 }
 
-// apply returns the case with the fault and with only the check that must find
-// it.
+// apply returns the case with the fault and only the check that must find the fault.
 func (m *mutation) apply(t *testing.T) Case {
 	t.Helper()
 	selected, err := Select(m.name)
@@ -205,7 +201,7 @@ func (i *installation) plant(t *testing.T, file string, of *trial, r *run) {
 	}
 }
 
-// TestEveryCheckHasAFault holds the table of mutations to the checks.
+// TestEveryCheckHasAFault compares the table of mutations with the checks.
 func TestEveryCheckHasAFault(t *testing.T) {
 	t.Parallel()
 	planted := make(map[string]bool)

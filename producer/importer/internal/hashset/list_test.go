@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestList holds a list to a slice.
+// TestList compares a list with a slice.
 func TestList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l List[int]
@@ -49,7 +49,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-// TestListForgetsItsEnd: who has read a list to its end may ask how long it is.
+// TestListForgetsItsEnd: a list that forgot all elements still has its length.
 func TestListForgetsItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, listChunk, 2 * listChunk, 2*listChunk + 1} {
@@ -67,7 +67,7 @@ func TestListForgetsItsEnd(t *testing.T) {
 	}
 }
 
-// TestIDSet holds a set to a map.
+// TestIDSet compares a set with a map.
 func TestIDSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s IDSet
@@ -81,7 +81,7 @@ func TestIDSet(t *testing.T) {
 	})
 }
 
-// TestHashSet holds a set to a map, from its one table to its many.
+// TestHashSet compares a set with a map, from one table to many.
 func TestHashSet(t *testing.T) {
 	var s HashSet
 	want := make(map[uint64]bool)
@@ -96,7 +96,7 @@ func TestHashSet(t *testing.T) {
 	for _, table := range s.tables {
 		slots += len(table.slots)
 	}
-	if bytes := 8 * slots / len(want); bytes > 24 { // of tables that have just grown
+	if bytes := 8 * slots / len(want); bytes > 24 { // limit for tables that have just grown
 		t.Errorf("%d bytes a hash", bytes)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cursed are objects with what may mislead somebody who looks for ends only.
+// cursed are objects that can mislead a reader that only searches for ends.
 var cursed = []string{
 	`{}`, ` { } `, `{"a":[]}`, `{"a":{},"b":""}`, "{\n\t\"a\" : 1 ,\r\n \"b\" : null }",
 	`{"a":"}","b":"]","c":"\"","d":"\\","e":"\\\"","f":"\\\\","":0}`,

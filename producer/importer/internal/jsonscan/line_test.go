@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// lined are lines, and whether they are read.
+// lined maps lines to whether they are accepted.
 var lined = map[string]bool{
 	`{}`: true, "{ \"a\" :\t1 , \"b\":[ ] }": true, `{"a":[1,-2.5e3,0,-0.1E+9,true,false,null,"]",{"b":["}"]}],"c":[[],[[]],{}]}`: true,
 	`{"a":"\"\\\/\b\f\n\r\t\u00e9\ud800","b":"é"}`: true, `{"12345678":1,"123456789":2,"1234567":3,"":4}`: true, `{"a":{"a":1},"b":{"a":2}}`: true,
@@ -31,8 +31,8 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// FuzzReadLine: what is read without a decoder is what the decoder reads. For others it
-// is asked.
+// FuzzReadLine: an accepted line gives the same values as the decoder. The decoder reads the
+// other lines.
 func FuzzReadLine(f *testing.F) {
 	for text := range lined {
 		f.Add([]byte(text))

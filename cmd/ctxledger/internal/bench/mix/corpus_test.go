@@ -60,8 +60,8 @@ func TestCorpusIsTheSameForTheSameSeed(t *testing.T) {
 	}
 }
 
-// TestCorpusHasAHeavyTail: the longest tenth of the sessions has most of the
-// events, and the first tenant more than the last.
+// TestCorpusHasAHeavyTail: the longest tenth of the sessions has most of the events. The first
+// tenant has more events than the last.
 func TestCorpusHasAHeavyTail(t *testing.T) {
 	t.Parallel()
 	sessions, byTenant, types := make(map[string]int), make(map[string]int), make(map[schema.Type]bool)
@@ -111,8 +111,8 @@ func TestMarkTellsSessionsApart(t *testing.T) {
 	}
 }
 
-// TestCachesBreakAsOftenAsMeasured compares calls that find the cache cold with
-// the real logs, of whose 207 calls with a predecessor 12 came after an idle time.
+// TestCachesBreakAsOftenAsMeasured compares the frequency of calls with a cold cache with the
+// real logs. There, 12 of 207 calls with a predecessor came after a pause.
 func TestCachesBreakAsOftenAsMeasured(t *testing.T) {
 	t.Parallel()
 	calls, idle := 0, 0

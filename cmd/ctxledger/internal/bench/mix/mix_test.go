@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// many is enough for every rare type to have its turn.
+// many is enough for every rare type to occur.
 const many = 40_000
 
 func events(seed uint64, n int) []*schema.Event {
@@ -64,8 +64,8 @@ func TestEveryTypeOccurs(t *testing.T) {
 	}
 }
 
-// TestRatiosAreTheMeasured compares what is frequent in either kind of session
-// with what was measured, by share and by length.
+// TestRatiosAreTheMeasured compares the share and the size of frequent types with the measured
+// values, for each kind of session.
 func TestRatiosAreTheMeasured(t *testing.T) {
 	t.Parallel()
 	type sum struct{ n, bytes int }
@@ -102,8 +102,7 @@ func TestRatiosAreTheMeasured(t *testing.T) {
 	}
 }
 
-// TestSequencesAreContiguous allows the gaps that the fact behind them, about dropped
-// facts, names.
+// TestSequencesAreContiguous allows only the gaps that the next fact declares as dropped facts.
 func TestSequencesAreContiguous(t *testing.T) {
 	t.Parallel()
 	next, dropped := make(map[string]int64), 0
@@ -125,8 +124,8 @@ func TestSequencesAreContiguous(t *testing.T) {
 	}
 }
 
-// TestItemsAreThereBeforeTheyAreChosen follows the references of selections,
-// assemblies and compactions within their sessions.
+// TestItemsAreThereBeforeTheyAreChosen checks the references of selections, assemblies and
+// compactions within their sessions.
 func TestItemsAreThereBeforeTheyAreChosen(t *testing.T) {
 	t.Parallel()
 	there := make(map[string]map[string]bool)
@@ -166,8 +165,7 @@ func TestItemsAreThereBeforeTheyAreChosen(t *testing.T) {
 	}
 }
 
-// TestRedactionsAreByTheTenantsKey: a projector that has [Keys] can look for
-// every value that is withheld.
+// TestRedactionsAreByTheTenantsKey: a projector with [Keys] can search for every withheld value.
 func TestRedactionsAreByTheTenantsKey(t *testing.T) {
 	t.Parallel()
 	rings, err := Keys()
