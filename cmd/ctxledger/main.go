@@ -1,5 +1,5 @@
-// Command ctxledger records what AI agents had in their context windows, and
-// answers questions about it. Run `ctxledger help`.
+// Command ctxledger records the context windows of AI agents, and answers questions about
+// them. Run `ctxledger help`.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 func main() {
 	embedded.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal ends in order, a second one at once
+	context.AfterFunc(ctx, stop) // the first signal ends in order, a second one immediately
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

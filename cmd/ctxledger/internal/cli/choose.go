@@ -15,9 +15,9 @@ const Choices = 20
 // Place is a session that has the requested id.
 type Place struct{ Tenant, Session string }
 
-// Choose asks a person at a terminal for one of several sessions, and returns its index.
-// It offers the first [Choices] places; one more place stands for any number more. Without
-// a terminal it prints the choices, and the error names the flags that decide.
+// Choose asks a person at a terminal for one of several sessions, and returns its index. It
+// offers the first [Choices] places; one more place means any larger number. Without a terminal
+// it prints the choices, and the error names the flags that decide.
 func (a *App) Choose(what string, places []Place, flags string) (int, error) {
 	number := strconv.Itoa(len(places))
 	if len(places) > Choices {

@@ -21,9 +21,9 @@ import (
 
 func (a *App) NamesNATS() bool { return a.Flags.NATS != "" || a.Flags.natsContext != "" }
 
-// Addresses returns the addresses of the servers: the named ones, or those of the instance
-// of `up` on the data folder. A named server is never paired with an instance that has
-// such a server: the stream of one would go into the tables of the other.
+// Addresses returns the addresses of the named servers, or of the instance of `up` on the data
+// folder. A named server is never paired with an instance that has such a server. The stream of
+// one would go into the tables of the other.
 func (a *App) Addresses() (found embedded.Addresses, err error) {
 	given := embedded.Addresses{NATSURL: a.Flags.NATS, ClickHouseDSN: a.Flags.ClickHouse, ReaderDSN: a.Flags.ClickHouse}
 	if a.NamesNATS() && a.Flags.ClickHouse != "" {

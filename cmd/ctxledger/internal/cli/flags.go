@@ -65,8 +65,8 @@ func (g *GlobalFlags) Register(root *cobra.Command) {
 // outputForms annotates -o with the forms that it takes.
 const outputForms = "ctxledger.output"
 
-// OutputFlag registers -o, the form of what a command prints: one of forms, of which
-// the first is the default. Complete refuses others.
+// OutputFlag registers -o, the form of the results. The first of the forms is the default.
+// Complete refuses others.
 func OutputFlag(f *pflag.FlagSet, output *string, help string, forms ...string) {
 	f.StringVarP(output, "output", "o", forms[0], help)
 	_ = f.SetAnnotation("output", outputForms, forms) // the flag is there

@@ -6,13 +6,13 @@ import (
 )
 
 // littleGarbage is the garbage, in percent of the memory in use, at which a process that
-// projects or verifies a pack collects it. The memory in use holds few pointers: rows of
-// two batches, or tables of hashed ids. Frequent collections are therefore cheap. A memory
-// limit would slow a very large ledger, whose identities alone can fill it.
+// projects or verifies a pack collects it. The memory in use holds few pointers: rows of two
+// batches, or tables of hashed ids. Frequent collections are therefore cheap. A memory limit
+// would slow a very large ledger, whose identities can fill it.
 const littleGarbage = 40
 
-// SaveMemory is for a process that does one of these and nothing else. A GOGC or GOMEMLIMIT
-// of whoever runs it counts instead.
+// SaveMemory is for a process that does one of these and nothing else. The variables GOGC and
+// GOMEMLIMIT take precedence.
 func SaveMemory() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(littleGarbage)

@@ -29,10 +29,10 @@ func (o Origin) String() string {
 	return "a flag"
 }
 
-// NATSOrigin says where the NATS address comes from.
+// NATSOrigin is the source of the NATS address: a flag, a variable, a file or the instance.
 func (g *GlobalFlags) NATSOrigin() Origin { return g.origins["nats"] }
 
-// ClickHouseOrigin says where the ClickHouse address comes from.
+// ClickHouseOrigin is the source of the ClickHouse address.
 func (g *GlobalFlags) ClickHouseOrigin() Origin { return g.origins["clickhouse"] }
 
 // NATSContext is the context of the nats command line that was named, if any.
@@ -40,10 +40,9 @@ func (g *GlobalFlags) NATSContext() (name string, from Origin) {
 	return g.natsContext, g.origins["nats-context"]
 }
 
-// leaveOutOwnFiles drops an address that comes from the data folder's own files for
-// clients, as `ctxledger connect env` sets it. Such an address names no other server than
-// the instance on the folder: commands find that one by the folder, with all its rights, and
-// `up` starts it.
+// leaveOutOwnFiles drops an address that comes from the data folder's own files for clients, as
+// `ctxledger connect env` sets it. This address names the instance on the folder. Commands find
+// the instance by the folder, with all its rights, and `up` starts it.
 func (g *GlobalFlags) leaveOutOwnFiles() {
 	files := embedded.ClientFilesOf(g.Data)
 	for _, own := range []struct {
@@ -66,8 +65,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// HoldsSecret reports whether one of the addresses, which have commas between, holds a
-// password or a token. An address that cannot be read counts as one that does.
+// HoldsSecret reports whether one of the addresses, which have commas between, holds a password
+// or a token. An unreadable address counts as an address with a password.
 func HoldsSecret(addresses string) bool {
 	for address := range strings.SplitSeq(addresses, ",") {
 		if u, err := ParseAddress(address); err != nil || holdsSecret(u) {

@@ -42,8 +42,8 @@ func ShellQuote(s string) string {
 	return "$'" + b.String() + "'"
 }
 
-// DataArgument is the --data argument that another command needs to find the same data
-// folder, with a space before it. It is empty where the command finds the folder by itself.
+// DataArgument is the --data argument that another command needs to find the same data folder,
+// with a space before it. The text is empty if the command finds the folder without it.
 func (g *GlobalFlags) DataArgument() string {
 	if !g.dataGiven {
 		return ""
@@ -59,8 +59,7 @@ func (g *GlobalFlags) DataFolder() string {
 	return g.Data
 }
 
-// WithoutPassword returns an address of the embedded servers without its password, so that
-// a person can paste it.
+// WithoutPassword returns an address of the embedded servers without its password, for pasting.
 func WithoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {

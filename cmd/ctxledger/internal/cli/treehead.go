@@ -50,8 +50,7 @@ func (h *HeadFlags) Heads() signing.Config {
 	return signing.Config{Every: h.every, Interval: h.interval, Sinks: treehead.Sinks(h.folder, h.command)}
 }
 
-// RingIn returns a way to read the ledger's ring in a data folder. It is made where
-// there is none.
+// RingIn returns a way to read the ledger's ring in a data folder. A missing key is made.
 func RingIn(data string) (func() (proof.Ring, error), error) {
 	if _, err := keyfile.OpenRing(data); err != nil {
 		return nil, err
@@ -59,9 +58,9 @@ func RingIn(data string) (func() (proof.Ring, error), error) {
 	return func() (proof.Ring, error) { return keyfile.ReadRing(data) }, nil
 }
 
-// OwnRing returns a way to read the ring for a command that goes by addresses. Only
-// a data folder that was named gets a ring where it has none: the ring of a ledger
-// elsewhere may be in another folder. It returns nil where there is none.
+// OwnRing returns a way to read the ring for a command that goes by addresses. Only a data
+// folder that was named gets a ring where it has none: the ring of a ledger elsewhere may be in
+// another folder. The result is nil if there is none.
 func (a *App) OwnRing() (func() (proof.Ring, error), error) {
 	switch _, err := keyfile.ReadRing(a.Flags.Data); {
 	case err == nil || a.Flags.dataGiven:

@@ -1,6 +1,5 @@
-// Package instance runs a whole ctxledger in one process: the embedded NATS
-// and ClickHouse where no address was given, the streams, the tables and the
-// projector. `up` and `demo` are made of it.
+// Package instance runs a whole ctxledger in one process: the embedded servers without a named
+// address, the streams, the tables and the projector. `up` and `demo` use it.
 package instance
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Config says what to run.
+// Config names the parts to run.
 type Config struct {
 	Embedded embedded.Config
 	// ConnectNATS connects to a server that runs elsewhere. Nil starts the
@@ -37,7 +36,7 @@ type Config struct {
 	Keys func() ([]schema.KeyRing, error)
 	// Ring returns the ring of the ledger's transparency log. Nil keeps no log.
 	Ring func() (proof.Ring, error)
-	// Heads are those of the log. The zero value has the defaults.
+	// Heads configures the heads of the log. The zero value has the defaults.
 	Heads signing.Config
 	// Linger is the projector's. Nil has the default.
 	Linger *time.Duration
@@ -45,10 +44,10 @@ type Config struct {
 	// Partitions is in how many streams the events of a new installation are. 0 is
 	// as many as there are, or 1.
 	Partitions schema.Partitions
-	// Metrics count what the projector does. Nil counts nothing.
+	// Metrics count the work of the projector. Nil counts nothing.
 	Metrics *metrics.Metrics
-	// Told is told when the projector gives up: it then tries again every minute,
-	// and the servers go on meanwhile. Nil ends the projector; see Failed.
+	// Told is called when the projector gives up. The projector then tries again every minute,
+	// and the servers continue. Nil ends the projector; see Failed.
 	Told func(error)
 }
 
@@ -76,9 +75,8 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close())
 		}
 	}()
-	// The owner of the lease: a data folder has one process at a time, so a
-	// successor on it need not wait for the lease to expire. Elsewhere the
-	// projector makes a name of its own.
+	// The owner of the lease. A data folder has one process at a time, so a successor need not
+	// wait for the end of the lease. Otherwise the projector makes a new name.
 	owner := ""
 	if c.ConnectNATS == nil {
 		owner = "embedded"
@@ -145,8 +143,8 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	return i, nil
 }
 
-// Close stops the projector, which finishes what it has begun to write, then
-// the connections, then the servers.
+// Close stops the projector, then the connections, then the servers. The projector finishes its
+// batch first.
 func (i *Instance) Close() error {
 	if i.stop != nil {
 		i.stop()

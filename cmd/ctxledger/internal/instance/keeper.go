@@ -12,15 +12,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A Keeper runs one fleet of projectors after another, so that the process outlives
-// what ends one of them. Make one, call Start and then Run, each once; Fleet is safe
-// for concurrent use.
+// A Keeper runs one fleet of projectors after another. The process outlives the end of a fleet.
+// Make one, call Start and then Run, each once; Fleet is safe for concurrent use.
 type Keeper struct {
 	Config     projector.Config
 	Partitions schema.Partitions
-	// Waits says of an error whether to try again after the pause rather than to
-	// end: a person has to come, and the process is of use until then. Nil ends
-	// with every error but a lost lease.
+	// Waits reports whether to try again after a pause for an error, instead of ending. A
+	// person has to act, and the process is useful until then. Nil ends with every error but a
+	// lost lease.
 	Waits func(error) bool
 	// Pause is that time. Required with Waits.
 	Pause time.Duration
@@ -41,9 +40,9 @@ func (k *Keeper) Start() error {
 // Fleet returns the one that runs or ran last.
 func (k *Keeper) Fleet() *projector.Fleet { return k.current.Load() }
 
-// Run projects until ctx ends, until it is caught up if so configured, or until
-// an error that is not waited for. Where ctx ends during such a wait it returns the
-// error. Who loses the lease stands by for it.
+// Run projects until ctx ends, until it is caught up if so configured, or until an error that
+// is not waited for. Where ctx ends during such a wait it returns the error. A projector
+// without the lease waits for it.
 func (k *Keeper) Run(ctx context.Context) error {
 	said := ""
 	for {
@@ -69,8 +68,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Alarming reports whether err says that events are lost or that the stream is
-// another: waiting mends neither, and whoever looks at the status must see it.
+// Alarming reports whether err means lost events or another stream. Waiting mends neither, and
+// the status must show the error.
 func Alarming(err error) bool {
 	return errors.Is(err, streamio.ErrStreamForked) || errors.Is(err, streamio.ErrEventsExpired)
 }

@@ -29,7 +29,7 @@ func DiffCommand(a *cli.App) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff (--turn A [--turn B] | --last)",
-		Short: "Compare two windows: what entered, left, moved or was shortened",
+		Short: "Compare two windows: blocks that entered, left, moved or were shortened",
 		Long: `Compare two windows: of two turns, of two calls of one turn, or of a call and the
 call before it in its lineage. A turn stands for its last call unless --call names
 another.

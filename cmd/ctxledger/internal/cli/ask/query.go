@@ -271,8 +271,8 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	return nil
 }
 
-// queryExit adds the next step to an error of a query: the flag that raises a limit, or
-// the names that look like an unknown one. A wrong statement is wrong usage.
+// queryExit adds the next step to an error of a query: the flag that raises a limit, or names
+// like an unknown one. A wrong statement is wrong usage.
 func queryExit(sql string, err error) error {
 	var limit *read.LimitError
 	if errors.As(err, &limit) {

@@ -28,7 +28,7 @@ func TailCommand(a *cli.App) *cobra.Command {
 	var flags tailFlags
 	cmd := &cobra.Command{
 		Use:   "tail",
-		Short: "Show facts as they are projected",
+		Short: "Show projected facts, and follow the projection",
 		Long: `Show the newest facts, then follow the projection until interrupted. Each line has
 the stream sequence, the time of the fact, its kind, its subject and its session.
 -o json prints whole CloudEvents.`,

@@ -21,7 +21,7 @@ func WhyCommand(a *cli.App) *cobra.Command {
 	var prove bool
 	cmd := &cobra.Command{
 		Use:   "why (--turn T | --last) --item I",
-		Short: "Say why an item was in a turn's window, or why not",
+		Short: "Show why an item was in the window of a turn, or why not",
 		Long: `Show what happened to an item, in stream order: available, ranked, selected or
 omitted with the reason, assembled, injected, elided, compacted, redacted, or asked
 for as missing. The last line answers the question in one sentence.

@@ -23,8 +23,8 @@ type proving struct {
 	key   string // file; empty is the data folder's
 }
 
-// proveWay proves the fact behind each step of a way. The first error says that one
-// is not proved, the second that it could not be found out.
+// proveWay proves the fact behind each step of a way. The first error is a failed proof, the
+// second a failed check.
 func proveWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *history.Item, key string) (unproved, err error) {
 	known, err := prove.Verifiers(a, key)
 	if err != nil {
@@ -99,8 +99,8 @@ func proveEvents(ctx context.Context, l *ledger.Ledger, scope read.Scope, stream
 	return proofs, err
 }
 
-// proveLeaf makes the inclusion proof of a leaf and checks it against the head; it
-// says what is wrong.
+// proveLeaf makes the inclusion proof of a leaf and checks it against the head; the text names
+// the problem.
 func proveLeaf(head proof.Checkpoint, hashes tlog.HashReader, index int64, leaf tlog.Hash) string {
 	path, err := tlog.ProveRecord(head.Size, index, hashes)
 	if err != nil {

@@ -23,8 +23,8 @@ type content struct {
 	digest string
 }
 
-// checkContents holds the content that the facts of a window have to its digests, and
-// says of each block what came of it. The error says that one does not match.
+// checkContents checks the contents of a window against their digests, and notes the outcome at
+// each block. The error is a content without its digest.
 func checkContents(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *windowview.Window) error {
 	var ids []string
 	for _, b := range w.Blocks {

@@ -88,7 +88,7 @@ func run(a *cli.App, topic, output string, showSecrets bool) error {
 	return p.print(a.Out, topic)
 }
 
-// part is what -o json prints about a topic.
+// part is a topic in the output of -o json.
 func (p places) part(topic string) any {
 	switch topic {
 	case topicNATS:

@@ -58,7 +58,7 @@ type clickhousePlace struct {
 	full   string
 }
 
-// find returns the servers that were named, and those of the instance on the data folder.
+// find returns the named servers, and the servers of the instance on the data folder.
 func find(a *cli.App, showSecrets bool) (places, error) {
 	var p places
 	found, err := a.Addresses()

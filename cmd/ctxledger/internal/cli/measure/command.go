@@ -81,13 +81,13 @@ removed at the end.`,
 	return cmd
 }
 
-// register adds the flags that every benchmark with servers of its own has.
+// register adds the common flags of benchmarks that start servers.
 func (f *benchFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.keep, "keep", "", "use this folder for the servers' data and keep it; what an earlier run left there is replaced")
 	cli.OutputFlag(cmd.Flags(), &f.output, "table or json", "table", "json")
 }
 
-// benchmark runs one in a folder of its own and prints its report.
+// benchmark runs a benchmark in a temporary folder and prints its report.
 func benchmark(a *cli.App, c *bench.Config, flags benchFlags, validate func() error, run func() (cli.Report, error)) (err error) {
 	c.Dir = flags.keep
 	if c.Dir == "" {
@@ -129,7 +129,7 @@ func (b *stepBar) set(step string, done, total int64) {
 
 func (b *stepBar) done() { b.bar.Done() }
 
-// benchServeCommand is what the child process of a benchmark runs.
+// benchServeCommand is the command of the child process of a benchmark.
 func benchServeCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     bench.ServeCommand[1],
@@ -143,7 +143,7 @@ func benchServeCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// benchWayCommand is what each round of a benchmark runs, in a process of its own.
+// benchWayCommand is the command of each round of a benchmark, in a separate process.
 func benchWayCommand(a *cli.App) *cobra.Command {
 	var c bench.WayConfig
 	cmd := &cobra.Command{

@@ -46,7 +46,7 @@ Without a running instance, ClickHouse runs on the data folder during the benchm
 	f.StringVar(&database, "database", "", "the database of the ledger (default: that of the address)")
 	f.StringArrayVar(&c.Only, "only", nil, "only the query or command of this name; may be repeated")
 	f.IntVar(&c.Samples, "samples", c.Samples, "about how many turns and sessions to ask")
-	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask what is about a tenant or everything")
+	f.IntVar(&c.Rounds, "rounds", c.Rounds, "how often to ask queries about a tenant or everything")
 	f.DurationVar(&c.MaxTime, "max-time", c.MaxTime, "end a query after this long")
 	cli.OutputFlag(f, &output, "table or json", "table", "json")
 	return cmd
@@ -73,6 +73,6 @@ func benchQueries(ctx context.Context, a *cli.App, c bench.QueriesConfig, databa
 	if err != nil && len(report.Queries) == 0 {
 		return err
 	}
-	err = cli.Interrupted(ctx, err, "the figures are of what was asked until then")
+	err = cli.Interrupted(ctx, err, "the figures are of the queries until then")
 	return errors.Join(err, a.PrintReport(&report, output))
 }

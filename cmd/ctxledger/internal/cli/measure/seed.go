@@ -98,9 +98,9 @@ func seedQuickly(ctx context.Context, a *cli.App, c bench.SeedConfig) (s bench.S
 	return bench.SeedQuickly(ctx, c, dsn)
 }
 
-// writerOrStart returns the writer's address of ClickHouse: as given, that of the
-// running instance, or that of one which it starts on the data folder. The caller
-// calls stop when all is done.
+// writerOrStart returns the writer's address of ClickHouse: the named server, the running
+// instance, or a server that it starts on the data folder. The caller calls stop when all is
+// done.
 func writerOrStart(ctx context.Context, a *cli.App) (dsn string, stop func() error, err error) {
 	found, err := a.Addresses()
 	switch {

@@ -33,7 +33,7 @@ and is removed at the end.`,
 		},
 	}
 	f := cmd.Flags()
-	f.Float64Var(&c.Rate, "rate", 0, "events a second (default: half of what a drain makes)")
+	f.Float64Var(&c.Rate, "rate", 0, "events a second (default: half of the rate of a drain)")
 	f.DurationVar(&c.Duration, "duration", c.Duration, "how long to publish")
 	f.IntVar(&c.Events, "events", c.Events, "how many events to drain where no rate is given")
 	f.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the events")

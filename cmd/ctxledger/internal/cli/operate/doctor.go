@@ -99,8 +99,8 @@ func checkKeys(a *cli.App) finding {
 	return finding{"keys", fmt.Sprintf("%d tenants with keys", len(rings)), err}
 }
 
-// checkEngine says where a ClickHouse would come from if one had to start. It
-// downloads nothing.
+// checkEngine finds the engine that a start of ClickHouse would use. The check downloads
+// nothing.
 func checkEngine(ctx context.Context, a *cli.App) finding {
 	f := findEngine(ctx, a)
 	switch reason := embedded.Confined(); {
@@ -136,8 +136,8 @@ func findEngine(ctx context.Context, a *cli.App) finding {
 	return f
 }
 
-// checkLibrary asks for the cached library with a context that has ended, which
-// tells what a fetch would meet and ends before the download.
+// checkLibrary asks for the cached library with an ended context: the result is the outcome of
+// a fetch without its download.
 func checkLibrary(ctx context.Context, a *cli.App) finding {
 	f := finding{what: "engine"}
 	ended, end := context.WithCancel(ctx)

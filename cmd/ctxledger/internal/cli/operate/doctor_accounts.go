@@ -22,8 +22,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// checkAccounts says what the account of this connection and those in a folder of
-// secrets may do beyond what their role needs.
+// checkAccounts lists rights that roles do not need, of the account of this connection and of
+// the accounts in a folder of secrets.
 func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secrets string) []finding {
 	own := natsAccount{nc: js.Conn()}
 	if err := own.identify(ctx); err != nil {
@@ -47,8 +47,7 @@ func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secr
 
 const tenantSecret = "nats-tenant-"
 
-// checkSecrets signs in as every tenant of a folder that `deploy nats --out` wrote, at
-// the server that is checked.
+// checkSecrets signs in at the server as every tenant of a folder of `deploy nats --out`.
 func checkSecrets(ctx context.Context, a *cli.App, address, folder string) []finding {
 	files, err := filepath.Glob(filepath.Join(folder, tenantSecret+"*.env"))
 	if inner, innerErr := filepath.Glob(filepath.Join(folder, "secrets", tenantSecret+"*.env")); len(files) == 0 && innerErr == nil {
@@ -106,14 +105,14 @@ func secretAddress(file, address string) (string, error) {
 	return "", fmt.Errorf("%s has no CTXLEDGER_NATS_URL: remove it and run `ctxledger deploy nats --out` again", file)
 }
 
-// natsAccount is a connection, with what the server says of its user.
+// natsAccount is a connection, with the server's information about its user.
 type natsAccount struct {
 	nc            *nats.Conn
 	user, account string
 }
 
-// identify asks the server whose connection it is. What the server denies from here on
-// is an answer and not an error.
+// identify asks the server whose connection it is. From here on, a denial of the server is an
+// answer and not an error.
 func (n *natsAccount) identify(ctx context.Context) error {
 	n.nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
@@ -145,7 +144,7 @@ func (n *natsAccount) tenant() string {
 	return schema.DefaultTenant
 }
 
-// checkTenant says what an account may do that a tenant's may not.
+// checkTenant lists rights of an account that a tenant must not have.
 func (n *natsAccount) checkTenant(ctx context.Context, tenant string) finding {
 	f := finding{what: "accounts"}
 	const stranger = "ctxledger-doctor-probe" // no tenant is called so
@@ -195,8 +194,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders)
 }
 
-// probePatience is how long a server has to answer a probe. One that denies a subject
-// says so at once, but not as an answer.
+// probePatience is how long a server has to answer a probe. A server reports a denied subject
+// immediately, but not as an answer.
 const probePatience = 2 * time.Second
 
 // mayStore reports whether a stream takes messages of this account on a subject. The
@@ -233,7 +232,7 @@ func (n *natsAccount) mayStore(ctx context.Context, subject string) (bool, error
 	}
 }
 
-// refusedSubject reports whether the server has said that it does not permit a subject.
+// refusedSubject reports whether the server has denied a subject.
 func refusedSubject(err error, subject string) bool {
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"`+subject+`"`)
 }

@@ -94,7 +94,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 	return cmd
 }
 
-// CheckPartitions refuses a number that cannot be; 0 leaves it as it is.
+// CheckPartitions refuses a number that cannot be; 0 changes nothing.
 func CheckPartitions(n int) error {
 	if n == 0 {
 		return nil

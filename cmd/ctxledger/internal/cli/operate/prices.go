@@ -92,8 +92,8 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 // empty but for the source.
 var priceFields = []string{"model", "bucket", "per_million", "currency", "valid_from", "valid_until", "source"}
 
-// parsePrices reads a price file: YAML if it is named so, else CSV. Its error says
-// which price is wrong, and what is allowed.
+// parsePrices reads a price file: YAML if it is named so, else CSV. Its error names the wrong
+// price and the allowed values.
 func parsePrices(file string, text []byte) ([]read.Price, error) {
 	parse := pricesOfCSV
 	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {

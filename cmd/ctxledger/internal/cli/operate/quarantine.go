@@ -211,9 +211,9 @@ func advice(r ledger.Refusal, replays []read.Replay) string {
 	fix := fmt.Sprintf("`ctxledger quarantine show %d %s >fixed.json`, mend it, `ctxledger quarantine replay %d fixed.json`", r.StreamSeq, form, r.StreamSeq)
 	switch schema.Code(r.Code) {
 	case schema.CodeReintroduced:
-		return "keep the value out of what the producer sends, and change the secret if it is one. Where the fact is needed: " + fix + ", with a new id and without the value"
+		return "remove the value from the events of the producer, and change the secret if it is one. Where the fact is needed: " + fix + ", with a new id and without the value"
 	case schema.CodeIDConflict:
-		return "another event has this source and id: give this one an id of its own: " + fix
+		return "another event has this source and id: give this one another id: " + fix
 	case schema.CodeTenantMismatch:
 		return fmt.Sprintf("see why tenant %q published an event of another tenant. Where the event is %q's own, correct its tenant: %s", r.Tenant, r.Tenant, fix)
 	case schema.CodeUnknownType:

@@ -82,7 +82,7 @@ refused again.`,
 	return cmd
 }
 
-// replayer sends refused messages again and says what became of them.
+// replayer sends quarantined messages again and reports the outcomes.
 type replayer struct {
 	app     *cli.App
 	js      jetstream.JetStream
@@ -96,7 +96,7 @@ type sentReplay struct {
 	sequence uint64
 }
 
-// all replays what fits as it is. What cannot be replayed so is said and left.
+// all replays the matching messages unchanged. Other messages are reported and left.
 func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
 	var list []ledger.Refusal
 	err := read.Of(r.ledger).Refusals(ctx, filter, func(found ledger.Refusal) error {
@@ -112,7 +112,7 @@ func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
 	return r.asItIs(ctx, list)
 }
 
-// one replays one message as it is, unless that was done before.
+// one replays a message unchanged, unless it has a replay.
 func (r *replayer) one(ctx context.Context, sequence, stream string) error {
 	found, err := findRefusal(ctx, r.ledger, sequence, stream)
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Rea
 	return nil
 }
 
-// outcome waits until what was sent is projected, and says what became of it.
+// outcome waits until the sent messages are projected, and reports the outcomes.
 func (r *replayer) outcome(ctx context.Context) error {
 	const patience = 5 * time.Second
 	level := true

@@ -39,7 +39,7 @@ func TestAdviceSaysWhatToDo(t *testing.T) {
 		says    string
 	}{
 		{schema.CodeNotJSON, nil, "quarantine replay 7 fixed.json"},
-		{schema.CodeIDConflict, nil, "an id of its own"},
+		{schema.CodeIDConflict, nil, "another id"},
 		{schema.CodeReintroduced, nil, "without the value"},
 		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}, {StreamSeq: 9, Outcome: "recorded"}}, "nothing"},
 		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}}, "quarantine show 8"},

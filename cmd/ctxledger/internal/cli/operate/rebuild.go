@@ -84,7 +84,7 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	}.Run(ctx)
 	bar.Done()
 	if err != nil && !errors.Is(err, rebuild.ErrDiffer) {
-		return cli.Interrupted(ctx, err, "the live tables are as they were, unless the swap had begun, which is then finished by whoever comes first; run it again to go on")
+		return cli.Interrupted(ctx, err, "the live tables did not change, unless the swap had begun: the next projector, rebuild or migrate finishes it; run it again to continue")
 	}
 	if printErr := printRebuilt(a, done, flags); printErr != nil {
 		return printErr

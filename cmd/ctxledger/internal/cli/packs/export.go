@@ -316,9 +316,8 @@ func removeEmpty(target string) error {
 	return nil
 }
 
-// exporterSource begins the source of the facts that the ledger says of itself. Each
-// export is a source of its own: its one fact is all that it ever says, so that it
-// leaves no scope open.
+// exporterSource begins the source of facts about the ledger. Each export has its own source
+// with one fact, and leaves no scope open.
 const exporterSource = "urn:ctxledger:export:"
 
 // recordExport publishes that the pack was made.
@@ -342,8 +341,8 @@ func PublishExport(ctx context.Context, js jetstream.JetStream, scope pack.Scope
 	return publisher.Flush(ctx)
 }
 
-// exportedEvent is the fact that a pack was made. Its evidence id is the pack's, and
-// the ids of the scope are on it, so that queries join it to what is in the pack.
+// exportedEvent is the fact that a pack was made. Its evidence id is the id of the pack. It has
+// the ids of the scope, for joins with the facts in the pack.
 func exportedEvent(scope pack.Scope, made export, at time.Time) (*schema.Event, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -187,7 +187,7 @@ func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note
 		return translog.SignedHead{}, proof.Opened{}, err
 	}
 	for _, h := range list {
-		// Which stream it is of the origin says, which also a wrong signature has.
+		// The origin names the stream, also under a wrong signature.
 		if !strings.HasPrefix(string(h.Note), proof.Origin(stream, h.Incarnation.String())+"\n") {
 			continue
 		}

@@ -142,7 +142,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		return err
 	}
 	switch {
-	case report.Facts == 0: // and what others published meanwhile is none of this import's
+	case report.Facts == 0: // events of other publishers do not count
 		fmt.Fprintln(note, "nothing was imported")
 	case flags.noWait:
 	case blind:
@@ -159,9 +159,9 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	return nil
 }
 
-// publishLogs imports every file below the paths. One file's problem does not
-// keep the others out; an error is one of the stream or of the machine. others
-// are the files of folders that are no session logs.
+// publishLogs imports every file below the paths. One file's problem does not keep the others
+// out; an error is one of the stream or of the machine. others are files of folders without a
+// session log.
 func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
 	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
 	if err != nil {

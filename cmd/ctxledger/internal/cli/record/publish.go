@@ -60,8 +60,8 @@ func WithInput(a *cli.App, args []string, read func(io.Reader) error) error {
 // limit with room for its attributes and for escaping.
 const MaxLine = 8 * schema.MaxEventBytes
 
-// publishLinger is how long an accepted event waits for others before it goes
-// to the stream: input may be a pipe that stays open for days.
+// publishLinger is the time that an accepted event waits for others. A pipe as input may stay
+// open for days.
 const publishLinger = 200 * time.Millisecond
 
 func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
@@ -76,7 +76,7 @@ func runPublish(ctx context.Context, a *cli.App, in io.Reader) error {
 		_ = ui.Line(a.Err, "line %d: %v", line, v)
 	}}
 	err = ui.ReadLines(ui.Until(ctx, in), MaxLine, func(n int, text []byte, err error) error { return p.line(ctx, n, text, err) })
-	// What was accepted is stored, also after an interruption.
+	// Accepted events are stored, also after an interruption.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err = errors.Join(err, p.publisher.Flush(flush)); err != nil {

@@ -88,8 +88,8 @@ are any. An interrupted pass continues at its place.`,
 	return cmd
 }
 
-// Outlasting has a connection to NATS wait for a server that is away, however
-// long, and notice within the life of a lease that nobody answers at its other end.
+// Outlasting makes a connection to NATS wait for an absent server without limit. A connection
+// without answers is noticed within the life of a lease.
 var Outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
 
 func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen string, heads cli.HeadFlags) error {

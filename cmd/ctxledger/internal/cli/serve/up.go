@@ -81,7 +81,7 @@ The first start makes the key.`,
 	return cmd
 }
 
-// UpAddresses is what `up --json` prints.
+// UpAddresses is the output of `up --json`.
 type UpAddresses struct {
 	embedded.Addresses
 	Health  string `json:"health_url"`
@@ -160,7 +160,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	}
 }
 
-// instanceConfig runs the embedded servers, but for those that were named.
+// instanceConfig runs the embedded servers, except named ones.
 func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 	config := instance.Config{Embedded: c, Keys: cli.KeysIn(c.Dir), Log: c.Log}
 	if a.NamesNATS() {

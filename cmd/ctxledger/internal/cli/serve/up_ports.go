@@ -29,7 +29,7 @@ func (p *portFlags) register(f *pflag.FlagSet) {
 	p.each(func(flag string, port *int, first int, help string) { f.IntVar(port, flag, first, help) })
 }
 
-// complete makes each port that no flag gave the one that the folder had last.
+// complete sets each port without a flag to the last port of the folder.
 func (p *portFlags) complete(f *pflag.FlagSet) (err error) {
 	p.each(func(flag string, port *int, _ int, _ string) {
 		switch {
@@ -42,9 +42,9 @@ func (p *portFlags) complete(f *pflag.FlagSet) (err error) {
 	return err
 }
 
-// listenHTTP returns the listener of the program's own HTTP server: given, or one on the
-// port that was asked for. It keeps the port for the next start, tells other commands where
-// it is, and returns the moves of all servers.
+// listenHTTP returns the listener of the program's own HTTP server: given, or one on the port
+// that was asked for. The port is kept for the next start and for other commands. The result is
+// the moves of all servers.
 func listenHTTP(i *instance.Instance, dir string, given net.Listener, asked int) (_ net.Listener, moves []embedded.Move, err error) {
 	if i.Servers != nil {
 		moves = i.Servers.Moves()
