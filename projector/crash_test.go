@@ -118,8 +118,8 @@ func killedBeforeTheReply(t *testing.T) {
 	r.faultless()
 }
 
-// testPatience is the time limit of a test's wait. It is long enough that only an event that
-// never happens exceeds it.
+// testPatience is the time limit of a test's wait. Only a wait for a condition that never holds
+// reaches the limit.
 const testPatience = 4 * time.Minute
 
 func await[T any](t testing.TB, what <-chan T, name string) (got T) {
@@ -127,7 +127,7 @@ func await[T any](t testing.TB, what <-chan T, name string) (got T) {
 	select {
 	case got = <-what:
 	case <-time.After(testPatience):
-		t.Fatalf("waited in vain for %s", name)
+		t.Fatalf("timed out waiting for %s", name)
 	}
 	return got
 }
@@ -154,7 +154,7 @@ func killedAtRandomMoments(t *testing.T) {
 	p := r.projector()
 	p.config.BatchMessages = 1000
 	r.must(r.run(p))
-	t.Logf("killed %d times, with %d commits made by then", kills, commits)
+	t.Logf("killed %d times, with %d commits", kills, commits)
 	r.faultless()
 }
 

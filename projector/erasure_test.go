@@ -33,8 +33,8 @@ func of(subject string, id int, content string) *schema.Event {
 }
 
 // publishSubject publishes messages of a data subject and others: events of every type,
-// repeats, conflicts, and quarantined messages of all kinds. It returns the subject's numbers
-// of events, repeats and quarantined messages.
+// repeats, conflicts, and quarantined messages of all kinds. publishSubject returns the
+// subject's numbers of events, repeats and quarantined messages.
 func (f *fixture) publishSubject() (want erasure.Erasable) {
 	f.t.Helper()
 	refused := func(e *schema.Event) schema.Message {
@@ -135,7 +135,7 @@ func TestErasure(t *testing.T) {
 		}
 	}
 	if n := f.count("SELECT count() FROM log_hashes FINAL"); n != leaves+uint64(len(done.ErasureIDs)) {
-		t.Errorf("%d leaves, want %d and those of the facts", n, leaves)
+		t.Errorf("%d leaves, want %d and the leaves of the facts", n, leaves)
 	}
 	if n := f.count("SELECT count() FROM recorded_events WHERE event_type = 'context.erasure.applied' AND JSONExtractString(data, 'erased_subject') = 'user-812'"); n != uint64(len(done.ErasureIDs)) {
 		t.Errorf("%d facts of %v", n, done.ErasureIDs)
@@ -164,7 +164,7 @@ func TestErasure(t *testing.T) {
 		t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
 	}
 	if strings.Contains(log.String(), "sequence_gap") {
-		t.Errorf("what was erased is said to be lost: %s", log)
+		t.Errorf("an erased sequence is reported as lost: %s", log)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestErasedItemReadsExpired(t *testing.T) {
 			}
 			const blocks = "SELECT count() FROM turn_window WHERE session_id = 's-1' AND turn_id = 't-1' AND "
 			if n := f.count(blocks + "item_refs = ['note-1'] AND redaction_state = 'expired' AND title = ''"); n != 1 {
-				t.Errorf("%d blocks say that their item has expired, want 1", n)
+				t.Errorf("%d blocks have an expired item, want 1", n)
 			}
 			if n := f.count(blocks + "item_refs = ['note-2'] AND redaction_state = ''"); n != 1 {
 				t.Errorf("%d blocks have the item of which a version is left, want 1", n)

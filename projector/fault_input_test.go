@@ -181,7 +181,7 @@ func migratedWithABacklog(t *testing.T) {
 		tries++
 		err := f.run(f.projector())
 		if err != nil && !ledger.NotMigrated(err) {
-			t.Errorf("beside the migration it ended with %v", err)
+			t.Errorf("the projector during the migration ended with %v", err)
 		}
 		return err == nil
 	})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A link is a TCP connection that a test can disturb. It is a proxy between a client and a real
-// server. Disturbances apply to one direction, for existing and new connections.
+// A link is a TCP connection that a test can disturb. The link is a proxy between a client and
+// a real server. Disturbances apply to one direction, for existing and new connections.
 type link struct {
 	listener net.Listener
 	to       string
@@ -39,7 +39,7 @@ type trap struct {
 	sprung  chan struct{}
 }
 
-// newLink makes a link to the server of an address. It returns the address with the link's
+// newLink makes a link to the server of an address. newLink returns the address with the link's
 // port.
 func newLink(t testing.TB, address string) (*link, string) {
 	t.Helper()

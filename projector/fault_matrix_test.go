@@ -78,6 +78,6 @@ func TestEveryFaultIsInTheTable(t *testing.T) {
 		}
 	}
 	if strings.HasPrefix(table, "|") {
-		t.Errorf("the table goes on: %.100q", table)
+		t.Errorf("the table has more rows: %.100q", table)
 	}
 }

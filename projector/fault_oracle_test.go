@@ -16,7 +16,7 @@ import (
 type stretch struct{ first, last uint64 }
 
 // faultless is the oracle of the fault matrix. Call it when the ledger is level and no
-// projector runs. It checks these conditions:
+// projector runs. faultless checks these conditions:
 //
 //   - The stream has every message that it acknowledged to a publisher.
 //   - events, duplicates and quarantine together have every message of the stream once, in the
@@ -75,8 +75,8 @@ func (f *fixture) views(want map[uint64]string) {
 	}
 }
 
-// sameAgain projects the stream into a second set of tables. It compares both sets row for row,
-// as every view reads them.
+// sameAgain projects the stream into a second set of tables. sameAgain compares both sets row
+// for row, as every view reads them.
 func (f *fixture) sameAgain() {
 	f.t.Helper()
 	done, err := rebuild.Rebuild{JetStream: f.js, Projector: ForRebuild, Ledger: f.ledger, Ring: testLogRing, CompareOnly: true, Timing: quickTiming, BatchMessages: 1000}.Run(f.t.Context())

@@ -185,7 +185,7 @@ func streamRestored(t *testing.T) {
 	if err := stop(); !errors.Is(err, streamio.ErrStreamForked) {
 		t.Errorf("it ended with %v", err)
 	}
-	r.refuses(streamio.ErrStreamForked, "it ends at 60, below the checkpoint 120")
+	r.refuses(streamio.ErrStreamForked, "it ends at 60, before the last commit at 120")
 	r.publishMix(5000, 90) // now the copy is longer
 	r.refuses(streamio.ErrStreamForked, "differ from the committed ones")
 

@@ -128,8 +128,8 @@ func linked(f *fixture) *rig {
 // addresses are the addresses of the servers for a projector.
 type addresses struct{ nats, clickhouse string }
 
-// linkedProjector returns a projector with separate connections through the links. It detects a
-// dead connection within seconds.
+// linkedProjector returns a projector with separate connections through the links. The
+// projector detects a dead connection within seconds.
 func (r *rig) linkedProjector() *Projector {
 	r.t.Helper()
 	nc, err := nats.Connect(r.through.nats, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.IgnoreDiscoveredServers(),

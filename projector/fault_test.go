@@ -104,8 +104,8 @@ func clickhouseKilledInABacklog(t *testing.T) {
 	r.faultless()
 }
 
-// ClickHouse is down while events arrive. It is restarted once more while the projector works
-// on the backlog.
+// ClickHouse is down while events arrive. The server is restarted once more while the projector
+// works on the backlog.
 func clickhouseAway(t *testing.T) {
 	r := newRigOfItsOwn(t)
 	p, stop := r.followed()

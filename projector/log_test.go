@@ -48,7 +48,7 @@ type loggedEvent struct {
 }
 
 // leavesOfEvents computes the leaf of every event of the stream from the table events, in the
-// order of the stream. It shares only the formula of a leaf with the projector.
+// order of the stream. leavesOfEvents shares only the formula of a leaf with the projector.
 func (f *fixture) leavesOfEvents() (leaves []loggedEvent) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), `SELECT e.stream_seq, e.salt, e.event_id, toString(e.source), toString(e.type_attribute), e.subject, e.event_time,
@@ -132,7 +132,7 @@ func (f *fixture) logged(erased ...loggedEvent) tlog.Hash {
 	}
 	for _, head := range f.heads() {
 		if head.Size > tree.Size || roots[head.Size] != head.Root {
-			f.t.Errorf("a signed head says that %d leaves have the root %v", head.Size, head.Root)
+			f.t.Errorf("a signed head gives %d leaves the root %v", head.Size, head.Root)
 		}
 	}
 	return want

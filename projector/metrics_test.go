@@ -107,8 +107,8 @@ func TestMetricsOfAKnownWorkload(t *testing.T) {
 	want(2, "sequence_gaps_total")
 }
 
-// The lag is known while the ledger is down, for the writer and for a standby. It grows by the
-// clock, and is 0 when level.
+// The lag is known while the ledger is down, for the writer and for a standby. The lag grows by
+// the clock, and is 0 when level.
 func TestLagWhileTheLedgerIsDown(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
@@ -158,7 +158,7 @@ func TestLagWhileTheLedgerIsDown(t *testing.T) {
 }
 
 // Backpressure is counted by the server's code and named in the health. No event is quarantined
-// for it. The log holds nothing of an event.
+// for it. The log holds no content of an event.
 func TestRetriesByCause(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -139,7 +139,7 @@ func (s *story) compact(id string, first, last int64, items ...string) {
 }
 
 // showOrder are the columns with the place and time of an event in the stream. Two views have
-// only such columns besides their subject.
+// only these columns and their subject.
 var (
 	showOrder = []string{"incarnation", "stream_seq", "recorded_at", "first_incarnation", "first_seq", "last_fact_at"}
 	onlyOrder = []string{"ledger_head"}

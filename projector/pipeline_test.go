@@ -58,7 +58,7 @@ func TestEndsBetweenTwoBatches(t *testing.T) {
 	})
 	f.must(p.Run(ctx))
 	if got := p.Status(); got.Committed != 12 || got.Events != 12 {
-		t.Errorf("committed %+v, want what was journalled", got)
+		t.Errorf("committed %+v, want the journalled range", got)
 	}
 	if got := f.project(); got.Committed != 40 || got.Events != 28 {
 		t.Errorf("the next one committed %+v", got)

@@ -115,7 +115,7 @@ func (f *fixture) flush() {
 	select {
 	case <-f.js.PublishAsyncComplete():
 	case <-time.After(30 * time.Second):
-		f.t.Fatal("the stream does not take what is published")
+		f.t.Fatal("the stream does not accept published messages")
 	}
 	for id, future := range f.unacknowledged {
 		select {
@@ -254,7 +254,7 @@ func (f *fixture) await(what string, ok func() bool) {
 	f.t.Helper()
 	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.t.Fatalf("waited in vain until %s", what)
+			f.t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (f *fixture) publishRandom(draw *rand.Rand, n int) {
 	f.flush()
 }
 
-// sameRows compares the tables with those of a rebuild and returns how many.
+// sameRows compares the tables with the rebuilt ones and returns the number of tables.
 func (f *fixture) sameRows() (tables int) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), "SELECT database, name FROM system.tables WHERE database = concat(currentDatabase(), '_rebuild') AND name NOT IN ('commits', 'rebuild_state')")

@@ -212,7 +212,7 @@ func TestRebuildKeepsWhatTheStreamNoLongerHas(t *testing.T) {
 		t.Errorf("rebuilt %+v", got)
 	}
 	if n := f.count("SELECT count() FROM commits WHERE last_seq = 70 AND first_seq = 1 AND messages = 60"); n != 1 {
-		t.Errorf("what was kept is not one commit, but %d", n)
+		t.Errorf("the kept rows have %d commits, want one", n)
 	}
 	f.publishMix(0, 15) // repeats of kept events
 	status := f.project()
@@ -275,8 +275,8 @@ func TestRebuildKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// A projector finishes its current batch before it hands over its lease. It does not wait for a
-// requester that died.
+// A projector finishes its current batch before it hands over its lease. The projector does not
+// wait for a dead requester.
 func TestLeaseHandedOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -13,9 +13,9 @@ import (
 )
 
 // rebuilding is the state of a projector that belongs to a rebuild. This projector has a
-// separate lease and journal. It changes no stream, with one exception. The projector deletes a
-// message whose withheld value the live projector missed for lack of a key. With harmless it
-// does not delete.
+// separate lease and journal. The projector changes no stream, with one exception. The
+// projector deletes a message whose withheld value the live projector missed for lack of a key.
+// With harmless it does not delete.
 type rebuilding struct {
 	harmless bool
 	live     erasure.LiveTables  // the tables that are rebuilt

@@ -127,7 +127,7 @@ func TestQuarantineLostBeforeTheDeletion(t *testing.T) {
 	}
 }
 
-// A stream that is created again during recovery is another stream, and not one that has lost
+// A stream that is created again during recovery counts as another stream, not as one without
 // the committed messages.
 func TestStreamMadeAnewInRecovery(t *testing.T) {
 	t.Parallel()

@@ -56,8 +56,8 @@ func countedOn(p *Projector) *counted {
 	return c
 }
 
-// While ClickHouse refuses, a projector starts again with every attempt. It does not read known
-// values again.
+// While ClickHouse refuses, a projector starts again with every attempt. The projector does not
+// read known values again.
 func TestRefusedForLong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -149,7 +149,7 @@ func TestRedactionThatWasNotCommitted(t *testing.T) {
 	refused(3, 3)
 	f.recover(p)
 	if got := refused(2, 4); !slices.Equal(got, []uint64{4}) {
-		t.Errorf("messages %v are refused, want 4, which brings back what is committed as withheld", got)
+		t.Errorf("messages %v are refused, want 4, which holds a value of a committed redaction", got)
 	}
 	c.wants(t, 1, 1)
 }

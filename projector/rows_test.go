@@ -20,9 +20,8 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 	t.Parallel()
 	tenants := rapid.SampledFrom([]string{"acme", "zeta"}) // who share sources and ids
 	rapid.Check(t, func(t *rapid.T) {
-		// Some identities are in the ledger: from this stream or another, as they
-		// are here or with other data, or from these very positions, written by a
-		// projector that did not get to commit.
+		// Some identities are in the ledger, from this stream or another, with equal or other
+		// data. Others are uncommitted rows of the same positions.
 		known := make(map[decode.Identity]ledger.Known)
 		for id := range 6 {
 			position := ledger.Position{Incarnation: projectortest.Incarnation, StreamSeq: uint64(id + 1)}
@@ -99,7 +98,7 @@ func TestEveryMessageGetsOneOutcome(t *testing.T) {
 	})
 }
 
-// What was written and not committed is derived again as it was.
+// Written and uncommitted rows are derived again unchanged.
 func TestBuildAgainAfterItsOwnRowsWereWritten(t *testing.T) {
 	t.Parallel()
 	var messages []decode.Event
@@ -155,8 +154,8 @@ func TestDigestCoversEverything(t *testing.T) {
 	}
 }
 
-// build places messages in an empty batch. known holds what is known about their
-// identities. It is a pure function: the same arguments give the same outcome.
+// build places messages in an empty batch. known holds the known events with their identities.
+// build is a pure function: the same arguments give the same outcome.
 func build(batch *ledger.Batch, messages []decode.Event, known map[decode.Identity]ledger.Known) outcome {
 	o := outcome{rows: batch, firsts: make(firsts)}
 	for _, m := range messages {

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A projector that is stopped under load ends without an error and has released its lease. It
-// loses and repeats nothing.
+// A projector that is stopped under load ends without an error and has released its lease. No
+// event is lost or repeated.
 func TestEndedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -22,8 +22,8 @@ type simAction struct {
 	do     func(s *schedule)
 }
 
-// ordinary are the actions of every world, special those of some worlds. A schedule draws few
-// special actions, so that each one meets the others in many ways.
+// ordinary are the actions of every world. special are the actions of some worlds. A schedule
+// draws few special actions, so that each one meets the others in many ways.
 var (
 	ordinary = []simAction{
 		{"publish", 12, (*schedule).publish},

@@ -93,7 +93,7 @@ func (l *simLedger) store(i *simInsert) {
 	l.commits = append(l.commits, *i.commit)
 	for table, n := range i.commit.Rows {
 		if held := l.count(table, i.r); held < n && !slices.ContainsFunc(l.fenceless, i.r.Same) {
-			l.w.breaks("the commit of %d to %d stands and %s has %d of its %d rows", i.r.First, i.r.Last, table, held, n)
+			l.w.breaks("the commit of %d to %d exists and %s has %d of its %d rows", i.r.First, i.r.Last, table, held, n)
 		}
 	}
 }

@@ -95,8 +95,8 @@ func (v *verdict) mayBeForked(stream *simStream) bool {
 	return len(v.tables.fenceless) > 0
 }
 
-// mayBeExpired reports whether a message is gone that was not committed, or that a restored
-// table may lack. The message may also be gone from an earlier stream that this one has
+// mayBeExpired reports whether an uncommitted message is gone, or a message of which a restored
+// table may lack rows. The message may also be gone from an earlier stream that this one has
 // replaced.
 func (v *verdict) mayBeExpired(stream *simStream) bool {
 	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted, stream.removed, stream.before} {
@@ -130,7 +130,7 @@ func (v *verdict) begin(stream *simStream) *reading {
 		r.tell(c, &r.perhaps)
 	}
 	for at := range v.final["redactions"] {
-		// events may be an older copy than redactions, which decides what is withheld
+		// events may be an older copy than redactions, and redactions decide
 		if at.incarnation != stream.incarnation {
 			r.tell(v.all[at], &r.perhaps)
 		}
@@ -223,7 +223,7 @@ func (v *verdict) checkStream(stream *simStream) {
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
 		}
 		if v.restored && v.final["quarantine"][at] && c.secret >= 0 && r.perhaps[c.secret] {
-			r.doubtful[c.id] = true // it was an event, and is refused now because its row was lost
+			r.doubtful[c.id] = true // an event before, which is refused now because its row was lost
 		}
 		v.checkRows(stream, at, c, r)
 		if v.final["events"][at] {
@@ -274,7 +274,7 @@ func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 		// A ledger without commits begins at the first message of the stream.
 		commits := v.tables.newest(stream.incarnation)
 		if len(commits) > 0 && at.seq > commits[len(commits)-1].First && !v.stoodFor(stream, at) {
-			v.breaks("message %d is in no table, and nobody says that it has expired", at.seq)
+			v.breaks("message %d is in no table, and no projector reported it as expired", at.seq)
 		}
 	case v.restored: // it may have counted
 		c := v.all[at]
@@ -305,7 +305,7 @@ func (v *verdict) checkUndone(stream *simStream, at simPlace, in []string) {
 	case v.covered(at) == 0:
 		v.breaks("message %d is in %v, is committed by nobody, and the stream does not have it", at.seq, in)
 	case stream.last < at.seq, stream.holds(at.seq) != nil:
-		v.breaks("message %d is in %v, the stream has another one there, and nobody says so", at.seq, in)
+		v.breaks("message %d is in %v, the stream has another one there, and no projector reported a fork", at.seq, in)
 	}
 }
 
@@ -338,9 +338,9 @@ func (v *verdict) checkFormer() {
 	}
 }
 
-// checkBare checks that tables need no FINAL, except for a range that lost its tokens or its
-// journal. A table commits that is older than the others has lost both: the ends of the ranges
-// and their names.
+// checkBare checks the tables without FINAL, except for ranges without tokens or journal. A
+// table commits that is older than the others has lost both: the ends of the ranges and their
+// names.
 func (v *verdict) checkBare() {
 	for table, rows := range v.tables.tables {
 		seen := make(map[simPlace]bool)

@@ -343,7 +343,7 @@ func (s *schedule) killAll() {
 	time.Sleep(time.Second)
 }
 
-// ended records that a process gave up for a reason that needs a person.
+// ended records that a process gave up and needs a person.
 func (s *schedule) ended() bool {
 	return slices.ContainsFunc(s.processes(), func(c *process) bool {
 		return isDone(c.done) && c.err != nil && !errors.Is(c.err, lease.ErrLost)

@@ -312,8 +312,8 @@ func (c *simConsumer) Messages(...jetstream.PullMessagesOpt) (jetstream.Messages
 	return &simMessages{simConsumer: c}, nil
 }
 
-// simMessages delivers the available messages. It gives up after a short wait, like the client
-// of a caller with a deadline.
+// simMessages delivers the available messages. simMessages gives up after a short wait, like
+// the client of a caller with a deadline.
 type simMessages struct {
 	jetstream.MessagesContext
 	*simConsumer

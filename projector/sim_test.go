@@ -90,7 +90,7 @@ var (
 	errSimDead = errors.New("this process is dead")
 )
 
-// process is one projector. It can die, and can be suspended for a while.
+// process is one projector. A process can die, and can be suspended for a while.
 type process struct {
 	w      *world
 	name   string
@@ -222,7 +222,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // call is one request to a server and its reply. do runs under the world's lock, at most once.
-// It does not run if the request is lost.
+// do does not run if the request is lost.
 func (c *process) call(ctx context.Context, server, kind string, do func(r *rand.Rand) error) error {
 	r := c.w.roll(c.name + kind)
 	lost, mute, timeout := r.Float64(), r.Float64(), time.Duration(r.Int64N(int64(2*time.Second)))

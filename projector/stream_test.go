@@ -135,7 +135,7 @@ func TestStreamTruncated(t *testing.T) {
 	f.project()
 	f.renew(true)
 	f.publishMix(0, 10)
-	f.refuses(streamio.ErrStreamForked, "it ends at 10, below the checkpoint 30")
+	f.refuses(streamio.ErrStreamForked, "it ends at 10, before the last commit at 30")
 }
 
 func TestStreamWithOtherContent(t *testing.T) {

@@ -81,7 +81,7 @@ func (b *builder) readLog(ctx context.Context) error {
 }
 
 // withoutLog builds batches without leaves until again is called, where the commit c has no
-// leaves. Such a commit is older than the transparency log.
+// leaves. A commit without leaves is older than the transparency log.
 func (b *builder) withoutLog(c ledger.Commit) (again func()) {
 	first := b.translog.First
 	if c.Rows["log_hashes"] == 0 {

@@ -23,7 +23,7 @@ func (rc *recovery) verify(ctx context.Context) error {
 		rc.committed.Store(next - 1)
 		return nil
 	case state.LastSeq < rc.last.Last:
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, state.LastSeq, rc.last.Last)
+		return fmt.Errorf("%w: it ends at %d, before the last commit at %d", streamio.ErrStreamForked, state.LastSeq, rc.last.Last)
 	case state.FirstSeq > next:
 		return streamio.Expired(next, state.FirstSeq-1)
 	case state.FirstSeq <= rc.last.Last:
@@ -57,7 +57,7 @@ func (rc *recovery) verifyAgain(ctx context.Context) error {
 		return err
 	}
 	if last := info.State.LastSeq; last < rc.last.Last {
-		return fmt.Errorf("%w: it ends at %d, below the checkpoint %d", streamio.ErrStreamForked, last, rc.last.Last)
+		return fmt.Errorf("%w: it ends at %d, before the last commit at %d", streamio.ErrStreamForked, last, rc.last.Last)
 	}
 	messages, err := rc.source.ReadRange(ctx, rc.last.Last, rc.last.Last, 1)
 	switch {

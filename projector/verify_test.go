@@ -33,15 +33,15 @@ func TestReadsAs(t *testing.T) {
 		left      int
 		same      bool
 	}{
-		"as it was":                        {plain, all, nil, 0, true},
-		"masked, and not deleted yet":      {masked, all, []ledger.Position{second}, 0, true},
-		"masked, and deleted":              {masked, messagesOf(1, 3), []ledger.Position{second}, 0, true},
-		"deleted before it was committed":  {streamio.RangeOf(messagesOf(1, 3)), messagesOf(1, 3), []ledger.Position{second}, 2, true},
-		"another message":                  {plain, other, nil, 3, false},
-		"one deleted by hand":              {plain, messagesOf(1, 3), nil, 2, false},
-		"one erased":                       {plain, erased, nil, 2, false},
-		"nothing left but what was erased": {plain, onlyErased, nil, 0, true},
-		"nothing left":                     {plain, nil, nil, 0, true},
+		"as it was":                       {plain, all, nil, 0, true},
+		"masked, and not deleted yet":     {masked, all, []ledger.Position{second}, 0, true},
+		"masked, and deleted":             {masked, messagesOf(1, 3), []ledger.Position{second}, 0, true},
+		"deleted before it was committed": {streamio.RangeOf(messagesOf(1, 3)), messagesOf(1, 3), []ledger.Position{second}, 2, true},
+		"another message":                 {plain, other, nil, 3, false},
+		"one deleted by hand":             {plain, messagesOf(1, 3), nil, 2, false},
+		"one erased":                      {plain, erased, nil, 2, false},
+		"only erased messages":            {plain, onlyErased, nil, 0, true},
+		"nothing left":                    {plain, nil, nil, 0, true},
 	} {
 		left, same := readsAs(c.committed, c.messages, c.gone)
 		if len(left) != c.left || same != c.same {

@@ -24,7 +24,7 @@ func TestIdentityFilter(t *testing.T) {
 		ids.Add(mix(i) &^ 1) // a repeat does not count
 		if i == 2*capacity/3 {
 			if hits := needless(); hits > asked/8000 {
-				t.Errorf("%d of %d identities are said to be known, at two thirds", hits, asked)
+				t.Errorf("%d of %d identities seem known, at two thirds", hits, asked)
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func TestIdentityFilter(t *testing.T) {
 		}
 	}
 	if hits := needless(); hits > asked/800 {
-		t.Errorf("%d of %d identities are said to be known, when full", hits, asked)
+		t.Errorf("%d of %d identities seem known, when full", hits, asked)
 	}
 	if ids.count < capacity*99/100 || ids.count > capacity {
 		t.Errorf("counted %d of %d", ids.count, capacity)

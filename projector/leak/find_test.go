@@ -108,7 +108,7 @@ func TestSiftNeedsTheKey(t *testing.T) {
 }
 
 // TestSiftOfWordsAsShortAsAValue: a header is searched if it is as long as the shortest value.
-// It is searched as received, and its name in lower case.
+// The search covers the header as received, and its name in lower case.
 func TestSiftOfWordsAsShortAsAValue(t *testing.T) {
 	t.Parallel()
 	keys, err := ReadKeys(projectortest.Keys(t))

@@ -123,10 +123,10 @@ var binaryData = regexp.MustCompile(`"data_base64"\s*:\s*"([A-Za-z0-9+/_=\r\n-]*
 // binaryMember is a part of every match of binaryData. A search for it is faster.
 var binaryMember = []byte(`"data_base64"`)
 
-// eachPayload calls visit for a payload as received, and with the escapes of JSON removed. It
-// removes three layers, because JSON text may be nested in strings. eachPayload also visits the
-// base64 data of a structured event like a payload. For base64 data, whole is the stretch of
-// the payload with the data.
+// eachPayload calls visit for a payload as received, and with the escapes of JSON removed.
+// Three layers are removed, because JSON text may be nested in strings. eachPayload also visits
+// the base64 data of a structured event like a payload. For base64 data, whole is the stretch
+// of the payload with the data.
 func eachPayload(payload []byte, visit func(t *text, whole *span)) {
 	eachLayer(&text{bytes: payload}, []decoding{backslash}, 3, func(t *text) {
 		visit(t, nil)

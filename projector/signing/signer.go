@@ -21,7 +21,8 @@ import (
 // Config sets when the tree heads of a stream's transparency log are signed, and their
 // additional destinations. The table checkpoints and the stream CTX_CHECKPOINTS always receive
 // the heads. The projector signs when the transparency log has grown by Every leaves, or the
-// stream's time has advanced by Interval. It also signs when no event has arrived for a second.
+// stream's time has advanced by Interval. The projector also signs when no event has arrived
+// for a second.
 type Config struct {
 	// Every defaults to 10,000 leaves.
 	Every int64

@@ -74,7 +74,7 @@ func TestEnsureOnePartition(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := stream.CachedInfo().Config.Metadata[schema.PartitionsKey]; ok {
-		t.Error("the only stream says that it is one of several")
+		t.Error("the metadata of the only stream names several partitions")
 	}
 	if n, err := ReadPartitions(t.Context(), js); err != nil || n != 1 {
 		t.Error(n, err)

@@ -57,7 +57,7 @@ func TestReaderNoticesLostMessages(t *testing.T) {
 		must(in.Check(t.Context()))
 	}
 	if err := in.Check(t.Context()); !errors.Is(err, ErrUndelivered) {
-		t.Errorf("waits for what will not come: %v", err)
+		t.Errorf("waits for messages that will not arrive: %v", err)
 	}
 }
 

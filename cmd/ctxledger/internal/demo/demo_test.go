@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestRecord runs the whole script without a server. What the facts then look
-// like in the tables is the program's test.
+// TestRecord runs the whole script without a server. A test of the program checks the facts in
+// the tables.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	guard, err := Guard()
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 	}
 	for _, prompt := range prompts {
 		if !strings.Contains(said.String(), prompt.text) {
-			t.Errorf("nothing is said of %q", prompt.text)
+			t.Errorf("no line mentions %q", prompt.text)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 )
 
-// TestOpenAtOnce: whoever comes first makes the key, and everyone gets it.
+// TestOpenAtOnce: the first process makes the key, and all processes get it.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 )
 
-// TestRingAtOnce: whoever comes first makes the ring, everyone gets it, and nobody
-// else can read it.
+// TestRingAtOnce: the first process makes the ring, all processes get it, and other users
+// cannot read it.
 func TestRingAtOnce(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -111,7 +111,7 @@ func (r running) await(t *testing.T, what string, ok func(int, Readiness) bool) 
 			return body
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until it %s; it is %d %+v", what, code, body)
+			t.Fatalf("timed out waiting until the process %s; the answer is %d %+v", what, code, body)
 		}
 	}
 }

@@ -44,7 +44,8 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// TestCommandThatHangs gives up with its context, whatever the command started.
+// TestCommandThatHangs: the sink gives up at the end of its context, also if the command has
+// child processes.
 func TestCommandThatHangs(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

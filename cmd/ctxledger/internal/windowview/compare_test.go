@@ -112,8 +112,8 @@ func TestCompareByDigest(t *testing.T) {
 	}
 }
 
-// TestCompareIsWhole: every block of both windows is told of exactly once, and what
-// kept its place keeps its order.
+// TestCompareIsWhole: the changes list every block of both windows exactly once, and unmoved
+// blocks keep their order.
 func TestCompareIsWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +132,7 @@ func TestCompareIsWhole(t *testing.T) {
 			}
 			if c.Before != nil && c.After != nil && !c.Moved {
 				if c.Before.Position <= last {
-					t.Fatalf("%v: the block at %d did not move, and stands behind %d", told(d), c.Before.Position, last)
+					t.Fatalf("%v: the block at %d did not move, but is after %d", told(d), c.Before.Position, last)
 				}
 				last = c.Before.Position
 			}
@@ -209,8 +209,8 @@ func TestDrawDifference(t *testing.T) {
 	}
 }
 
-// TestCompareTellsContent: what a digest or a size says holds before what the passes
-// say that named the item.
+// TestCompareTellsContent: digests and sizes have precedence over the passes that named the
+// item.
 func TestCompareTellsContent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

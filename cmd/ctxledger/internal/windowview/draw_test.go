@@ -63,7 +63,7 @@ func TestDraw(t *testing.T) {
 	golden(t, "window_50.txt", draw(t, example(), windowview.Style{Width: 50}))
 }
 
-// TestDrawKeepsWithinTheTerminal: whatever the numbers, lines keep their width.
+// TestDrawKeepsWithinTheTerminal: lines keep their width for all numbers.
 func TestDrawKeepsWithinTheTerminal(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*windowview.Window){
