@@ -15,9 +15,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// BenchmarkPublish hands a small event over: validate, encode, queue. Every
-// 10,000 events it lets the stream take them, with the clock stopped; the sender
-// and the server have a part of the same processors otherwise, too.
+// BenchmarkPublish measures the publishing of a small event: validate, encode, queue. After
+// every 10,000 events it stops the clock and waits for the stream. The sender and the
+// server share the processors.
 func BenchmarkPublish(b *testing.B) {
 	bus := bustest.Start(b)
 	p := publish.NewWith(bus.JS, publish.Options{Linger: time.Hour, MaxQueued: 1 << 30})
@@ -39,8 +39,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkRecord is Publish with all that the client adds: id, encoding,
-// guard, sequence.
+// BenchmarkRecord is BenchmarkPublish with the client's steps: id, encoding, guard,
+// sequence.
 func BenchmarkRecord(b *testing.B) {
 	bus := bustest.Start(b)
 	for _, guarded := range []bool{false, true} {
@@ -96,7 +96,7 @@ func BenchmarkPlanFacts(b *testing.B) {
 	}
 }
 
-// recordTurn records a whole turn of one call, all but its seal.
+// recordTurn records a whole turn of one call, without its seal.
 func recordTurn(t testing.TB, run *RunContext, id string, items []window.Item) *Turn {
 	turn := run.Turn(id, Model{Name: "gpt-5", Window: window.Budget{MaxTokens: 24_000, ReservedOutput: 2_000}})
 	call := turn.Call("call" + id)
@@ -117,8 +117,8 @@ func recordTurn(t testing.TB, run *RunContext, id string, items []window.Item) *
 	return turn
 }
 
-// BenchmarkTurn records a whole turn of 200 candidates: plan, facts, encoding,
-// guard, queue; tokens are counted already.
+// BenchmarkTurn records a whole turn of 200 candidates: plan, facts, encoding, guard,
+// queue. Tokens are already counted.
 func BenchmarkTurn(b *testing.B) {
 	bus := bustest.Start(b)
 	run, err := newClient(b, bus, guarding(b)).Open(b.Context(), Run{Session: "s"})
@@ -139,10 +139,10 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// TestTurnAllocations keeps what a turn of 200 candidates and its seal allocate
-// well below the bar of 1 MB. It measures the whole process, so it runs while no
-// parallel test does, and takes the least of several turns. There is room for
-// the race detector, under which pools forget.
+// TestTurnAllocations checks that a turn of 200 candidates and its seal allocate well below
+// 1 MB. The test measures the whole process, so it does not run in parallel, and it takes
+// the smallest of several turns. The limit leaves room for the race detector, under which
+// pools forget.
 func TestTurnAllocations(t *testing.T) {
 	const mostBytes, mostAllocations = 800_000, 2_500
 	run := open(t, keptBy(t, new(keep), guarding(t)), Run{Session: "s"})

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestUsageSaysWhatTheProviderSaid records all that a provider can say of a call,
-// and nothing of what it did not say: no cost is no cost of zero.
+// TestUsageSaysWhatTheProviderSaid records all figures of a provider's report. Missing
+// figures stay absent: no cost is not a cost of zero.
 //
 // Source: seed 000 (usage and cost).
 func TestUsageSaysWhatTheProviderSaid(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestBudgetNamesItsEstimator compares the budget's estimator with that of the
-// items, also for a model whose tokenizer is not public.
+// TestBudgetNamesItsEstimator compares the budget's estimator with the estimator of the
+// items, also for a model without a public tokenizer.
 func TestBudgetNamesItsEstimator(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"gpt-4o", "a model of our own"} {
@@ -28,8 +28,8 @@ func TestBudgetNamesItsEstimator(t *testing.T) {
 	}
 }
 
-// TestBudgetHasTheModelsWindow: a budget names the model, its window, the tokens that are
-// kept free, and how many were estimated and sent.
+// TestBudgetHasTheModelsWindow: a budget names the model, its window, the reserved tokens,
+// and the estimated and sent tokens.
 //
 // Source: seed 000 (context window), seed 001 (ACTX-AR-BUDGET-001).
 func TestBudgetHasTheModelsWindow(t *testing.T) {

@@ -28,7 +28,7 @@ func opened(t testing.TB, client *producer.Client, r producer.Run) *producer.Run
 	return run
 }
 
-// having is what a run may do, in one comparable text.
+// having returns the rights of a run in one comparable text.
 func having(run *producer.RunContext, resources ...string) string {
 	s := fmt.Sprint(run.Grants(), run.Limits(), run.Stores())
 	for _, name := range resources {
@@ -38,9 +38,8 @@ func having(run *producer.RunContext, resources ...string) string {
 	return s
 }
 
-// TestAChildCannotChangeItsParent tries it from many children at once, through
-// everything that went in and everything that comes out. The race detector
-// watches.
+// TestAChildCannotChangeItsParent opens many children concurrently and changes all inputs
+// and outputs. The race detector checks the accesses.
 func TestAChildCannotChangeItsParent(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -75,7 +74,7 @@ func TestAChildCannotChangeItsParent(t *testing.T) {
 			}
 		})
 	}
-	wait.Go(func() { // the caller goes on with its own
+	wait.Go(func() { // the caller continues to use its own
 		r.Grants[0], r.Limits["max_steps"], r.Stores[0], r.Resources[0].Tools[0].Name, r.ConfigurableKeys[0] = "stolen", 99, "stolen", "stolen", "stolen"
 	})
 	wait.Wait()
@@ -89,8 +88,8 @@ func TestAChildCannotChangeItsParent(t *testing.T) {
 	}
 }
 
-// TestNoSequenceOfChildrenWidens follows random chains of children: what any run
-// may do, every run above it may do, too.
+// TestNoSequenceOfChildrenWidens follows random chains of children: every run has at most
+// the rights of every run above it.
 func TestNoSequenceOfChildrenWidens(t *testing.T) {
 	t.Parallel()
 	paths := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/bc", "b", "b/a"}), 0, 3)
@@ -115,7 +114,7 @@ func TestNoSequenceOfChildrenWidens(t *testing.T) {
 			root.Grants = append(root.Grants, grant.Path(p))
 		}
 		run := opened(t, client, root)
-		readOnly := map[string]bool{} // kinds that a run above has in read mode
+		readOnly := map[string]bool{} // kinds with read mode in a run above
 		note := func(resources []producer.Resource) {
 			for _, d := range resources {
 				if b, _ := run.Binding(d.Name); b.Effective == grant.Read {
@@ -166,8 +165,8 @@ func checkWithin(t *rapid.T, parent, child *producer.RunContext) {
 	}
 }
 
-// TestRefusedRunsRecordNothing: each is a typed error, with no run and no fact;
-// a denied request for grants is a fact, and nothing else.
+// TestRefusedRunsRecordNothing: each refusal is a typed error without a run and without a
+// fact. Only a denied request for grants is a fact.
 func TestRefusedRunsRecordNothing(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t, func(c *producer.Config) {
@@ -254,9 +253,9 @@ func TestRefusedRunsRecordNothing(t *testing.T) {
 	}
 }
 
-// TestCancellationGoesDown: a child's work ends with its parent's where its
-// context is derived from the parent's, and never the other way round. What
-// happened is recorded all the same.
+// TestCancellationGoesDown: a child's work ends with its parent's if the child's context
+// derives from the parent's. The parent does not end with the child. Facts are recorded in
+// both cases.
 func TestCancellationGoesDown(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -287,7 +286,8 @@ func TestCancellationGoesDown(t *testing.T) {
 	}
 }
 
-// TestScopeSaysWhatWasInherited names each field, and no value of a configurable.
+// TestScopeSaysWhatWasInherited checks the name of each field, and the absence of
+// configurable values.
 func TestScopeSaysWhatWasInherited(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -36,8 +36,8 @@ func guarding(t testing.TB, values ...string) func(*Config) {
 	return func(c *Config) { c.Guard, c.Key = guard, key }
 }
 
-// bySequence checks that each session's sequences are 1, 2, 3, … in the order
-// of the stream, and returns how many events each has.
+// bySequence checks that each session's sequences are 1, 2, 3, … in stream order, and
+// returns the number of events of each session.
 func bySequence(t *testing.T, events []*schema.Event) map[string]int64 {
 	t.Helper()
 	last := map[string]int64{}
@@ -118,8 +118,8 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// TestGuardHoldsEverywhere puts a secret where the SDK takes text, and looks for
-// it in every message and every error.
+// TestGuardHoldsEverywhere puts a secret into every text field of the SDK, and searches
+// every message and every error for the secret.
 func TestGuardHoldsEverywhere(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -225,8 +225,8 @@ func TestGuardHoldsEverywhere(t *testing.T) {
 	bySequence(t, b.Events(t))
 }
 
-// TestManyFingerprints withholds more values of one policy at once than one fact
-// has room for, and then one: a redaction lists what it withheld and no more.
+// TestManyFingerprints first withholds more values of one policy than one fact can hold,
+// and then one value. A redaction lists exactly its withheld values.
 func TestManyFingerprints(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

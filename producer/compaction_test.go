@@ -19,8 +19,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A compaction ends in one of three ways, and Run records the one that came
-// about, whatever the summariser does.
+// A compaction ends in one of three ways, and Run records the actual end for any behavior
+// of the summarizer.
 func ExampleCall_Compact() {
 	ctx := context.Background()
 	rec := new(producertest.Recorder)
@@ -48,7 +48,7 @@ func ExampleCall_Compact() {
 		log.Fatal(err)
 	}
 	items, err = comp.Run(ctx, func(context.Context, []window.Item) (producer.Summary, error) {
-		return producer.Summary{ // what the model wrote
+		return producer.Summary{ // the model's summary
 			Content:   producer.Content{ID: "summary-1", CallID: "call-40s", Text: "The user asked for a plan; one was made."},
 			LossNotes: []string{"the plan's wording"},
 		}, nil
@@ -67,7 +67,7 @@ func ExampleCall_Compact() {
 	// [context.compaction.started context.compaction.completed]
 }
 
-// spoken is a window of a conversation that is in the item log.
+// spoken returns the window of a conversation that is in the item log.
 func spoken(t testing.TB, turn *producer.Turn) []window.Item {
 	t.Helper()
 	long := strings.Repeat("one two three four five six seven eight nine ten ", 20)
@@ -97,8 +97,8 @@ func short(id string) producer.Summary {
 	return producer.Summary{Content: producer.Content{ID: id, Text: "It was read.", CallID: "call-s"}, LossNotes: []string{"numbers"}}
 }
 
-// TestActxArCompact001 is ACTX-AR-COMPACT-001: a summary has its source window,
-// refers to it, and is no answer; old reasoning is not said again.
+// TestActxArCompact001 is ACTX-AR-COMPACT-001: a summary has its source window, refers to
+// it, and is not an answer. Old reasoning is not repeated.
 func TestActxArCompact001(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -159,9 +159,9 @@ func sizes(items []window.Item) (n int64) {
 	return n
 }
 
-// TestCompactionLife takes random calls in any order: one start, at most one
-// end, which is the first that succeeded, and nothing of a summary that was not
-// completed.
+// TestCompactionLife makes random calls in any order. A compaction has one start and at
+// most one end, the first that succeeded. Without completion, no fact of the summary is
+// recorded.
 func TestCompactionLife(t *testing.T) {
 	t.Parallel()
 	ends := []schema.Type{schema.TypeCompactionCompleted, schema.TypeCompactionFailed, schema.TypeCompactionDiscarded}
@@ -243,8 +243,8 @@ func TestCompactionLife(t *testing.T) {
 	})
 }
 
-// TestRunEndsIt holds each thing that a summariser can do to the end that it
-// must have, also where its context has ended.
+// TestRunEndsIt compares each behavior of a summarizer with the end that it must have, also
+// under an ended context.
 func TestRunEndsIt(t *testing.T) {
 	t.Parallel()
 	long := short("long")
@@ -294,8 +294,8 @@ func TestRunEndsIt(t *testing.T) {
 	}
 }
 
-// strict is a transport that takes nothing with a context that has ended, as one
-// does that waits for room.
+// strict is a transport that accepts nothing under an ended context. A transport with a
+// wait for room does the same.
 type strict struct{ *producertest.Recorder }
 
 func (s strict) Send(ctx context.Context, messages ...schema.Message) error {
@@ -315,8 +315,8 @@ func strictClient(t testing.TB) (*producer.Client, *producertest.Recorder) {
 	return client, rec
 }
 
-// TestRunStopped ends the context while the summariser works: the compaction
-// has failed, and that is recorded.
+// TestRunStopped ends the context while the summarizer works: the compaction is recorded as
+// failed.
 func TestRunStopped(t *testing.T) {
 	t.Parallel()
 	client, rec := strictClient(t)
@@ -336,8 +336,8 @@ func TestRunStopped(t *testing.T) {
 	}
 }
 
-// TestStartedOnly: a runtime that stops in between leaves no end, and what it
-// left looks like no success.
+// TestStartedOnly: a runtime that stops during a compaction leaves no end, and the start
+// does not look like a success.
 func TestStartedOnly(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -355,7 +355,7 @@ func TestStartedOnly(t *testing.T) {
 	producertest.One[*schema.CompactionStarted](t, rec.Events())
 }
 
-// TestLargeCompaction: a source that no event holds is named by its window.
+// TestLargeCompaction: a source that is too large for one event is named by its window.
 func TestLargeCompaction(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

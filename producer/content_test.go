@@ -15,7 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Reasoning and a runtime's own types stand in the item log beside messages.
+// Reasoning and a runtime's own types are in the item log next to messages.
 func ExampleTurn_Add() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
@@ -39,7 +39,8 @@ func ExampleTurn_Add() {
 	// 2 openrouter:web_search failed
 }
 
-// TestContentIsRecordedWholeOrNotAtAll: item, redactions and log entry, or none.
+// TestContentIsRecordedWholeOrNotAtAll: item, redactions and log entry are all recorded, or
+// none.
 func TestContentIsRecordedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t, func(c *producer.Config) { c.ItemTypes = []producer.ItemType{"a:known"} })
@@ -88,8 +89,8 @@ func TestContentIsRecordedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestEntriesOfTheLog: an entry has the type, role, status and tool call that its content
-// has, and of its text the size and the digest.
+// TestEntriesOfTheLog: an entry has the type, role, status and tool call of its content,
+// and the size and digest of its text.
 //
 // Source: seed 003 (event log, item types, content parts).
 func TestEntriesOfTheLog(t *testing.T) {
@@ -127,7 +128,7 @@ func TestEntriesOfTheLog(t *testing.T) {
 	}
 }
 
-// TestUnknownModel: what no tokenizer is public for is estimated, and says so.
+// TestUnknownModel: without a public tokenizer the count is an estimate and is marked.
 func TestUnknownModel(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -158,8 +159,7 @@ func TestUnknownModel(t *testing.T) {
 	}
 }
 
-// TestEmptyIDsAreReplaced: turns and calls without an id are not one turn and
-// one call.
+// TestEmptyIDsAreReplaced: turns and calls without an id get different ids.
 func TestEmptyIDsAreReplaced(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -24,10 +24,10 @@ func detecting(t testing.TB) func(*Config) {
 	return func(c *Config) { c.Detector = rules }
 }
 
-// A githubToken looks like one.
+// githubToken has the form of a token.
 var githubToken = "ghp_" + strings.Repeat("x7Qa", 2) + "9bTzP2mWv5LkR8sYcD1fGhJn4eUo"
 
-// TestDetectedOnce: what the rules find once, the guard knows from then on, in
+// TestDetectedOnce: after one detection by the rules, the guard finds the value also in
 // forms that the rules do not find.
 func TestDetectedOnce(t *testing.T) {
 	t.Parallel()
@@ -79,8 +79,8 @@ type detector func(text string) []redact.Value
 
 func (d detector) Detect(_ context.Context, text string) []redact.Value { return d(text) }
 
-// TestDetectedIsBounded: a detector that finds something new in each fact fills
-// no memory, and writers do not lose each other's finds.
+// TestDetectedIsBounded: a detector with a new finding in each fact fills no memory, and
+// concurrent writers do not lose findings.
 func TestDetectedIsBounded(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -117,7 +117,7 @@ func TestDetectedIsBounded(t *testing.T) {
 	}
 }
 
-// TestDetectorPanics: the fact is refused, and the runtime goes on.
+// TestDetectorPanics: the fact is refused, and the runtime continues.
 func TestDetectorPanics(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, bustest.Start(t), func(c *Config) {
@@ -129,7 +129,7 @@ func TestDetectorPanics(t *testing.T) {
 	}
 }
 
-// TestDetectorIsShownText: ids and digests are no text.
+// TestDetectorIsShownText: the detector does not see ids and digests.
 func TestDetectorIsShownText(t *testing.T) {
 	t.Parallel()
 	got := texts([]byte(`{"item_id":"i","content_digest":"d","title":"a\nb","n":1,"list":["x","x",{"y":"z","list":"x"}]}`))

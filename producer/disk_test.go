@@ -18,9 +18,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// fillDisk is the child that may write no file beyond a limit, as on a full
-// disk, and seals turns until the outbox says so; then it may, and seals the
-// last one again.
+// fillDisk is the child process with a limit on file sizes, as on a full disk. The child
+// seals turns until the outbox reports the limit. Then the child removes the limit and
+// seals the last turn again.
 func fillDisk() {
 	go orphaned()
 	box, err := outbox.Open(filepath.Join(os.Getenv(childFolder), "outbox"), outbox.DefaultOptions())
@@ -69,15 +69,15 @@ func fillDisk() {
 	}
 }
 
-// limit bounds the files that the process writes.
+// limit sets the largest size of the files that the process writes.
 func limit(bytes uint64) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: syscall.RLIM_INFINITY & (1<<63 - 1)}); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// TestDiskFull: a seal that finds no room on the disk says so, nothing is torn,
-// and it goes on when there is room.
+// TestDiskFull: a seal without space on the disk returns an error and stores no part of a
+// turn. With space, the next seal works.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What a pass will cost is known before it is applied, and what it did cost once
-// the provider has billed the next call.
+// The cost of a pass is known before it is applied. The actual cost is known after the
+// provider has billed the next call.
 func ExampleCall_Elide() {
 	ctx := context.Background()
 	client, err := producer.NewClient(producer.Config{}, new(producertest.Recorder))
@@ -58,7 +58,7 @@ func ExampleCall_Elide() {
 	// billed: 90 tokens recomputed, pays after 0.06 calls
 }
 
-// grepped is a window with a long tool output that BeforeLastUser elides.
+// grepped returns a window with a long tool output that BeforeLastUser elides.
 func grepped() []window.Item {
 	return []window.Item{
 		{ID: "system", Kind: window.KindFixed, Tokens: 12_000},

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A turn of one model call, from a connection to the seal. It needs a server
-// with the ledger's stream.
+// A turn of one model call, from a connection to the seal. The example needs a server with
+// the ledger's stream.
 func Example() {
 	nc, err := nats.Connect(nats.DefaultURL, nats.MaxReconnects(-1))
 	if err != nil {
@@ -51,7 +51,7 @@ func recordTurn(ctx context.Context, nc *nats.Conn) error {
 	if err := call.Inject(ctx, asm, schema.InjectMessageHistory); err != nil { // became visible
 		return err
 	}
-	_, err = turn.Seal(ctx) // returns once the stream has it all
+	_, err = turn.Seal(ctx) // returns when the stream has stored the turn
 	return err
 }
 

@@ -34,7 +34,7 @@ func (*keep) Store(context.Context) (publish.Stored, error) { return publish.InS
 func (*keep) Flush(context.Context) error                   { return nil }
 func (*keep) Err() error                                    { return nil }
 
-// keptBy returns a client whose clock stands still.
+// keptBy returns a client with a clock that does not advance.
 func keptBy(t interface{ Fatal(...any) }, k *keep, options ...func(*Config)) *Client {
 	c := Config{Instance: "test", Clock: func() time.Time { return time.Unix(1, 0) }}
 	for _, option := range options {
@@ -47,9 +47,9 @@ func keptBy(t interface{ Fatal(...any) }, k *keep, options ...func(*Config)) *Cl
 	return client
 }
 
-// TestSameTurnSameBytes records a turn over any candidates twice, and once with
-// more room. Two recordings differ in nothing but the events' ids, and more room
-// leaves no more tokens out.
+// TestSameTurnSameBytes records a turn over random candidates twice, and once with more
+// room. The two recordings differ only in the events' ids, and more room omits no more
+// tokens.
 func TestSameTurnSameBytes(t *testing.T) {
 	t.Parallel()
 	guard := guarding(t, "secret-7")
@@ -75,7 +75,7 @@ func TestSameTurnSameBytes(t *testing.T) {
 	})
 }
 
-// recorded is all that a turn of one call sends, without the events' ids.
+// recorded returns all messages of a turn of one call, without the events' ids.
 func recorded(t *rapid.T, items []window.Item, room window.Budget, options ...func(*Config)) []schema.Message {
 	k := new(keep)
 	ctx := context.Background()
@@ -101,7 +101,7 @@ func recorded(t *rapid.T, items []window.Item, room window.Budget, options ...fu
 	return k.messages
 }
 
-// omittedTokens sums up what the selection left out.
+// omittedTokens returns the sum of the tokens that the selection omitted.
 func omittedTokens(t *rapid.T, messages []schema.Message) (n int64) {
 	for _, m := range messages {
 		e := schema.Event{Type: m.Header["ce-type"][0], Data: m.Data}
@@ -118,9 +118,9 @@ func omittedTokens(t *rapid.T, messages []schema.Message) (n int64) {
 	return n
 }
 
-// TestNoFacts records nothing, no pointer and an empty fact of each type, by the
-// client, a run and a turn. Each is refused with an error that has a type, and
-// neither an event nor a sequence comes of it.
+// TestNoFacts records no fact, a nil pointer and an empty fact of each type, through the
+// client, a run and a turn. Each is refused with a typed error, and uses neither an event
+// nor a sequence.
 func TestNoFacts(t *testing.T) {
 	t.Parallel()
 	facts := map[string]schema.Fact{"nothing": nil}

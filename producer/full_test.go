@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// withoutStream is a bus whose stream is gone, and what brings it back.
+// withoutStream removes the stream of a bus, and returns a function that restores it.
 func withoutStream(t *testing.T, b *bustest.Bus) (back func()) {
 	t.Helper()
 	if err := b.JS.DeleteStream(t.Context(), "CTX"); err != nil {
@@ -38,11 +38,11 @@ func flushUntilStored(t *testing.T, client *Client) {
 	}
 }
 
-// TestDrop: what is dropped uses up its sequences, and one record a session and
-// stretch declares them, before the session's next fact.
+// TestDrop: dropped facts use their sequences, and one record per session and range
+// declares them before the session's next fact.
 func TestDrop(t *testing.T) {
 	t.Parallel()
-	for _, next := range []bool{true, false} { // with a fact that comes after, or by room alone
+	for _, next := range []bool{true, false} { // with a later fact, or only by room
 		t.Run(fmt.Sprintf("a next fact %v", next), func(t *testing.T) {
 			t.Parallel()
 			b := bustest.Start(t)
@@ -97,8 +97,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestBlock: facts wait for room, as long as the context and the outage's bound
-// let them.
+// TestBlock: facts wait for room until the context ends or the limit for the outage is
+// reached.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -134,15 +134,15 @@ func TestBlock(t *testing.T) {
 	})
 	withoutStream(t, b)
 	record(t, bounded, "s", "a", "b")
-	for range 1_000 { // the bound is the outage's: a thousand facts wait no longer than one
+	for range 1_000 { // the limit is for the outage: a thousand facts wait no longer than one
 		if _, err := bounded.Record(t.Context(), &schema.ItemRemoved{ItemID: "c"}, schema.Correlation{SessionID: "s"}); !errors.Is(err, publish.ErrQueueFull) {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestOutboxBound: with the outbox full, memory fills, and then the caller is
-// told; all that was taken comes out in order.
+// TestOutboxBound: when the outbox is full, memory fills, and then the caller gets an
+// error. All accepted facts are sent in order.
 func TestOutboxBound(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

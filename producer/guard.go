@@ -162,7 +162,7 @@ func byPolicy(hits []redact.Hit) [][]redact.Hit {
 // fingerprint takes about 160 bytes.
 const maxFingerprints = 200
 
-// redaction returns the redactions of target under one policy. The hits give the
+// redaction returns the facts of the maskings in target under one policy. The hits give the
 // fingerprints of the masked values. The argument what is part of the id. For very many
 // values, the redaction has several parts.
 func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields []string) []*schema.RedactionApplied {

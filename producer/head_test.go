@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// roomy is a model that everything fits into.
+// roomy is a model with a window large enough for all tests.
 var roomy = producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: 100_000, ReservedOutput: 1_000}}
 
 func turnOf(t testing.TB, client *producer.Client, session string) *producer.Turn {
@@ -129,8 +129,8 @@ func TestPersonaLife(t *testing.T) {
 	}
 }
 
-// TestHeadRefuses: what cannot be injected leaves window and head as they were,
-// and no fact.
+// TestHeadRefuses: a refused injection leaves window and head unchanged and records no
+// fact.
 func TestHeadRefuses(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -187,9 +187,9 @@ func TestHeadRefuses(t *testing.T) {
 	}
 }
 
-// TestHeadFactsAddUp runs random turns against the recorder: what was applied
-// and not removed is what the head has, at most one of a kind by default, and
-// what is removed was applied under that id.
+// TestHeadFactsAddUp runs random turns with the recorder. The applied and not removed
+// injections are the head's. By default there is at most one of a kind. A removal names an
+// applied injection.
 func TestHeadFactsAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -271,7 +271,7 @@ func checkHead(t *rapid.T, events producertest.Events, head window.Head, mode wi
 	}
 }
 
-// TestPersonaOfAnAssembledCall: a persona does not change in the middle of a call.
+// TestPersonaOfAnAssembledCall: a persona does not change during a call.
 func TestPersonaOfAnAssembledCall(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -301,7 +301,7 @@ func TestPersonaOfAnAssembledCall(t *testing.T) {
 	}
 }
 
-// TestCueNamesThePersona: the cue's own text names the persona that comes.
+// TestCueNamesThePersona: the cue's default text names the new persona.
 //
 // Source: seed 004 (persona management).
 func TestCueNamesThePersona(t *testing.T) {

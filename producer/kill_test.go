@@ -28,9 +28,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// The test binary is also a NATS server and a producer that a test can kill. The
-// variables say which, and what it needs; its standard output is one line of
-// JSON for each thing that it did. It ends when its standard input does.
+// The test binary is also a NATS server and a producer that a test can kill. The variables
+// select the role and give its settings. The standard output has one line of JSON for each
+// step. The process ends when its standard input ends.
 const (
 	childKind   = "PRODUCER_TEST_CHILD"
 	childFolder = "PRODUCER_TEST_FOLDER"
@@ -71,7 +71,7 @@ func (c *child) kill() {
 	c.cmd.Wait()
 }
 
-// next returns the next line, or false at the end; what is cut off is no line.
+// next returns the next line, or false at the end. An incomplete line is not a line.
 func (c *child) next(v any) bool {
 	line, err := c.lines.ReadBytes('\n')
 	return err == nil && json.Unmarshal(line, v) == nil
@@ -90,7 +90,7 @@ func say(v any) {
 	os.Stdout.Write(append(line, '\n'))
 }
 
-// serve is the child that runs NATS.
+// serve is the child process that runs NATS.
 func serve() {
 	go orphaned()
 	config := embedded.DefaultConfig(os.Getenv(childFolder))
@@ -104,15 +104,15 @@ func serve() {
 	select {}
 }
 
-// sealedTurn is what the producing child says of a turn whose Seal returned.
+// sealedTurn is the producing child's report of a turn whose Seal returned.
 type sealedTurn struct {
 	Session string
 	Turn    string
 	Receipt Receipt
 }
 
-// produce is the child that records turns in several sessions, until it is
-// killed. Without a seed it only sends what waits.
+// produce is the child process that records turns in several sessions until it is killed.
+// Without a seed, it only sends waiting facts.
 func produce() {
 	go orphaned()
 	box, err := outbox.Open(filepath.Join(os.Getenv(childFolder), "outbox"), outbox.Options{NoSync: true})
@@ -128,7 +128,7 @@ func produce() {
 	drain := err != nil
 	c := DefaultConfig(nc)
 	c.Outbox, c.Linger, c.StreamWait = box, 5*time.Millisecond, time.Second
-	if seed%4 == 0 { // else it goes at the stream's pace
+	if seed%4 == 0 { // otherwise it records at the stream's speed
 		c.StreamWait = time.Millisecond
 	}
 	client, err := Connect(context.Background(), c)
@@ -173,9 +173,9 @@ func recordTurns(client *Client, random *rand.Rand, session string) {
 	log.Fatal(err)
 }
 
-// TestKill kills the producer or the NATS server, 100 times, at moments that a
-// seed decides, under load. The stream forgets message ids after 100 ms, so a
-// batch that was sent before a kill is known by being looked for, or not at all.
+// TestKill kills the producer or the NATS server 100 times under load, at moments that a
+// seed decides. The stream forgets message ids after 100 ms, so only a lookup can recognize
+// a batch from before a kill.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -233,7 +233,7 @@ func TestKill(t *testing.T) {
 		if what >= 3 { // the server, or both
 			server.kill()
 			if what == 5 {
-				collect(random.IntN(4)) // goes on into the outbox
+				collect(random.IntN(4)) // continues into the outbox
 			}
 			server = startChild(t, "server", at, port)
 			if !server.next(&natsURL) {
@@ -263,8 +263,8 @@ func TestKill(t *testing.T) {
 	checkSealed(t, events, receipts)
 }
 
-// checkOnceAndInOrder: nothing is there twice, sequences and positions are
-// contiguous, and all is one source's.
+// checkOnceAndInOrder fails for an event that is stored twice, for holes in sequences or
+// positions, and for events of several sources.
 func checkOnceAndInOrder(t *testing.T, events []*schema.Event) {
 	t.Helper()
 	bySequence(t, events)
@@ -287,7 +287,8 @@ func checkOnceAndInOrder(t *testing.T, events []*schema.Event) {
 	}
 }
 
-// checkSealed: each turn whose Seal returned is whole, its envelope last.
+// checkSealed checks that each turn whose Seal returned is complete, with its envelope
+// last.
 func checkSealed(t *testing.T, events []*schema.Event, receipts []sealedTurn) {
 	t.Helper()
 	turns := map[string][]*schema.Event{}

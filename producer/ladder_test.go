@@ -13,22 +13,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestFitWithSummary holds what a summariser does under pressure to the end of
-// the compaction, and to whether there is a plan.
+// TestFitWithSummary compares the behavior of a summarizer under pressure with the end of
+// the compaction and with the plan.
 func TestFitWithSummary(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("one two three four five ", 40)
 	away := errors.New("with secret content")
 	answer := func(text string) producer.Summarizer {
 		return func(_ context.Context, source []window.Item) (producer.Summary, error) {
-			source[0].ID = "changed" // it is the summariser's own copy
+			source[0].ID = "changed" // the summarizer has its own copy
 			return producer.Summary{Content: producer.Content{ID: "summary", Text: text}}, nil
 		}
 	}
 	for name, c := range map[string]struct {
 		summarize producer.Summarizer
 		limit     int
-		end       schema.Type // none where it never starts
+		end       schema.Type // empty if the compaction never starts
 		fits      bool
 	}{
 		"completed":        {answer("They counted."), 100, schema.TypeCompactionCompleted, true},
@@ -81,8 +81,8 @@ func TestFitWithSummary(t *testing.T) {
 	}
 }
 
-// TestFitWithSummaryAbandoned ends the context while the summariser hangs: the
-// compaction has failed, and there is no other fact of the call.
+// TestFitWithSummaryAbandoned ends the context while the summarizer hangs: the compaction
+// is recorded as failed, and no other fact of the call is recorded.
 func TestFitWithSummaryAbandoned(t *testing.T) {
 	t.Parallel()
 	client, rec := strictClient(t)

@@ -17,16 +17,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A spot is a place in a fact where a producer can put text. Spots are found by
-// walking the fact's type, so that a new field is planted without being named.
+// A spot is a place in a fact where a producer can put text. The test finds spots from the
+// fact's type, so new fields are included automatically.
 type spot struct {
 	path  string
 	put   func(text string) // writes into the fact
-	extra bool              // another form of the spot before it, such as a name of a member
+	extra bool              // another form of the previous spot, such as a name of a member
 }
 
-// spots walks a fact and calls visit for each spot. What is empty gets one
-// element, which stays only if visit says that it put something there.
+// spots walks a fact and calls visit for each spot. An empty list gets one element, which
+// stays only if visit returns true.
 func spots(v reflect.Value, path string, visit func(spot) bool) bool {
 	switch v.Kind() {
 	case reflect.String:
@@ -106,7 +106,7 @@ func mapSpots(v reflect.Value, path string, visit func(spot) bool) bool {
 	return put
 }
 
-// golden is a valid fact of a type.
+// golden returns a valid fact of a type.
 func golden(t testing.TB, kind schema.Type) schema.Fact {
 	t.Helper()
 	e, err := schema.ParseStructured(schema.Golden(kind))
@@ -120,10 +120,10 @@ func golden(t testing.TB, kind schema.Type) schema.Fact {
 	return fact
 }
 
-// planting puts a text, or the parts of one, into a fact.
+// planting puts a text, or its parts, into a fact.
 type planting struct {
 	kind  schema.Type
-	at    int // the spot, and the next ones for more parts
+	at    int // the spot; further parts go into the next spots
 	path  string
 	extra bool
 }
@@ -133,7 +133,7 @@ func plantings(t testing.TB) []planting {
 	for _, kind := range schema.Types() {
 		n := 0
 		spots(reflect.ValueOf(golden(t, kind)), "", func(s spot) bool {
-			if s.path != "/event_type" { // the client's own word
+			if s.path != "/event_type" { // set by the client
 				list = append(list, planting{kind, n, s.path, s.extra})
 			}
 			n++
@@ -158,7 +158,7 @@ func (p planting) fact(t testing.TB, parts ...string) schema.Fact {
 	return fact
 }
 
-// id reports whether the spot is an id, which is refused and never masked.
+// id reports whether the spot is an id. An id is refused and never masked.
 func (p planting) id() bool {
 	return strings.HasSuffix(p.path, "_id") && strings.Count(p.path, "/") == 1
 }
@@ -174,7 +174,7 @@ func one(write func(string) string) func(string) []string {
 	return func(s string) []string { return []string{write(s)} }
 }
 
-// apart writes text with something between its characters.
+// apart returns text with another text between its characters.
 func apart(text, between string) string { return strings.Join(strings.Split(text, ""), between) }
 
 func wrapped(text string, width int, by string) string {
@@ -233,8 +233,8 @@ var disguises = []disguise{
 	}},
 }
 
-// leakSecrets are secrets of the kinds that agents meet, each with 8 letters and
-// digits or more.
+// leakSecrets returns secrets of kinds that agents meet, each with 8 letters and digits or
+// more.
 func leakSecrets(n int) []string {
 	r := rand.New(rand.NewPCG(1, 4))
 	letters := func(n int) string {

@@ -15,12 +15,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A reader makes of the bytes of a message what somebody could read in it who
-// means to: every string, all of them in a row, without encodings, backwards, in
-// one case and with nothing between the letters. It shares no code with the
-// guard.
+// A reader extracts all readable text from the bytes of a message: every string, and all
+// strings in a row. The text is also decoded, reversed, in one case and without separators.
+// The reader shares no code with the guard.
 type reader struct {
-	byHead map[string][]int // secrets as read, by their first bytes
+	byHead map[string][]int // secrets in their read form, by their first bytes
 	plain  []string
 }
 
@@ -36,7 +35,7 @@ func newReader(secrets []string) *reader {
 	return r
 }
 
-// bare is a text in one case and width, letters and digits alone.
+// bare returns a text in one case and width, with only letters and digits.
 func bare(s string) string {
 	return strings.Map(func(r rune) rune {
 		if '\uff01' <= r && r <= '\uff5e' {
@@ -93,8 +92,8 @@ var (
 	white         = strings.NewReplacer("\r", "", "\n", "", " ", "", ":", "")
 )
 
-// decodings are the readings of a text, and of those once more where a layer was
-// taken off.
+// decodings returns the readings of a text. After a layer is decoded, the result is read
+// again.
 func decodings(s string) []string {
 	out := []string{s}
 	for i := 0; i < len(out) && len(out) < 200; i++ {

@@ -46,8 +46,8 @@ func allBytes(t testing.TB, b *bustest.Bus, each func(headers, data []byte)) int
 	return total
 }
 
-// rareDisguises is how many of the spots in a row have one with a disguise that
-// is not tried everywhere.
+// rareDisguises is the number of spots in a row of which one has a disguise that is not
+// tried everywhere.
 const rareDisguises = 16
 
 func must[A any](a A, err error) A {
@@ -57,28 +57,28 @@ func must[A any](a A, err error) A {
 	return a
 }
 
-// leakage is what became of secrets that were planted in one disguise.
+// leakage counts the results for secrets in one disguise.
 type leakage struct {
-	planted  int // facts
-	IDs      int // of them, where the spot is an id, which is refused and not masked
-	readable int // that a reader finds it in as they were given
-	masked   int // recorded
+	planted  int // number of facts
+	IDs      int // number of facts whose spot is an id, which is refused and not masked
+	readable int // a reader finds the secret in the original fact
+	masked   int // recorded with a mask
 	refused  int // as a WithheldError
-	invalid  int // refused by the contract, whatever the text is
-	leaked   int // that a reader finds it in as they are in the stream, or in errors
+	invalid  int // refused by the contract for any text
+	leaked   int // a reader finds the secret in the stream or in errors
 }
 
-// rate is how many of the readable ones became unreadable, in percent.
+// rate returns the share of the readable secrets that became unreadable, in percent.
 func (l leakage) rate() float64 { return 100 * float64(l.readable-l.leaked) / float64(l.readable) }
 
-// plantEverywhere records a fact for each spot and disguise through a client,
-// and then looks at all that the stream has and at all errors.
+// plantEverywhere records a fact for each spot and disguise through a client, and then
+// reads the whole stream and all errors.
 func plantEverywhere(t testing.TB, b *bustest.Bus) map[string]*leakage {
 	secrets := leakSecrets(1_000)
 	look := newReader(secrets)
 	client := newClient(t, b, guarding(t), func(c *Config) {
 		var values []redact.Value
-		for i, s := range secrets { // a policy for each, so that a redaction has one fingerprint
+		for i, s := range secrets { // one policy each, so a redaction has one fingerprint
 			values = append(values, redact.Withhold(s, fmt.Sprint("policy:", i), "secret"))
 		}
 		c.Guard = must(c.Guard.With(values...))
@@ -106,7 +106,7 @@ func plantEverywhere(t testing.TB, b *bustest.Bus) map[string]*leakage {
 			}
 			plain, err := schema.NewEvent(p.fact(t, parts...), "x", "urn:test", time.Unix(1, 0), schema.Correlation{})
 			if err != nil {
-				continue // no text of JSON
+				continue // not valid text in JSON
 			}
 			readable := len(look.finds(plain.Data)) > 0
 			if readable {
@@ -152,9 +152,9 @@ func plantEverywhere(t testing.TB, b *bustest.Bus) map[string]*leakage {
 	return result
 }
 
-// TestNoSecretReachesTheStream plants 1,000 secrets in every field that holds
-// text, of every event type: in each of them in the disguises that are tried
-// everywhere, and all over in the others.
+// TestNoSecretReachesTheStream plants secrets in every text field of every event type. Each
+// field gets the disguises that are tried everywhere. The other disguises are spread over
+// the fields.
 func TestNoSecretReachesTheStream(t *testing.T) {
 	t.Parallel()
 	for name, r := range plantEverywhere(t, bustest.Start(t)) {
@@ -164,8 +164,8 @@ func TestNoSecretReachesTheStream(t *testing.T) {
 	}
 }
 
-// BenchmarkDisguises reports, for each disguise, how many of the facts with a
-// readable secret reach the stream without it, in percent.
+// BenchmarkDisguises reports, for each disguise, the share of facts with a readable secret
+// that reach the stream without it, in percent.
 func BenchmarkDisguises(b *testing.B) {
 	for b.Loop() {
 		for name, r := range plantEverywhere(b, bustest.Start(b)) {
@@ -174,8 +174,7 @@ func BenchmarkDisguises(b *testing.B) {
 	}
 }
 
-// TestNoSecretInIDs: every id that a fact travels with is refused with a
-// withheld value in it.
+// TestNoSecretInIDs: every id of a fact is refused if it holds a withheld value.
 func TestNoSecretInIDs(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -196,9 +195,8 @@ func TestNoSecretInIDs(t *testing.T) {
 	}
 }
 
-// TestSecretNumbers: a number that is a withheld value is masked where anything
-// may stand, and refused where the contract wants a number; a short one is a
-// count.
+// TestSecretNumbers: a number that is a withheld value is masked in fields of any type, and
+// refused in fields for numbers. A short number is a count.
 func TestSecretNumbers(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

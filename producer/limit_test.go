@@ -16,7 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A run asks before it spends, and says what it used.
+// A run reserves before it spends, and then settles the used amount.
 func ExampleAccount_Reserve() {
 	client, _ := producer.NewClient(producer.Config{}, new(producertest.Recorder)) // a runtime has producer.Connect
 	run, _ := client.Open(context.Background(), producer.Run{Session: "s_42", Limits: producer.Limits{"output_tokens": 100}})
@@ -25,7 +25,7 @@ func ExampleAccount_Reserve() {
 		fmt.Println(err)
 		return
 	}
-	defer call.Release() // where the model fails
+	defer call.Release() // if the model fails
 	_, err = run.Account.Reserve(producer.Limits{"output_tokens": 30})
 	fmt.Println(err)
 	err = call.Settle(producer.Limits{"output_tokens": 55})
@@ -35,7 +35,8 @@ func ExampleAccount_Reserve() {
 	// 55 <nil>
 }
 
-// TestSpendingOfARunAndThoseBelowIt: usage goes up to the root, and not to a sibling.
+// TestSpendingOfARunAndThoseBelowIt: usage counts for the run and all runs above it, and
+// not for a sibling.
 func TestSpendingOfARunAndThoseBelowIt(t *testing.T) {
 	t.Parallel()
 	client, _ := producertest.New(t)
@@ -83,8 +84,8 @@ func TestSpendingOfARunAndThoseBelowIt(t *testing.T) {
 	}
 }
 
-// TestReservations: what is held and spent is never above a limit of the chain, and
-// nothing is held when all has ended. The model is a plain sum.
+// TestReservations: the reserved and spent amounts are never above a limit of the chain,
+// and nothing is reserved at the end. The model is a plain sum.
 func TestReservations(t *testing.T) {
 	t.Parallel()
 	client, _ := producertest.New(t)
@@ -134,7 +135,7 @@ func TestReservations(t *testing.T) {
 			case step == 2:
 				list[0].Release()
 				list[0].Release()
-				if err := list[0].Settle(producer.Limits{"n": 4}); err != nil { // too late: it counts nothing
+				if err := list[0].Settle(producer.Limits{"n": 4}); err != nil { // too late: it has no effect
 					rt.Fatal(err)
 				}
 				list = list[1:]
@@ -159,7 +160,8 @@ func TestReservations(t *testing.T) {
 	})
 }
 
-// TestRunsReserveAtOnce: of a hundred runs that ask at once, as many get as there is.
+// TestRunsReserveAtOnce: of a hundred concurrent runs, exactly as many get a reservation as
+// the limit allows.
 func TestRunsReserveAtOnce(t *testing.T) {
 	t.Parallel()
 	client, _ := producertest.New(t)
@@ -185,7 +187,7 @@ func TestRunsReserveAtOnce(t *testing.T) {
 	}
 }
 
-// TestReservationsThatAreRefused names the input, and holds nothing.
+// TestReservationsThatAreRefused: the error names the input, and nothing is reserved.
 func TestReservationsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	client, _ := producertest.New(t)

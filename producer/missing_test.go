@@ -22,7 +22,7 @@ var question = schema.Missing{
 	RequestedAction: "name the page", UserSummary: "I could not find the page.",
 }
 
-// A gap from its detection to what filled it.
+// A gap from its detection to its resolution.
 func ExampleTurn_Missing() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
@@ -84,7 +84,7 @@ func TestLifeOfAGap(t *testing.T) {
 			id := fmt.Sprint(name, " late ", late)
 			turn := run.Turn(id, producer.Model{})
 			m := question
-			m.MissingID, m.Status, m.ResolutionRefs = id, schema.StatusResolved, schema.Refs("doc:0") // not the caller's to say
+			m.MissingID, m.Status, m.ResolutionRefs = id, schema.StatusResolved, schema.Refs("doc:0") // the caller must not set these
 			gap, err := turn.Missing(t.Context(), m)
 			if err != nil || gap.ID() != id {
 				t.Fatal(err)
@@ -130,7 +130,7 @@ func TestLifeOfAGap(t *testing.T) {
 	}
 }
 
-// TestGapEndsOnce lets many end one gap, and a full queue hold it open.
+// TestGapEndsOnce: many callers end one gap, and a full queue keeps it open.
 func TestGapEndsOnce(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -159,8 +159,8 @@ func TestGapEndsOnce(t *testing.T) {
 	}
 }
 
-// TestGapIsSentAtOnce: the request is on its way although the stream is away,
-// and the caller learns both.
+// TestGapIsSentAtOnce: the request is queued although the stream is unavailable, and the
+// caller learns both facts.
 func TestGapIsSentAtOnce(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -177,8 +177,8 @@ func TestGapIsSentAtOnce(t *testing.T) {
 	rec.Fail(nil)
 }
 
-// TestGapGrantsNothing: its methods take and return no grants, the contract
-// refuses one that speaks of permission, and the run has what it had.
+// TestGapGrantsNothing: the methods of a gap take and return no grants, the contract
+// refuses a gap about permissions, and the run's grants do not change.
 func TestGapGrantsNothing(t *testing.T) {
 	t.Parallel()
 	kind := reflect.TypeFor[*producer.Gap]()

@@ -25,8 +25,8 @@ type noeticCase struct {
 	} `json:"expect"`
 }
 
-// noeticElsewhere names the groups, or single cases, that are no part of seed
-// 003 or that it decides otherwise, and why.
+// noeticElsewhere lists groups or single cases outside of seed 003, and cases with another
+// result in the seed, each with the reason.
 var noeticElsewhere = map[string]string{
 	"estimate_tokens":  "tokens are counted with the model's tokenizer; a quarter of the characters is window.EstimateChars, by the rule of tinyagents",
 	"allocate_budgets": "how a runtime divides its window among layers before it fills them is the runtime's; seed 003 has no rule",
@@ -94,9 +94,9 @@ func decoded[T any](t *testing.T, data json.RawMessage) (v T) {
 	return v
 }
 
-// noeticLayers sends what the case recalled, with the sizes that it reports, and
-// holds the fact to the sums. Layers of one name are one here, in the window's
-// order; items, placement, churn and epochs are noetic's own.
+// noeticLayers sends the recalled items of the case with the reported sizes, and compares
+// the fact with the sums. Here layers of one name are one, in the window's order. Items,
+// placement, churn and epochs belong only to noetic.
 func noeticLayers(t *testing.T, c noeticCase) {
 	type layer struct {
 		ID     string `json:"layerId"`
@@ -152,7 +152,7 @@ func noeticUsage(t *testing.T, c noeticCase) {
 		}
 	}](t, c.Expect.Value).Tokens
 	var calls []schema.ProviderUsage
-	for _, r := range input.Responses { // cached tokens are counted inside of input there
+	for _, r := range input.Responses { // cached tokens are part of input there
 		uncached := r.Usage.InputTokens
 		if r.Usage.CachedTokens != nil {
 			uncached -= *r.Usage.CachedTokens
@@ -169,7 +169,7 @@ func noeticUsage(t *testing.T, c noeticCase) {
 	}
 }
 
-// noeticItem runs with the extensions registered that the vectors' registry has.
+// noeticItem registers the extensions of the vectors' registry.
 func noeticItem(t *testing.T, c noeticCase) {
 	item := decoded[struct {
 		Item struct{ ID, Type, Role, CallID, Name, Status string }
@@ -236,7 +236,7 @@ func noeticLineage(t *testing.T, c noeticCase) {
 	}
 }
 
-// TestEachNoeticExceptionIsOne keeps the list of exceptions to what there is.
+// TestEachNoeticExceptionIsOne checks that each listed exception exists.
 func TestEachNoeticExceptionIsOne(t *testing.T) {
 	t.Parallel()
 	cases := noeticCases(t)

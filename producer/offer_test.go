@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestOfferAndAcceptance proposes memory at the head of the conversation. What the
+// TestOfferAndAcceptance proposes memory at the head of the conversation. The file that the
 // model then reads names the proposal, and the other proposed file stays unread.
 //
 // Source: seed 004 (just-in-time memory).

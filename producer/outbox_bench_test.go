@@ -32,9 +32,8 @@ func benchBox(t testing.TB, options outbox.Options) publish.Outbox {
 	return box
 }
 
-// BenchmarkHandOver is what Publish costs its caller, with and without an
-// outbox, while the background works; what has been queued is stored with the
-// clock stopped.
+// BenchmarkHandOver measures the caller's cost of Publish, with and without an outbox,
+// while the background works. The clock is stopped while queued events are stored.
 func BenchmarkHandOver(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
@@ -62,8 +61,8 @@ func BenchmarkHandOver(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput is how long an event takes to the stream, in batches of
-// 1,000: queue, outbox, stream.
+// BenchmarkThroughput measures the time of an event through queue, outbox and stream, in
+// batches of 1,000.
 func BenchmarkThroughput(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {
@@ -92,8 +91,8 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// BenchmarkSeal is how long a turn of ten facts takes from its first to the
-// answer of Seal.
+// BenchmarkSeal measures the time of a turn of ten facts, from the first fact to the return
+// of Seal.
 func BenchmarkSeal(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind.name, func(b *testing.B) {

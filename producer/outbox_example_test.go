@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/outbox"
 )
 
-// A client that loses nothing that was sealed: the server may be away from the
-// start, and the process may be killed.
+// A client that loses no sealed turn: the server may be unavailable from the start, and the
+// process may be killed.
 func ExampleConnect_outbox() {
 	box, err := outbox.Open("/var/lib/agent/outbox", outbox.DefaultOptions())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// openBox opens the outbox in a file, for as long as the test.
+// openBox opens the outbox in a file until the end of the test.
 func openBox(t testing.TB, path string) *outbox.Outbox {
 	t.Helper()
 	box, err := outbox.Open(path, outbox.Options{NoSync: true})
@@ -60,8 +60,8 @@ func TestSealSaysWhere(t *testing.T) {
 	}
 }
 
-// TestOutboxOverRestarts: sequences and positions go on where they were, in one
-// process after the other, with the stream there or not.
+// TestOutboxOverRestarts: sequences and positions continue from process to process, with or
+// without the stream.
 func TestOutboxOverRestarts(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -93,7 +93,7 @@ func TestOutboxOverRestarts(t *testing.T) {
 		if want := map[bool]publish.Stored{true: publish.InOutbox, false: publish.InStream}[round%2 == 0]; err != nil || receipt.Stored != want {
 			t.Fatalf("round %d: %+v, %v", round, receipt, err)
 		}
-		record(t, client, session, "not sealed") // may be lost, and leaves no gap
+		record(t, client, session, "not sealed") // may be lost, and leaves no hole
 		box.Close()
 	}
 	last := newClient(t, b, keptIn(openBox(t, path)))
@@ -121,15 +121,15 @@ func TestOutboxIsOneInstances(t *testing.T) {
 	if err != nil || !strings.HasSuffix(client.Source(), ":"+box.Instance()) {
 		t.Errorf("source %v, %v", client, err)
 	}
-	// A stream that is not there is an error all the same, if the server says so.
+	// A missing stream is an error if the server reports it.
 	withoutStream(t, b)
 	if _, err := Connect(t.Context(), c); !errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Errorf("without a stream: %v", err)
 	}
 }
 
-// TestConnectionClosedForGood: facts go on into the outbox, and a flush says why
-// they stay there.
+// TestConnectionClosedForGood: the outbox still accepts facts, and a flush returns why they
+// stay there.
 func TestConnectionClosedForGood(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -150,8 +150,8 @@ func TestConnectionClosedForGood(t *testing.T) {
 	}
 }
 
-// TestCancelledSeal: a seal whose context has ended left no part of a turn, and
-// the next one closes it.
+// TestCancelledSeal: a seal under an ended context records no part of a turn, and the next
+// seal closes the turn.
 func TestCancelledSeal(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// wantSessions checks that each session is whole, once and in order, and in the
-// stream of its partition alone.
+// wantSessions checks that each session is complete, once and in order, and only in the
+// stream of its partition.
 func wantSessions(t *testing.T, b *bustest.Bus, n schema.Partitions, sessions []string, items int) {
 	t.Helper()
 	got := make(map[string]int)
@@ -58,8 +58,8 @@ func TestEventsGoToTheirPartitions(t *testing.T) {
 	}
 }
 
-// One stream takes nothing for a while, longer than the others remember message
-// ids: what they took of a batch is found there and not sent again.
+// One stream accepts nothing for longer than the others remember message ids. Their stored
+// part of a batch is found there and not sent again.
 func TestOnePartitionIsFull(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]bool{"memory": false, "outbox": true} {
@@ -99,8 +99,8 @@ func TestOnePartitionIsFull(t *testing.T) {
 	}
 }
 
-// A process ends with batches in its outbox, of which some streams have their
-// part; the next one sends the rest, and nothing twice.
+// A process ends with batches in its outbox of which some streams have their part. The next
+// process sends the rest, and nothing twice.
 func TestOutboxGoesOnWithPartitions(t *testing.T) {
 	t.Parallel()
 	const n = schema.Partitions(4)

@@ -89,7 +89,7 @@ func refusedField(t *testing.T, field string, turn *producer.Turn, c producer.Co
 	}
 }
 
-// TestMarkers: log entries tell summaries of reasoning, encrypted reasoning and refusals
+// TestMarkers: markers distinguish summaries of reasoning, encrypted reasoning and refusals
 // from other entries (seed 003, l. 118, 119 and 134).
 func TestMarkers(t *testing.T) {
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestLayersReportTheirSize: what a layer says of its size is recorded beside what is
-// counted, with its estimator (seed 003, l. 144).
+// TestLayersReportTheirSize: a layer's own report of its size is recorded next to the
+// counted size, with its estimator (seed 003, l. 144).
 func TestLayersReportTheirSize(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

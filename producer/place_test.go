@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestPlaces: every fact of a run, a child, a turn, a call and a gap carries the ids of
-// where it is in the work, and a place below another task or attempt has no ids of it.
+// TestPlaces: every fact of a run, a child, a turn, a call and a gap has the ids of its
+// place in the work. A place below another task or attempt inherits no ids of it.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -92,7 +92,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAWrongPlaceIsRefused: an id that no event can carry opens no run.
+// TestAWrongPlaceIsRefused: an id that no event can hold opens no run.
 func TestAWrongPlaceIsRefused(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// keyed gives the client a key, so that it makes digests.
+// keyed gives the client a key, so it makes digests.
 func keyed(t testing.TB) func(*producer.Config) {
 	t.Helper()
 	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), time.Unix(1, 0))
@@ -69,8 +69,8 @@ func TestPlacementsSayWhatIsRedacted(t *testing.T) {
 	}
 }
 
-// TestHeadSaysWhatIsRedacted looks at what is attached to the head, also where an
-// elision moves it.
+// TestHeadSaysWhatIsRedacted checks the attachments of the head, also after an elision
+// moves them.
 func TestHeadSaysWhatIsRedacted(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t, keyed(t))

@@ -17,8 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// encoded are the facts as they would be sent, after the contract has passed
-// each.
+// encoded returns the facts in their sent form, after the contract has accepted each.
 func encoded[F schema.Fact](t interface{ Fatalf(string, ...any) }, list []F) (all [][]byte) {
 	for _, f := range list {
 		e, err := schema.NewEvent(f, "id", "urn:test", time.Unix(1, 0), schema.Correlation{SessionID: "s"})
@@ -40,7 +39,7 @@ func sum(items []window.Item) (n int64) {
 	return n
 }
 
-// checkFacts holds the facts of one plan to all that they must be.
+// checkFacts checks the facts of one plan against all rules.
 func checkFacts(t interface{ Fatalf(string, ...any) }, items []window.Item, plan window.Plan) {
 	list := facts.PlanFacts(facts.Call{ID: "c1", Model: "gpt-5"}, items, plan)
 	again := encoded(t, facts.PlanFacts(facts.Call{ID: "c1", Model: "gpt-5"}, items, plan))
@@ -152,7 +151,7 @@ func checkAssembly(t interface{ Fatalf(string, ...any) }, plan window.Plan) {
 func TestFactsOfAnyPlan(t *testing.T) {
 	t.Parallel()
 	kinds := []window.Kind{window.KindFixed, window.KindRetrieved, window.KindMessage, window.KindToolCall, window.KindToolResult, window.KindSummary}
-	// Ids of all that JSON escapes, up to a length that fills events.
+	// Ids with all characters that JSON escapes, some of them long enough to fill events.
 	id := rapid.SampledFrom([]string{"plain", `q"uo\te`, "tab\tnew\nline", "ünïcödé", "<&>", strings.Repeat("x", 900), strings.Repeat(`"`, 700), strings.Repeat("\x01", 150)})
 	rapid.Check(t, func(t *rapid.T) {
 		items := make([]window.Item, rapid.SampledFrom([]int{0, 1, 5, 40, 150}).Draw(t, "items"))
@@ -214,7 +213,7 @@ func TestPartsKeepTheOrder(t *testing.T) {
 	})
 }
 
-// TestTextBytes: the estimate is never below what the encoder writes.
+// TestTextBytes: the estimate is never below the encoder's output.
 func TestTextBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -229,7 +228,7 @@ func TestTextBytes(t *testing.T) {
 	})
 }
 
-// manyItems are so many and have such long ids that no event holds them all.
+// manyItems returns too many items, with too long ids, for one event.
 func manyItems(n int) []window.Item {
 	items := make([]window.Item, n)
 	for i := range items {

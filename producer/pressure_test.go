@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// full are more items than a window of 100 tokens holds.
+// full returns more items than fit into a window of 100 tokens.
 func full() []window.Item {
 	return []window.Item{
 		{ID: "u1", Layer: "user", Role: "user", Kind: window.KindMessage, Tokens: 60},
@@ -20,8 +20,9 @@ func full() []window.Item {
 	}
 }
 
-// TestPolicyOfARun: a policy on the run holds for its calls and for those of runs below,
-// is recorded with the run, and names itself where it acts. A call's own comes first.
+// TestPolicyOfARun: a run's policy holds for its calls and for the calls of runs below. The
+// policy is recorded with the run and named in its effects. A call's own policy has
+// priority.
 func TestPolicyOfARun(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -76,8 +77,8 @@ func TestPolicyOfARun(t *testing.T) {
 	}
 }
 
-// TestPolicyThatIsNone: a policy that no ladder can run is refused with the run, and a
-// window that fits at once names no rules, since none acted.
+// TestPolicyThatIsNone: an invalid policy is refused with the run. A window that fits
+// without the ladder names no rules.
 func TestPolicyThatIsNone(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -101,8 +102,7 @@ func TestPolicyThatIsNone(t *testing.T) {
 	}
 }
 
-// TestWhatStays: an item says that it is pinned or essential, to the plan and in its
-// fact.
+// TestWhatStays: the plan and the item's fact show whether an item is pinned or essential.
 func TestWhatStays(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -126,7 +126,7 @@ func TestWhatStays(t *testing.T) {
 	}
 }
 
-// TestTagsOfTurnsAndCalls: a turn's and a call's own tags are in the facts that close
+// TestTagsOfTurnsAndCalls: the tags of a turn and of a call are in the facts that close
 // them.
 func TestTagsOfTurnsAndCalls(t *testing.T) {
 	t.Parallel()

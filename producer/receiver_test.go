@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestAssemblyForATool: a tool call gets context of its own next to that of the
-// model, and both the assembly and the injection name the tool call.
+// TestAssemblyForATool: a tool call gets its own context in addition to the model's. Both
+// the assembly and the injection name the tool call.
 //
 // Source: seed 001 (tool_call_id).
 func TestAssemblyForATool(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// wantLosses checks that the stream has sequences 1, 2, 3, …, and that those in
-// lost are records of their own loss, with a reason.
+// wantLosses checks the stream for the sequences 1, 2, 3, …. The sequences in lost must be
+// records of the loss, with a reason.
 func wantLosses(t *testing.T, b *bustest.Bus, n int64, lost map[int64]string) {
 	t.Helper()
 	events := b.Events(t)
@@ -48,7 +48,7 @@ func wantLosses(t *testing.T, b *bustest.Bus, n int64, lost map[int64]string) {
 	}
 }
 
-// sendEach records six facts, two of which are of the other kind, and flushes.
+// sendEach records six facts, including two of the other kind, and flushes.
 func sendEach(t *testing.T, client *Client, other schema.Fact) {
 	t.Helper()
 	ids := schema.Correlation{SessionID: "s", TurnID: "t"}
@@ -74,8 +74,8 @@ func sendEach(t *testing.T, client *Client, other schema.Fact) {
 
 var lostTwo = func(reason string) map[int64]string { return map[int64]string{2: reason, 5: reason} }
 
-// TestRefusedForThemselves: events that the stream will never take do not stop
-// the others.
+// TestRefusedForThemselves: events that the stream refuses permanently do not stop the
+// others.
 func TestRefusedForThemselves(t *testing.T) {
 	t.Parallel()
 	large := &schema.ItemRemoved{ItemID: "large", Reason: strings.Repeat("x", 8_000)}
@@ -105,7 +105,7 @@ func TestRefusedForThemselves(t *testing.T) {
 				if n := client.Dropped(); n != 2 {
 					t.Errorf("%d dropped, not 2", n)
 				}
-				sendEach(t, client, test.fact) // known by now
+				sendEach(t, client, test.fact) // already known
 				if n := client.Dropped(); n != 4 {
 					t.Errorf("%d dropped, not 4", n)
 				}
@@ -114,7 +114,7 @@ func TestRefusedForThemselves(t *testing.T) {
 	}
 }
 
-// TestSubjectNotPermitted: the server says so beside the acknowledgement.
+// TestSubjectNotPermitted: the server reports the error separately from the acknowledgment.
 func TestSubjectNotPermitted(t *testing.T) {
 	t.Parallel()
 	s, err := server.NewServer(&server.Options{
@@ -141,8 +141,7 @@ func TestSubjectNotPermitted(t *testing.T) {
 	wantLosses(t, all, 6, lostTwo("context.grant.issued: the server does not permit its subject"))
 }
 
-// TestNothingIsGivenUpForAnOutage: while the stream takes nothing at all, no
-// event is at fault.
+// TestNothingIsGivenUpForAnOutage: while the stream accepts nothing, no event is dropped.
 func TestNothingIsGivenUpForAnOutage(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

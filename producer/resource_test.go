@@ -25,8 +25,8 @@ func memory(mode grant.Mode) producer.Resource {
 	}}
 }
 
-// A reviewer may read what its parent remembers and never writes it, whatever
-// its own manifest asks for.
+// A reviewer may read its parent's memory and never write it, for any mode in its own
+// manifest.
 func ExampleRunContext_Access() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
@@ -50,7 +50,7 @@ func ExampleRunContext_Access() {
 	// recorded as allowed: false
 }
 
-// TestToolsAreThoseOfTheMode: what the mode does not allow has no name.
+// TestToolsAreThoseOfTheMode: a tool that the mode does not allow has no name.
 func TestToolsAreThoseOfTheMode(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -76,8 +76,8 @@ func TestToolsAreThoseOfTheMode(t *testing.T) {
 	}
 }
 
-// TestModesPassThroughRunsThatDoNotDeclare: a grandchild is bound by its
-// grandparent, and by the strictest of several resources of a kind.
+// TestModesPassThroughRunsThatDoNotDeclare: the mode of a grandparent limits a grandchild.
+// Of several resources of a kind, the strictest counts.
 func TestModesPassThroughRunsThatDoNotDeclare(t *testing.T) {
 	t.Parallel()
 	client, _ := producertest.New(t)
@@ -171,8 +171,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestUnresolvedResource: a declaration that no provider serves is a fact with its
-// reason. It clamps no child, and access to it is denied by a rule of its own.
+// TestUnresolvedResource: a declaration without a provider is a fact with its reason. The
+// declaration limits no child, and access to the resource is denied by a separate rule.
 func TestUnresolvedResource(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -199,8 +199,8 @@ func TestUnresolvedResource(t *testing.T) {
 	}
 }
 
-// TestResourceConfig: a provider's configuration is known by the names of its members
-// and by a digest. No value leaves the process.
+// TestResourceConfig: facts hold the names of a configuration's members and a digest. No
+// value leaves the process.
 func TestResourceConfig(t *testing.T) {
 	t.Parallel()
 	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
@@ -231,7 +231,7 @@ func TestResourceConfig(t *testing.T) {
 	}
 }
 
-// TestProviderOfContent: what a provider injected names the resource that it came from.
+// TestProviderOfContent: content of a provider names its resource.
 func TestProviderOfContent(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -256,7 +256,7 @@ func TestProviderOfContent(t *testing.T) {
 	}
 }
 
-// TestBasisOfGrants: a grant says from which authenticated facts it was minted.
+// TestBasisOfGrants: a grant names the authenticated facts that it was minted from.
 func TestBasisOfGrants(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -34,12 +34,12 @@ func TestServerRestart(t *testing.T) {
 		case 2_000:
 			start()
 		}
-		// Recording waits for nothing, so a context that has ended does not matter.
+		// Recording does not wait, so an ended context has no effect.
 		if _, err := client.Record(bustest.Ended(), &schema.ItemRemoved{ItemID: fmt.Sprint(i)}, schema.Correlation{SessionID: "s"}); err != nil {
 			t.Fatal(i, err)
 		}
 	}
-	// It goes out without anybody asking.
+	// The facts are sent without a flush.
 	for deadline := time.Now().Add(30 * time.Second); client.transport.(*publish.Publisher).Queued() > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d events still wait: %v", client.transport.(*publish.Publisher).Queued(), client.Err())
@@ -58,8 +58,8 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// TestOutboxAfterARestart: a batch of the outbox was sent, nobody heard of it,
-// and the process and the stream's memory for ids are gone.
+// TestOutboxAfterARestart: a batch of the outbox was sent without an answer. Then the
+// process ended, and the stream forgot its message ids.
 func TestOutboxAfterARestart(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t, bustest.Forgetful)

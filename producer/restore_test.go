@@ -23,7 +23,8 @@ func (s shelf) Load(_ context.Context, item, ref string) (producer.Content, erro
 	return s[item], nil
 }
 
-// grepping adds a turn with a tool call to the window, and returns it with the store.
+// grepping adds a turn with a tool call to the window, and returns the window with the
+// store.
 func grepping(t *testing.T, turn *producer.Turn) ([]window.Item, shelf) {
 	t.Helper()
 	var items []window.Item
@@ -44,8 +45,8 @@ func grepping(t *testing.T, turn *producer.Turn) ([]window.Item, shelf) {
 	return items, texts
 }
 
-// TestRestore: a reload puts the window back with the original item, from a store of the
-// host's (seed 004, l. 57).
+// TestRestore: a reload restores the window with the original item, from a store of the
+// host (seed 004, l. 57).
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)
@@ -99,8 +100,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreWhatTheLadderShortened: a compacted tool output comes back in place of its
-// stub, once.
+// TestRestoreWhatTheLadderShortened: a compacted tool output replaces its stub again, once.
 func TestRestoreWhatTheLadderShortened(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -124,7 +124,7 @@ func TestRestoreWhatTheLadderShortened(t *testing.T) {
 	}
 }
 
-// TestElisionNotes: a stub's note and digest, and why each item was chosen, are recorded
+// TestElisionNotes: a stub's note and digest, and the reason for each item, are recorded
 // (seed 004, l. 58 and 59).
 func TestElisionNotes(t *testing.T) {
 	t.Parallel()
@@ -168,8 +168,8 @@ func TestElisionNotes(t *testing.T) {
 	}
 }
 
-// TestReadsAreRecorded: what a tool result shows is in its item, so that a later read of
-// the same can be found (seed 004, l. 118).
+// TestReadsAreRecorded: the item of a tool result names the shown file or resource, so a
+// later read of the same can be found (seed 004, l. 118).
 func TestReadsAreRecorded(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -40,8 +40,8 @@ func open(t *testing.T, c *Client, r Run) *RunContext {
 	return run
 }
 
-// TestNothingChangesARun mutates all that went into a run and all that came out
-// of it, while children are opened. The race detector watches.
+// TestNothingChangesARun changes all inputs and outputs of a run while children are opened.
+// The race detector checks the accesses.
 func TestNothingChangesARun(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -54,7 +54,7 @@ func TestNothingChangesARun(t *testing.T) {
 	run := open(t, client, r)
 	grants, ids := run.Grants(), run.IDs
 	var wait sync.WaitGroup
-	wait.Go(func() { // the caller goes on with its own
+	wait.Go(func() { // the caller continues to use its own
 		for i := range 200 {
 			r.Grants[0], r.InheritedTags[0] = "stolen", "stolen"
 			r.InheritedMetadata["nested"], r.InheritedMetadata["more"] = "stolen", i
@@ -156,7 +156,7 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
-// TestGrantsOnlyNarrow: no chain of children reaches what its root does not.
+// TestGrantsOnlyNarrow: no chain of children reaches a path that its root does not reach.
 func TestGrantsOnlyNarrow(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -190,8 +190,8 @@ func TestGrantsOnlyNarrow(t *testing.T) {
 	})
 }
 
-// TestOneLogAThread: runs that share a thread number its entries together, and
-// refused entries leave no gap.
+// TestOneLogAThread: runs that share a thread share its numbering of entries, and refused
+// entries leave no hole.
 func TestOneLogAThread(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestLocalTagsStayLocal: a run's own tags and metadata are in its fact and its
-// scope, and in those of no child; what it passes on is in all of them.
+// TestLocalTagsStayLocal: a run's own tags and metadata are in its fact and its scope, and
+// in no child's. Inherited ones are in all of them.
 //
 // Source: seed 000 (inherited and local tags and metadata).
 func TestLocalTagsStayLocal(t *testing.T) {
@@ -75,8 +75,8 @@ func TestLocalTagsStayLocal(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestIsDenied opens a child with requests that were JSON null: for
-// grants the refusal is recorded, and for stores there is no child.
+// TestMalformedRequestIsDenied opens a child with requests from JSON null. For grants the
+// refusal is recorded. For stores there is no child.
 func TestMalformedRequestIsDenied(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -97,10 +97,11 @@ func TestMalformedRequestIsDenied(t *testing.T) {
 	}
 }
 
-// TestARunsFactsComeToOneSink: a run's fact says what it has. Facts of the run, of one below
-// it, of a turn and of a call come to one sink in order, with the ids of their place.
+// TestARunsFactsComeToOneSink: a run's fact describes the run. Facts of the run, a child, a
+// turn and a call arrive at one sink in order, with the ids of their place.
 //
-// Source: seed 000 (responsibilities, core types, inheritance), seed 002 (namespace grants).
+// Source: seed 000 (responsibilities, core types, inheritance), seed 002 (namespace
+// grants).
 func TestARunsFactsComeToOneSink(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What two agents share over scratchpads is in the window, and known by size alone.
+// The shared notes of two agents are in the window, and facts hold only their sizes.
 func ExampleTurn_LoadScratchpad() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
@@ -87,7 +87,7 @@ func TestScratchpadTextStays(t *testing.T) {
 	}
 }
 
-// TestLargeScratchpad records what no event holds whole.
+// TestLargeScratchpad records entries that are too large for one event.
 func TestLargeScratchpad(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -115,8 +115,8 @@ func TestLargeScratchpad(t *testing.T) {
 	}
 }
 
-// TestScratchpadFillsTheWindow: what a scratchpad puts into the prompt is in the
-// assembly, in the usage by layer and in the seal, and the fact names its items.
+// TestScratchpadFillsTheWindow: scratchpad entries in the prompt are in the assembly, in
+// the usage by layer and in the seal. The fact names the items.
 func TestScratchpadFillsTheWindow(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -154,8 +154,8 @@ func TestScratchpadFillsTheWindow(t *testing.T) {
 	}
 }
 
-// TestContextWrite: the agent's flag is recorded, and a run whose flag is off writes to
-// no scratchpad. Unknown is not off.
+// TestContextWrite: the agent's flag is recorded, and a run with a false flag writes to no
+// scratchpad. Unknown is not false.
 func TestContextWrite(t *testing.T) {
 	t.Parallel()
 	entry := producer.ScratchpadEntry{ContextID: "users/1", Text: "the answer"}
@@ -186,8 +186,8 @@ func TestContextWrite(t *testing.T) {
 	}
 }
 
-// TestScratchpadsGrantNothing: a run that loads a scratchpad and writes to it may touch
-// what it could before, and no more.
+// TestScratchpadsGrantNothing: a run that loads a scratchpad and writes to it keeps exactly
+// its access.
 //
 // Source: seed 002 (legacy scratchpad context).
 func TestScratchpadsGrantNothing(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestSelectionSaysWhy: the runtime's scores stand on each candidate, selected or
-// not, and the query, the intent, the actor and the rationale on the selection.
-// What the runtime did not give is absent.
+// TestSelectionSaysWhy: each candidate, selected or not, has the runtime's scores. The
+// selection has the query, the intent, the actor and the rationale. Fields that the runtime
+// did not give are absent.
 //
 // Source: seed 001 (context proves which facts were available and why).
 func TestSelectionSaysWhy(t *testing.T) {
@@ -51,7 +51,7 @@ func TestSelectionSaysWhy(t *testing.T) {
 	}
 }
 
-// TestScoresInParts scores so many candidates that no event holds them all.
+// TestScoresInParts scores more candidates than one event can hold.
 func TestScoresInParts(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

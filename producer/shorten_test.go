@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// shortening makes stubs of 7 tokens, which say where to read the output again.
+// shortening makes stubs of 7 tokens with the place to read the output again.
 var shortening = window.Policy{
 	Steps: []window.Step{window.CompactToolOutputs}, CompactStubTokens: 7,
 	CompactReloadRef: func(it window.Item) string { return "file:" + it.Reads },
@@ -17,8 +17,8 @@ var shortening = window.Policy{
 
 var hits = window.Item{ID: "hits", Kind: window.KindToolResult, Role: window.RoleTool, Tokens: 201, CallIDs: []string{"t1"}, Reads: "a.go"}
 
-// TestShorteningIsCarriedOn: what the ladder shortens is recorded as an elision,
-// so that later calls do not take the stub for the whole item.
+// TestShorteningIsCarriedOn: an item that the ladder shortens is recorded as elided. Later
+// calls do not take the stub for the whole item.
 //
 // Source: seed 000 (compact tool outputs).
 func TestShorteningIsCarriedOn(t *testing.T) {
@@ -32,7 +32,7 @@ func TestShorteningIsCarriedOn(t *testing.T) {
 	if stub := plan.Window[0]; stub.Kind != window.KindStub || stub.Tokens != 7 {
 		t.Errorf("the window has %+v", stub)
 	}
-	if _, err := turn.Call("c2").Fit(t.Context(), plan.Window, shortening, nil); err != nil { // it goes on with the stub
+	if _, err := turn.Call("c2").Fit(t.Context(), plan.Window, shortening, nil); err != nil { // it continues with the stub
 		t.Fatal(err)
 	}
 	f := producertest.One[*schema.ElisionApplied](t, rec.Events())
@@ -49,8 +49,8 @@ func TestShorteningIsCarriedOn(t *testing.T) {
 	}
 }
 
-// TestShortenedItemSentWhole: the runtime sends the whole item again, and that is
-// recorded as a reload, once.
+// TestShortenedItemSentWhole: if the runtime sends the whole item again, a reload is
+// recorded once.
 func TestShortenedItemSentWhole(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -73,8 +73,8 @@ func TestShortenedItemSentWhole(t *testing.T) {
 	}
 }
 
-// TestShorteningWithoutReference: nobody said where the output can be read again,
-// and a request that does not fit carries nothing on.
+// TestShorteningWithoutReference: no place is known to read the output again. A request
+// that does not fit changes nothing for later calls.
 func TestShorteningWithoutReference(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

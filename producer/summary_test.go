@@ -11,8 +11,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestRunningLog keeps a log over two refreshes, swaps it in, and goes on with
-// the next one on top of it.
+// TestRunningLog keeps a log over two refreshes, swaps it in, and continues with the next
+// log.
 func TestRunningLog(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -62,7 +62,7 @@ func TestRunningLog(t *testing.T) {
 		}
 	}
 
-	// On top of it.
+	// The next log follows the first.
 	after = add(t, turn, after, say("a2", "assistant", "More and more of the same, and then some more of it, and then some."), say("u3", "user", "Well?"))
 	if err := refresh("Read a file, was done, did more.", "sub-3", after[2:4]); err != nil {
 		t.Fatal(err)

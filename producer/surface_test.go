@@ -12,9 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestSourcesSurfacesAndWrapping: what a host says of where content is from, of what was
-// offered and of how the text was put together is recorded as it said it. Where it says
-// nothing, nothing is.
+// TestSourcesSurfacesAndWrapping: a host's description of sources, offers and wrapping is
+// recorded unchanged. Without a description, nothing is recorded.
 func TestSourcesSurfacesAndWrapping(t *testing.T) {
 	t.Parallel()
 	key, err := schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 32)), producertest.Epoch)

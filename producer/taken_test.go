@@ -16,8 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Somebody else has stored messages under the ids that this producer's events will
-// have. Each event is stored all the same, once, and that is counted and said.
+// Another program has stored messages under the ids of this producer's next events. Each
+// event is still stored once, counted and logged.
 func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"one by one": 1, "in a batch": 20} {
@@ -26,7 +26,7 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 			b := bustest.Start(t)
 			var log bytes.Buffer
 			c := DefaultConfig(b.NC)
-			c.Linger = time.Minute // until all ids are taken
+			c.Linger = time.Minute // until all ids are in use
 			c.Instance, c.Log = "known", slog.New(slog.NewTextHandler(&log, nil))
 			client, err := Connect(t.Context(), c)
 			if err != nil {
@@ -72,7 +72,7 @@ func TestAnEventIsStoredUnderATakenMessageID(t *testing.T) {
 	}
 }
 
-// What this producer has stored itself is not stored again.
+// A message that this producer has already stored is not stored again.
 func TestARepeatIsNoTakenMessageID(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

@@ -27,8 +27,8 @@ type tinyCase struct {
 	Input, Expect json.RawMessage
 }
 
-// tiny are the cases about runs, limits, usage and exposure. Package window plays those
-// about the window, redact those about redaction, and ledger/read those about prices.
+// tiny lists the cases about runs, limits, usage and exposure. Package window runs the
+// cases about the window, redact those about redaction, and ledger/read those about prices.
 var tiny = map[string]func(*testing.T, tinyCase){
 	"T001": tinyDefaults, "T002": tinyRoundTrip, "T006": tinyChild, "T007": tinyThreads, "T008": tinyRunIDs, "T009": tinyRunIDs,
 	"T010": tinyDepth, "T011": tinyLifecycle, "T012": tinyReuse, "T013": tinyCancelled, "T015": tinyParentStays, "T016": tinyTighten,
@@ -87,9 +87,10 @@ func scopes(rec *producertest.Recorder) []*schema.ScopeOpened {
 	return producertest.Facts[*schema.ScopeOpened](rec.Events())
 }
 
-// tinyDefaults: what nobody said is absent. Refused on purpose: numbers of calls that
-// nobody asked for (limits are the runtime's), and a depth of children that the root did
-// not allow. The thread of a run is never absent: its item log belongs to it.
+// tinyDefaults: fields that were not set are absent. Two expectations are refused on
+// purpose: default numbers of calls, because limits belong to the runtime, and children
+// below a root that allows none. The thread of a run is never absent, because its item log
+// belongs to the thread.
 func tinyDefaults(t *testing.T, c tinyCase) {
 	client, rec := producertest.New(t)
 	run := opened(t, client, producer.Run{ID: tinyRead[struct{ New string }](t, c.Input).New, Session: "s"})
@@ -129,8 +130,8 @@ func tinyRoundTrip(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyChild: the seed decides otherwise about tags, metadata and limits, which a child
-// inherits; what the case expects of ids, depth and the output limit holds.
+// tinyChild: the seed differs in tags, metadata and limits, which a child inherits. The
+// case's ids, depth and output limit hold.
 func tinyChild(t *testing.T, c tinyCase) {
 	in := tinyRead[struct {
 		Parent struct {
@@ -150,7 +151,7 @@ func tinyChild(t *testing.T, c tinyCase) {
 		MaxDepth int64 `json:"max_depth"`
 	}](t, c.Expect)
 	client, rec := producertest.New(t)
-	run := opened(t, client, producer.Run{ // of depth 1 there: the parent is a child here, too
+	run := opened(t, client, producer.Run{ // depth 1 there: the parent is a child here, too
 		Session: "s", Thread: in.Parent.ThreadID, MaxDepth: in.Parent.MaxDepth, InheritedTags: in.Parent.Tags,
 		InheritedMetadata: in.Parent.Metadata, Limits: producer.Limits{"max_turn_output_tokens": in.Parent.Output},
 	})
@@ -169,7 +170,8 @@ func tinyChild(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyThreads: a runtime that isolates its children says so, and the fact tells.
+// tinyThreads: a runtime that isolates its children sets their thread, and the fact names
+// it.
 func tinyThreads(t *testing.T, c tinyCase) {
 	in := tinyRead[struct {
 		Parent string `json:"parent_thread"`
@@ -198,8 +200,8 @@ func tinyThreads(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyRunIDs: ids are distinct. A prefix that tells agent and depth is a runtime's choice;
-// the fact has both, and an id that the runtime gives is kept.
+// tinyRunIDs: ids are distinct. A runtime may choose a prefix with agent and depth. The
+// fact has both, and a given id is kept.
 func tinyRunIDs(t *testing.T, c tinyCase) {
 	want := tinyRead[struct {
 		Prefix   string `json:"run_id_prefix"`
@@ -244,7 +246,7 @@ func tinyDepth(t *testing.T, c tinyCase) {
 }
 
 // tinyLifecycle: the opening of a child is a fact with its name and depth. Refused on
-// purpose: that a run ended is the runtime's event, and no fact about context.
+// purpose: the end of a run is an event of the runtime, and not a fact about context.
 func tinyLifecycle(t *testing.T, c tinyCase) {
 	in := tinyRead[struct{ Agent string }](t, c.Input)
 	client, rec := producertest.New(t)
@@ -263,8 +265,8 @@ func tinyLifecycle(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyReuse: a child that is sent a second message has a second turn in the same run.
-// Refused on purpose: an event that only says so.
+// tinyReuse: a second message to a child is a second turn in the same run. Refused on
+// purpose: an event only for this.
 func tinyReuse(t *testing.T, c tinyCase) {
 	sends := tinyRead[struct{ Sends int }](t, c.Input).Sends
 	client, rec := producertest.New(t)
@@ -304,8 +306,8 @@ func tinyCancelled(t *testing.T, _ tinyCase) {
 	}
 }
 
-// tinyParentStays: a child with tags and metadata of its own leaves the bytes of its
-// parent as they were, and a sibling has none of them.
+// tinyParentStays: a child with its own tags and metadata leaves its parent's bytes
+// unchanged, and a sibling has none of them.
 func tinyParentStays(t *testing.T, _ tinyCase) {
 	client, rec := producertest.New(t)
 	run := opened(t, client, producer.Run{Session: "s", MaxDepth: 1, InheritedTags: []string{"a"}, InheritedMetadata: map[string]any{"k": []any{1.0}}})
@@ -324,8 +326,8 @@ func tinyParentStays(t *testing.T, _ tinyCase) {
 	}
 }
 
-// tinyTighten: the result of each case is what a child gets that asks for no more than
-// there is. Refused on purpose: to give less than what was asked for without a word.
+// tinyTighten: each case's result is the result for a child that requests no more than
+// available. Refused on purpose: giving less than requested without an error.
 func tinyTighten(t *testing.T, c tinyCase) {
 	want := tinyRead[[][2]float64](t, c.Expect)
 	for i, in := range tinyRead[[]struct{ Explicit, Policy [2]float64 }](t, c.Input) {
@@ -345,8 +347,8 @@ func tinyTighten(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyUsage: a total is the sum of the buckets, never a number of its own that may
-// contradict them. So a total of 0 cannot lose what was used.
+// tinyUsage: a total is the sum of the buckets and not a separate number that may
+// contradict them. A total of 0 therefore cannot hide usage.
 func tinyUsage(t *testing.T, c tinyCase) {
 	type use struct{ Input, Output int64 }
 	var list []use
@@ -382,9 +384,9 @@ func tinyUsage(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyBudget: what is spent past the limit counts, and what comes then is refused. The
-// warning is the host's: Spending and Limits have both numbers. Refused on purpose: that a
-// limit is met where nothing more is asked for.
+// tinyBudget: spending above the limit counts, and the next request is refused. The host
+// makes the warning: Spending and Limits have both numbers. Refused on purpose: an error at
+// the limit without a further request.
 func tinyBudget(t *testing.T, c tinyCase) {
 	in := tinyRead[struct {
 		Max    float64 `json:"max_total"`
@@ -430,8 +432,8 @@ func tinyOversized(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyReleased: an answer without usage and a failed call give back what they held; two
-// runs of one id have an account each.
+// tinyReleased: an answer without usage and a failed call release their reservations. Two
+// runs with one id have separate accounts.
 func tinyReleased(t *testing.T, _ tinyCase) {
 	client, _ := producertest.New(t)
 	run := opened(t, client, producer.Run{ID: "r", Session: "s", Limits: producer.Limits{"tokens": 5}})
@@ -451,8 +453,8 @@ func tinyReleased(t *testing.T, _ tinyCase) {
 	}
 }
 
-// tinyExposure: the child has what both have. Refused on purpose: to cut a request down in
-// silence; one that asks for more is denied, and the denial is a fact.
+// tinyExposure: the child has the grants of both lists. Refused on purpose: reducing a
+// request without an error. A request for more is denied, and the denial is a fact.
 func tinyExposure(t *testing.T, c tinyCase) {
 	in := tinyRead[struct {
 		Allow []string `json:"parent_allow"`
@@ -479,7 +481,7 @@ func tinyExposure(t *testing.T, c tinyCase) {
 	}
 }
 
-// tinyFiltered: a selection names each tool that was left out, and why.
+// tinyFiltered: a selection names each omitted tool, with the reason.
 func tinyFiltered(t *testing.T, c tinyCase) {
 	in := tinyRead[struct{ Allow, Deny, Tools []string }](t, c.Input)
 	want := tinyRead[struct {

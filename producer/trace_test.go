@@ -11,7 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// spanContext is the caller's ctx within a span, as a tracing SDK leaves it.
+// spanContext returns ctx with a span, as a tracing SDK does.
 func spanContext(t *testing.T, ctx context.Context, state string, flags trace.TraceFlags) context.Context {
 	t.Helper()
 	parsed, err := trace.ParseTraceState(state)
@@ -43,8 +43,7 @@ func TestTraceOf(t *testing.T) {
 	}
 }
 
-// TestTraceIsOnEachEvent records inside of spans and outside, and reads what the
-// stream has.
+// TestTraceIsOnEachEvent records inside of spans and outside, and reads the stream.
 func TestTraceIsOnEachEvent(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -60,7 +59,7 @@ func TestTraceIsOnEachEvent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	record(spanContext(t, t.Context(), "v=1", trace.FlagsSampled), secretValue) // and its redaction
+	record(spanContext(t, t.Context(), "v=1", trace.FlagsSampled), secretValue) // with its redaction
 	record(spanContext(t, t.Context(), "v="+secretValue, 0), "")
 	record(spanContext(t, t.Context(), strings.Join(members, ","), 0), "")
 	if err := client.Flush(t.Context()); err != nil {

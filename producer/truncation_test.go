@@ -10,9 +10,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestBudgetExplainsItself runs each rung alone and several in one plan: the
-// strategy is that of the last rung that acted, and each item that left the window
-// or became smaller has one record.
+// TestBudgetExplainsItself runs each step separately and several in one plan. The strategy
+// is the strategy of the last step that acted. Each removed or shortened item has one
+// record.
 //
 // Source: seed 001 (ACTX-AR-BUDGET-001).
 func TestBudgetExplainsItself(t *testing.T) {

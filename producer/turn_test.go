@@ -36,8 +36,8 @@ func ranged(t *testing.T, f *schema.EnvelopeCreated) (all []int64) {
 	return all
 }
 
-// TestSealCoversItsTurn lets turns of several runs interleave in one session,
-// with facts of no turn between, and holds each envelope to exactly its own.
+// TestSealCoversItsTurn interleaves turns of several runs in one session, with facts
+// outside of turns. Each envelope must list exactly its own facts.
 func TestSealCoversItsTurn(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -120,8 +120,8 @@ func TestSealCoversItsTurn(t *testing.T) {
 	}
 }
 
-// TestSealWaitsForTheStream cancels a seal while the server is away: the turn
-// is sealed once, whole, and a second call only waits.
+// TestSealWaitsForTheStream cancels a seal while the server is unavailable: the turn is
+// sealed once, as a whole, and a second call only waits.
 func TestSealWaitsForTheStream(t *testing.T) {
 	t.Parallel()
 	b, stop, start := bustest.Restartable(t)
@@ -150,7 +150,7 @@ func TestSealWaitsForTheStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := b.Events(t) // no more waiting: Seal has returned
+	events := b.Events(t) // no wait: Seal has returned
 	seals := factsOf[*schema.EnvelopeCreated](t, b)
 	if len(seals) != 1 || len(events) != 3 || !slices.Equal(ranged(t, seals[0]), []int64{2, 3}) {
 		t.Fatalf("%d seals, %d events", len(seals), len(events))
@@ -180,7 +180,7 @@ func TestSealOfAVeryLongTurn(t *testing.T) {
 	}
 }
 
-// TestCallsWithNothing: nil and empty input gets an answer, and no refused or
+// TestCallsWithNothing: nil and empty input gets an answer, and neither a refused nor an
 // invented fact.
 func TestCallsWithNothing(t *testing.T) {
 	t.Parallel()
@@ -238,7 +238,7 @@ func TestContextLimitIsRecorded(t *testing.T) {
 	}
 }
 
-// TestLargeCallThroughTheStream records a window that no event holds whole.
+// TestLargeCallThroughTheStream records a window that is too large for one event.
 func TestLargeCallThroughTheStream(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -304,7 +304,7 @@ func TestRedactionStatesOfContent(t *testing.T) {
 	}
 }
 
-// sealed seals a turn and looks at the error alone.
+// sealed seals a turn and returns only the error.
 func sealed(t *testing.T, turn *Turn) error {
 	t.Helper()
 	receipt, err := turn.Seal(t.Context())

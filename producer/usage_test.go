@@ -12,7 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// What was sent, by layer and by use, beside what the item log holds.
+// The sent items, by layer and by use, next to the item log.
 func ExampleCall_Usage() {
 	ctx, rec := context.Background(), new(producertest.Recorder)
 	client, _ := producer.NewClient(producer.Config{}, rec) // a runtime has producer.Connect
@@ -40,8 +40,8 @@ func ExampleCall_Usage() {
 	// the log holds 26 tokens up to position 2 and the window begins at 1
 }
 
-// TestUsageComparesWithTheLineage: what changed, since when, and apart for a
-// nested run on the same thread.
+// TestUsageComparesWithTheLineage: usage holds the changed layers and the time since the
+// previous call, separately for a nested run on the same thread.
 func TestUsageComparesWithTheLineage(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -99,8 +99,8 @@ func TestUsageComparesWithTheLineage(t *testing.T) {
 	}
 }
 
-// TestRefusedUsageChangesNothing: negative tokens are refused, and the next call
-// is compared with the one that was recorded.
+// TestRefusedUsageChangesNothing: negative tokens are refused, and the next call is
+// compared with the last recorded call.
 func TestRefusedUsageChangesNothing(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -123,7 +123,7 @@ func TestRefusedUsageChangesNothing(t *testing.T) {
 	}
 }
 
-// TestSumUsageKeepsTheUnknown: nothing reported is unknown, and a zero is a zero.
+// TestSumUsageKeepsTheUnknown: without reports the sum is unknown, and a zero is a zero.
 func TestSumUsageKeepsTheUnknown(t *testing.T) {
 	t.Parallel()
 	a := schema.ProviderUsage{UncachedInput: new(int64(3)), Reasoning: new(int64(0))}
@@ -136,8 +136,8 @@ func TestSumUsageKeepsTheUnknown(t *testing.T) {
 	}
 }
 
-// TestUsageCountsInstructions counts what the developer says with the system
-// prompt, and the definitions of tools apart from both.
+// TestUsageCountsInstructions counts developer messages together with the system prompt,
+// and tool definitions separately.
 func TestUsageCountsInstructions(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// talk is larger than a hundred tokens. It fits once its first two items are a summary.
+// talk is larger than a hundred tokens. The talk fits when its first two items are a
+// summary.
 var talk = []window.Item{
 	{ID: "u1", Layer: "user", Kind: window.KindMessage, Role: window.RoleUser, Tokens: 70},
 	{ID: "a1", Layer: "assistant", Kind: window.KindMessage, Role: window.RoleAssistant, Tokens: 70},
@@ -31,9 +32,8 @@ func hundred(t testing.TB, client *producer.Client, most int) *producer.Turn {
 	return opened(t, client, producer.Run{Session: "s"}).Turn("t", producer.Model{Name: "gpt-4o", Window: window.Budget{MaxTokens: most}})
 }
 
-// TestWorkThatSummarises: the summary of a Work is an item, a summary and a
-// completed compaction, as far as its size and its source tell, and nothing in the
-// window is without a description.
+// TestWorkThatSummarises: the summary of a Work is an item, a summary and a completed
+// compaction, with the known size and source. Every item in the window has a description.
 //
 // Source: seed 000 (summarize old messages), seed 001 (ACTX-AR-COMPACT-001).
 func TestWorkThatSummarises(t *testing.T) {
@@ -74,7 +74,7 @@ func TestWorkThatSummarises(t *testing.T) {
 	}
 }
 
-// TestWorkWhoseSummaryIsNotUsed: the request does not fit all the same, so the
+// TestWorkWhoseSummaryIsNotUsed: the request does not fit even with the summary, so the
 // summary is discarded and becomes no item.
 func TestWorkWhoseSummaryIsNotUsed(t *testing.T) {
 	t.Parallel()
@@ -91,9 +91,9 @@ func TestWorkWhoseSummaryIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestWorkThatAddsItsSummary: the runtime adds the summary as content, so its item
-// is recorded once, and later facts have its digest. A second plan of the turn uses
-// the same summary.
+// TestWorkThatAddsItsSummary: the runtime adds the summary as content, so its item is
+// recorded once, and later facts have its digest. A second plan of the turn uses the same
+// summary.
 func TestWorkThatAddsItsSummary(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t, keyed(t))

@@ -14,8 +14,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestWork gives back what a function of the runtime came to, and never what it
-// said when it failed.
+// TestWork returns the result of a function of the runtime, and never the text of its
+// error.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	own := errors.New("with secret content")
@@ -57,7 +57,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// pressing are items that do not fit into small, but for a summary.
+// pressing lists items that fit into small only with a summary.
 var pressing = []window.Item{
 	{ID: "u1", Kind: window.KindMessage, Role: window.RoleUser, Tokens: 70},
 	{ID: "a1", Kind: window.KindMessage, Role: window.RoleAssistant, Tokens: 70},
@@ -67,8 +67,8 @@ var pressing = []window.Item{
 // summarizing runs step 3 and then the last resort.
 var summarizing = window.Policy{Steps: []window.Step{window.SummarizeMessages, window.ContextLimit}}
 
-// TestFitAbandoned ends the context of a Fit while the summariser, which ignores
-// it, hangs: a typed error, and not one fact of the call.
+// TestFitAbandoned ends the context of a Fit while the summarizer, which ignores it, hangs.
+// The result is a typed error without a fact of the call.
 func TestFitAbandoned(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -93,8 +93,7 @@ func TestFitAbandoned(t *testing.T) {
 	}
 }
 
-// TestFitWithBadWork records for each bad answer a step that failed, and the
-// next step that had to follow.
+// TestFitWithBadWork: each bad answer is recorded as a failed step, and the next step runs.
 func TestFitWithBadWork(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -133,8 +132,8 @@ func TestFitWithBadWork(t *testing.T) {
 	}
 }
 
-// TestFitsAtOnce: seed 000 applies the policies only if the request does not
-// fit, so there is no step to record.
+// TestFitsAtOnce: seed 000 applies the policies only if the request does not fit, so no
+// step is recorded.
 func TestFitsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)

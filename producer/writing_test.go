@@ -15,7 +15,7 @@ import (
 
 var oldTalk = window.Policy{Steps: []window.Step{window.SummarizeMessages}}
 
-// pressed is a turn whose conversation does not fit in its window.
+// pressed returns a turn whose conversation does not fit into its window.
 func pressed(t *testing.T, client *producer.Client) (*producer.Turn, []window.Item) {
 	t.Helper()
 	run, err := client.Open(t.Context(), producer.Run{Session: "s"})
@@ -60,7 +60,8 @@ func TestSummaryPutsStateBack(t *testing.T) {
 	}
 }
 
-// TestSummaryPutsNoCandidateBack: what is among the candidates has an outcome already.
+// TestSummaryPutsNoCandidateBack: a candidate already has an outcome, so a summary cannot
+// put it back.
 func TestSummaryPutsNoCandidateBack(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]func(items []window.Item) window.Reinjected{
@@ -86,8 +87,8 @@ func TestSummaryPutsNoCandidateBack(t *testing.T) {
 }
 
 // TestSummarizersCall: the call that wrote a summary is recorded with its own model and
-// usage, also where the summary is not used, and counts in the run's account; the ledger
-// can tell which goals were kept (seed 004, l. 230).
+// usage, even if the summary is not used. This call counts in the run's account. The ledger
+// shows the kept goals (seed 004, l. 230).
 func TestSummarizersCall(t *testing.T) {
 	t.Parallel()
 	billed := producer.Billed{Usage: schema.ProviderUsage{UncachedInput: new(int64(900)), Output: new(int64(40))}, Cost: new(0.02), Currency: "USD"}
@@ -143,7 +144,8 @@ func TestSummarizersCall(t *testing.T) {
 	}
 }
 
-// TestRunningLogsCall: so is the ephemeral command that writes a running log, once.
+// TestRunningLogsCall: the ephemeral command that writes a running log is recorded in the
+// same way, once.
 func TestRunningLogsCall(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)

@@ -29,11 +29,11 @@ var files = fstest.MapFS{
 	"notes":      {Data: []byte(strings.Repeat("Remember this. ", 40))},
 }
 
-// overhearing is a model that notes what it is told.
+// overhearing is a model that records its requests.
 type overhearing struct {
 	Model
-	requests [][]Message // but for those that ask for a summary
-	summary  string      // what it says to those; empty is the model's own
+	requests [][]Message // without the requests for a summary
+	summary  string      // the answer to requests for a summary; empty is the model's own
 }
 
 func (o *overhearing) Answer(ctx context.Context, messages []Message) (Reply, error) {
@@ -46,7 +46,7 @@ func (o *overhearing) Answer(ctx context.Context, messages []Message) (Reply, er
 	return o.Model.Answer(ctx, messages)
 }
 
-// session is an agent with a window of 900 tokens and all that the test looks at.
+// session is an agent with a window of 900 tokens and the state that the test checks.
 type session struct {
 	*Agent
 	model *overhearing
@@ -97,8 +97,8 @@ func read(paths ...string) (replies []Reply) {
 
 func says(text string) Reply { return Reply{Text: text} }
 
-// TestRecordsWhatTheModelSaw compares each recorded window with the request
-// that really went to the model, through pressure, elision and compaction.
+// TestRecordsWhatTheModelSaw compares each recorded window with the request that the model
+// received, through pressure, elision and compaction.
 func TestRecordsWhatTheModelSaw(t *testing.T) {
 	t.Parallel()
 	replies := slices.Concat(
@@ -161,7 +161,7 @@ func TestRecordsWhatTheModelSaw(t *testing.T) {
 	}
 }
 
-// TestCompactsToolOutputs leaves nothing to summarise, so outputs are shortened.
+// TestCompactsToolOutputs leaves no messages to summarize, so outputs are shortened.
 func TestCompactsToolOutputs(t *testing.T) {
 	t.Parallel()
 	s := start(t, 900, append(read("src/a.go", "src/b.go", "src/c.go"), says("done"))...)
@@ -247,7 +247,7 @@ func TestHelperGetsLess(t *testing.T) {
 	}
 }
 
-// TestSealsWhatFailed ends turns by errors: each is sealed all the same.
+// TestSealsWhatFailed ends turns by errors: each turn is sealed.
 func TestSealsWhatFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -285,8 +285,9 @@ func TestNeverAsksForEver(t *testing.T) {
 	}
 }
 
-// TestSaysWhereItIs: each model call is in a step, and what a tool consumed names the tool
-// call; so does the run of a helper. Asking for more context is an action.
+// TestSaysWhereItIs: each model call is in a step, and context for a tool names the tool
+// call. The run of a helper also names the tool call. A request for more context is an
+// action.
 func TestSaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	s := start(t, 900, slices.Concat(read("README"), []Reply{
@@ -318,8 +319,8 @@ func TestSaysWhereItIs(t *testing.T) {
 	}
 }
 
-// TestScratchpadPersonaAndMemory: what other agents wrote, the persona and what the model
-// accepted of an offer are in the windows that the model saw, and linked in the facts.
+// TestScratchpadPersonaAndMemory: the windows hold the notes of other agents, the persona
+// and the accepted offers. The facts link them.
 func TestScratchpadPersonaAndMemory(t *testing.T) {
 	t.Parallel()
 	s := start(t, 2_000, slices.Concat(
@@ -367,8 +368,8 @@ func TestScratchpadPersonaAndMemory(t *testing.T) {
 	}
 }
 
-// TestToolConsumesContext: the files that a tool was given have an assembly of their own,
-// which names the tool call, and the model's has another.
+// TestToolConsumesContext: the files for a tool have their own assembly with the tool
+// call's id, and the model's assembly has another.
 func TestToolConsumesContext(t *testing.T) {
 	t.Parallel()
 	s := start(t, 2_000, slices.Concat(calls("lint"), read("src/a.go", "README"), calls("lint"), []Reply{says("It is clean.")})...)
@@ -391,7 +392,7 @@ func TestToolConsumesContext(t *testing.T) {
 func calls(tool string) []Reply { return []Reply{{Tools: []ToolCall{{Tool: tool}}}} }
 
 // TestRestoresGoalsAndImages: an elided file comes back whole for the model, an image is
-// there by reference alone, and summaries keep the goals.
+// only a reference, and summaries keep the goals.
 func TestRestoresGoalsAndImages(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1_600, slices.Concat(

@@ -23,8 +23,8 @@ func Example() {
 	// Invalid namespace grant "app/user/u_123": grant is not within parent context [app/user/u_123/billing]
 }
 
-// TestWhiteSpaceUnion covers G097 and every code point that JavaScript, Python
-// or Unicode calls white space, against lists written out by hand.
+// TestWhiteSpaceUnion covers G097 and every code point that JavaScript, Python or Unicode
+// defines as white space, with lists written by hand.
 func TestWhiteSpaceUnion(t *testing.T) {
 	t.Parallel()
 	javascript := "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -126,8 +126,8 @@ func segments() *rapid.Generator[string] {
 	return rapid.Map(path, func(s []string) string { return strings.Join(s, "/") })
 }
 
-// TestNarrowNeverWidens follows chains of child runs with random requests: what
-// any run reaches, every run above it reaches too, and no parent changes.
+// TestNarrowNeverWidens follows chains of child runs with random requests. Every run above
+// a run reaches at least the same paths, and no parent changes.
 func TestNarrowNeverWidens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -172,7 +172,7 @@ func TestNarrowNeverWidens(t *testing.T) {
 	})
 }
 
-// TestParseKeepsOrder checks the list rules on random lists, good and bad.
+// TestParseKeepsOrder checks the list rules on random valid and invalid lists.
 func TestParseKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -55,7 +55,7 @@ func (p *Path) UnmarshalText(text []byte) error {
 }
 
 // Contains reports whether q is p or lies below p. Contains compares whole segments and is
-// case-sensitive. An empty path contains nothing and lies in nothing.
+// case-sensitive. An empty path contains no path and lies in no path.
 func (p Path) Contains(q Path) bool {
 	if p == "" || !strings.HasPrefix(string(q), string(p)) {
 		return false

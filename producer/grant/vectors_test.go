@@ -50,10 +50,9 @@ type vectorCase struct {
 	} `json:"python_differs"`
 }
 
-// asPython names the case in which the TypeScript and the Python implementation
-// differ and this package takes Python's side: U+0085 is white space in Python
-// and Unicode, and the design takes the union (TestWhiteSpaceUnion). It runs
-// against what Python expects.
+// asPython names the case in which the TypeScript and the Python implementation differ.
+// This package follows Python: U+0085 is white space in Python and Unicode, and the design
+// takes the union (TestWhiteSpaceUnion). The case runs against Python's result.
 const asPython = "G097"
 
 func vectors(t *testing.T, name string) []byte {
@@ -138,13 +137,13 @@ func checkError(t *testing.T, c vectorCase, err error) {
 	}
 }
 
-// call runs the Go meaning of the vector's function.
+// call runs the Go equivalent of the vector's function.
 func call(t *testing.T, c vectorCase) (any, error) {
 	t.Helper()
 	switch c.Fn {
 	case "normalizeNamespaceGrant":
 		var path grant.Path
-		err := path.UnmarshalJSON(c.Args[0]) // as it comes from outside; some are no strings
+		err := path.UnmarshalJSON(c.Args[0]) // in the external form; some are not strings
 		return path, err
 	case "normalizeNamespaceGrants":
 		if len(c.Args) == 1 && !undefined(c.Args[0]) {
@@ -243,10 +242,9 @@ func TestModeVectors(t *testing.T) {
 	}
 }
 
-// TestTenantRootVectors reads a tenant's roots as the parent set of everything
-// that the tenant may mint. HTTP 200 means allowed. Not applicable: a permission
-// that lifts the roots (the server's), and an id taken in another root (a
-// store's).
+// TestTenantRootVectors reads a tenant's roots as the parent set of all grants that the
+// tenant may mint. HTTP 200 means allowed. Two cases do not apply: a server's permission to
+// lift the roots, and a store's id in another root.
 func TestTenantRootVectors(t *testing.T) {
 	t.Parallel()
 	ran := 0

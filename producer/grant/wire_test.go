@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/grant"
 )
 
-// TestSetIsReadWholeOrNotAtAll keeps what was there when the list is refused.
+// TestSetIsReadWholeOrNotAtAll: a refused list leaves the set unchanged.
 func TestSetIsReadWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`["a", "b//c"]`, `["a", 1]`, `["a", null]`, `["a", ["b"]]`, `{}`, `null`, `"a"`, `["\ud800"]`} {
@@ -48,8 +48,8 @@ func TestPolicyIsReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzSet: whatever the bytes, a set that was read follows the grammar and reads
-// back as itself.
+// FuzzSet: for any bytes, a set that was read follows the grammar and is equal after it is
+// written and read again.
 func FuzzSet(f *testing.F) {
 	for _, seed := range []string{`["app/user/u_1"]`, `["a", "a"]`, `[]`, `null`, `"a"`, `[1, {"a": []}]`, `[["a", null]]`, `["a/../b"]`, `["\u0085"]`, `["a`} {
 		f.Add([]byte(seed))
@@ -73,9 +73,8 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// TestNullRequestFailsClosed reads requests from a document: what is absent
-// inherits, and null is malformed and gives nothing, also where the caller ignores
-// the error.
+// TestNullRequestFailsClosed reads requests from a document. An absent field inherits. A
+// null is malformed and gives no grants, even if the caller ignores the error.
 func TestNullRequestFailsClosed(t *testing.T) {
 	t.Parallel()
 	held := grant.Set{"app/a", "app/b"}

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// written is an outbox with batches before and after others went through, and
-// what a reader must find in it.
+// written makes an outbox with waiting batches, after others were stored and dropped. The
+// result lists the batches that a reader must find.
 func written(t *testing.T, path string) (want [][]schema.Message) {
 	t.Helper()
 	o := mustOpen(t, path, DefaultOptions())
@@ -38,7 +38,7 @@ func written(t *testing.T, path string) (want [][]schema.Message) {
 	return want
 }
 
-// drain reads what is in an outbox, batch by batch.
+// drain reads all batches of an outbox.
 func drain(o *Outbox) (list [][]schema.Message, err error) {
 	for {
 		number, batch, err := o.Head()
@@ -55,8 +55,8 @@ func drain(o *Outbox) (list [][]schema.Message, err error) {
 	}
 }
 
-// TestBitFlips changes one bit anywhere. What the outbox then gives is what was
-// written, or ErrDamaged; never a panic, never something else.
+// TestBitFlips changes one bit anywhere. The outbox then returns the written batches or
+// ErrDamaged. The outbox never panics and never returns other batches.
 func TestBitFlips(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -69,14 +69,15 @@ func TestBitFlips(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 7))
 	harmless, detected := 0, 0
 	for i := range 3000 {
-		// Headers of pages are few bytes and do most harm: every other flip is there.
+		// Page headers are few bytes and their damage has the most effect: every other flip
+		// is there.
 		at := random.IntN(len(image))
 		if i%2 == 0 {
 			at = at/4096*4096 + random.IntN(160)
 		}
 		bit := byte(1) << random.IntN(8)
 		path := filepath.Join(dir, "flipped")
-		os.Remove(path) // the old one may stay locked
+		os.Remove(path) // the old file may stay locked
 		image[at] ^= bit
 		if err := os.WriteFile(path, image, 0o600); err != nil {
 			t.Fatal(err)
@@ -120,7 +121,7 @@ func TestTruncation(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := Open(path, Options{NoSync: true})
-		if err == nil { // only room that was not in use is gone
+		if err == nil { // only unused space is gone
 			var got [][]schema.Message
 			if got, err = drain(o); err == nil && !reflect.DeepEqual(got, want) {
 				t.Fatalf("%d of %d bytes gave %d batches, not %d", size, len(image), len(got), len(want))
@@ -142,7 +143,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestCutWhileOpen: the file is cut off under an open outbox.
+// TestCutWhileOpen truncates the file of an open outbox.
 func TestCutWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "outbox")

@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// messages makes n small messages that say which batch they are of.
+// messages returns n small messages that name their batch.
 func messages(batch string, n int) []schema.Message {
 	list := make([]schema.Message, n)
 	for i := range list {
@@ -45,7 +45,7 @@ func mustAppend(t testing.TB, o *Outbox, list []schema.Message, marks map[string
 	return number
 }
 
-// TestQueue holds an outbox, closed and opened at any time, to a slice.
+// TestQueue compares an outbox, closed and opened at any time, with a slice.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -162,7 +162,7 @@ func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "outbox")
 	o := mustOpen(t, path, Options{MaxBytes: 10_000, NoSync: true})
-	first := mustAppend(t, o, messages("large", 200), nil) // the first always fits
+	first := mustAppend(t, o, messages("large", 200), nil) // the first batch always fits
 	if _, err := o.Append(messages("b", 1), map[string]int64{"a": 1}); !errors.Is(err, ErrFull) {
 		t.Fatalf("beyond the bound: %v", err)
 	}
@@ -181,8 +181,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestRoomIsUsedAgain: the file of an outbox that things go through does not
-// grow.
+// TestRoomIsUsedAgain: the file does not grow while batches are appended and dropped.
 func TestRoomIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "outbox")
@@ -190,7 +189,7 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	for i := range 300 {
 		number := mustAppend(t, o, messages(fmt.Sprint(i), 300), map[string]int64{"a": int64(i)})
 		if i < 3 {
-			continue // keeps three waiting
+			continue // three batches wait
 		}
 		if err := o.Drop(number-3, uint64(i)); err != nil {
 			t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzDecodeBatch: what decodes is encoded to what decodes to the same, and
-// nothing makes the decoder panic or take more memory than its input explains.
+// FuzzDecodeBatch: a decoded batch is equal after it is encoded and decoded again. For any
+// input the decoder does not panic, and its memory is proportional to the input.
 func FuzzDecodeBatch(f *testing.F) {
 	f.Add(encodeBatch(nil, messages("a", 3)))
 	f.Add(encodeBatch(nil, messages("a", 1))[:40])

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// TestCheckTellsAttemptsApart retries a call under a second attempt. Both attempts
-// keep their facts, and that is no breach.
+// TestCheckTellsAttemptsApart retries a call under a second attempt. Both attempts keep
+// their facts, and Check reports no violation.
 //
 // Source: seed 001 (ACTX-AR-ID-002).
 func TestCheckTellsAttemptsApart(t *testing.T) {

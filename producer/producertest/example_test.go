@@ -13,7 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// answer is the runtime under test: it sends what it knows to a small model.
+// answer is the runtime under test: it sends the given content to a small model.
 func answer(ctx context.Context, client *producer.Client, knows ...producer.Content) error {
 	run, err := client.Open(ctx, producer.Run{ID: "run-1", Session: "s"})
 	if err != nil {
@@ -51,7 +51,7 @@ var (
 		Text: "Somebody in the forum once said that refunds take a while, and that asking twice helps, or asking on a Monday."}
 )
 
-// What did the runtime leave out of the window, and why?
+// Which content did the runtime omit from the window, and why?
 func TestAnswerLeavesOutWhatMattersLeast(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -64,7 +64,7 @@ func TestAnswerLeavesOutWhatMattersLeast(t *testing.T) {
 	}
 }
 
-// Is everything recorded that belongs to a turn, in order?
+// Are all facts of a turn recorded, in order?
 func TestAnswerRecordsAWholeTurn(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -78,7 +78,7 @@ func TestAnswerRecordsAWholeTurn(t *testing.T) {
 	)
 }
 
-// Does the runtime say so when its facts cannot be stored?
+// Does the runtime return an error when its facts cannot be stored?
 func TestAnswerWhenTheStreamIsAway(t *testing.T) {
 	t.Parallel()
 	client, rec := producertest.New(t)
@@ -89,7 +89,7 @@ func TestAnswerWhenTheStreamIsAway(t *testing.T) {
 	}
 }
 
-// Without a test, a recorder shows what a runtime records.
+// Without a test, a recorder shows the facts that a runtime records.
 func Example() {
 	var rec producertest.Recorder
 	client, err := producer.NewClient(producer.Config{}, &rec)

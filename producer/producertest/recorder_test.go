@@ -28,8 +28,8 @@ func guarded(t testing.TB) func(*producer.Config) {
 	return func(c *producer.Config) { c.Guard = guard }
 }
 
-// work uses the SDK widely: a child, a denied grant, a withheld value, pressure,
-// a gap, an elision and a seal.
+// work uses many parts of the SDK: a child, a denied grant, a withheld value, pressure, a
+// gap, an elision and a seal.
 func work(t testing.TB, client *producer.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -146,8 +146,8 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// TestDropping lets a turn lose facts while there is no room, which its client
-// was told to bear.
+// TestDropping lets a turn lose facts while there is no room. Its client is configured to
+// drop facts.
 func TestDropping(t *testing.T) {
 	t.Parallel()
 	client, rec := New(t, func(c *producer.Config) { c.WhenFull = producer.Drop })
@@ -228,7 +228,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// spy is a test that notes how it fails.
+// spy is a test that records its failure.
 type spy struct {
 	testing.TB
 	text  strings.Builder
@@ -245,7 +245,7 @@ func (s *spy) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// watch runs f with a test of its own and returns how that failed.
+// watch runs f with a separate test and returns its failure.
 func watch(f func(t testing.TB)) (text string, fatal bool) {
 	s := new(spy)
 	done := make(chan struct{})
@@ -327,7 +327,7 @@ func TestCheckFindsBreaches(t *testing.T) {
 	a, b := schema.Candidate{ItemRef: "a"}, schema.Candidate{ItemRef: "b"}
 	for name, c := range map[string]struct {
 		steps []step
-		want  string // "" for a recording without a breach
+		want  string // "" for a recording without a violation
 	}{
 		"contiguous":       {[]step{{1, removed()}, {2, removed()}}, ""},
 		"gap":              {[]step{{1, removed()}, {3, removed()}}, "has sequence 3, want 2"},
@@ -359,7 +359,7 @@ func TestCheckFindsBreaches(t *testing.T) {
 	}
 }
 
-// TestNewChecksAtTheEnd lets a test end with a breach in its recording.
+// TestNewChecksAtTheEnd ends a test with a violation in its recording.
 func TestNewChecksAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := &cleaning{spy: spy{TB: t}}

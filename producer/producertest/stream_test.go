@@ -14,7 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// both hands the same messages to a recorder and to a real publisher.
+// both passes the same messages to a recorder and to a real publisher.
 type both struct {
 	*publish.Publisher
 	rec *Recorder
@@ -46,7 +46,7 @@ func TestRecorderSeesWhatTheStreamGets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work(t, client) // its seal stores all
+	work(t, client) // its seal stores all events
 	rec.Check(t)
 	recorded := rec.Events()
 	if len(recorded) < 20 {
@@ -72,7 +72,7 @@ func TestRecorderSeesWhatTheStreamGets(t *testing.T) {
 		t.Error("the stream has more")
 	}
 
-	// A client of New sees the same as well, but for the ids of events.
+	// A client of New gives the same events, except for their ids.
 	other, alone := New(t, guarded(t))
 	work(t, other)
 	if got, want := string(alone.Events().JSON()), string(stored.JSON()); got != want {

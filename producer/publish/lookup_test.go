@@ -24,14 +24,14 @@ func batchOf(t testing.TB, ids ...string) []*nats.Msg {
 	return list
 }
 
-// TestTriedAgain sends a batch again of which the stream has all, some or
-// nothing, from just now or from before its window for duplicates.
+// TestTriedAgain sends a batch again. The stream has all of it, some of it or nothing,
+// stored just now or before its window for duplicates.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	whole := bustest.Numbered(20)
 	for _, test := range []struct {
 		name   string
-		stored []string // singly, in front of the second try
+		stored []string // stored one by one, before the second attempt
 		wait   time.Duration
 	}{
 		{"nothing", nil, 0},
@@ -71,8 +71,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestStreamOfAnotherAge: the stream was made anew, and its sequences are below
-// the one that was acknowledged last.
+// TestStreamOfAnotherAge: the stream was replaced, and its sequences are below the last
+// acknowledged one.
 func TestStreamOfAnotherAge(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t, bustest.Forgetful)

@@ -37,7 +37,7 @@ func TestBatchesKeepOrder(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
 	p := New(b.JS, 0)
-	ids := bustest.Numbered(6_500) // more than a batch, more than the queue
+	ids := bustest.Numbered(6_500) // more than a batch and more than the queue
 	publishAll(t, p, ids...)
 	flush(t, p)
 	bustest.WantIDs(t, b, ids)
@@ -46,7 +46,7 @@ func TestBatchesKeepOrder(t *testing.T) {
 	}
 }
 
-// TestBatchErrors holds the library's errors to what the server really sends.
+// TestBatchErrors compares the library's errors with the errors of a real server.
 func TestBatchErrors(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -71,7 +71,7 @@ func TestBatchErrors(t *testing.T) {
 	if _, err := jetstreamext.PublishMsgBatch(t.Context(), b.JS, batch("d", "e")); !errors.Is(err, jetstreamext.ErrBatchPublishNotEnabled) {
 		t.Errorf("not enabled: %v", err)
 	}
-	// The messages of a batch that failed are used again.
+	// The messages of a failed batch are used again.
 	for range 2 {
 		if err := (&sender{js: b.JS}).publish(t.Context(), first); err != nil {
 			t.Error(err)
@@ -97,7 +97,7 @@ func TestBatchWithStoredEvents(t *testing.T) {
 	flush(t, p)
 	publishAll(t, p, "a", "b", "c", "x", "d")
 	flush(t, p)
-	publishAll(t, p, "d", "e", "e") // twice within one batch, too
+	publishAll(t, p, "d", "e", "e") // a duplicate within one batch
 	flush(t, p)
 	bustest.WantIDs(t, b, []string{"x", "b", "a", "c", "d", "e"})
 }
@@ -142,8 +142,8 @@ func TestTooManyBatchesInFlight(t *testing.T) {
 	}
 }
 
-// TestLostReply stores a batch behind the publisher's back, as if the
-// acknowledgement of its first try had been lost.
+// TestLostReply stores a batch without the publisher, as if the acknowledgment of its first
+// attempt had been lost.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -173,8 +173,8 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
-// TestFailedTryLosesNothing lets the timer's try fail: Publish goes on queueing,
-// Err says why, as often as it is asked, and Flush gets its own answer.
+// TestFailedTryLosesNothing lets the timer's attempt fail. Publish still queues, Err
+// returns the reason each time, and Flush gets its own error.
 func TestFailedTryLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -195,11 +195,11 @@ func TestFailedTryLosesNothing(t *testing.T) {
 		t.Errorf("Err: %v, %v", first, second)
 	}
 	publishAll(t, p, "c", "d", "e")
-	err := p.Publish(bustest.Ended(), bustest.Removed(t, "f")) // it says so without waiting
+	err := p.Publish(bustest.Ended(), bustest.Removed(t, "f")) // returns the error without a wait
 	if !errors.Is(err, ErrQueueFull) || !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("the sixth: %v", err)
 	}
-	time.Sleep(1500 * time.Millisecond) // a try that the events above began has failed
+	time.Sleep(1500 * time.Millisecond) // an attempt for the events above has failed
 	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
 	for deadline := time.Now().Add(20 * time.Second); p.Queued() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -211,8 +211,8 @@ func TestFailedTryLosesNothing(t *testing.T) {
 	bustest.WantIDs(t, b, []string{"a", "b", "c", "d", "e", "f"})
 }
 
-// TestBulkPublisherWaits: without a linger, Publish waits for room, and what it
-// returns an error for is not queued.
+// TestBulkPublisherWaits: without a linger, Publish waits for room, and an event with an
+// error is not queued.
 func TestBulkPublisherWaits(t *testing.T) {
 	t.Parallel()
 	b := bustest.Start(t)
@@ -230,7 +230,7 @@ func TestBulkPublisherWaits(t *testing.T) {
 		t.Fatal("a cancelled context found room")
 	}
 	b.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true})
-	time.Sleep(500 * time.Millisecond) // a try that still runs may fail
+	time.Sleep(500 * time.Millisecond) // an attempt that still runs may fail
 	var err error
 	for range 3 {
 		if err = p.Publish(t.Context(), bustest.Removed(t, "d")); err == nil {
@@ -302,8 +302,8 @@ func TestRefusedEvents(t *testing.T) {
 	if err := p.Publish(t.Context(), &schema.Event{ID: "x"}); !errors.As(err, &violations) {
 		t.Errorf("an invalid event: %v", err)
 	}
-	// Within the contract, beyond what a server takes: every attribute is at its
-	// limit, and percent-encoding makes three bytes of one.
+	// Within the contract, but above the server's limit: every attribute is at its limit,
+	// and percent-encoding makes three bytes of one.
 	e := bustest.Removed(t, "big")
 	e.Extensions = map[string]string{}
 	for i := range 400 {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A producer that starts before the streams finds them when they come.
+// A producer that starts before the streams finds them when they are created.
 func TestPartitionsComeLater(t *testing.T) {
 	t.Parallel()
 	b := bustest.StartPartitions(t, 1)
@@ -31,8 +31,8 @@ func TestPartitionsComeLater(t *testing.T) {
 	}
 }
 
-// BenchmarkPublishToPartitions says what an event costs with more streams, which
-// have 256 filters between them.
+// BenchmarkPublishToPartitions measures the cost of an event with more streams, which have
+// 256 filters in total.
 func BenchmarkPublishToPartitions(b *testing.B) {
 	for _, n := range []schema.Partitions{1, 4, 16, 64} {
 		b.Run(n.String(), func(b *testing.B) {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// worker runs a loop in the background while there is work, one at a time. After each
-// attempt, it wakes the waiting goroutines. The zero value needs loop, changed and retry;
-// newWorker sets the latter two.
+// worker runs at most one loop in the background while there is work. After each attempt,
+// it wakes the waiting goroutines. The zero value needs loop, changed and retry; newWorker
+// sets the latter two.
 type worker struct {
 	// loop works until there is no more work or an attempt fails. loop is called with mu
 	// held and releases mu during I/O. The result is the time until the next run; 0 means

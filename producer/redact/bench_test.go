@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/redact"
 )
 
-// BenchmarkMaskJSON masks an event of about 1 KiB without hits, as nearly all
-// are, under guards of different sizes.
+// BenchmarkMaskJSON masks an event of about 1 KiB without hits, the most frequent case,
+// under guards of different sizes.
 func BenchmarkMaskJSON(b *testing.B) {
 	event := []byte(`{"item_id":"it_0123","title":"producer/window/fit.go","metadata":{"path":"C:\\x","note":"` +
 		strings.Repeat("The Quick brown fox jumps over a lazy dog. ", 20) + `"},"tokens":123}`)

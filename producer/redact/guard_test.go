@@ -45,7 +45,7 @@ func Example() {
 	// folded pol:passwords
 }
 
-// disguises are the forms in which a value must be found.
+// disguises returns the forms in which a value must be found.
 func disguises(s string) map[string]string {
 	quoted, _ := json.Marshal(s)
 	twice, _ := json.Marshal(string(quoted))
@@ -160,8 +160,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestTinyAgents plays T049 and T050 of shared/vectors/tinyagents.json, where the
-// placeholder is one for all. Refused on purpose: here it names the policy and the value.
+// TestTinyAgents runs T049 and T050 of shared/vectors/tinyagents.json, in which all values
+// have one placeholder. Here the placeholder names the policy.
 func TestTinyAgents(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")
@@ -223,8 +223,8 @@ func TestTinyAgents(t *testing.T) {
 
 var placeholder = regexp.MustCompile(`\[redacted:pol:[0-9]+\]`)
 
-// TestPlaceholderMakesValue: a placeholder and what stands beside it may make up
-// another value; nothing must be left then either.
+// TestPlaceholderMakesValue: a placeholder and the text next to it may form another value.
+// Then this value must be masked too.
 func TestPlaceholderMakesValue(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "topsecret", "]tail", "x[red")
@@ -318,8 +318,8 @@ func TestWithLeavesTheGuardAlone(t *testing.T) {
 	}
 }
 
-// TestHostileText holds the time for texts that are made to take long. The bound
-// is generous; a quadratic search takes minutes.
+// TestHostileText limits the time for texts that are made to take long. The limit is
+// generous; a quadratic search takes minutes.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "red", "act", "a b", secret)

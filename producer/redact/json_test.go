@@ -73,8 +73,8 @@ func TestMaskJSONRefuses(t *testing.T) {
 	}
 }
 
-// TestShortNumbers: a PIN of few digits is withheld where it is text; a number
-// of few digits is a count.
+// TestShortNumbers: a PIN of few digits is withheld in text. A number of few digits is a
+// count.
 func TestShortNumbers(t *testing.T) {
 	t.Parallel()
 	out, hits, err := guard(t, "1500").MaskJSON([]byte(`{"tokens":1500,"pin":"1500"}`))
@@ -83,8 +83,7 @@ func TestShortNumbers(t *testing.T) {
 	}
 }
 
-// TestMaskEncodedTrustsNobody: where the caller is wrong and it is no JSON, no
-// value comes through.
+// TestMaskEncodedTrustsNobody: no value passes even if the caller's input is not JSON.
 func TestMaskEncodedTrustsNobody(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "topsecret", "47110815")
@@ -105,8 +104,8 @@ func TestMaskJSONLeavesCleanBytes(t *testing.T) {
 	}
 }
 
-// secrets are values as adversaries choose them: with quotes, escapes, percent
-// signs, brackets, pieces of a placeholder, any byte.
+// secrets generates values that adversaries choose: with quotes, escapes, percent signs,
+// brackets, pieces of a placeholder, any byte.
 func secrets() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.StringMatching(`[a-zA-Z0-9+/=_-]{4,40}`),
@@ -116,7 +115,7 @@ func secrets() *rapid.Generator[string] {
 	)
 }
 
-// TestMaskedIsClean plants values in disguise and looks for them afterwards.
+// TestMaskedIsClean plants values in disguise and searches for them after masking.
 func TestMaskedIsClean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -135,7 +134,7 @@ func TestMaskedIsClean(t *testing.T) {
 			forms := disguises(s)
 			plain := []string{s}
 			for _, name := range []string{"verbatim", "hex", "percent", "query", "JSON"} {
-				// JSON cannot carry bytes that are not UTF-8.
+				// JSON cannot hold bytes that are not UTF-8.
 				if name != "JSON" || strings.ToValidUTF8(s, "") == s {
 					plain = append(plain, forms[name])
 				}

@@ -26,7 +26,7 @@ func testGuard(t interface{ Fatal(...any) }, secrets []string) *Guard {
 	return g
 }
 
-// sameAsSearch holds the sieve to the search proper, on a document and a text.
+// sameAsSearch compares the sieve with the full search, on a document and a text.
 func sameAsSearch(t interface{ Fatalf(string, ...any) }, g *Guard, doc []byte, text string) {
 	fast, fastHits, err := g.MaskJSON(doc)
 	slow, slowHits, _ := g.held().maskJSON(doc)
@@ -38,9 +38,8 @@ func sameAsSearch(t interface{ Fatalf(string, ...any) }, g *Guard, doc []byte, t
 	}
 }
 
-// TestSieveMissesNothing draws secrets and texts from few letters, so that they
-// meet often, and asks for the same answers as the search of every string in
-// every reading gives.
+// TestSieveMissesNothing draws secrets and texts from few letters, so matches are frequent.
+// The answers must be the answers of the full search of every string in every reading.
 func TestSieveMissesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,8 +92,9 @@ func FuzzSieve(f *testing.F) {
 	})
 }
 
-// TestSieveTellsMost: were the sieve never sure, the answers would be the same,
-// and only slow. It counts allocations, so it is not parallel.
+// TestSieveTellsMost checks that the sieve is sure in most cases, because otherwise each
+// answer is correct but slow. TestSieveTellsMost counts allocations and so does not run in
+// parallel.
 func TestSieveTellsMost(t *testing.T) {
 	g := testGuard(t, realisticValues(1000))
 	for _, size := range []int{1 << 10, 70 << 10} {
@@ -108,8 +108,8 @@ func TestSieveTellsMost(t *testing.T) {
 	}
 }
 
-// realisticValues are made as keys, passwords, phone numbers, tokens, names and PINs
-// of 8 digits are.
+// realisticValues returns values in the form of keys, passwords, phone numbers, tokens,
+// names and PINs of 8 digits.
 func realisticValues(n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -132,7 +132,7 @@ func realisticValues(n int) []string {
 	return list
 }
 
-// benchDocument is a selection of about so many bytes, as a turn makes.
+// benchDocument returns a selection of about size bytes, as in a turn.
 func benchDocument(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"schema_version":"0.1.0","event_type":"context.selection.completed","selection_id":"selection:call1","note":"The Quick brown fox\n","candidates":[`)
@@ -143,8 +143,8 @@ func benchDocument(size int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkMaskDocument masks documents without hits, as nearly all are: with
-// the sieve, and by the search proper alone.
+// BenchmarkMaskDocument masks documents without hits, the most frequent case: with the
+// sieve, and only with the full search.
 func BenchmarkMaskDocument(b *testing.B) {
 	for _, size := range []int{1 << 10, 70 << 10} {
 		for _, n := range []int{10, 1000} {
@@ -166,7 +166,7 @@ func BenchmarkMaskDocument(b *testing.B) {
 	}
 }
 
-// BenchmarkWith makes a guard that holds one value more.
+// BenchmarkWith makes a guard with one more value.
 func BenchmarkWith(b *testing.B) {
 	g := testGuard(b, realisticValues(1000))
 	for b.Loop() {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTranscripts looks for 1,000 values that nobody wrote in real sessions, as
-// documents and as text: what is found there is found by chance. It logs what
-// the sieve lets through, which is what such text costs.
+// TestTranscripts searches real sessions, as documents and as text, for 1,000 values that
+// nobody wrote there. Any hit is a hit by chance. The log shows the texts that the sieve
+// does not decide, because these texts are slow.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")

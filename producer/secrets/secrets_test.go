@@ -24,7 +24,7 @@ func rules(t testing.TB) *Rules {
 	return r
 }
 
-// letters draws n of an alphabet; the same seed gives the same.
+// letters returns n characters of an alphabet; the same seed gives the same text.
 func letters(seed uint64, alphabet string, n int) string {
 	r := rand.New(rand.NewPCG(seed, 4))
 	var b strings.Builder
@@ -40,8 +40,7 @@ const (
 	digit = "0123456789"
 )
 
-// planted are secrets that are made up here, so that no scanner takes this file
-// for a leak.
+// planted returns secrets that are assembled here, so no scanner reports this file.
 func planted() map[string]string {
 	return map[string]string{
 		"aws-access-token":    "AKIA" + letters(1, upper+"234567", 16),
@@ -75,8 +74,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestGoldenEvents: what the contract itself makes, ids, digests, words, is no
-// secret.
+// TestGoldenEvents: ids, digests and words of the contract are not secrets.
 func TestGoldenEvents(t *testing.T) {
 	t.Parallel()
 	r := rules(t)
@@ -107,7 +105,8 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
-// TestHostKeepsItsSettings: the global instance of viper is the host's.
+// TestHostKeepsItsSettings: the global instance of viper belongs to the host and does not
+// change.
 func TestHostKeepsItsSettings(t *testing.T) {
 	viper.Set("host", "setting")
 	rules(t)
@@ -116,8 +115,8 @@ func TestHostKeepsItsSettings(t *testing.T) {
 	}
 }
 
-// BenchmarkDetect asks for texts without secrets. Where a word of a rule stands
-// in a text, such as "key", the rule's expression is tried on all of it.
+// BenchmarkDetect checks texts without secrets. If a text holds a keyword of a rule, such
+// as "key", the rule's expression runs on the whole text.
 func BenchmarkDetect(b *testing.B) {
 	r := rules(b)
 	for name, line := range map[string]string{
@@ -146,8 +145,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// TestTranscripts reports what the rules find in real sessions, by rule, and
-// never what it is.
+// TestTranscripts reports the findings in real sessions, by rule, without the found text.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")

@@ -50,7 +50,7 @@ func BenchmarkPlanElision(b *testing.B) {
 	}
 }
 
-// BenchmarkCounter counts 4 KiB of text: from the cache, and encoded.
+// BenchmarkCounter counts 4 KiB of text, from the cache and encoded.
 func BenchmarkCounter(b *testing.B) {
 	text := strings.Repeat("func main() { fmt.Println(\"The quick brown fox\") }\n", 80)
 	for name, entries := range map[string]int{"cached": 0, "encoded": -1} {

@@ -9,7 +9,7 @@ import (
 
 func ExamplePass_Settle() {
 	pass, _ := window.PlanElision(window.History{Items: figure()}, own, window.Style{Level: window.Simple, StubTokens: 20, WholeCalls: true})
-	// The next call sends a user message of 10 tokens behind the window.
+	// The next call sends a user message of 10 tokens after the window.
 	asPlanned := pass.Settle(10, window.Bill{Window: 12_125, Read: 12_035})
 	lapsed := pass.Settle(10, window.Bill{Window: 12_125})
 	fmt.Printf("%d expected, %d recomputed, pays after %.2f calls\n", asPlanned.Expected, asPlanned.Recomputed, asPlanned.BreakEven)

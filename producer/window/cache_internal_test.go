@@ -8,7 +8,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// tally is what real codecs were asked to encode.
+// tally counts the texts that real codecs encoded.
 type tally struct {
 	mu    sync.Mutex
 	times map[string]int // by encoding and text
@@ -36,8 +36,8 @@ func tallied(config CounterConfig) (*Counter, *tally) {
 	return c, t
 }
 
-// TestEncodedOnce has many goroutines count the same texts for many models: each
-// text is encoded once per tokenizer, whoever asks and for whichever model.
+// TestEncodedOnce counts the same texts for many models from many goroutines. Each text is
+// encoded once per tokenizer, for all callers and models.
 func TestEncodedOnce(t *testing.T) {
 	t.Parallel()
 	c, encoded := tallied(CounterConfig{})
@@ -64,8 +64,8 @@ func TestEncodedOnce(t *testing.T) {
 	}
 }
 
-// TestEncodedAgain: what the bounded cache has dropped is encoded again, and
-// what is in use is not dropped.
+// TestEncodedAgain: a text that the cache has dropped is encoded again, and a text in use
+// is not dropped.
 func TestEncodedAgain(t *testing.T) {
 	t.Parallel()
 	c, encoded := tallied(CounterConfig{CacheEntries: 2})
@@ -84,7 +84,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c := NewCounter(CounterConfig{CacheEntries: 3})
 	for i := range 10 {
 		c.Count("gpt-5", fmt.Sprint("text ", i))
-		c.Count("gpt-5", "text 0") // stays, as it is used
+		c.Count("gpt-5", "text 0") // stays, because it is in use
 	}
 	if len(c.counts) != 3 || c.order.Len() != 3 {
 		t.Errorf("%d counts, %d in order; want 3", len(c.counts), c.order.Len())

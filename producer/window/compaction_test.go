@@ -90,8 +90,9 @@ func TestSummaryRefused(t *testing.T) {
 	}
 }
 
-// TestCompactionAddsUp compacts random windows: it never grows one, keeps order,
-// pairs and pinned items, accounts for every item, and changes nothing given.
+// TestCompactionAddsUp compacts random windows. A compaction never makes a window larger,
+// keeps order, pairs and pinned items, accounts for every item, and does not change its
+// arguments.
 func TestCompactionAddsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

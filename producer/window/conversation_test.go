@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// talk is a conversation as a runtime would keep it: the window and its head.
+// talk is a conversation in the form that a runtime keeps: the window and its head.
 type talk struct {
 	items  []window.Item
 	head   window.Head
@@ -94,8 +94,8 @@ func newest(items []window.Item) string {
 	return id
 }
 
-// check holds the window to its head: what is attached is there, once, right
-// behind its user message, and at most one of a kind is current.
+// check compares the window with its head. Each attachment is in the window once, directly
+// after its user message, and at most one of a kind is current.
 func (c *talk) check(t *rapid.T, mode window.ReplaceMode) {
 	current, there := map[string]int{}, map[string]int{}
 	for _, in := range c.head.Attached() {
@@ -130,8 +130,8 @@ func (c *talk) check(t *rapid.T, mode window.ReplaceMode) {
 	}
 }
 
-// TestConversation takes random turns: users speak, tools answer, things are
-// injected, personas change, passes run.
+// TestConversation runs random turns: users write, tools answer, content is injected,
+// personas change, passes run.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,8 +160,8 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// TestPlaceInOrder: what comes stands behind what is there, also when the turn
-// has gone on meanwhile.
+// TestPlaceInOrder: new injections follow the items that are already there, even if the
+// turn has continued.
 func TestPlaceInOrder(t *testing.T) {
 	t.Parallel()
 	c := &talk{items: []window.Item{user("u", 5)}, head: window.Head{}.UserMessage("u")}
@@ -198,7 +198,7 @@ func TestPlaceWithoutTheMessage(t *testing.T) {
 	}
 }
 
-// TestInjectionsAreNotElided: a policy may name them; they are the head's.
+// TestInjectionsAreNotElided: a policy may name injections, but they belong to the head.
 func TestInjectionsAreNotElided(t *testing.T) {
 	t.Parallel()
 	head, change, err := window.Head{}.UserMessage("u").Inject(window.Injection{Kind: "clock", Ref: "t", Tokens: 9})

@@ -40,7 +40,8 @@ func TestEstimator(t *testing.T) {
 	}
 }
 
-// TestCountIsTheTokenizers compares with the library, whole and uncached.
+// TestCountIsTheTokenizers compares the counts with the library's, on whole texts without a
+// cache.
 func TestCountIsTheTokenizers(t *testing.T) {
 	t.Parallel()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
@@ -89,9 +90,9 @@ func TestCountOddText(t *testing.T) {
 	}
 }
 
-// TestPathologicalText holds the guard: each of these takes the tokenizer
-// minutes at this size, or is at least a shape that tokenizers stumble over. The
-// bound is generous, for slow machines under the race detector.
+// TestPathologicalText checks the protection against slow texts. Each of these texts takes
+// the tokenizer minutes at this size, or has a form that is difficult for tokenizers. The
+// limit is generous, for slow machines under the race detector.
 func TestPathologicalText(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -127,7 +128,7 @@ func TestPathologicalText(t *testing.T) {
 	}
 }
 
-// TestCounterTogether has many goroutines ask for few texts in a small cache.
+// TestCounterTogether counts few texts from many goroutines with a small cache.
 func TestCounterTogether(t *testing.T) {
 	t.Parallel()
 	counter := window.NewCounter(window.CounterConfig{CacheEntries: 4})

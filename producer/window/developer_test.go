@@ -6,8 +6,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// TestDeveloperMessagesStay: what the developer says is instruction, as what the
-// system says, and is neither trimmed nor summarised.
+// TestDeveloperMessagesStay: a developer message is an instruction, like a system message,
+// and is neither trimmed nor summarized.
 //
 // Source: seed 003 (roles).
 func TestDeveloperMessagesStay(t *testing.T) {

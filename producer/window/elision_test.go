@@ -74,8 +74,8 @@ func segments(list []segment) []window.Segment {
 	return out
 }
 
-// played makes each vector's windows with the planner, next to comparing the
-// vector's own. E09 is what nobody should do, and nothing here does.
+// played makes each vector's windows with the planner, in addition to comparing the
+// vector's own. E09 shows a mistake, and no code here makes it.
 var played = map[string]func(t *testing.T) (before, after []window.Item){
 	"E01": func(*testing.T) (before, after []window.Item) { return figure(), figure(user("u2", 10)) },
 	"E02": func(t *testing.T) (before, after []window.Item) {
@@ -135,7 +135,7 @@ func elided(t *testing.T, items []window.Item, policy window.ElisionPolicy, styl
 	return pass.Window
 }
 
-// talking is the window of E07, E08 and E11 with its persona.
+// talking returns the window of E07, E08 and E11 with its persona.
 func talking(t *testing.T, mode window.ReplaceMode) (window.Head, []window.Item) {
 	t.Helper()
 	head, change, err := window.NewHead(mode).UserMessage("u1").SetPersona(window.Injection{Ref: "persona@t1", Persona: "consultant", Tokens: 200}, window.Cue{})
@@ -147,7 +147,7 @@ func talking(t *testing.T, mode window.ReplaceMode) (window.Head, []window.Item)
 	return head, append(items, window.Item{ID: "a1", Kind: window.KindMessage, Role: window.RoleAssistant, Tokens: 400})
 }
 
-// turned goes on to the next user turn, where the persona is refreshed.
+// turned continues to the next user turn, where the persona is refreshed.
 func turned(t *testing.T, mode window.ReplaceMode) (before, after []window.Item) {
 	t.Helper()
 	head, before := talking(t, mode)
@@ -158,7 +158,8 @@ func turned(t *testing.T, mode window.ReplaceMode) (before, after []window.Item)
 	return before, head.Place(append(slices.Clone(before), user("u2", 20)), change, window.Item{ID: "persona@t2", Kind: window.KindFixed, Tokens: 200})
 }
 
-// asSegments is a window as a cache sees it: a stub is not what it stands for.
+// asSegments returns a window in the form of a cache: a stub differs from the original
+// item.
 func asSegments(items []window.Item) []window.Segment {
 	var out []window.Segment
 	for _, it := range items {
@@ -203,13 +204,13 @@ func TestElisionVectors(t *testing.T) {
 	}
 }
 
-// TestPolicySimulation replays the vectors' twenty turns with the real policies:
-// each turn is a message and a tool output, and a pass every k turns.
+// TestPolicySimulation repeats the vectors' twenty turns with the real policies: each turn
+// is a message and a tool output, with a pass every k turns.
 func TestPolicySimulation(t *testing.T) {
 	t.Parallel()
 	var file elisionVectors
 	vectors(t, "elision.json", &file)
-	var costs struct { // the key has a comma, which no struct tag can hold
+	var costs struct { // the key has a comma, which a struct tag cannot hold
 		Simulation []map[string]any `json:"policy_simulation"`
 	}
 	vectors(t, "elision.json", &costs)
@@ -266,7 +267,7 @@ func sumOf(s []window.Segment) int {
 	return n
 }
 
-// figure is the post's grep example, E02 and E04.
+// figure returns the grep example of seed 004, E02 and E04.
 func figure(tail ...window.Item) []window.Item {
 	return append([]window.Item{
 		{ID: "sys", Kind: window.KindFixed, Tokens: 12000},
@@ -424,9 +425,9 @@ func TestElisionRefuses(t *testing.T) {
 	}
 }
 
-// TestElisionAddsUp checks on random windows: sizes add up, pairs stay together,
-// pinned items stay, nothing in front of the first change changed, the input
-// stays as it was, and the same input gives an equal pass.
+// TestElisionAddsUp checks random windows. Sizes add up, pairs stay together, and pinned
+// items stay. Items before the first change and the input are unchanged. The same input
+// gives an equal pass.
 func TestElisionAddsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

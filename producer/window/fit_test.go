@@ -40,8 +40,8 @@ func ExampleFit() {
 	// 5 context_limit skipped 12620 12620 []
 }
 
-// candidates draws a random list, with calls and results that may be apart, may
-// share ids with several items, and may have no partner.
+// candidates draws a random list. Calls and results may be apart, may share ids with
+// several items, and may have no partner.
 func candidates(t *rapid.T) []window.Item {
 	kinds := []window.Kind{window.KindFixed, window.KindRetrieved, window.KindMessage, window.KindMessage,
 		window.KindToolCall, window.KindToolResult, window.KindSummary, window.KindStub, "other"}
@@ -81,7 +81,7 @@ func policies(t *rapid.T) window.Policy {
 	}
 }
 
-// half answers with replacements of about half the size, whatever the budget.
+// half answers with replacements of about half the size, for any budget.
 func half(sizes map[string]int) window.Work {
 	return func(r window.Request) ([]window.Replacement, error) {
 		if r.Step == window.SummarizeMessages {
@@ -187,7 +187,7 @@ func normal(it window.Item) window.Item {
 	return it
 }
 
-// checkPairs checks that items that share a tool call are all there or all gone.
+// checkPairs checks that the items of a tool call are all present or all absent.
 func checkPairs(t *rapid.T, items, after []window.Item) {
 	there := map[string]bool{}
 	for _, it := range after {
@@ -195,7 +195,7 @@ func checkPairs(t *rapid.T, items, after []window.Item) {
 	}
 	for i, a := range items {
 		for _, b := range items[i+1:] {
-			// An elided stub may stand for a whole call.
+			// An elided stub may replace a whole call.
 			stands := slices.ContainsFunc(after, func(it window.Item) bool {
 				return (it.ID == a.ID || it.ID == b.ID) && it.Kind == window.KindStub
 			})
@@ -266,7 +266,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// TestBadWork gives the ladder every answer that a summariser should not give.
+// TestBadWork gives the ladder every wrong answer of a summarizer.
 func TestBadWork(t *testing.T) {
 	t.Parallel()
 	items := []window.Item{
@@ -305,8 +305,7 @@ func TestBadWork(t *testing.T) {
 	}
 }
 
-// TestCompactedTwice: of two answers for one output neither is taken, and the
-// others are.
+// TestCompactedTwice: two answers for one output are both refused, and the others are used.
 func TestCompactedTwice(t *testing.T) {
 	t.Parallel()
 	items := []window.Item{
@@ -327,7 +326,7 @@ func TestCompactedTwice(t *testing.T) {
 	}
 }
 
-// TestNamedFailures: what the SDK's bound and recovery return is said.
+// TestNamedFailures: the note names the errors of the SDK's time limit and recovery.
 func TestNamedFailures(t *testing.T) {
 	t.Parallel()
 	for _, want := range []error{window.ErrWorkPanicked, window.ErrWorkTimeout, window.ErrNoWork} {

@@ -31,7 +31,7 @@ func TestPersona(t *testing.T) {
 	}
 }
 
-// TestHeadVectors plays E07 and E08, the two ways to treat the older injection.
+// TestHeadVectors runs E07 and E08, the two ways to treat the older injection.
 func TestHeadVectors(t *testing.T) {
 	t.Parallel()
 	for mode, stale := range map[window.ReplaceMode]int{window.AtOnce: 0, window.UntilPass: 200, "": 0} {
@@ -91,9 +91,9 @@ func TestHeadRefuses(t *testing.T) {
 	}
 }
 
-// TestHeadStaysSmall runs random transitions: at most one of a kind is current,
-// and by default in the window at all; what was injected and not removed is what
-// is attached; earlier heads do not change.
+// TestHeadStaysSmall runs random transitions. At most one injection of a kind is current,
+// and by default at most one is in the window. The attached injections are the injected and
+// not removed ones. Earlier heads do not change.
 func TestHeadStaysSmall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

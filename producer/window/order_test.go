@@ -8,8 +8,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// TestDropOrder: the lowest priority goes first, then the last one, and no more
-// than it takes; essential, pinned and paired context stays.
+// TestDropOrder: the lowest priority leaves first, then the last one, and no more than
+// needed. Essential, pinned and paired context stays.
 func TestDropOrder(t *testing.T) {
 	t.Parallel()
 	doc := func(id string, priority int) window.Item {
@@ -43,8 +43,8 @@ func TestTrimStopsWhenItFits(t *testing.T) {
 	}
 }
 
-// TestRequest: the runtime is told what would be enough, and cannot reach into
-// the plan through what it is given.
+// TestRequest: the runtime gets the size that would be enough, and cannot change the plan
+// through its arguments.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	items := messages([]string{"S:sys", "U:1", "A:2", "U:3"})
@@ -126,8 +126,8 @@ func TestBreakEven(t *testing.T) {
 	}
 }
 
-// TestTrimStartsOnARole: a trimmed conversation begins with the role. For that, more items
-// go than the budget asks for. A conversation that fits is not trimmed.
+// TestTrimStartsOnARole: a trimmed conversation begins with the role, so more items may
+// leave than the budget requires. A conversation that fits is not trimmed.
 func TestTrimStartsOnARole(t *testing.T) {
 	t.Parallel()
 	items := messages([]string{"S:sys", "U:1", "A:call c1", "T:c1 sunny", "A:4", "U:5", "A:6", "U:7"})
@@ -141,7 +141,7 @@ func TestTrimStartsOnARole(t *testing.T) {
 		{window.RoleUser, 700, []string{"1", "call c1", "c1 sunny", "4"}},
 		{window.RoleAssistant, 700, []string{"1"}},
 		{window.RoleAssistant, 300, []string{"1", "call c1", "c1 sunny", "4", "5"}},
-		{window.RoleTool, 700, []string{"1", "call c1", "c1 sunny", "4", "5", "6"}}, // no unit begins with one
+		{window.RoleTool, 700, []string{"1", "call c1", "c1 sunny", "4", "5", "6"}}, // no unit begins with a tool message
 	} {
 		policy := only(window.TrimMessages, window.Policy{TrimStartOn: c.start})
 		plan, err := window.Fit(items, window.Budget{MaxTokens: c.limit}, policy, nil)
@@ -162,7 +162,7 @@ func TestTrimStartsOnARole(t *testing.T) {
 	}
 }
 
-// TestTriggerTokens: the lower one of both marks counts, and never more than the limit.
+// TestTriggerTokens: the lower of both marks counts, and never more than the limit.
 func TestTriggerTokens(t *testing.T) {
 	t.Parallel()
 	items := messages([]string{"U:1", "U:2", "U:3", "U:4"})

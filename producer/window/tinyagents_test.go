@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/producer/window"
 )
 
-// elsewhere says who plays the cases that are not this package's, and which it refuses on
-// purpose.
+// elsewhere names the packages for the cases outside of this package, and the cases that
+// are refused on purpose.
 var elsewhere = map[string]string{
 	"run_config": "package producer", "child_config": "package producer", "lineage": "package producer", "no_mutation": "package producer",
 	"limits": "package producer", "usage": "package producer", "budget": "package producer", "exposure": "package producer",
@@ -21,8 +21,8 @@ var elsewhere = map[string]string{
 	"T022": "refused: an image has the tokens that its caller says, since each provider has its own rule",
 }
 
-// tiny are the cases of tinyagents.json that the ladder answers, each with how
-// far seed and code agree.
+// tiny lists the cases of tinyagents.json for the ladder, each with the agreement of seed
+// and code.
 var tiny = map[string]func(*testing.T, tinyCase){
 	"T017": testEstimate,
 	"T030": testTrigger,
@@ -81,8 +81,8 @@ func read[T any](t *testing.T, raw json.RawMessage) T {
 	return v
 }
 
-// messages turns "U:text" into items of 100 tokens, named by their text; what
-// follows a tool's letter is the call id.
+// messages turns "U:text" into items of 100 tokens with the text as id. The text after a
+// tool's letter is the call id.
 func messages(list []string) []window.Item {
 	var out []window.Item
 	for _, m := range list {
@@ -137,8 +137,8 @@ func testEstimate(t *testing.T, c tinyCase) {
 	}
 }
 
-// testTrigger: the seed asks whether the request fits, so what equals the budget
-// fits; there it does not.
+// testTrigger: the seed asks whether the request fits, so a request equal to the budget
+// fits. In the vector it does not.
 func testTrigger(t *testing.T, c tinyCase) {
 	in := read[struct {
 		Budget int
@@ -168,7 +168,7 @@ func testSummarizeSplit(t *testing.T, c tinyCase) {
 
 func testNoOrphan(t *testing.T, c tinyCase) {
 	plan, _ := window.Fit(input(t, c), window.Budget{MaxTokens: 10}, only(window.TrimMessages, window.Policy{TrimKeepLast: 2}), nil)
-	// The newest user message is not old, so it stays as well.
+	// The newest user message is not old, so it stays.
 	if want := []string{"sys", "weather?", "call c1", "c1 sunny", "done"}; !slices.Equal(names(plan.Window), want) {
 		t.Errorf("kept %v", names(plan.Window))
 	}
@@ -179,7 +179,7 @@ func testNoOrphan(t *testing.T, c tinyCase) {
 	}
 }
 
-// checkTrim uses the largest budget under which the step has to go all the way.
+// checkTrim uses the largest budget for which the step must do all its work.
 func checkTrim(t *testing.T, c tinyCase, policy window.Policy, want ...string) {
 	plan, err := window.Fit(input(t, c), window.Budget{MaxTokens: 100 * len(want)}, only(window.TrimMessages, policy), nil)
 	if err != nil || !slices.Equal(names(plan.Window), want) || !slices.Equal(want, read[[]string](t, c.Expect)) {
@@ -188,7 +188,7 @@ func checkTrim(t *testing.T, c tinyCase, policy window.Policy, want ...string) {
 }
 
 // testSystemStays: the case expects an empty request. Refused on purpose: the seed's last
-// resort is an error, and the window stays as it is.
+// resort is an error, and the window stays unchanged.
 func testSystemStays(t *testing.T, c tinyCase) {
 	most := read[struct {
 		Max int `json:"max_tokens"`
@@ -202,8 +202,8 @@ func testSystemStays(t *testing.T, c tinyCase) {
 	}
 }
 
-// testSummaryProvenance: sources are item ids, which stay the same over compactions, where
-// the case has places within the summarised messages.
+// testSummaryProvenance: sources are item ids, which stay equal over compactions. The case
+// has places within the summarized messages.
 func testSummaryProvenance(t *testing.T, c tinyCase) {
 	want := read[struct {
 		Sources []string `json:"source_ids"`
@@ -217,7 +217,7 @@ func testSummaryProvenance(t *testing.T, c tinyCase) {
 	if err != nil || len(r) != 1 || !slices.Equal(r[0].Of, want.Sources) || r[0].Before != 300 || r[0].After != 10 || want.Before != ">0" || want.After != ">0" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if plan.Steps[0].Step != window.SummarizeMessages || want.Reason == "" { // what summarised is told by the step
+	if plan.Steps[0].Step != window.SummarizeMessages || want.Reason == "" { // the step shows that items were summarized
 		t.Errorf("%+v", plan.Steps[0])
 	}
 }
@@ -248,8 +248,8 @@ func testNoPressure(t *testing.T, c tinyCase) {
 	}
 }
 
-// testSummaryUnderPressure: the items of the case are as large as there, framing included.
-// Refused on purpose: a summary that is larger than what it stands for.
+// testSummaryUnderPressure: the items have the sizes of the case, including framing.
+// Refused on purpose: a summary that is larger than its source.
 func testSummaryUnderPressure(t *testing.T, c tinyCase) {
 	in := read[struct {
 		Window   int
@@ -295,14 +295,14 @@ func testSummaryPlace(t *testing.T, c tinyCase) {
 	}
 }
 
-// testFailingSummarizer: what comes next is the policy's next step; falling back
-// to trimming is a matter of order, and passing on what does not fit is not on.
+// testFailingSummarizer: after a failure the policy's next step runs. The order of steps
+// decides about trimming, and a request that does not fit is never passed on.
 func testFailingSummarizer(t *testing.T, c tinyCase) {
 	want := read[struct {
 		Fallback []string `json:"fallback_trim(default)"`
 		Abort    []string
 	}](t, c.Expect)
-	// outcomes are those of the steps, in the words of the case.
+	// outcomes returns the outcomes of the steps in the words of the case.
 	outcomes := func(plan window.Plan, err error) (list []string) {
 		for _, s := range plan.Steps {
 			switch {
@@ -351,8 +351,8 @@ func testCompact(t *testing.T, c tinyCase) {
 	}
 }
 
-// testCompactGates: refused on purpose is the last of the cases, a budget of 0 that turns
-// the gate off. A window has a limit, and a limit of 0 is refused.
+// testCompactGates: the last case is refused on purpose, a budget of 0 that disables the
+// gate. A window has a limit, and a limit of 0 is refused.
 func testCompactGates(t *testing.T, c tinyCase) {
 	in := read[[]struct {
 		Keep   int `json:"keep_recent"`

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWeigh: a hybrid decision sees where an item stands and how old it is, and says why it
-// elides it (seed 004, l. 59).
+// TestWeigh: a hybrid decision receives the place and age of an item, and gives the reason
+// for its elision (seed 004, l. 59).
 func TestWeigh(t *testing.T) {
 	t.Parallel()
 	items := []Item{
