@@ -34,12 +34,12 @@ See all of them at work: ctxledger demo
    ctxledger up                                      # in a terminal of its own
    ctxledger import auto ~/.claude/projects ~/.codex/sessions
    ctxledger query sessions
-   ctxledger query turns --param session_id=SESSION
-   ctxledger window --session SESSION --turn TURN
+   ctxledger query turns --last
+   ctxledger window --last
 2. Your own program. In Go: "From your program" in README.md. In TypeScript or
    Python: deploy/examples. In any language, events as lines of JSON:
    ctxledger up                                      # in a terminal of its own
-   ctxledger schema list
+   ctxledger connect
    ctxledger schema show context.item.added -o example | tr -d '\n' >one.ndjson
    ctxledger publish one.ndjson
    ctxledger tail --no-follow
