@@ -28,6 +28,13 @@
 // A kill loses no acknowledged write of either server. For writes that survive power loss, set
 // Config.SyncAlways.
 //
+// # Ports
+//
+// Every server listens on loopback. A port of a Config is a number, 0 for any free port, or
+// [KeptPort] for the port that the folder had last. NATS and the HTTP server of [Listen] bind
+// their port in this process. The engine binds its ports about 0.3 s after Start has found them
+// free. If another program takes a port in between, the engine starts again on the next port.
+//
 // # Configuration of ClickHouse
 //
 // ClickHouse uses the production files of package deploy and the files of templates/. The
