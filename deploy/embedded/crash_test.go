@@ -288,6 +288,30 @@ func TestEngineEndsBeforeItIsReady(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("password", func(t *testing.T) {
+		e := fresh()
+		for _, port := range []*int{&e.http, &e.tcp} {
+			other, err := net.Listen("tcp", address(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			*port = other.Addr().(*net.TCPAddr).Port
+			go func() {
+				for {
+					conn, err := other.Accept()
+					if err != nil {
+						return
+					}
+					t.Errorf("a connection goes to the program that holds port %s", other.Addr())
+					conn.Close()
+				}
+			}()
+		}
+		if _, err := e.launch(t.Context()); !errors.Is(err, errPortInUse) {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("native port", func(t *testing.T) {
 		e := fresh()
 		e.tcp = taken.Addr().(*net.TCPAddr).Port

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -156,7 +157,7 @@ func (c credentials) writeForClients(dir string, a Addresses) error {
 // Find returns the addresses of the servers that another process runs in dir, or ErrNotRunning.
 func Find(dir string) (Addresses, error) {
 	var a Addresses
-	none := fail(ErrNotRunning, nil, "no ctxledger uses the data folder %s: start one with `ctxledger up --data %[1]s`", dir)
+	none := fail(ErrNotRunning, nil, "no ctxledger uses the data folder %s: start one with `ctxledger up --data %s`", dir, shellWord(dir))
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY))
 	got, err := lock.TryRLock()
 	if got {
@@ -179,6 +180,15 @@ func Find(dir string) (Addresses, error) {
 		return a, fmt.Errorf("find the running servers: %w", err)
 	}
 	return a, nil
+}
+
+// shellWord quotes a path for a POSIX shell if the path needs quotes.
+func shellWord(path string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%"
+	if !strings.ContainsFunc(path, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // writeJSON replaces the file atomically. Only the owner can read the file.

@@ -98,6 +98,7 @@ func (e *engine) launch(ctx context.Context) (*engineChild, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.config.StartTimeout, fail(errEngineStart, nil,
 		"ClickHouse was not ready after %s: read %s for the reason, and check the load of this machine", e.config.StartTimeout, filepath.Join(e.dir, "clickhouse.log")))
 	defer cancel()
+	listens := e.listens()
 	child, err := e.startChild()
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (e *engine) launch(ctx context.Context) (*engineChild, error) {
 			return nil, fmt.Errorf("start ClickHouse: %w", context.Cause(ctx))
 		case <-tick.C:
 		}
-		if err := p.ready(ctx); err == nil {
+		if listens() && p.ready(ctx) == nil {
 			return child, nil
 		}
 		if strings.Contains(child.lastWords(), addressInUse) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,4 +182,53 @@ func (c *engineChild) lastWords() string {
 		return exception
 	}
 	return last
+}
+
+// listenPatience is how long an engine may listen without a line in its log. A later version
+// may log other words.
+const listenPatience = 5 * time.Second
+
+// listens returns a function that reports whether the engine that starts now has opened both
+// of its ports. Until then another program may hold a port, and a probe would send it the
+// writer's password.
+func (e *engine) listens() func() bool {
+	path, begun := filepath.Join(e.dir, "clickhouse.log"), time.Now()
+	var from int64
+	if info, err := os.Stat(path); err == nil {
+		from = info.Size()
+	}
+	return func() bool {
+		if time.Since(begun) > listenPatience {
+			return true
+		}
+		log, err := readFrom(path, from)
+		if err != nil {
+			return false
+		}
+		open := make(map[string]bool)
+		for line := range strings.Lines(string(log)) {
+			for _, port := range []int{e.tcp, e.http} {
+				if strings.Contains(line, "Listening for") && strings.HasSuffix(line, address(port)+"\n") {
+					open[address(port)] = true
+				}
+			}
+		}
+		return len(open) == 2
+	}
+}
+
+// readFrom reads what was appended to a file, all of it if the file has begun anew.
+func readFrom(path string, from int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() < from {
+		from = 0
+	}
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
 }
