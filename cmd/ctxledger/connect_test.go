@@ -131,7 +131,7 @@ func (c connection) testEnv(t *testing.T) {
 	second := command("up")
 	second.Env = append(os.Environ(), "CTXLEDGER_DATA="+c.data, "CTXLEDGER_NATS_URL_FILE="+files.NATSURL, "CTXLEDGER_CLICKHOUSE_DSN_FILE="+files.ReaderDSN)
 	second.begin(t)
-	if code := second.code(t, 20*time.Second); code != cli.ExitFailed || !strings.Contains(second.stderr.String(), "another ctxledger runs on the data folder") {
+	if code := second.code(t, 20*time.Second); code != cli.ExitFailed || !strings.Contains(second.stderr.String(), "another ctxledger") {
 		t.Errorf("up does not take the folder for its own; it ended with %d: %s", code, &second.stderr)
 	}
 }
