@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// additive compares two JSON Schemas and says where current would refuse, or
-// take otherwise, what released accepted: one line a finding, with its place.
-// New members, wider types and limits, and new words of prose pass. A keyword
-// that it does not know passes only unchanged.
+// additive compares two JSON Schemas. It lists the places where current refuses data that
+// released accepted, or reads the data otherwise, with one line per finding. New members, wider
+// types and limits, and new descriptions pass. An unknown keyword passes only unchanged.
 func additive(released, current any) []string {
 	c := comparison{old: schemaRoot(released), new: schemaRoot(current), seen: map[[2]string]bool{}}
 	c.schemas("", released, current)

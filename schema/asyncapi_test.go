@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// aboutAttribute says what each attribute that is no correlation id holds.
+// aboutAttribute describes each attribute other than the correlation ids.
 var aboutAttribute = map[string]string{
 	"specversion": "1.0", "id": "unique per source; UUIDv7 by default", "source": "URI-reference of the producer", "type": "dev.ctxledger.<event_type>.v1",
 	"subject": "id of the record that the fact is about", "time": "when the fact happened: RFC 3339 with up to nanoseconds", "datacontenttype": "application/json",
@@ -200,8 +200,8 @@ func TestAsyncAPI(t *testing.T) {
 // asyncParser is the official parser, from npm.
 const asyncParser = "@asyncapi/parser@3.6.3"
 
-// TestOfficialParser has the official parser read the document, and refuse
-// broken ones. It needs node, npm and, the first time, their registry.
+// TestOfficialParser checks that the official parser reads the document and refuses broken
+// documents. The test needs node and npm. The first run also needs the npm registry.
 func TestOfficialParser(t *testing.T) {
 	t.Parallel()
 	npm := parserDir(t)
@@ -251,8 +251,8 @@ func TestOfficialParser(t *testing.T) {
 	t.Log(strings.Join(lines, "\n"))
 }
 
-// parserDir installs the parser once a machine and returns where. Without npm
-// or a network the test is skipped, save in CI.
+// parserDir installs the parser once per machine and returns its folder. Without npm or a
+// network, the test is skipped, except in CI.
 func parserDir(t *testing.T) string {
 	t.Helper()
 	absent := func(why string) {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// owned is an event of a known type with these ids.
+// owned returns an event of a known type with these ids.
 func owned(tb testing.TB, tenant, runtime, session string) *Event {
 	tb.Helper()
 	e, err := NewEvent(&ItemRemoved{ItemID: "i", Reason: "superseded"}, "e1", "urn:test", time.Unix(1, 0), Correlation{Tenant: tenant, RuntimeID: runtime, SessionID: session})

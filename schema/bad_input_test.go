@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// TestBadInput sends each kind of bad input in both content modes, as a foreign
-// producer would, and holds the answer: the code and the place of what is
-// refused. Text that is no JSON is refused a step earlier in structured mode,
-// where the document is JSON as a whole.
+// TestBadInput sends each kind of bad input in both content modes, as a foreign producer would.
+// It checks the code and the place of the violation. In structured mode, text that is no JSON is
+// refused earlier, because the whole document is JSON.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	attributes := map[string]string{

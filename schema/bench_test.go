@@ -24,8 +24,7 @@ func (m *mix) add(e *Event) {
 	m.events, m.messages, m.bytes = append(m.events, e), append(m.messages, e.Binary()), m.bytes+int64(len(e.Data))
 }
 
-// goldenMix is every golden event, with its data as producers write it: about
-// 480 bytes each.
+// goldenMix returns every golden event, with its data in the form that producers write.
 func goldenMix(b testing.TB) (m mix) {
 	for _, kind := range Types() {
 		e := goldenEvent(b, kind)
@@ -39,10 +38,9 @@ func goldenMix(b testing.TB) (m mix) {
 	return m
 }
 
-// kilobyteMix is the golden mix with more of what events have many of: each
-// list of candidates, references, layers, segments, blocks and so on is written
-// again, with ids of its own, until the event has 1 KB. What has no list gets
-// some metadata and references to spans.
+// kilobyteMix returns the golden mix with events of 1 KB. The lists of candidates, references,
+// layers, segments and blocks are repeated with new ids. Events without a list get metadata and
+// references to spans.
 func kilobyteMix(b testing.TB) (m mix) {
 	for _, e := range goldenMix(b).events {
 		var members map[string]jsontext.Value
@@ -78,7 +76,7 @@ func kilobyteMix(b testing.TB) (m mix) {
 	return m
 }
 
-// grow adds elements to one list, with ids that no other has.
+// grow adds elements with unique ids to one list.
 func grow(b testing.TB, members map[string]jsontext.Value, name string, round int) bool {
 	var list []jsontext.Value
 	if name == "ranges" || name == "sequences" || json.Unmarshal(members[name], &list) != nil || len(list) == 0 {
@@ -105,7 +103,7 @@ func grow(b testing.TB, members map[string]jsontext.Value, name string, round in
 	return true
 }
 
-// each runs one benchmark over a mix, an event an operation.
+// each runs one benchmark over a mix, with one event per operation.
 func (m mix) each(b *testing.B, run func(e *Event, m Message)) {
 	size := m.bytes / int64(len(m.events))
 	b.SetBytes(size)
@@ -123,8 +121,8 @@ func (m mix) each(b *testing.B, run func(e *Event, m Message)) {
 	b.ReportMetric(float64(size), "bytes/event")
 }
 
-// cpuTime is what the process has used, which other processes on a busy machine
-// change less than they change the time on the clock.
+// cpuTime returns the CPU time of the process. Other processes on a busy machine change it less
+// than the clock time.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -201,15 +199,14 @@ func BenchmarkValidate(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) { each(b, func(e *Event, _ Message) { e.Decode() }) }
 
-// BenchmarkDecodeStrict is the decoder that [reader] falls back on.
+// BenchmarkDecodeStrict measures the decoder that runs after [reader] gives up.
 func BenchmarkDecodeStrict(b *testing.B) {
 	each(b, func(e *Event, _ Message) { contract.decode(e, Type.New) })
 }
 
-// BenchmarkKilobyte is the bar: validate and decode at 1 KB, 150,000 events/s
-// on one core; beside it the same with the message parsed and digested first,
-// as the projector does, encoding and checking as a producer does, and the way
-// that [reader] spares.
+// BenchmarkKilobyte is the target: validate and decode events of 1 KB, 150,000 events/s on one
+// core. Other cases parse and digest the message first, as the projector does, encode and check,
+// as a producer does, or use the strict decoder.
 func BenchmarkKilobyte(b *testing.B) {
 	m := kilobyteMix(b)
 	b.Run("validate", func(b *testing.B) {
@@ -252,7 +249,7 @@ func BenchmarkKilobyte(b *testing.B) {
 	})
 }
 
-// BenchmarkMembers is the walk of the boundary rules alone.
+// BenchmarkMembers measures only the walk of the boundary rules.
 func BenchmarkMembers(b *testing.B) {
 	events := goldenMix(b).events
 	facts := make([]Fact, len(events))

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wire writes a message as it stands on the wire, headers sorted.
+// wire writes a message in its wire format, with headers sorted.
 func wire(m Message) []byte {
 	var b bytes.Buffer
 	b.WriteString("NATS/1.0\r\n")
@@ -31,7 +31,7 @@ func wire(m Message) []byte {
 	return b.Bytes()
 }
 
-// unwire reads what wire wrote.
+// unwire reads the output of wire.
 func unwire(t testing.TB, raw []byte) Message {
 	t.Helper()
 	head, data, ok := bytes.Cut(raw, []byte("\r\n\r\n"))
@@ -46,7 +46,7 @@ func unwire(t testing.TB, raw []byte) Message {
 	return m
 }
 
-// readable is the twin of a vector: what was understood, or why not.
+// readable returns the twin of a vector: the parsed event, or the reason of the refusal.
 func readable(e *Event, err error) string {
 	if err != nil {
 		return "refused: " + err.Error() + "\n"
@@ -59,9 +59,9 @@ func readable(e *Event, err error) string {
 	return b.String()
 }
 
-// TestBindingVectors reads testdata/binding/*.nats, messages as they stand on
-// the wire, and compares with the readable twin. Those that begin with "ours"
-// must also be written so.
+// TestBindingVectors reads testdata/binding/*.nats, messages in their wire format, and compares
+// them with the readable twins. Vectors whose names begin with "ours" must also be written in
+// this form.
 func TestBindingVectors(t *testing.T) {
 	t.Parallel()
 	vectors, _ := filepath.Glob("testdata/binding/*.nats")
@@ -190,8 +190,8 @@ func TestParseBinary(t *testing.T) {
 	}
 }
 
-// TestFaultsAreTheSameEveryTime guards the quarantine's text against the
-// order in which Go walks a map.
+// TestFaultsAreTheSameEveryTime checks that the map order of Go does not change the quarantine's
+// text.
 func TestFaultsAreTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	h := binaryHeader("ce-time", "x", "ce-sequence", "y", "ce-a_b", "z", "ce-recordedtime", "w", "ce-subject", "\xff")
@@ -203,7 +203,8 @@ func TestFaultsAreTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// TestModes tells structured from binary as the binding and as the SDK do.
+// TestModes checks that structured and binary mode are recognised as in the binding and in the
+// SDK.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	document := []byte(`{"specversion":"1.0","id":"s","source":"urn:x","type":"t"}`)

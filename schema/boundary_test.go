@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A ruleCase is an event and what Validate finds in it: "code pointer", one a
+// A ruleCase is an event and the violations that Validate finds in it: "code pointer", one per
 // line, or nothing.
 type ruleCase struct {
 	name    string
@@ -197,7 +197,7 @@ func TestRule5Redaction(t *testing.T) {
 	})
 }
 
-// TestPartsAreReferences: an image or a file is referred to, and never sent.
+// TestPartsAreReferences checks that events refer to images and files and do not contain them.
 func TestPartsAreReferences(t *testing.T) {
 	t.Parallel()
 	checkRuleCases(t, []ruleCase{
@@ -263,7 +263,7 @@ func TestRanges(t *testing.T) {
 	})
 }
 
-// TestWalkVisitsEveryMember walks over any JSON without losing its place.
+// TestWalkVisitsEveryMember checks that the walk visits every member of any JSON.
 func TestWalkVisitsEveryMember(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringMatching(`[a"\\{}\[\],:/~ é😀]{0,6}`)
@@ -299,7 +299,7 @@ func TestWalkVisitsEveryMember(t *testing.T) {
 	})
 }
 
-// TestBoundaryListsAreClosed holds the lists to what the rules can compare.
+// TestBoundaryListsAreClosed checks that the rules can compare every word of the lists.
 func TestBoundaryListsAreClosed(t *testing.T) {
 	t.Parallel()
 	seen := map[int]bool{}

@@ -35,8 +35,8 @@ func TestEvidenceIDCases(t *testing.T) {
 	}
 }
 
-// TestEvidenceID goes there and back over any bytes: the way back proves that
-// no two ids share an evidence id.
+// TestEvidenceID maps any bytes in both directions. The reverse mapping proves that different ids
+// have different evidence ids.
 func TestEvidenceID(t *testing.T) {
 	t.Parallel()
 	ids := rapid.OneOf(

@@ -76,8 +76,8 @@ func TestEncodeDecodeEncode(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNotZero tells what a producer does not know from zero, for
-// every optional number and truth value of every type.
+// TestUnknownIsNotZero checks that unknown values differ from zero, for every optional number and
+// boolean of every type.
 func TestUnknownIsNotZero(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {

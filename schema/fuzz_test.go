@@ -20,7 +20,7 @@ func headers(text string) map[string][]string {
 	return h
 }
 
-// reencodes holds an event that was accepted to one digest in both modes.
+// reencodes checks that an accepted event has the same digest in both modes.
 func reencodes(t *testing.T, e *Event) {
 	t.Helper()
 	b := e.Binary()

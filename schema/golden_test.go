@@ -65,8 +65,8 @@ func TestGoldenEveryType(t *testing.T) {
 	}
 }
 
-// sameInBothModes writes and reads e in both modes and holds the results to
-// one digest, one set of attributes and the same data.
+// sameInBothModes writes and reads e in both modes. It checks that digest, attributes and data
+// are the same.
 func sameInBothModes(t testing.TB, e *Event) {
 	t.Helper()
 	binary := e.Binary()
@@ -91,8 +91,8 @@ func sameInBothModes(t testing.TB, e *Event) {
 
 func sum(e *Event) []byte { d := e.Digest(); return d[:] }
 
-// TestGoldenDigests pins digest, identity, message id and subject for ever:
-// they are written into streams, tables and packs.
+// TestGoldenDigests checks digest, identity, message id and subject against fixed values.
+// Streams, tables and packs contain these values.
 func TestGoldenDigests(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

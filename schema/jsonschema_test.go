@@ -20,7 +20,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// sourceComments is what the package's own source says of its types.
+// sourceComments holds the comments of the package's own types.
 type sourceComments struct {
 	types  map[string]string   // by "Type"
 	fields map[string]string   // by "Type.Field"
@@ -192,11 +192,10 @@ func (c sourceComments) typeSchema(t reflect.Type, defs object) object {
 	panic(fmt.Sprintf("no schema for a %s", t))
 }
 
-// noObjectText keeps a reference that is a string from looking like the text of
-// one that is an object.
+// noObjectText refuses a string reference that looks like the text of an object.
 const noObjectText = "^([^{]|$)"
 
-// unitOf names what a number counts, by what its name ends with.
+// unitOf names the unit of a number, by the end of its name.
 func unitOf(f reflect.StructField) string {
 	t := f.Type
 	for t.Kind() == reflect.Pointer {
@@ -220,8 +219,8 @@ func unitOf(f reflect.StructField) string {
 	panic("no unit for " + name)
 }
 
-// TestEverythingIsDescribed holds every schema to a title and a description of
-// every member, and a unit of every number.
+// TestEverythingIsDescribed checks that every schema has a title, every member a description, and
+// every number a unit.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -254,8 +253,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 }
 
-// TestJSONSchemas holds the committed schemas to the Go types, and the golden
-// events to the schemas, by an independent implementation.
+// TestJSONSchemas compares the committed schemas with the Go types. An independent implementation
+// validates the golden events against the schemas.
 func TestJSONSchemas(t *testing.T) {
 	t.Parallel()
 	comments := readComments(t)

@@ -167,8 +167,8 @@ func TestParseKeyRingErrors(t *testing.T) {
 	}
 }
 
-// TestOffsetID: a journal that is read again gives the same events, and no two records of
-// its streams give one.
+// TestOffsetID checks that a second run over a journal gives the same ids, and that different
+// records of its streams have different ids.
 func TestOffsetID(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)

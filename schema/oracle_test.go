@@ -9,20 +9,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Where the schemas and Validate differ, and why:
+// The schemas and Validate differ in these points:
 //
-//   - null stands for an absent member in Go and is refused by the schemas
-//     where the type is known, which is what other languages should send;
-//   - JSON Schema knows values and not their text: a whole number written as
-//     1.0 or 1e3 is an integer there, a number beyond 64 bits is a number, and
-//     duplicate names are not seen at all;
-//   - format date-time takes a leap second, which Go has no time for.
+//   - null is an absent member in Go. The schemas refuse null where the type is known; other
+//     languages should send no null;
+//   - JSON Schema compares values and not their text: 1.0 and 1e3 are integers, and a number beyond
+//     64 bits is a number. It does not detect duplicate names;
+//   - format date-time accepts a leap second, which a Go time cannot represent.
 //
-// The boundary rules, the limits of bytes and depth, and rules between members
-// are Validate's alone.
+// Only Validate checks the boundary rules, the limits of bytes and depth, and the rules between
+// members.
 
-// structureOf says whether the structure of e holds, by the part of Validate
-// that the schemas describe: types, required fields and counts.
+// structureOf reports whether e has a valid structure, by the parts of Validate that the schemas
+// describe: types, required fields and counts.
 func structureOf(e *Event) (holds, valid bool) {
 	fact, found := Validate(e)
 	if fact == nil {
@@ -32,9 +31,8 @@ func structureOf(e *Event) (holds, valid bool) {
 	return len(bad) == 0 && fact.Base().Kind == fact.EventType(), len(found) == 0
 }
 
-// TestSchemasAgreeWithValidate holds the generated schemas, by an independent
-// engine, to what the Go types and checks accept and refuse, over golden
-// events with members changed at any depth.
+// TestSchemasAgreeWithValidate compares the generated schemas with the Go types and checks. An
+// independent engine validates golden events with changed members at any depth.
 func TestSchemasAgreeWithValidate(t *testing.T) {
 	t.Parallel()
 	compiled := make(map[Type]*jsonschema.Schema)
@@ -70,22 +68,21 @@ func TestSchemasAgreeWithValidate(t *testing.T) {
 	}
 }
 
-// duplicated reports whether the only thing wrong is what a JSON value does
-// not show.
+// duplicated reports whether the only fault is invisible in a JSON value.
 func duplicated(e *Event) bool {
 	_, err := contract.decode(e, Type.New)
 	v, _ := err.(*Violation)
 	return v != nil && v.Code == CodeMalformed
 }
 
-// numbersOfText reports whether the text has one of the numbers that are an
-// integer or a number only by their value.
+// numbersOfText reports whether the text has a number that is an integer or a number only by its
+// value.
 func numbersOfText(e *Event) bool {
 	return slices.ContainsFunc([]string{"1.0", "1e3", "-0", "1e400", "9223372036854775808"}, func(n string) bool { return strings.Contains(string(e.Data), n) })
 }
 
-// onlyRules reports whether Validate has something against the ranges of a
-// scope, which the schema says as the limits of their numbers.
+// onlyRules reports whether Validate refuses the ranges of a scope, which the schema describes by
+// the limits of their numbers.
 func onlyRules(e *Event) bool {
 	_, found := Validate(e)
 	return slices.ContainsFunc(found, func(v *Violation) bool { return strings.Contains(v.Pointer, "/ranges/") })

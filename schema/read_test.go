@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sameAsStrict holds what fast says of e to the decoder, the walk and the
+// sameAsStrict compares the result of the one-pass reader with the decoder, the walk and the
 // counts.
 func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (fast bool) {
 	fact, fast := readFact(e)
@@ -32,8 +32,8 @@ func sameAsStrict(t interface{ Fatalf(string, ...any) }, e *Event) (fast bool) {
 	return true
 }
 
-// TestGoldenEventsAreReadInOnePass keeps the common events on the fast way, and its
-// result that of the decoder.
+// TestGoldenEventsAreReadInOnePass checks that the one-pass reader accepts the golden events,
+// with the result of the decoder.
 func TestGoldenEventsAreReadInOnePass(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -47,7 +47,7 @@ func TestGoldenEventsAreReadInOnePass(t *testing.T) {
 	}
 }
 
-// TestReadFilled compares on facts with every field set.
+// TestReadFilled compares the readers on facts with every field set.
 func TestReadFilled(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -73,8 +73,8 @@ func TestReadFilled(t *testing.T) {
 	}
 }
 
-// TestReadMutated compares on golden events with a member changed, added or
-// taken away at any depth, and with bytes changed.
+// TestReadMutated compares the readers on golden events with changed, added or removed members at
+// any depth, and with changed bytes.
 func TestReadMutated(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -85,7 +85,7 @@ func TestReadMutated(t *testing.T) {
 	}
 }
 
-// mutatedBytes compares on e, and again after each of a few changed bytes.
+// mutatedBytes compares the readers on e, and again after each of a few changed bytes.
 func mutatedBytes(t *rapid.T, e *Event) {
 	sameAsStrict(t, e)
 	for range rapid.IntRange(0, 3).Draw(t, "bytes") {
@@ -184,7 +184,7 @@ func rebuilt(members map[string]jsontext.Value, changed string, value []byte) []
 	return append(out, '}')
 }
 
-// TestReadTimes compares on times near the edges of RFC 3339.
+// TestReadTimes compares the readers on times near the edges of RFC 3339.
 func TestReadTimes(t *testing.T) {
 	t.Parallel()
 	fast := 0

@@ -84,8 +84,7 @@ func TestSourceRefForms(t *testing.T) {
 	}
 }
 
-// TestGrantKeepsNothingAskedFor tells a child that asks for nothing from one
-// that inherits.
+// TestGrantKeepsNothingAskedFor checks that an empty request differs from an inherited grant.
 func TestGrantKeepsNothingAskedFor(t *testing.T) {
 	t.Parallel()
 	empty := []string{}

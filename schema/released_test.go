@@ -12,14 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// releasedDir holds the schemas as they were released, one directory a
-// version. They are evidence: nobody edits them.
+// releasedDir holds the released schemas, one folder per version. The files are evidence: nobody
+// edits them.
 const releasedDir = "released/v1/"
 
-// TestReleasedSchemas refuses any change of a released schema that is not
-// additive. RELEASE=1 adds the schemas of types that have none yet, and is
-// for whoever makes a release; a change that this test refuses makes a new
-// version, see versions.
+// TestReleasedSchemas refuses every change of a released schema that is not additive. A refused
+// change needs a new version, see versions. RELEASE=1 adds the schemas of new types and is for
+// releases only.
 func TestReleasedSchemas(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("RELEASE") != "" {
@@ -56,7 +55,7 @@ func TestReleasedSchemas(t *testing.T) {
 	}
 }
 
-// withoutExamples leaves out what asserts nothing and changes often.
+// withoutExamples removes the examples, which assert nothing and change often.
 func withoutExamples(t testing.TB, text []byte) []byte {
 	t.Helper()
 	var s object

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPrefixes puts each byte at each place of a text of two words and a bit.
+// TestPrefixes tests each byte at each place of a text that is slightly longer than two words.
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	for c := range 256 {

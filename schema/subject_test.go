@@ -62,7 +62,7 @@ func TestParseSubjectRefuses(t *testing.T) {
 	}
 }
 
-// TestBucketNeverChanges pins the hash: streams are filtered by it.
+// TestBucketNeverChanges checks the hash against fixed values, because streams filter by it.
 func TestBucketNeverChanges(t *testing.T) {
 	t.Parallel()
 	for session, want := range map[string]string{"": "pc5", "sess-7f3a": "pdf", "a": "ped"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
-// codes are the codes of a Validate in order.
+// codes returns the codes of a Validate in order.
 func codes(found Violations) string {
 	var list []string
 	for _, v := range found {
@@ -89,7 +89,7 @@ func TestValidateData(t *testing.T) {
 	}
 }
 
-// TestNumbersOutOfRange holds whole numbers to 64 bits.
+// TestNumbersOutOfRange checks the range of 64-bit integers.
 func TestNumbersOutOfRange(t *testing.T) {
 	t.Parallel()
 	checkRuleCases(t, []ruleCase{
@@ -105,7 +105,8 @@ func TestNumbersOutOfRange(t *testing.T) {
 	})
 }
 
-// TestViolationsQuoteNoValue plants a secret where it does not fit.
+// TestViolationsQuoteNoValue puts a secret into wrong places and checks that no violation quotes
+// it.
 func TestViolationsQuoteNoValue(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-live-51H8"

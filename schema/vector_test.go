@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestWordsOfTheVectors holds the vocabularies and the event types to those that
-// shared/vectors/actx.json lists of the standard. Ours have words of seeds 000 to 004
-// beside them. The words of Agent Evidence are the documents' own.
+// TestWordsOfTheVectors compares the vocabularies and the event types with the lists of the
+// standard in shared/vectors/actx.json. ctxledger adds the words of seeds 000 to 004. Documents
+// use the words of Agent Evidence directly.
 func TestWordsOfTheVectors(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("CTXLEDGER_SHARED")

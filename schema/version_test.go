@@ -33,9 +33,9 @@ type rungV2 struct {
 func (*pressureV2) EventType() Type    { return TypePressureApplied }
 func (f *pressureV2) RecordID() string { return f.PressureID }
 
-// upcastPressureV1 moves step and name into rung. It works on the members and
-// not on the Go types of either version, so that a later change of those does
-// not change what was once written, and what it does not know travels on.
+// upcastPressureV1 moves step and name into rung. The function changes members of the JSON and
+// uses no Go type of either version. Later changes of the types therefore do not change its
+// output, and unknown members remain.
 func upcastPressureV1(data []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -136,8 +136,8 @@ func TestVersionsParse(t *testing.T) {
 	}
 }
 
-// TestEveryVersionIsReadable holds the contract to a way from each older
-// version to the current one, with its fixture.
+// TestEveryVersionIsReadable checks that each older version has upcasters to the current version,
+// and a fixture.
 func TestEveryVersionIsReadable(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {

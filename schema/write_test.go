@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sameAsEncoder holds what Encode makes of a fact to the encoder, and what it
-// says of it to Validate, which decodes the data again.
+// sameAsEncoder compares the data of Encode with the encoder, and its violations with Validate,
+// which decodes the data again.
 func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correlation) (fast bool) {
 	e := &Event{ID: "id", Source: "urn:x", Time: schematest.EventTime, Correlation: ids}
 	found, err := e.Encode(fact)
@@ -34,8 +34,8 @@ func sameAsEncoder(t interface{ Fatalf(string, ...any) }, fact Fact, ids Correla
 	return fast
 }
 
-// TestEncode compares on facts with any fields set, left out, and set to
-// what is against a rule.
+// TestEncode compares the encoders on facts with fields set, left out, and set to values that
+// break a rule.
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {
@@ -161,7 +161,8 @@ func (s *spoiler) plainJSON(depth int) any {
 	}).Draw(s.T, "plain JSON")
 }
 
-// TestTurnFactsAreWrittenInOnePass keeps the large facts of a turn on the fast way.
+// TestTurnFactsAreWrittenInOnePass checks that the one-pass writer accepts the large facts of a
+// turn.
 func TestTurnFactsAreWrittenInOnePass(t *testing.T) {
 	t.Parallel()
 	refs, n, share := Refs("a", "Ω\n"), new(int64(7)), []string{"model"}
@@ -186,7 +187,7 @@ func TestTurnFactsAreWrittenInOnePass(t *testing.T) {
 	}
 }
 
-// TestMapsAreJudged holds what stands in maps to the rules.
+// TestMapsAreJudged checks the rules for the values in maps.
 func TestMapsAreJudged(t *testing.T) {
 	t.Parallel()
 	inner := map[string]any{"status": "completed"}
@@ -204,7 +205,7 @@ func TestMapsAreJudged(t *testing.T) {
 	}
 }
 
-// TestNoFact refuses what is no fact.
+// TestNoFact checks that Encode refuses a nil fact.
 func TestNoFact(t *testing.T) {
 	t.Parallel()
 	for name, fact := range map[string]Fact{"nil": nil, "a nil pointer": (*ItemAdded)(nil)} {

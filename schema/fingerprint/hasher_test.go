@@ -32,8 +32,8 @@ func fingerprinter(t testing.TB, fill byte) Hasher {
 	return f
 }
 
-// goldenFingerprint was computed by another implementation of the formula in
-// the documentation of Fingerprinter (Python, hmac and integers).
+// goldenFingerprint comes from another implementation of the formula in the documentation of
+// Hasher (Python, hmac and integers).
 var goldenFingerprint = schema.Fingerprint{
 	KeyID:      "kdaff315086",
 	Length:     18,
@@ -41,7 +41,7 @@ var goldenFingerprint = schema.Fingerprint{
 	HMAC:       "8e30162676e513fb2596b883e6fee63ab44ee1754c25606710ec013025e510a0",
 }
 
-// TestFingerprintGolden holds the format: it must not change under a key id.
+// TestFingerprintGolden checks the format, which must not change under a key id.
 func TestFingerprintGolden(t *testing.T) {
 	t.Parallel()
 	fp, ok := fingerprinter(t, 7).Of([]byte("sk-proj-0123456789"))
@@ -50,8 +50,8 @@ func TestFingerprintGolden(t *testing.T) {
 	}
 }
 
-// TestFingerprintScanIsNaiveSearch holds the one pass to a search of every
-// value at every place.
+// TestFingerprintScanIsNaiveSearch compares the one-pass scan with a search for every value at
+// every place.
 func TestFingerprintScanIsNaiveSearch(t *testing.T) {
 	t.Parallel()
 	f := fingerprinter(t, 7)

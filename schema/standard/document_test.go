@@ -30,7 +30,7 @@ const (
 	eventKind  Kind = "context_event"
 )
 
-// standards holds the public schemas, or why there are none.
+// standards holds the public schemas, or the reason why they are missing.
 type standards struct {
 	context map[Kind]*jsonschema.Schema
 	runtime *jsonschema.Schema
@@ -82,8 +82,8 @@ func needStandards(t testing.TB) standards {
 	return s
 }
 
-// TestStandardSchemasRefuse sees that the schemas which the other tests rely
-// on are the real ones: they refuse what the standard refuses.
+// TestStandardSchemasRefuse checks that the schemas of the other tests refuse the documents that
+// the standard refuses.
 func TestStandardSchemasRefuse(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
@@ -154,7 +154,7 @@ func documentsOf(t testing.TB, e *schema.Event) map[string][]byte {
 	return documents
 }
 
-// valid holds a document to the public schema of its kind.
+// valid validates a document against the public schema of its kind.
 func (s standards) valid(t testing.TB, name string, document []byte) {
 	t.Helper()
 	schema := s.runtime
@@ -167,8 +167,8 @@ func (s standards) valid(t testing.TB, name string, document []byte) {
 	}
 }
 
-// TestStandardGolden exports every golden event, holds each document to its
-// schema and pins its bytes by a digest and a readable twin.
+// TestStandardGolden exports every golden event and validates each document. It compares the
+// bytes with a digest and with a readable twin.
 func TestStandardGolden(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
@@ -202,7 +202,7 @@ func TestStandardGolden(t *testing.T) {
 	}
 }
 
-// TestStandardTwins needs no schemas: it pins what is exported.
+// TestStandardTwins compares the exported documents with their twins, without schemas.
 func TestStandardTwins(t *testing.T) {
 	t.Parallel()
 	for _, kind := range schema.Types() {
@@ -220,8 +220,8 @@ func TestStandardTwins(t *testing.T) {
 	}
 }
 
-// TestStandardIsDeterministic exports one event in both content modes, many
-// times: the bytes depend on the event alone.
+// TestStandardIsDeterministic exports one event in both content modes, many times. The bytes must
+// depend only on the event.
 func TestStandardIsDeterministic(t *testing.T) {
 	t.Parallel()
 	for _, kind := range schema.Types() {
@@ -259,7 +259,7 @@ func TestStandardEventLosesNothing(t *testing.T) {
 	}
 }
 
-// fromStandardEvent reads the event back out of a document.
+// fromStandardEvent reads the event from a document.
 func fromStandardEvent(t testing.TB, document []byte) *schema.Event {
 	t.Helper()
 	var d struct {

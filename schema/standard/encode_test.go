@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecordIsEncodedAsJSON holds the encoding of records to that of the JSON
-// package, on facts of every shape.
+// TestRecordIsEncodedAsJSON compares the encoding of records with the JSON package, on facts of
+// every shape.
 func TestRecordIsEncodedAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// memberOf returns the compact text of one member of a document, "" when it is
-// not there.
+// memberOf returns the compact text of one member of a document. It returns "" for a missing
+// member.
 func memberOf(t testing.TB, document []byte, name string) string {
 	t.Helper()
 	var members map[string]jsontext.Value
@@ -22,7 +22,7 @@ func memberOf(t testing.TB, document []byte, name string) string {
 	return string(members[name])
 }
 
-// TestStandardMapping states every mapping that is more than a copy.
+// TestStandardMapping checks every mapping other than plain copies.
 func TestStandardMapping(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -94,8 +94,8 @@ func TestStandardSources(t *testing.T) {
 	}
 }
 
-// TestStandardShapes lists what has no document: a reader of the standard
-// would take it for something that stands.
+// TestStandardShapes lists the facts without a document. A reader of the standard would mistake
+// their documents for valid records.
 func TestStandardShapes(t *testing.T) {
 	t.Parallel()
 	documents := []schema.Type{schema.TypeEnvelopeCreated, schema.TypeSurfaceCreated, schema.TypeSurfaceUpdated, schema.TypeItemAdded, schema.TypeItemUpdated, schema.TypeSelectionCompleted, schema.TypeBudgetApplied,
@@ -114,7 +114,7 @@ func TestStandardShapes(t *testing.T) {
 	}
 }
 
-// TestStandardRefusesBadEvents exports nothing that the contract refuses.
+// TestStandardRefusesBadEvents checks that events outside the contract are not exported.
 func TestStandardRefusesBadEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestStandardRefusesBadEvents(t *testing.T) {
 	}
 }
 
-// TestStandardUnknownType keeps what a newer producer says as an event.
+// TestStandardUnknownType checks that a fact of a newer producer is exported as an event.
 func TestStandardUnknownType(t *testing.T) {
 	t.Parallel()
 	e := goldenEvent(t, schema.TypeBudgetApplied)
@@ -180,8 +180,7 @@ func TestStandardUnknownType(t *testing.T) {
 	}
 }
 
-// TestRuntimeEventNeedsIDs names everything that the profile wants and the
-// event lacks.
+// TestRuntimeEventNeedsIDs checks that the error names all required ids that the event lacks.
 func TestRuntimeEventNeedsIDs(t *testing.T) {
 	t.Parallel()
 	lacking := func(change func(*schema.Event)) string {

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyFact draws a fact of the type with every required field and any of the
-// others, and an event with any of the ids. Neither need meet the rules.
+// anyFact draws a fact of the type with every required field and some of the other fields. It
+// also draws an event with some of the ids. Fact and event may break the rules.
 func anyFact(t *rapid.T, kind schema.Type) (*schema.Event, schema.Fact) {
 	fact := kind.New()
 	f := schematest.Filler{T: t}
@@ -51,9 +51,8 @@ func anyFact(t *rapid.T, kind schema.Type) (*schema.Event, schema.Fact) {
 	return e, fact
 }
 
-// TestStandardAnyFact maps facts as sparse and as full as they can be. Each
-// document is valid, has every id of the event, and every member of the fact
-// with the value that it has there.
+// TestStandardAnyFact maps sparse and full facts. Each document is valid. It has every id of the
+// event, and every member of the fact with its value.
 func TestStandardAnyFact(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
@@ -92,7 +91,7 @@ func mustEncode(t *rapid.T, r record) []byte {
 	return document
 }
 
-// holdDocument is what every document must meet.
+// holdDocument checks the requirements of all documents.
 func holdDocument(t *rapid.T, s standards, name string, document []byte, e *schema.Event) {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err == nil {
@@ -125,7 +124,7 @@ func holdMembers(t *rapid.T, document, data []byte) {
 	}
 }
 
-// TestRuntimeAnyFact is the same for events of the runtime.
+// TestRuntimeAnyFact checks the same requirements for events of the runtime.
 func TestRuntimeAnyFact(t *testing.T) {
 	t.Parallel()
 	s := needStandards(t)
