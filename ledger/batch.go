@@ -23,7 +23,7 @@ type Range struct {
 	// RecordedAt is when the stream stored the last message.
 	RecordedAt time.Time `json:"recorded_at"`
 	// Epoch is the epoch of the lease holder that journalled the range. The epoch is part of
-	// the tokens: each entry of the journal has tokens of its own.
+	// the tokens: each entry of the journal has other tokens.
 	Epoch uint64 `json:"epoch,omitzero"`
 }
 

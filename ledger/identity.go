@@ -72,7 +72,7 @@ func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) 
 		var t Trace
 		var digest string
 		if err := row.Scan(&seq, &t.RecordedAt, &digest); err != nil {
-			return nil, fmt.Errorf("read what is held of a range: %w", err)
+			return nil, fmt.Errorf("read the identities of a range: %w", err)
 		}
 		copy(t.Digest[:], digest)
 		traces[seq] = t

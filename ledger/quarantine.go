@@ -41,7 +41,7 @@ type Refused struct {
 	Violations schema.Violations
 }
 
-// RefusalOf says what quarantine keeps of a message that stands at.
+// RefusalOf returns the row of quarantine for a message at a position.
 func RefusalOf(m Refused, at Position) Refusal {
 	r := Refusal{
 		Incarnation: at.Incarnation, StreamSeq: at.StreamSeq, RecordedAt: at.RecordedAt,

@@ -55,8 +55,8 @@ type Lack struct {
 	Strange   []Position // where it has a row that is not of the batch
 }
 
-// Placed is a row by where its message stands, and by what it says that does not
-// follow from the message alone; empty in most tables.
+// Placed is a row with the place of its message, and with its values that do not follow from
+// the message; empty in most tables.
 type Placed struct {
 	Position
 	Says string

@@ -16,7 +16,7 @@ import (
 // checks/ is two, check_x_of and check_x.
 type definition struct {
 	name  string
-	text  string // the statement; {database} stands for the database's name
+	text  string // the statement; {database} is the place of the name
 	needs []string
 	// digest covers the text and the digests of all needed objects. The server keeps the
 	// columns that a view reads, and binds views with parameters by name: a view is made again
@@ -120,8 +120,8 @@ var (
 	named    = regexp.MustCompile(`\b(\w+)\s+AS\s+\(\s*(?:SELECT|WITH)\b`)
 )
 
-// relationsIn returns the tables and views that a statement reads, by name. What it
-// names itself, WITH name AS (SELECT …), is none of them.
+// relationsIn returns the tables and views that a statement reads, by name. Names that the text
+// defines, WITH name AS (SELECT …), do not count.
 func relationsIn(text string) []string {
 	text = quotes.ReplaceAllString(text, "''")
 	own := make(map[string]bool)

@@ -48,9 +48,9 @@
 //  5. It drops retired views.
 //  6. It sets the comments.
 //
-// Every step can be repeated. A migration that was killed is finished by the next; two
-// at once come to the same end.
+// Every step can be repeated. A migration that was killed is finished by the next; two at the
+// same time give the same result.
 //
-// The package imports neither ledger nor the rebuild: it needs a connection alone, so
-// that the tests of package ledger can use it.
+// The package imports neither ledger nor the rebuild. The tests of package ledger can use it,
+// since it needs only a connection.
 package migrate

@@ -12,7 +12,7 @@ import (
 // read views.
 type View struct {
 	Name    string
-	Title   string // what a row is
+	Title   string // definition of a row
 	Columns []Column
 }
 
@@ -21,7 +21,7 @@ type Column struct {
 	Name  string
 	Type  string // ClickHouse's, such as Nullable(Int64)
 	Unit  string
-	About string // what it means
+	About string // meaning
 }
 
 const (
@@ -90,10 +90,9 @@ func readHead(header string, meanings map[string]string) ([]Column, error) {
 // fieldGap parts the fields of a line.
 var fieldGap = regexp.MustCompile(`\s{2,}`)
 
-// readHeader reads the comment that a file begins with: a first paragraph that says definition
-// of a row; others; and a line for each column, indented by three spaces: its name, type and
-// unit and, where columns.txt does not say it, meaning. A line with a larger indent continues
-// the meaning.
+// readHeader reads the first comment of a file. Its first paragraph defines a row. A line for
+// each column, indented by three spaces, has its name, type and unit and, unless columns.txt
+// has it, its meaning. A line with a larger indent continues the meaning.
 func readHeader(text string, head []Column, meanings map[string]string) (v View, err error) {
 	title := true
 	for line := range strings.Lines(text) {

@@ -20,7 +20,7 @@ type Erasable struct {
 	Tenant string
 	Record schema.ErasedRecord // of an event: the values that stay, besides place and leaf
 	Leaf   string              // in the log, hex; empty for what is not in it
-	Kept   bool                // it is of the subject, and of a type that stays
+	Kept   bool                // an event of the subject with a type that stays
 	First  *ledger.Position    // of a repeated event, where its first was; nil otherwise
 }
 

@@ -74,7 +74,7 @@ func serverError(e *clickhouse.Exception, limits Limits) error {
 	case chsql.CodeConstraint:
 		return fmt.Errorf("%w: this user's own bounds are tighter than the limits asked for; ask for less: %s", ErrLimit, said)
 	case chsql.CodeUnknownTable, chsql.CodeUnknownDatabase:
-		return fmt.Errorf("%w: %s; `ctxledger query views` lists what there is: if it should be there, run `ctxledger migrate`", ErrNotMigrated, said)
+		return fmt.Errorf("%w: %s; `ctxledger query views` lists the views; if it should be there, run `ctxledger migrate`", ErrNotMigrated, said)
 	case chsql.CodeUnknownParameter, chsql.CodeBadParameter:
 		return fmt.Errorf("%w: a parameter has no value or one of another type; give it with --param name=value: %s", ErrStatement, said)
 	case chsql.CodeReadonly, chsql.CodeProhibited:

@@ -41,7 +41,7 @@ func each[S, T any](list []S, of func(*S) T) []T {
 	return column
 }
 
-// said is each for a rare column: empty if no element has a value.
+// The list of a rare column is empty if no element has a value.
 func said[S any, T comparable](list []S, of func(*S) T) []T {
 	column := each(list, of)
 	var none T
